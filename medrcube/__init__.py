@@ -1,7 +1,7 @@
 """Rebuild, extend and run medical-imaging benchmarks for multimodal models.
 
-The names below are the public interface (``medrcube.api``). Each is imported when it is first used,
-so that ``import medrcube`` loads nothing.
+The names below are the public interface (``medrcube.api``). Each is imported on first use, so
+``import medrcube`` itself loads nothing.
 """
 
 from importlib import import_module
@@ -51,10 +51,10 @@ _EXTRAS = {"api.workspace": "build", "api.release": "evaluate", "api.run": "eval
 
 
 def __getattr__(name: str) -> object:
-    """A name of the interface, from the module that defines it.
+    """Lazily import a public name from the module that defines it.
 
     Raises:
-        MissingExtraError: the module needs packages of an extra that is not installed.
+        MissingExtraError: the module needs an optional extra that is not installed.
     """
     if name not in _MODULES:
         raise AttributeError(f"module 'medrcube' has no attribute {name!r}")

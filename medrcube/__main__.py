@@ -1,4 +1,7 @@
-"""The command ``medrcube``. Workers of a build import this again, so it loads nothing by itself."""
+"""Entry point of the ``medrcube`` command.
+
+Worker processes of a build import this module again, so it imports nothing heavy at the top level.
+"""
 
 from medrcube.cli.endings import end_interrupted
 
@@ -9,7 +12,7 @@ def main() -> None:
         from medrcube.cli.app import main as run  # noqa: PLC0415  # only the command itself needs it
 
         run()
-    except KeyboardInterrupt as stop:  # during the imports, or while another one was being told
+    except KeyboardInterrupt as stop:  # during imports, or while an earlier one was being reported
         end_interrupted(stop)
 
 

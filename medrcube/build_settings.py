@@ -22,7 +22,7 @@ __all__ = [
 
 
 class PreferredDifficulty(StrEnum):
-    """Difficulty of wrong options that a build prefers."""
+    """Preferred difficulty of distractors."""
 
     MIXED = "mixed"
     EASY = "easy"
@@ -51,15 +51,15 @@ class BuildSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LlmSettings:
-    """The ``[llm]`` table of ``medrcube.toml``: a model that may propose wrong options.
+    """The ``[llm]`` table of ``medrcube.toml``: a language model that may propose distractors.
 
     Attributes:
-        model: name that the endpoint knows.
-        base_url: endpoint that speaks the OpenAI chat-completions protocol.
-        api_key_env: environment variable that holds the key; never the key itself.
-        max_requests: most requests of one build, repeated ones too.
-        max_tokens: longest reply.
-        timeout: seconds for one whole reply.
+        model: model name as the endpoint knows it.
+        base_url: endpoint that implements the OpenAI chat-completions protocol.
+        api_key_env: environment variable that holds the API key; never the key itself.
+        max_requests: maximum number of requests per build, including retries.
+        max_tokens: maximum reply length in tokens.
+        timeout: timeout of a whole reply in seconds.
     """
 
     model: str
@@ -71,10 +71,10 @@ class LlmSettings:
 
 
 def parse_build_settings(table: TomlTable, root: Path) -> BuildSettings:
-    """Read the table ``[build]``; relative paths start at ``root``.
+    """Parse the ``[build]`` table; relative paths are resolved against ``root``.
 
     Raises:
-        WorkspaceError: a key is unknown or its value is wrong.
+        WorkspaceError: a key is unknown or its value is invalid.
     """
     default = BuildSettings()
     profile = table.text("profile", default=default.profile)
@@ -102,10 +102,10 @@ def parse_build_settings(table: TomlTable, root: Path) -> BuildSettings:
 
 
 def parse_llm_settings(table: TomlTable) -> LlmSettings:
-    """Read the table ``[llm]``.
+    """Parse the ``[llm]`` table.
 
     Raises:
-        WorkspaceError: a key is unknown or its value is wrong.
+        WorkspaceError: a key is unknown or its value is invalid.
     """
     default = LlmSettings(model="")
     settings = LlmSettings(

@@ -1,7 +1,7 @@
 """Demo on generated raw data: build, release, evaluation of the baselines, report.
 
-The images are synthetic, so nothing is withheld and no clinician has to accept an item; the
-numbers say only that the machinery works.
+The images are synthetic, so none is restricted and items need no clinical review; the figures show
+only that the pipeline works.
 """
 
 from __future__ import annotations
@@ -41,13 +41,12 @@ _MARK = ".medrcube-demo"
 def run_demo(
     directory: Path, reporter: Reporter, *, only: Sequence[str] | None = None, workers: int = 0
 ) -> Path:
-    """Make the demo in ``directory`` and return the path of its report.
+    """Build the demo in ``directory`` and return the path of its report.
 
-    Run again, it goes on with the raw data and images that are there and makes the release
-    and the runs anew.
+    A repeated call reuses the existing raw data and images, and recreates the release and the runs.
 
     Raises:
-        MedrcubeError: the folder holds something else, or the build fails.
+        MedrcubeError: the folder contains something else, or the build fails.
     """
     if directory.exists() and any(directory.iterdir()) and not (directory / _MARK).exists():
         raise MedrcubeError(f"{directory}: holds something else; choose a new folder")

@@ -1,6 +1,6 @@
-"""The exceptions of the package. Each message says what was found, what was expected, what to do.
+"""Exceptions of the package. Messages say what was found, what was expected and what to do.
 
-``MedrcubeError`` is the root; the command line shows its message without a traceback and
+``MedrcubeError`` is the base class; the command line prints its message without a traceback and
 exits with its ``exit_code`` (0 done, 1 a check failed, 2 wrong use or bad input, 3 incomplete).
 """
 
@@ -27,35 +27,35 @@ __all__ = [
 
 
 class MedrcubeError(Exception):
-    """Root of all errors that a user can cause and fix."""
+    """Base class of all errors that a user can cause and fix."""
 
     exit_code = 2
 
 
 class UnknownNameError(MedrcubeError, ValueError):
-    """A name is not a word of an axis; lists the words."""
+    """A name is not a word of its axis; the message lists the valid words."""
 
 
 class VocabularyError(MedrcubeError):
-    """A layer of the vocabulary breaks the rules; names file, word and expectation."""
+    """A vocabulary layer breaks the rules; the message names file, word and expected value."""
 
 
 class CardError(MedrcubeError):
-    """A ``card.toml`` violates the schema; names file, key and expectation."""
+    """A ``card.toml`` violates the schema; the message names file, key and expected value."""
 
 
 class SourceError(MedrcubeError):
-    """A raw tree or a table in it differs from the card; the source cannot be built."""
+    """A raw tree or one of its tables contradicts the card; the source cannot be built."""
 
 
 class TableError(SourceError):
-    """One table of a raw tree is damaged, or differs from what the card declares.
+    """One table of a raw tree is damaged or differs from the card's declaration.
 
-    If the table is optional the copy is built without it; otherwise it cannot be built.
+    If the table is optional, the copy is built without it; otherwise the copy cannot be built.
 
     Attributes:
-        path: of the table.
-        what: the message without it.
+        path: path of the table.
+        what: the message without the path.
     """
 
     def __init__(self, path: Path, what: str) -> None:
@@ -68,11 +68,11 @@ class TableError(SourceError):
 
 
 class RowError(SourceError):
-    """One table row is unusable; its case is set aside and the build continues."""
+    """A table row is unusable; its case is skipped and the build continues."""
 
 
 class ReadError(MedrcubeError):
-    """One raw file cannot be read as the pixels it should hold; the case goes to quarantine.
+    """A raw file cannot be decoded to the expected pixels; the case goes to quarantine.
 
     Attributes:
         code: short machine-readable reason, such as ``truncated`` or ``no-pixels``.
@@ -83,14 +83,14 @@ class ReadError(MedrcubeError):
         self.code = code
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Keep ``code`` when the error crosses a process border."""
+        """Preserve ``code`` when the error is pickled between processes."""
         return (_rebuild, (type(self), str(self), self.code))
 
 
 class RefusedError(ReadError):
-    """A readable image is set aside on purpose, by a rule of its source.
+    """A readable image is excluded on purpose, by a rule of its source.
 
-    It has a row in the quarantine like any other, but does not count as a build failure.
+    It is listed in the quarantine like any other, but does not count as a build failure.
     """
 
 
@@ -99,7 +99,7 @@ class WorkspaceError(MedrcubeError):
 
 
 class ReleaseError(MedrcubeError):
-    """A release tree breaks its own rules; names the file, the item and the rule."""
+    """A release tree breaks its own rules; the message names the file, the item and the rule."""
 
 
 class ModelError(MedrcubeError):
@@ -113,7 +113,7 @@ class HomeError(MedrcubeError):
 
 
 class MissingExtraError(MedrcubeError):
-    """A command needs packages of an extra that is not installed; says which to install."""
+    """A command needs an optional extra that is not installed; says which to install."""
 
     def __init__(self, module: str, extra: str) -> None:
         super().__init__(

@@ -1,7 +1,7 @@
 """Domain records shared by all parts: cases, labels, images and regions, as frozen dataclasses.
 
-An adapter turns a raw tree into ``Case`` records and opens no pixel file. Coordinates of boxes and
-masks are those of the *stored* image: the build transforms them together with the pixels.
+An adapter turns a raw tree into ``Case`` records and opens no pixel files. Box and mask coordinates
+refer to the *stored* image: the build transforms them together with the pixels.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ __all__ = [
 
 
 class LabelState(StrEnum):
-    """State of a label in the source. Unknown is never turned into absent."""
+    """State of a label in the source. Unknown never becomes absent."""
 
     PRESENT = "present"
     ABSENT = "absent"
@@ -64,16 +64,17 @@ class LabelState(StrEnum):
 
 
 class FactKind(Word):
-    """What kind of fact a field states; decides the task that may ask it.
+    """Kind of fact that a field states; determines which tasks may ask about it.
 
-    An attribute, such as the density of a breast, is a fact that no task asks: it is no finding,
-    and more of it is no worse.
+    An attribute, such as breast density, is a fact that no task asks about: it is not a finding,
+    and a higher grade is not worse.
 
     Attributes:
-        view: whether it says how one image was taken, which differs between images of a patient.
-        structure: whether it names a part of the body, which exists once.
-        abnormal: whether it says that something is wrong, and what.
-        several: whether an image may show several facts of the kind.
+        view: whether it describes how an image was acquired, which varies between images of a
+            patient.
+        structure: whether it names an anatomical structure, of which there is only one.
+        abnormal: whether it states an abnormality.
+        several: whether one image may show several facts of this kind.
     """
 
     axis = "kind"
@@ -84,13 +85,13 @@ class FactKind(Word):
 
     @classmethod
     def read(cls, table: TomlTable) -> dict[str, object]:
-        """What else a layer declares of a kind."""
+        """Read the remaining fields that a layer declares for a kind."""
         names = ("view", "structure", "abnormal", "several")
         return {name: table.flag(name, default=False) for name in names}
 
 
 class Scope(IntEnum):
-    """What a fact is about, from narrow to wide; an image shows facts up to its own scope."""
+    """What a fact applies to, from narrow to wide; an image shows facts up to its own scope."""
 
     SLICE = 1
     IMAGE = 2
@@ -101,7 +102,7 @@ class Scope(IntEnum):
 
 
 class Absence(StrEnum):
-    """What silence of a field about a value means."""
+    """Meaning of a field that says nothing about a value."""
 
     READER = "reader"
     IMPLIED = "implied"
@@ -117,7 +118,7 @@ class Grade(StrEnum):
 
 
 class Basis(StrEnum):
-    """Evidence that the truth of a field rests on."""
+    """Kind of evidence that the ground truth of a field rests on."""
 
     IMAGE = "image"
     STUDY = "study"
@@ -128,7 +129,7 @@ class Basis(StrEnum):
 
 
 class Visibility(IntEnum):
-    """Whether a competent reader of the one image shown could know a fact; more is better."""
+    """Whether a competent reader could know a fact from the displayed image; higher is better."""
 
     NO = 0
     PARTLY = 1
@@ -154,15 +155,15 @@ class Label:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quantity:
-    """One number that a source states of a case, with its unit and provenance.
+    """A numeric value that a source states for a case, with unit and provenance.
 
     Attributes:
         field: name of the field of kind ``measure`` in the card.
-        value: the number that the source takes as true, such as the mean of its readings.
-        unit: as the card names it; an adapter converts nothing without a factor in the card.
+        value: the source's reference value, such as the mean of its readings.
+        unit: as named in the card; an adapter converts only by a factor in the card.
         evidence: provenance, such as ``FileList.csv:12 EF=55.2``.
-        readings: the number of each of several readers, where the source gives them.
-        image: which of the case's images it is about.
+        readings: the individual value of each reader, if the source provides them.
+        image: index of the case's image it refers to.
     """
 
     field: str
@@ -175,14 +176,14 @@ class Quantity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Words:
-    """Free text of a source about one case, which may hold identifiers.
+    """Free text of a source about one case; may contain identifiers.
 
-    It is compared with the labels and reaches no output; see ``build.stages.contradictions``.
+    It is compared with the labels and never reaches an output; see ``build.stages.contradictions``.
 
     Attributes:
-        name: what the card calls it.
+        name: name of the text field in the card.
         text: the text, verbatim.
-        evidence: where it stands, such as ``metadata.csv:12 clinical_notes``, without the text.
+        evidence: its location, such as ``metadata.csv:12 clinical_notes``, without the text.
     """
 
     name: str
@@ -192,13 +193,13 @@ class Words:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PixelLayout:
-    """Layout of headerless pixels.
+    """Layout of headerless pixel data.
 
     Attributes:
         rows: number of rows.
         columns: number of columns.
-        dtype: numpy type with byte order, such as ``>u2``.
-        bits: bits in use, from the lowest.
+        dtype: numpy dtype with byte order, such as ``>u2``.
+        bits: number of bits used, from the least significant.
         inverted: whether low values are bright.
         spacing: mm between rows and columns, or ``None``.
     """
@@ -219,12 +220,12 @@ class ImageRef:
         paths: the file, or all files of a series in any order.
         frame: 0-based frame of a multi-frame file or video; ``None`` leaves the choice to the
             slice policy of the card.
-        count: number of frames that the source states of a video; in one with another number a
-            frame is another moment.
+        count: number of frames that the source states for a video; in a video with a different
+            number of frames, the frame index refers to a different moment.
         member: path of the array inside a container file (HDF5), or ``None``.
-        parts: further files without which the first is not understood: the ``.raw`` of an
-            ``.mhd``, or the slice from which the numbers of a series count.
-        raw: layout of a file without a header, which only the source's documentation tells.
+        parts: companion files needed to interpret the first: the ``.raw`` of an ``.mhd``, or the
+            slice from which a series is numbered.
+        raw: pixel layout of a headerless file, known only from the source's documentation.
     """
 
     paths: tuple[Path, ...]
@@ -237,18 +238,18 @@ class ImageRef:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Region:
-    """A marked part of an image.
+    """A marked region of an image.
 
     Attributes:
-        field: name of the field in the card that says what is marked.
+        field: name of the card field that identifies what is marked.
         value: raw value of that field.
-        shape: where it is.
-        evidence: where that stands.
-        image: which of the case's images it lies on.
-        optional: whether an empty mask means that the image does not show it; otherwise a mask
-            that marks nothing is a fault of the data.
-        rivals: other drawings of the very same thing, as in a second file; a region that one of
-            them contradicts is refused, since nothing says which of them is right.
+        shape: its shape and position.
+        evidence: provenance of the annotation.
+        image: index of the case's image it lies on.
+        optional: whether an empty mask means that the image does not show it; otherwise an empty
+            mask is a data error.
+        rivals: alternative annotations of the same object, such as from a second file; a region
+            that contradicts one of them is refused, since nothing says which is right.
     """
 
     field: str
@@ -264,39 +265,41 @@ class Region:
 class Case:
     """One image to be built, with everything that the source states about it.
 
-    ``None`` in an optional attribute means that the card decides.
+    An optional attribute that is ``None`` is decided by the card.
 
     Attributes:
         key: unique within the source, stable and readable; names the image.
-        images: one image, or several that are shown side by side, left to right.
-        patient: the source's patient identifier, or ``None`` when the source does not say.
+        images: one image, or several shown side by side, left to right.
+        patient: the source's patient identifier, or ``None`` if the source provides none.
         labels: every statement about the case, with its state.
-        panels: what each of several images shows that not all of them do, such as its cardiac
-            phase: one label for each image, all of one field; or none.
-        compared: whether the case only puts images beside each other that have cases of their own:
-            it has panels, shows them under numbers to tasks with a rule, and no other task asks it.
+        panels: one label per image, all of one field, for facts that differ between the images,
+            such as the cardiac phase; or empty.
+        compared: whether the case only places images side by side that also have their own cases:
+            it has panels, is shown with numbered images to tasks with a rule, and no other task
+            uses it.
         regions: masks and boxes.
-        quantities: numbers with a unit that the source states, at most one per field and image.
-        guide: shapes on the first image that choose its slice in place of the case's regions,
-            so that a companion image can show the slice that another one's masks chose.
-        unguided: slice policy where the guide cannot be used; without one the case needs it, since
-            what it states holds on that slice alone.
+        quantities: numeric values with units that the source states, at most one per field and
+            image.
+        guide: shapes on the first image used for slice selection instead of the case's regions, so
+            that a companion image can show the slice chosen by another image's masks.
+        unguided: fallback slice policy if the guide cannot be used; without one the guide is
+            required, since the case's facts hold only on that slice.
         split: the source's own split, or ``None``.
         shows: the widest scope that the image can show.
-        anatomy: region of the body.
+        anatomy: anatomical region.
         modality: imaging modality.
-        plane: plane to cut from a volume: ``axial``, ``coronal`` or ``sagittal``.
-        window: how stored values become grey, as ``[pixels] window`` of a card, where one scan
-            shows several parts of the body that need windows of their own.
-        licence: licence of this very image, where the source states one.
-        redistribute: whether this very image may be redistributed.
+        plane: plane to reslice from a volume: ``axial``, ``coronal`` or ``sagittal``.
+        window: grey-level window, as ``[pixels] window`` of a card, if one scan shows several body
+            parts that need different windows.
+        licence: licence of this particular image, if the source states one.
+        redistribute: whether this particular image may be redistributed.
         facts: other raw values worth keeping, verbatim, as (name, value), without identifiers.
-        words: free text about the case; dropped by the scan when the labels have been checked.
-        sidecars: files that only facts of this case come from, such as a header in text beside
-            its image; a table that speaks of many cases is none.
-        series: all files of the series that the one image is a slice of, in any order, where the
-            adapter knows them. Reviewers are shown the neighbours; no image rests on them. The
-            case accounts for them.
+        words: free text about the case; the scan drops it once the labels have been checked.
+        sidecars: files that provide facts about this case alone, such as a text header next to its
+            image; not tables that cover many cases.
+        series: all files of the series that the image is a slice of, in any order, if the adapter
+            knows them. Reviewers see the neighbouring slices; no image depends on them. The case
+            accounts for these files.
     """
 
     key: str
@@ -323,26 +326,26 @@ class Case:
     series: tuple[Path, ...] = ()
 
     def __post_init__(self) -> None:
-        # An adapter may write a region or a modality as plain text.
+        # An adapter may give the region or modality as plain text.
         if not isinstance(self.anatomy, Anatomy | None):
             object.__setattr__(self, "anatomy", Anatomy.parse(self.anatomy))
         if not isinstance(self.modality, Modality | None):
             object.__setattr__(self, "modality", Modality.parse(self.modality))
 
     def files(self) -> tuple[Path, ...]:
-        """All raw files of the case, images first, without repeats."""
+        """Return all raw files of the case, images first, without duplicates."""
         paths = [path for image in self.images for path in (*image.paths, *image.parts)]
         for shape in self.shapes():
             paths.extend(files_of(shape))
         return tuple(dict.fromkeys(paths))
 
     def shapes(self) -> tuple[Shape, ...]:
-        """All shapes of the case: of its regions, their rivals, and its guide."""
+        """Return all shapes of the case: those of its regions, their rivals, and its guide."""
         shapes = [shape for region in self.regions for shape in (region.shape, *region.rivals)]
         return (*shapes, *self.guide)
 
     def moved(self, place: Callable[[Path], Path]) -> Case:
-        """The same case with each raw file path mapped by ``place``."""
+        """Return the same case with each raw file path mapped by ``place``."""
         if all(place(path) == path for path in (*self.files(), *self.sidecars, *self.series)):
             return self
         images = tuple(
@@ -369,20 +372,20 @@ class Case:
 
 
 BAD_ROW = "bad-row"
-"""Code of a case set aside because of an unusable table row."""
+"""Code of a case skipped because of an unusable table row."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Skip:
-    """A raw file or row that an adapter sets aside on purpose, with its reason.
+    """A raw file or row that an adapter skips on purpose, with the reason.
 
     Attributes:
-        key: what the case would have been called.
-        reason: why it is left out.
-        paths: files that are accounted for by this.
-        code: ``BAD_ROW`` where a table holds what the card and the adapter do not know.
-        opens: fields in which the row could speak of any case: no absence there is certain.
-        opens_value: the only raw value of those fields that it could be about, where it says so.
+        key: the key that the case would have had.
+        reason: why it is skipped.
+        paths: files that this skip accounts for.
+        code: ``BAD_ROW`` if a table contains something that neither card nor adapter knows.
+        opens: fields for which the row might concern any case, so that no absence is certain.
+        opens_value: the only raw value of those fields that the row might concern, if known.
     """
 
     key: str
@@ -393,18 +396,18 @@ class Skip:
     opens_value: str = ""
 
     def moved(self, place: Callable[[Path], Path]) -> Skip:
-        """The same skip with each raw file path mapped by ``place``."""
+        """Return the same skip with each raw file path mapped by ``place``."""
         return replace(self, paths=tuple(map(place, self.paths)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuarantineRow:
-    """One row of the quarantine: what did not become an image or an item, and why.
+    """One row of the quarantine: something that did not become an image or an item, and why.
 
     Attributes:
         source: id of the source.
         case: key of the case, or the path of a file under the raw root.
-        stage: scan, select, render or compose; only what fails to render is a failure.
+        stage: scan, select, render or compose; only render errors count as failures.
         code: short machine-readable reason.
         message: what was found, what was expected, what to do.
     """
@@ -416,6 +419,6 @@ class QuarantineRow:
     message: str
 
     def __post_init__(self) -> None:
-        """Let no control character of a raw cell or file name into what people read."""
+        """Escape control characters from raw cells and file names before people read them."""
         for name in ("case", "message"):
             object.__setattr__(self, name, escape_controls(getattr(self, name)))

@@ -16,15 +16,15 @@ _SHORTEST_SECRET = 8
 
 
 def checked_url(url: str, *, query: Collection[str] = ()) -> str:
-    """The base URL, refused if it contains credentials, which logs would show.
+    """Validate a base URL; URLs with credentials are refused, since logs would expose them.
 
     Args:
-        url: the address.
-        query: fields that its query may have, known to hold no secret.
+        url: the URL.
+        query: allowed query fields, known to contain no secret.
 
     Raises:
-        ModelError: it is not an address, or holds a user, a password or a query; these are not
-        shown.
+        ModelError: it is not a URL, or contains a user, a password or a query; these are not
+            shown.
     """
     parts = urlsplit(url)
     fields = [name for name, _ in parse_qsl(parts.query, keep_blank_values=True)]
@@ -40,12 +40,12 @@ def checked_url(url: str, *, query: Collection[str] = ()) -> str:
 
 
 def is_official(url: str) -> bool:
-    """Whether the address is OpenAI's own, which needs a key and other parameter names."""
+    """Whether the URL is OpenAI's own, which needs a key and different parameter names."""
     return urlsplit(url).hostname == urlsplit(OFFICIAL_URL).hostname
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds that a server asks to wait (RFC 9110, 10.2.3: seconds or an HTTP date)."""
+    """Return the ``Retry-After`` delay in seconds (RFC 9110, 10.2.3: seconds or an HTTP date)."""
     for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         try:
             return max(0.0, float(headers[name]) * scale)
@@ -59,11 +59,11 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def scrub(text: str, secret: str) -> str:
-    """The text without the secret, which servers repeat in error messages."""
+    """Remove a secret from a text; servers repeat keys in error messages."""
     return text.replace(secret, "[key]") if len(secret) >= _SHORTEST_SECRET else text
 
 
 def printable_line(text: str, longest: int = 300) -> str:
-    """A server's message on one line, truncated, without terminal control characters."""
+    """Return a server message as one truncated line without terminal control characters."""
     printable = "".join(char if char.isprintable() else " " for char in text[: 4 * longest])
     return " ".join(printable.split())[:longest]

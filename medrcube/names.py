@@ -24,29 +24,29 @@ Record = TypeVar("Record")
 
 _BYTE = re.compile("[\udc80-\udcff]")
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-"""What moves the cursor, colours or reorders text; line breaks and tabs are not among it."""
+"""Characters that move the cursor or colour or reorder text; line breaks and tabs are excluded."""
 _WRITTEN = re.compile(r"\\x(5c|[89a-f][0-9a-f])")
 
 
 def has_raw_bytes(name: str) -> bool:
-    """Whether a name holds bytes that are no UTF-8."""
+    """Whether a name contains bytes that are not UTF-8."""
     return not name.isascii() and _BYTE.search(name) is not None
 
 
 def name_to_text(name: str) -> str:
-    """A name as text; ``text_to_name`` turns it back."""
+    """Escape a name as text; ``text_to_name`` is the inverse."""
     return escape_bytes(name.replace("\\x", "\\x5cx"))
 
 
 def text_to_name(text: str) -> str:
-    """The name that a text of ``name_to_text`` stands for."""
+    """Return the name that ``name_to_text`` escaped."""
     return _WRITTEN.sub(
         lambda match: "\\" if match[1] == "5c" else chr(0xDC00 + int(match[1], 16)), text
     )
 
 
 def escape_bytes(text: str) -> str:
-    """Text in which odd names can be read; what can be written already stays as it is."""
+    """Escape undecodable bytes in a text; valid text is unchanged."""
     return (
         _BYTE.sub(lambda match: f"\\x{ord(match[0]) - 0xDC00:02x}", text)
         if has_raw_bytes(text)
@@ -55,7 +55,7 @@ def escape_bytes(text: str) -> str:
 
 
 def escape_controls(text: str) -> str:
-    r"""Text of a raw file for people: a control character is ``\xNN`` or ``\uNNNN``."""
+    r"""Escape control characters of raw text for people, as ``\xNN`` or ``\uNNNN``."""
     return _CONTROL.sub(_escape, escape_bytes(text))
 
 
@@ -65,7 +65,7 @@ def _escape(match: re.Match[str]) -> str:
 
 
 def escape_record(record: Record) -> Record:
-    """A record, such as a case, whose own text can be written; paths stay as they are."""
+    """Escape the text fields of a record, such as a case, for writing; paths are kept."""
     return _all_shown(record)  # type: ignore[no-any-return]
 
 

@@ -15,32 +15,33 @@ from PIL import Image
 __all__ = ["MAX_DISTANCE", "SIDE", "Thumbnail", "dct_hashes", "perceptual_hash", "thumbnail"]
 
 MAX_DISTANCE = 8
-"""Largest Hamming distance between hashes of one image encoded twice; measured in
-``build.similarity.thresholds``."""
+"""Largest Hamming distance between hashes of one image encoded in two ways; measured in
+``build.similarity.thresholds``.
+"""
 
 SIDE = 32
 _SCALE = 4096
-"""Sums of 255 * 32 * 32 * _SCALE ** 2 stay below 2 ** 53, up to which floats count exactly."""
+"""Sums of 255 * 32 * 32 * _SCALE ** 2 stay below 2 ** 53, up to which floats are exact integers."""
 _AT_ONCE = 1000
-"""Pictures per batch of floats."""
+"""Images per batch of floats."""
 
 Thumbnail = NDArray[np.uint8]
-"""Grey values, (32, 32) or (n, 32, 32)."""
+"""Grey values, shape (32, 32) or (n, 32, 32)."""
 
 
 def perceptual_hash(pixels: NDArray[np.uint8]) -> str:
-    """Hash of a grey (rows, columns) or colour (rows, columns, 3) image as 16 hex digits."""
+    """Hash a grey (rows, columns) or colour (rows, columns, 3) image; returns 16 hex digits."""
     return f"{int(dct_hashes(thumbnail(Image.fromarray(pixels))[None])[0]):016x}"
 
 
 def thumbnail(picture: Image.Image) -> Thumbnail:
-    """An image as (32, 32) grey values by box averaging; the aspect ratio is not kept."""
+    """Downscale an image to (32, 32) grey values by box averaging, ignoring its aspect ratio."""
     grey = picture if picture.mode == "L" else picture.convert("L")
     return np.asarray(grey.resize((SIDE, SIDE), Image.Resampling.BOX))
 
 
 def dct_hashes(small: Thumbnail) -> NDArray[np.uint64]:
-    """Hashes, (n,), of thumbnails, (n, 32, 32)."""
+    """Hash thumbnails of shape (n, 32, 32); returns shape (n,)."""
     hashes = np.zeros(len(small), np.uint64)
     for start in range(0, len(small), _AT_ONCE):
         part = small[start : start + _AT_ONCE].astype(np.float64)
@@ -52,7 +53,7 @@ def dct_hashes(small: Thumbnail) -> NDArray[np.uint64]:
 
 
 def _cosines() -> NDArray[np.float64]:
-    """Rows 1 to 8 of the cosine transform of 32 values; scale does not matter to a median."""
+    """Return rows 1 to 8 of the 32-point DCT, unscaled, since the median is scale-invariant."""
     row, place = np.arange(1, 9)[:, None], np.arange(SIDE)[None, :]
     waves: NDArray[np.float64] = np.cos(np.pi * row * (2 * place + 1) / (2 * SIDE))
     return np.rint(waves * _SCALE)

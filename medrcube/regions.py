@@ -1,7 +1,7 @@
 """Region shapes: masks, boxes, outlines, run-length codes, and consensus of several readers.
 
-Coordinates are pixels of the *stored* image: ``x`` counts columns, ``y`` rows, from the top left
-corner; the centre of the first pixel is (0, 0) for outlines, and its corner for boxes.
+Coordinates are pixels of the *stored* image: ``x`` counts columns and ``y`` rows from the top left
+corner. For outlines (0, 0) is the centre of the first pixel, for boxes its corner.
 """
 
 from __future__ import annotations
@@ -28,19 +28,21 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MaskFile:
-    """Pixels marked in mask files on the grid of the image; several files are joined.
+    """Pixels marked in mask files on the image grid; several files are combined as a union.
 
     Attributes:
         paths: mask files.
-        values: stored values that mark the region; empty takes every pixel above zero.
+        values: stored values that mark the region; empty means every pixel above zero.
         member: path of the array inside a container file (HDF5), or ``None``.
-        parts: further files that the headers name, such as the ``.raw`` of an ``.mhd``.
-        needs: what a name that says several parts takes to be true of a slice: of each group of
-            stored values at least one marks it, such as core and edema of a tumour with edema.
-        drawn_on: image on whose grid the masks were drawn, where it is not the image that they are
-            wanted on; they are then carried over in space, which the card must allow.
-        outlined: whether the files draw the closed line around a convex region, such as an ellipse;
-            what lies within it belongs to the region. A copy in which it is filled marks the same.
+        parts: further files that the headers reference, such as the ``.raw`` of an ``.mhd``.
+        needs: requirements on a slice before a name that covers several parts applies: at least one
+            value from each group of stored values must be marked, such as core and edema for
+            "tumour with edema".
+        drawn_on: image on whose grid the masks were drawn, if it differs from the target image;
+            the masks are then resampled in space, which the card must allow.
+        outlined: whether the files contain the closed outline of a convex region, such as an
+            ellipse; its interior belongs to the region. A copy with the region filled in marks the
+            same pixels.
     """
 
     paths: tuple[Path, ...]
@@ -58,12 +60,12 @@ class Rectangle:
 
     Attributes:
         xyxy: ``(x0, y0, x1, y1)``.
-        slices: first slice and the one behind the last, by index in the stack as it is read, of
-            a box in a volume; ``None`` in a single image.
-        frame: ``(width, height)`` of the image that the box was drawn in, where the source says
-            it; where that is one size for all boxes, the card says it (``[drawn_in]``). In a copy
-            of another size the box is scaled where both sides have one factor, and refused
-            elsewhere, because a box that merely fits is wrong there.
+        slices: for a box in a volume, first slice and one past the last, by index in the stack as
+            it is read; ``None`` in a single image.
+        frame: ``(width, height)`` of the image that the box was drawn in, if the source states it;
+            if it is the same for all boxes, the card states it (``[drawn_in]``). In a copy of a
+            different size the box is scaled if both sides have the same factor, and refused
+            otherwise, because a box that merely fits would be wrong.
     """
 
     xyxy: tuple[float, float, float, float]
@@ -73,13 +75,13 @@ class Rectangle:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outline:
-    """A closed line.
+    """A closed polyline.
 
     Attributes:
-        points: its corners as ``(x, y)``.
+        points: its vertices as ``(x, y)``.
         slice: SOP instance UID of the slice that it lies on, or ``None`` in a single image.
-        hole: whether it cuts out of the region instead of adding to it.
-        edge: whether the pixels under the line belong to what it encloses.
+        hole: whether it is cut out of the region instead of added to it.
+        edge: whether the pixels under the line belong to the region.
     """
 
     points: tuple[tuple[float, float], ...]
@@ -90,14 +92,14 @@ class Outline:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Polygons:
-    """Everything inside some outlines.
+    """The area inside one or more outlines.
 
     Attributes:
         outlines: closed lines.
-        frame: ``(width, height)`` of the image that they were drawn on, where the source or the
-            card says it; used as that of a ``Rectangle``. Lines that name their slice need none:
-            an image that was stored again has another identity.
-        boxes: whether the lines are boxes drawn around a thing and not its border.
+        frame: ``(width, height)`` of the image that they were drawn on, if the source or the card
+            states it; used as for a ``Rectangle``. Outlines that name their slice need none: an
+            image that was stored again has a different UID.
+        boxes: whether the outlines are bounding boxes rather than the border of the object.
     """
 
     outlines: tuple[Outline, ...]
@@ -110,9 +112,9 @@ class Runs:
     """Run-length coded pixels of one image.
 
     Attributes:
-        runs: ``(first, length)`` of each run, ``first`` counted from 0 along the flat image.
-        size: ``(rows, columns)`` of the image that was coded.
-        down: whether the flat image runs down the columns instead of along the rows.
+        runs: ``(first, length)`` of each run, ``first`` being a 0-based index into the flat image.
+        size: ``(rows, columns)`` of the coded image.
+        down: whether the flat image is column-major instead of row-major.
     """
 
     runs: tuple[tuple[int, int], ...]
@@ -125,11 +127,11 @@ SingleShape = Polygons | MaskFile | Rectangle | Runs
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Consensus:
-    """What at least a share of several readings of one region mark.
+    """Pixels marked by at least a given share of several readings of one region.
 
     Attributes:
-        readings: one shape for each reader.
-        share: at least this share of the readings marks a pixel; 0.5 is the usual majority.
+        readings: one shape per reader.
+        share: minimum share of readings that must mark a pixel; 0.5 is the usual majority.
     """
 
     readings: tuple[SingleShape, ...]
@@ -142,7 +144,7 @@ Shape = SingleShape | Consensus
 def is_resized(frame: tuple[int, int], size: tuple[int, int]) -> bool:
     """Whether one size can be a resized version of another: equal aspect ratio within a pixel.
 
-    Where exactly one side is unchanged, the image was cropped.
+    If exactly one side is unchanged, the image was cropped.
 
     Args:
         frame: ``(width, height)`` of the original image.
@@ -155,14 +157,14 @@ def is_resized(frame: tuple[int, int], size: tuple[int, int]) -> bool:
 
 
 def frame_of(shape: Shape) -> tuple[int, int] | None:
-    """``(width, height)`` of the image that a box or outlines refer to, or ``None``."""
+    """Return ``(width, height)`` of the image that a box or outlines refer to, or ``None``."""
     if isinstance(shape, Consensus):
         return next(filter(None, map(frame_of, shape.readings)), None)
     return shape.frame if isinstance(shape, (Rectangle, Polygons)) else None
 
 
 def files_of(shape: Shape) -> tuple[Path, ...]:
-    """Every raw file that a shape needs."""
+    """Return every raw file that a shape needs."""
     if isinstance(shape, MaskFile):
         return (*shape.paths, *shape.parts, *((shape.drawn_on,) if shape.drawn_on else ()))
     if isinstance(shape, Consensus):
@@ -171,14 +173,14 @@ def files_of(shape: Shape) -> tuple[Path, ...]:
 
 
 def has_foreign_mask(shape: Shape) -> bool:
-    """Whether a shape has a mask file that was drawn on another image."""
+    """Whether a shape has a mask file drawn on a different image."""
     if isinstance(shape, Consensus):
         return any(has_foreign_mask(reading) for reading in shape.readings)
     return isinstance(shape, MaskFile) and shape.drawn_on is not None
 
 
 def relocate_shape(shape: Shape, place: Callable[[Path], Path]) -> Shape:
-    """The same shape with each raw file path mapped by ``place``."""
+    """Return the same shape with each raw file path mapped by ``place``."""
     if isinstance(shape, Consensus):
         return replace(shape, readings=tuple(_moved(reading, place) for reading in shape.readings))
     return _moved(shape, place)

@@ -1,4 +1,4 @@
-"""``[review]`` of ``medrcube.toml``: sign-in settings of the review queue."""
+"""``[review]`` table of ``medrcube.toml``: sign-in settings of the review queue."""
 
 from __future__ import annotations
 
@@ -21,16 +21,17 @@ _VARIABLE = re.compile("[A-Z_][A-Z0-9_]*")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SingleSignOn:
-    """The table ``[review.single_sign_on]``: one OpenID Connect provider.
+    """The ``[review.single_sign_on]`` table: one OpenID Connect provider.
 
     Attributes:
-        issuer: as the provider names itself; its metadata lie below it.
-        client_id: name of this queue at the provider.
-        name: what the button says.
-        claim: claim of the ID token that holds the address of the account, at the first sign-in.
-        asks_second_factor: whether the provider asks for one, so that the queue does not.
-        secret_env: environment variable that holds the client secret.
-        secret_file: file that holds it in place of the variable.
+        issuer: issuer URL as the provider states it; its metadata is found below it.
+        client_id: client id of this queue at the provider.
+        name: label of the sign-in button.
+        claim: ID token claim that contains the e-mail address of the account, at the first sign-in.
+        asks_second_factor: whether the provider requires a second factor, so that the queue does
+            not.
+        secret_env: environment variable that contains the client secret.
+        secret_file: file that contains the secret, instead of the variable.
     """
 
     issuer: str
@@ -42,7 +43,7 @@ class SingleSignOn:
     secret_file: Path | None = None
 
     def secret(self) -> str:
-        """The client secret, read anew each time and stored nowhere.
+        """Return the client secret, read anew each time and stored nowhere.
 
         Raises:
             WorkspaceError: it is missing, or others can read its file.
@@ -71,11 +72,11 @@ class SingleSignOn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewSettings:
-    """Accounts of a site.
+    """Account settings of a site.
 
     Attributes:
-        second_factor: roles that cannot work without a second factor.
-        single_sign_on: where people may sign in beside address and password.
+        second_factor: roles that require a second factor.
+        single_sign_on: provider for sign-in in addition to e-mail address and password.
     """
 
     second_factor: tuple[str, ...] = ()
@@ -83,14 +84,14 @@ class ReviewSettings:
 
 
 def parse_review_settings(table: TomlTable, root: Path) -> ReviewSettings:
-    """Read the table.
+    """Parse the table.
 
     Args:
         table: ``[review]``.
-        root: of the workspace, for relative paths.
+        root: folder of the workspace, for relative paths.
 
     Raises:
-        WorkspaceError: an unknown role, or an issuer that passwords would reach in clear.
+        WorkspaceError: a role is unknown, or the issuer would receive passwords unencrypted.
     """
     roles = table.texts("second_factor", default=())
     unknown = sorted(set(roles) - set(_ROLES))

@@ -1,9 +1,8 @@
 """Taxonomy: the three axes of the cube (anatomy, modality, task).
 
-Their members are words of the vocabulary (``vocabulary/words.toml``, ``tasks``). Spellings are
-those of the MedRCube release, its README, figures and code (arXiv 2604.13756, ``F1mc/MedRCube`` at
-33d0ac9). A name that is not known is an error: the published evaluator counts it silently as a
-low-level task.
+Members are words of the vocabulary (``vocabulary/words.toml``, ``tasks``). Spellings are those of
+the MedRCube release, its README, figures and code (arXiv 2604.13756, ``F1mc/MedRCube`` at 33d0ac9).
+An unknown name is an error: the published evaluator silently counts it as a low-level task.
 """
 
 from __future__ import annotations
@@ -31,13 +30,14 @@ class Modality(Word):
 
     Attributes:
         concept: its concept in the term table.
-        image: an image of it in words that name no part of the body.
-        words: further words by which a question names it.
-        projection: whether one image stands for its study, whose others a reader does not see.
+        image: a phrase for an image of it that names no body part.
+        words: further words by which a question refers to it.
+        projection: whether one image represents its study, whose other images a reader does not
+            see.
         volume: whether an image is one slice of a volume.
         hounsfield: whether stored values are Hounsfield units.
         dicom: values of the DICOM element Modality.
-        burnt_in: the detector of burnt-in marks made for it; empty where there is none.
+        burnt_in: the detector for burnt-in annotations of this modality; empty if none.
     """
 
     axis = "modality"
@@ -52,7 +52,7 @@ class Modality(Word):
 
     @classmethod
     def read(cls, table: TomlTable) -> dict[str, object]:
-        """What else a layer declares of a modality."""
+        """Read the remaining fields that a layer declares for a modality."""
         words = table.texts("words", default=())
         if not all(map(str.strip, words)):
             table.fail("words", "words that are not empty", list(words))
@@ -69,11 +69,11 @@ class Modality(Word):
 
 
 class Level(Word):
-    """Tier of a task: what is seen, what is located, what it means.
+    """Level of a task: what is seen, where it is, what it means.
 
     Attributes:
-        meaning: what a reader does.
-        rests_on: levels whose answers about the same image make an answer of this one credible.
+        meaning: what a reader does at this level.
+        rests_on: levels whose answers about the same image support an answer at this level.
     """
 
     axis = "level"
@@ -82,7 +82,7 @@ class Level(Word):
 
     @classmethod
     def read(cls, table: TomlTable) -> dict[str, object]:
-        """What else a layer declares of a level."""
+        """Read the remaining fields that a layer declares for a level."""
         return {
             "meaning": table.text("meaning"),
             "rests_on": table.texts("rests_on", default=()),
@@ -90,10 +90,10 @@ class Level(Word):
 
 
 class Task(Word):
-    """What is asked; a folder below ``tasks`` of a layer declares it.
+    """A task; declared by a folder below ``tasks`` in a layer.
 
     Attributes:
-        declaration: what its folder declares of it.
+        declaration: the declaration from its folder.
     """
 
     axis = "task"
@@ -101,7 +101,7 @@ class Task(Word):
 
     @classmethod
     def layer_words(cls, layer: Layer) -> Iterator[tuple[str, Mapping[str, object]]]:
-        """Name and facts of each task of one layer, by level and by place in it.
+        """Return name and facts of each task of one layer, by level and by order within it.
 
         Raises:
             TaskError: a declaration is wrong.
@@ -113,17 +113,17 @@ class Task(Word):
             yield task.name, {"aliases": tuple(aliases), "declaration": task}
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Where the folder lies is known to the process that reads it.
+        # The folder's location is known only to the process that reads it.
         facts = {**vars(self), "declaration": replace(self.declaration, folder=None)}
         return (type(self), (str(self), facts))
 
     def declared(self) -> dict[str, object]:
-        """What a layer has to declare for this task."""
+        """What a layer must declare for this task."""
         return dict(self.declaration.table)
 
     @property
     def level(self) -> Level:
-        """Tier of the task."""
+        """Level of the task."""
         return Level.recorded(self.declaration.level)
 
     @property
@@ -133,14 +133,14 @@ class Task(Word):
 
     @property
     def release_name(self) -> str:
-        """Spelling in a release tree, which keeps the one of the published data."""
+        """Spelling in a release tree, which keeps that of the published data."""
         return self.declaration.release
 
 
 def cube_tasks() -> tuple[Task, ...]:
-    """The tasks that cards name and whose items have options in ``test.json``: all without a rule.
+    """Return the tasks without a rule: those that cards name and whose items are in ``test.json``.
 
-    Those with a rule lie beyond the published cube; their items stand in ``open.json``.
+    Tasks with a rule are beyond the published cube; their items are in ``open.json``.
     """
     return tuple(task for task in Task if not task.declaration.rule)
 

@@ -1,4 +1,4 @@
-"""Workspace: ``medrcube.toml`` and the paths of the files beside it."""
+"""Workspace: ``medrcube.toml`` and the paths of the files next to it."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ _FOLDERS = re.compile(r"^(?:# )?source_folders = .*$", re.MULTILINE)
 _SOURCES = re.compile(r"^\[sources\].*\n", re.MULTILINE)
 
 ValueMap = Mapping[str, str]
-"""Raw values of one field and their concepts; an empty one marks a value that is not used."""
+"""Raw values of one field and their concepts; an empty concept marks a value that is not used."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,11 +97,11 @@ class Workspace:
         root: its folder.
         settings: the table ``[build]``.
         sources: id -> raw root.
-        source_folders: folders that hold source folders outside the package.
+        source_folders: folders that contain source folders outside the package.
         values: id -> field -> raw values that the card does not know.
-        llm: a model that may propose wrong options.
+        llm: a language model that may propose distractors.
         ontology_index: the user's compiled ontologies.
-        review: how people sign in to the review queue.
+        review: sign-in settings of the review queue.
     """
 
     root: Path
@@ -120,12 +120,12 @@ class Workspace:
 
     @property
     def images(self) -> Path:
-        """Rendered images, one folder for each source."""
+        """Rendered images, one folder per source."""
         return self.root / "images"
 
     @property
     def viewer(self) -> Path:
-        """Original pixels of the images of items, for reviewers of this workspace alone."""
+        """Original pixels of item images, only for reviewers of this workspace."""
         return self.root / "viewer"
 
     @property
@@ -140,7 +140,7 @@ class Workspace:
 
     @property
     def vocabulary(self) -> Path:
-        """Folder of the workspace's own layer of the vocabulary."""
+        """Folder of the workspace's own vocabulary layer."""
         return self.root / "vocabulary"
 
     @property
@@ -155,27 +155,27 @@ class Workspace:
 
     @property
     def quarantine(self) -> Path:
-        """Table of everything that was set aside, with reasons."""
+        """Table of everything excluded, with reasons."""
         return self.root / "quarantine.parquet"
 
     @property
     def absent(self) -> Path:
-        """Table of cases whose image is not in this copy: ``source,case,file``."""
+        """Table of cases whose image is missing from this copy: ``source,case,file``."""
         return self.root / "absent.csv"
 
     @property
     def recipes(self) -> Path:
-        """How each image was made, one JSON object a line."""
+        """How each image was made, one JSON object per line."""
         return self.root / "recipes.jsonl"
 
     @property
     def raw_files(self) -> Path:
-        """The raw files that the images and the layouts of the copies rest on, likewise."""
+        """Raw files that the images and the copies' layouts depend on, one JSON object per line."""
         return self.root / "raw_files.jsonl"
 
     @property
     def proposals(self) -> Path:
-        """Prompts to a language model and its replies, one JSON object a line."""
+        """Prompts to a language model and its replies, one JSON object per line."""
         return self.root / "proposals.jsonl"
 
     @property
@@ -184,12 +184,12 @@ class Workspace:
         return self.root / "audit.json"
 
     def with_sources(self, sources: Mapping[str, Path]) -> Workspace:
-        """The same workspace with raw roots added or replaced."""
+        """Return the same workspace with raw roots added or replaced."""
         return replace(self, sources={**self.sources, **sources})
 
 
 def init_workspace(root: Path, sources: Mapping[str, Path] | None = None) -> Workspace:
-    """Make a workspace with a commented configuration; a folder that is made is its owner's alone.
+    """Create a workspace with a commented configuration; a new folder gets owner-only access.
 
     Raises:
         WorkspaceError: there is one already, or the folder cannot be written.
@@ -208,7 +208,7 @@ def init_workspace(root: Path, sources: Mapping[str, Path] | None = None) -> Wor
 
 
 def add_source_folders(root: Path, folders: Iterable[Path]) -> None:
-    """Write folders of source folders into the configuration, beside those that stand there.
+    """Add folders of source folders to the configuration, keeping the existing ones.
 
     Raises:
         WorkspaceError: the configuration cannot be written, or has no table ``[build]``.
@@ -230,14 +230,14 @@ def add_source_folders(root: Path, folders: Iterable[Path]) -> None:
 
 
 def add_sources(root: Path, sources: Mapping[str, Path]) -> None:
-    """Write raw roots into the configuration, for the sources that it does not name yet.
+    """Add raw roots to the configuration, for sources it does not contain yet.
 
     Args:
         root: the workspace.
-        sources: id -> raw root; a relative path starts at the workspace.
+        sources: id -> raw root; relative paths are resolved against the workspace.
 
     Raises:
-        WorkspaceError: there is no workspace, or its configuration is wrong.
+        WorkspaceError: there is no workspace, or its configuration is invalid.
     """
     named = open_workspace(root).sources
     new = {name: path for name, path in sources.items() if name not in named}
@@ -256,7 +256,7 @@ def open_workspace(root: Path) -> Workspace:
     """Read the configuration of a workspace.
 
     Raises:
-        WorkspaceError: there is no workspace, or its configuration is wrong.
+        WorkspaceError: there is no workspace, or its configuration is invalid.
     """
     root = root.resolve()
     config = root / CONFIG
@@ -291,7 +291,7 @@ def open_workspace(root: Path) -> Workspace:
 
 
 def patient_key(workspace: Workspace) -> bytes:
-    """The secret that turns patient identifiers into hashes; made once, never published.
+    """Return the secret key for hashing patient identifiers; created once, never published.
 
     Keep the file: the same key gives the same hashes in the next build.
     """
@@ -299,7 +299,7 @@ def patient_key(workspace: Workspace) -> bytes:
     try:
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            handle, name = tempfile.mkstemp(dir=path.parent)  # readable by its owner alone
+            handle, name = tempfile.mkstemp(dir=path.parent)  # owner-only file mode
             with os.fdopen(handle, "wb") as file:
                 file.write(secrets.token_bytes(32))
             with contextlib.suppress(FileExistsError):
@@ -311,7 +311,7 @@ def patient_key(workspace: Workspace) -> bytes:
 
 
 def _written(path: Path) -> str:
-    """A path as a TOML string, even if it is not valid UTF-8; ``text_to_name`` reverses it."""
+    """Format a path as a TOML string, even if not valid UTF-8; inverse of ``text_to_name``."""
     return json.dumps(name_to_text(str(path)), ensure_ascii=False).replace("\x7f", "\\u007f")
 
 

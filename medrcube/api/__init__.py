@@ -1,7 +1,7 @@
-"""The public Python interface; ``import medrcube`` gives its names when they are first used.
+"""The public Python interface; ``import medrcube`` exposes its names lazily.
 
-Each module needs one extra: ``workspace`` needs ``medrcube[build]``, ``release`` and ``run`` need
-``medrcube[evaluate]``, and ``sources`` needs pandas alone.
+Extras: ``workspace`` needs ``medrcube[build]``, ``release`` and ``run`` need
+``medrcube[evaluate]``, ``sources`` needs only pandas.
 """
 
 __all__ = ["release", "run", "sources", "workspace"]

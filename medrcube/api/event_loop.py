@@ -1,4 +1,4 @@
-"""Run a function that starts an event loop of its own, also where one is running already."""
+"""Run a function that starts its own event loop, even if a loop is already running."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class Interruption:
-    """Cancels a task of the event loop of another thread, as Ctrl-C does in ``asyncio.run``."""
+    """Cancel a task on another thread's event loop, as Ctrl-C does in ``asyncio.run``."""
 
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -25,7 +25,7 @@ class Interruption:
         self._lock = Lock()
 
     def attach(self) -> None:
-        """Take the task that calls this first as the one to cancel."""
+        """Register the calling task as the one to cancel; only the first call counts."""
         with self._lock:
             if self._task is not None:
                 return
@@ -34,24 +34,24 @@ class Interruption:
                 self._task.cancel()
 
     def cancel(self) -> None:
-        """Cancel the task, or the one that is attached later; called from any thread."""
+        """Cancel the attached task, or the next one to attach; safe to call from any thread."""
         with self._lock:
             self._cancelled = True
             if self._loop is not None and self._task is not None:
-                with suppress(RuntimeError):  # the loop has ended meanwhile
+                with suppress(RuntimeError):  # the loop has ended in the meantime
                     self._loop.call_soon_threadsafe(self._task.cancel)
 
 
 def run_beside_loop(function: Callable[[Interruption], T]) -> T:
-    """Call ``function``, in a thread of its own where this thread runs an event loop.
+    """Call ``function``, in a separate thread if this thread already runs an event loop.
 
-    A notebook runs its cells inside a loop, in which ``asyncio.run`` is an error.
+    A notebook runs its cells inside an event loop, in which ``asyncio.run`` raises an error.
 
     Args:
-        function: attaches the main task of its loop to what it is given.
+        function: called with an ``Interruption``, to which it attaches the main task of its loop.
 
     Raises:
-        KeyboardInterrupt: the caller was interrupted, and the function has ended.
+        KeyboardInterrupt: the caller was interrupted; the function has ended by then.
     """
     interruption = Interruption()
     try:
@@ -59,7 +59,7 @@ def run_beside_loop(function: Callable[[Interruption], T]) -> T:
     except RuntimeError:
         return function(interruption)
     with ThreadPoolExecutor(1, thread_name_prefix="medrcube") as pool:
-        # A thread starts without the words of a release that were activated here.
+        # A new thread does not inherit the vocabulary of a release that was activated here.
         future = pool.submit(copy_context().run, function, interruption)
         try:
             return future.result()

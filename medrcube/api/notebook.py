@@ -1,7 +1,7 @@
-"""HTML of the objects of the interface, as a notebook displays them.
+"""HTML representations of API objects for notebooks.
 
-A notebook keeps its output and is shared, so it never holds the path of a folder, nor an
-image that may not be redistributed.
+Notebooks store their output and get shared, so the HTML never contains a folder path or an image
+that may not be redistributed.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from medrcube.evaluate.reporting.markup.embedded_images import jpeg_within
 __all__ = ["MOST_THUMBNAILS", "Thumbnail", "summary_html", "thumbnail_of"]
 
 MOST_THUMBNAILS = 4
-"""Most images in one summary."""
+"""Maximum number of images in one summary."""
 
 _LONGEST_SIDE, _QUALITY = 160, 85
 
 
 class Thumbnail(NamedTuple):
-    """A reduced image and its caption.
+    """A downscaled image with its caption.
 
     Attributes:
         uri: data URI of a JPEG whose longer side has at most 160 pixels.
@@ -37,7 +37,7 @@ class Thumbnail(NamedTuple):
 
 
 def thumbnail_of(file: Path, caption: str) -> Thumbnail | None:
-    """A thumbnail of an image file; ``None`` where there is no readable one."""
+    """Return a thumbnail of an image file, or ``None`` if the file is not a readable image."""
     try:
         data = jpeg_within(file.read_bytes(), ((_LONGEST_SIDE, _QUALITY),))
     except OSError:
@@ -54,7 +54,7 @@ def summary_html(
     thumbnails: Iterable[Thumbnail] = (),
     note: str = "",
 ) -> str:
-    """A title, a table, thumbnails and a note; every text is escaped."""
+    """Render a title, a table, thumbnails and a note as HTML; all text is escaped."""
     template = _environment().get_template("notebook.html.j2")
     return template.render(
         title=title,

@@ -1,4 +1,4 @@
-"""A release: its items and images, and the evaluation of a model on it."""
+"""A release: its items and images, and evaluation of a model on it."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ ITEM_COLUMNS = {
     "block": "items of one block share their options; empty for none",
     "unit": "keyed id of the patient or case; empty if not stated",
 }
-"""Column -> meaning, of the table that ``Release.items`` returns."""
+"""Columns of the table returned by ``Release.items``, with their meaning."""
 
 OPEN_ITEM_COLUMNS = {
     "item": "``DATASET/ID``, as in ``items()``",
@@ -73,14 +73,14 @@ OPEN_ITEM_COLUMNS = {
     "set": "items that are scored together; empty for none",
     "role": "what tells the item from the others of its set; empty for none",
 }
-"""Column -> meaning, of the table that ``Release.open_items`` returns."""
+"""Columns of the table returned by ``Release.open_items``, with their meaning."""
 
 _CONNECTIONS = 32
 
 
 @dataclass(frozen=True, eq=False)
 class Release:
-    """A release that was read and checked. Made by ``load_release`` or ``Workspace.release``.
+    """A release that has been read and checked, from ``load_release`` or ``Workspace.release``.
 
     Attributes:
         path: its folder.
@@ -90,14 +90,15 @@ class Release:
     _benchmark: Benchmark = field(repr=False)
 
     def items(self) -> pd.DataFrame:
-        """All items, one row each; the columns are ``ITEM_COLUMNS``."""
+        """Return all items, one row each, with the columns ``ITEM_COLUMNS``."""
         rows = [self._row(item) for item in self._benchmark.items]
         return pd.DataFrame(rows, columns=list(ITEM_COLUMNS))
 
     def open_items(self) -> pd.DataFrame:
-        """Items of tasks beyond the published cube, one row each, with what passes and by chance.
+        """Return the open items (tasks beyond the published cube), one row each.
 
-        The columns are ``OPEN_ITEM_COLUMNS``; ``items()`` has a row of each of them, too.
+        The columns are ``OPEN_ITEM_COLUMNS``, which include the bar and the chance level.
+        ``items()`` also has a row for each of these items.
 
         Example:
             >>> import medrcube
@@ -110,7 +111,7 @@ class Release:
         return pd.DataFrame(rows, columns=list(OPEN_ITEM_COLUMNS))
 
     def image(self, item: str) -> Image.Image:
-        """The image of an item as a model sees it, with what is drawn on it.
+        """Return the image of an item as a model sees it, including marks.
 
         Args:
             item: its name, ``DATASET/ID``.
@@ -159,29 +160,30 @@ class Release:
     ) -> Run:
         """Ask a model every question and score the replies, as ``medrcube evaluate`` does.
 
-        Every reply is kept when it comes, so the same call again goes on with a run that was
-        interrupted. It also works in a notebook, where an event loop is running.
+        Replies are saved as they arrive, so repeating the call resumes an interrupted run. It also
+        works in a notebook, where an event loop is already running.
 
         Args:
             model: ``PROVIDER/NAME``, or an object with the methods of ``Model``.
             out: folder of the run.
-            settings: how to reach a model that is given by name, and how it shall answer.
-            conditions: full, blind, circular or image-swap; one or several.
+            settings: endpoint and generation settings for a model given by name.
+            conditions: full, blind, circular or image-swap; one or more.
             epochs: how often each question is asked.
-            limit: ask so many items only, drawn evenly.
+            limit: number of items to ask, sampled evenly.
             tasks: only items of these tasks.
             anatomies: only items of these anatomical regions.
             modalities: only items of these imaging modalities.
-            datasets: only items of these folders of the release.
-            where: only items for which this expression over the columns of an item is true.
-            may_send: sources under an agreement whose owner lets you send their images to another
-                machine; the others are left out where the model is elsewhere.
-            max_connections: most questions that are asked at one time.
+            datasets: only items of these source folders of the release.
+            where: only items for which this expression over the item columns is true.
+            may_send: sources under a data agreement whose owner allows you to send their images to
+                another machine; if the model runs remotely, other sources under an agreement are
+                left out.
+            max_connections: maximum number of concurrent questions.
             progress: show the progress on standard error.
 
         Raises:
-            ModelError: the model cannot be used; replies that came are kept.
-            WorkspaceError: no item is as wanted, or the folder belongs to another run.
+            ModelError: the model cannot be used; replies received so far are kept.
+            WorkspaceError: no item matches the selection, or the folder belongs to another run.
             ReleaseError: an image changed while the run was under way.
 
         Warns:
@@ -309,7 +311,7 @@ class Release:
         )
 
     def _thumbnails(self) -> Iterator[Thumbnail]:
-        """One of each dataset, of images that may be redistributed."""
+        """Return one thumbnail per dataset, from images that may be redistributed."""
         shown: set[str] = set()
         for item in self._benchmark.items:
             path = self._benchmark.path(item)
@@ -322,13 +324,14 @@ class Release:
 
 
 def load_release(path: str | Path) -> Release:
-    """Read and check a release, one of medrcube or the published MedRCube.
+    """Read and check a release written by medrcube, or the published MedRCube release.
 
     Args:
-        path: its folder, which holds a folder with ``test.json`` for each dataset.
+        path: release folder, with one subfolder containing ``test.json`` per dataset.
 
     Raises:
-        ReleaseError: there is no release, or an item breaks a rule; the first faults are listed.
+        ReleaseError: the folder is not a release, or items break rules; the first errors are
+            listed.
 
     Example:
         >>> import medrcube
@@ -355,7 +358,7 @@ def _open_row(item: BenchmarkItem) -> tuple[object, ...]:
 
 @contextmanager
 def _watch(interruption: Interruption, *, shown: bool) -> Iterator[OnProgress]:
-    """A callback that shows the progress, and first attaches the main task of the run."""
+    """Return a progress callback that also attaches the main task of the run on its first call."""
     with report_progress(Reporter()) if shown else nullcontext(_unwatched) as show:
 
         def on_progress(progress: RunProgress) -> None:
@@ -366,4 +369,4 @@ def _watch(interruption: Interruption, *, shown: bool) -> Iterator[OnProgress]:
 
 
 def _unwatched(_progress: RunProgress) -> None:
-    """Progress that nobody watches."""
+    """Ignore progress."""

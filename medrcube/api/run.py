@@ -33,16 +33,16 @@ REPLY_COLUMNS = {
     "reply": "whole text of the reply; missing without one",
     "cut": "whether the limit of tokens cut the reply",
 }
-"""Column -> meaning, of the table that ``Run.replies`` returns."""
+"""Columns of the table returned by ``Run.replies``, with their meaning."""
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """The scored answers of one model to one release. Made by ``load_run`` or ``Release.evaluate``.
+    """Scored answers of one model on one release, from ``load_run`` or ``Release.evaluate``.
 
     Attributes:
         path: folder of the run.
-        vocabulary: the words under which it was read, with those of its release.
+        vocabulary: the vocabulary the run was read under, including the words of its release.
     """
 
     path: Path
@@ -56,26 +56,26 @@ class Run:
 
     @property
     def accuracy(self) -> float | None:
-        """Share of all questions that were answered correctly, from 0 to 1.
+        """Fraction of all questions answered correctly, from 0 to 1.
 
-        An unreadable answer and a refusal count as not correct. ``None`` where more than 5 % of
-        the questions have no reply: then only the bounds in ``metrics`` are known.
+        Unparsed answers and refusals count as incorrect. ``None`` if more than 5 % of the questions
+        have no reply; only the bounds in ``metrics`` are known then.
         """
         accuracy: float | None = self._scored.total["accuracy"]
         return accuracy
 
     @property
     def complete(self) -> bool:
-        """Whether the run went to its end with a reply to at least 95 % of its questions."""
+        """Whether the run finished with replies to at least 95 % of its questions."""
         return not (self._scored.incomplete or self._scored.unfinished)
 
     @property
     def metrics(self) -> Mapping[str, Any]:
-        """Everything in ``metrics.json``: accuracies with intervals, by task, region, modality."""
+        """Contents of ``metrics.json``: accuracies with intervals by task, region and modality."""
         return self._scored.metrics
 
     def replies(self) -> pd.DataFrame:
-        """Every question as it was asked, with its reply; the columns are ``REPLY_COLUMNS``."""
+        """Return every question as asked, with its reply; the columns are ``REPLY_COLUMNS``."""
         rows = [
             (
                 result.item.name,
@@ -95,9 +95,9 @@ class Run:
         return pd.DataFrame(rows, columns=list(REPLY_COLUMNS))
 
     def tables(self) -> dict[str, pd.DataFrame]:
-        """The tables of the report by name, such as ``slices``; accuracies are from 0 to 1.
+        """Return the report tables by name, such as ``slices``; accuracies range from 0 to 1.
 
-        They are those that ``medrcube report --data`` writes.
+        These are the tables that ``medrcube report --data`` writes.
         """
         with using(self.vocabulary):
             return {name: pd.DataFrame(rows) for name, rows in tables([self._scored]).items()}
@@ -118,15 +118,15 @@ class Run:
 
 
 def load_run(path: str | Path, release: str | Path | None = None) -> Run:
-    """Read a run that was scored.
+    """Read a scored run.
 
     Args:
-        path: its folder, the ``--out`` of ``medrcube evaluate``.
-        release: folder of the release that was asked, where that has tasks of its own.
+        path: folder of the run, the ``--out`` of ``medrcube evaluate``.
+        release: folder of the release the run was asked about; needed if it defines its own tasks.
 
     Raises:
-        WorkspaceError: the folder holds no scored run.
-        ReleaseError: the release declares words that cannot be.
+        WorkspaceError: the folder contains no scored run.
+        ReleaseError: the release declares an invalid vocabulary.
     """
     folder = Path(path)
     vocabulary = active_vocabulary() if release is None else release_vocabulary(Path(release))
@@ -137,20 +137,20 @@ def load_run(path: str | Path, release: str | Path | None = None) -> Run:
 def write_report(
     runs: Iterable[Run | str | Path], out: str | Path, release: str | Path | None = None
 ) -> Path:
-    """Write one self-contained HTML page about one or several runs.
+    """Write one self-contained HTML report on one or more runs.
 
     Args:
-        runs: runs, or their folders, in the order wanted.
+        runs: runs or run folders, in display order.
         out: file to write.
-        release: folder of the release that the runs were asked, to show images of wrong answers;
+        release: folder of the release the runs were asked about, to show images of wrong answers;
             restricted images are never shown.
 
     Returns:
-        The file.
+        Path of the report.
 
     Raises:
         WorkspaceError: there is no run, or the file cannot be written.
-        ReleaseError: the release is broken.
+        ReleaseError: the release is invalid.
     """
     runs = list(runs)
     folders = [run.path if isinstance(run, Run) else Path(run) for run in runs]

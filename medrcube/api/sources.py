@@ -22,19 +22,19 @@ SOURCE_COLUMNS = {
     "redistribute": "whether a release may hold the images",
     "tasks": "tasks that the source can be asked, a list",
 }
-"""Column -> meaning, of the table that ``list_sources`` returns."""
+"""Columns of the table returned by ``list_sources``, with their meaning."""
 
 
 def list_sources(extra: Iterable[str | Path] = ()) -> pd.DataFrame:
-    """The sources that can be built, one row each, in order of id.
+    """List the sources that can be built, one row each, sorted by id.
 
-    The columns are those of ``SOURCE_COLUMNS``.
+    The columns are ``SOURCE_COLUMNS``.
 
     Args:
-        extra: folders that hold source folders of your own.
+        extra: folders that contain your own source folders.
 
     Raises:
-        MedrcubeError: a folder holds no source, or a card is wrong.
+        MedrcubeError: a folder contains no source, or a card is invalid.
 
     Example:
         >>> import medrcube

@@ -1,4 +1,4 @@
-"""A workspace: raw data in, tables and images out, and releases of them."""
+"""A workspace: raw data in; tables, images and releases out."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ __all__ = ["BuildReport", "Workspace", "create_workspace", "open_workspace"]
 
 @dataclass(frozen=True, eq=False)
 class Workspace:
-    """A folder with ``medrcube.toml``. Made by ``open_workspace`` or ``create_workspace``."""
+    """A folder with ``medrcube.toml``; created by ``open_workspace`` or ``create_workspace``."""
 
     _folder: Folder
 
     @property
     def path(self) -> Path:
-        """Its folder."""
+        """Path of the workspace folder."""
         return self._folder.root
 
     @property
     def sources(self) -> Mapping[str, Path]:
-        """Id of each source and the folder with your copy of its raw data."""
+        """Source id to the folder with your copy of its raw data."""
         return dict(self._folder.sources)
 
     def build(
@@ -55,18 +55,19 @@ class Workspace:
         profile: str | None = None,
         progress: bool = False,
     ) -> BuildReport:
-        """Turn the raw data into images and items; the same call again does only what changed.
+        """Build images and items from the raw data; repeating the call rebuilds only what changed.
 
         Args:
-            workers: processes; 0 takes one for each core. In a script more than one needs
-                ``if __name__ == "__main__":`` around the call, as every process pool does.
-            seed: replaces the seed of ``medrcube.toml``.
-            profile: counts to aim at, ``medrcube`` or a file of your own.
+            workers: number of worker processes; 0 uses one per core. In a script, more than one
+                requires an ``if __name__ == "__main__":`` guard around the call, as for any process
+                pool.
+            seed: overrides the seed in ``medrcube.toml``.
+            profile: target counts: ``medrcube``, or your own profile file.
             progress: show the progress on standard error.
 
         Raises:
-            MedrcubeError: nothing can be built, or a source or the audit failed. Of a build that
-                failed the tables are written, and ``audit`` names every failure.
+            MedrcubeError: nothing can be built, or a source or the audit failed. The tables of a
+                failed build are still written, and ``audit`` lists every failure.
         """
         settings = self._folder.settings
         settings = replace(
@@ -86,23 +87,23 @@ class Workspace:
         return report
 
     def items(self) -> pd.DataFrame:
-        """The questions with their options, one row each: ``items.parquet``."""
+        """Return the items with their options, one row each (``items.parquet``)."""
         return self._table(self._folder.items)
 
     def open_items(self) -> pd.DataFrame:
-        """Questions of tasks beyond the published cube, one row each: ``open_items.parquet``."""
+        """Return the items beyond the published cube, one row each (``open_items.parquet``)."""
         return self._table(self._folder.open_items)
 
     def images(self) -> pd.DataFrame:
-        """The images and what is drawn on them, one row each: ``samples.parquet``."""
+        """Return the images and their marks, one row each (``samples.parquet``)."""
         return self._table(self._folder.samples)
 
     def quarantine(self) -> pd.DataFrame:
-        """Every case that is not in the tables, with the reason: ``quarantine.parquet``."""
+        """Return every case that is not in the tables, with the reason (``quarantine.parquet``)."""
         return self._table(self._folder.quarantine)
 
     def audit(self) -> dict[str, Any]:
-        """Counts and checks over images and items: ``audit.json``.
+        """Return counts and checks over images and items (``audit.json``).
 
         Raises:
             WorkspaceError: the workspace is not built, or the file cannot be read.
@@ -116,10 +117,10 @@ class Workspace:
         return audit
 
     def image(self, sample: str) -> Image.Image:
-        """An image as a model sees it.
+        """Return an image as a model sees it.
 
         Args:
-            sample: its ``id`` in ``images()``, which is the column ``sample`` of ``items()``.
+            sample: image id: column ``id`` of ``images()``, column ``sample`` of ``items()``.
 
         Raises:
             WorkspaceError: there is no such image, or its file is gone or damaged.
@@ -153,12 +154,12 @@ class Workspace:
         """Write a release, as ``medrcube release`` does.
 
         Args:
-            out: folder to make.
+            out: folder to create.
             name: version of the release.
-            allow_unreviewed: take items that no reviewer has accepted; the card says so.
-            require_agreement: refuse where the reviewers do not agree well enough.
+            allow_unreviewed: include items that no reviewer has accepted; the dataset card says so.
+            require_agreement: refuse to release if reviewer agreement is too low.
             private: keep restricted images; such a release must never be shared.
-            since: an earlier release; ``CHANGES.md`` says what changed since.
+            since: an earlier release; ``CHANGES.md`` lists the changes since then.
 
         Raises:
             ReleaseError: the audit failed, ``out`` exists, or no item may be released.
@@ -205,7 +206,7 @@ class Workspace:
         )
 
     def _thumbnails(self, images: pd.DataFrame) -> Iterator[Thumbnail]:
-        """One of each source, of images that may be redistributed."""
+        """Return one thumbnail per source, from images that may be redistributed."""
         for source, group in images[images["redistribute"]].groupby("source", sort=True):
             row = group.iloc[0]
             thumbnail = thumbnail_of(
@@ -219,10 +220,10 @@ def open_workspace(path: str | Path) -> Workspace:
     """Open a workspace.
 
     Args:
-        path: its folder.
+        path: workspace folder.
 
     Raises:
-        WorkspaceError: there is no ``medrcube.toml``, or it is wrong.
+        WorkspaceError: there is no ``medrcube.toml``, or it is invalid.
 
     Example:
         >>> import medrcube
@@ -238,11 +239,11 @@ def open_workspace(path: str | Path) -> Workspace:
 def create_workspace(
     path: str | Path, sources: Mapping[str, str | Path] | None = None
 ) -> Workspace:
-    """Make a workspace: a folder with a commented ``medrcube.toml``.
+    """Create a workspace: a folder with a commented ``medrcube.toml``.
 
     Args:
-        path: folder to make.
-        sources: id of each source and the folder with your copy of its raw data.
+        path: folder to create.
+        sources: source id to the folder with your copy of its raw data.
 
     Raises:
         WorkspaceError: there is a workspace already, or the folder cannot be written.

@@ -1,4 +1,4 @@
-"""Numbers in words: ``1 item``, ``1,204 items``, ``1.2 GB``."""
+"""Format counts, byte sizes and dollar amounts: ``1 item``, ``1,204 items``, ``1.2 GB``."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ __all__ = ["counted", "dollars", "in_bytes"]
 
 
 def counted(count: int, noun: str, plural: str | None = None) -> str:
-    """The number with thousands separated, and the noun in its number.
+    """Format a count with thousands separators and the noun in singular or plural.
 
     Args:
-        count: how many.
+        count: the number.
         noun: the noun in the singular.
-        plural: its plural, where neither ``-s``, ``-es`` nor ``-ies`` makes it.
+        plural: its plural, if it does not follow the ``-s``, ``-es`` or ``-ies`` rules.
     """
     return f"{count:,} {noun if count == 1 else plural or _plural(noun)}"
 
 
 def in_bytes(count: int) -> str:
-    """A number of bytes in words, such as ``1.2 GB``."""
+    """Format a number of bytes, such as ``1.2 GB``."""
     size = float(count)
     for unit in ("B", "kB", "MB", "GB"):
         if size < 1000:
@@ -33,5 +33,5 @@ def _plural(noun: str) -> str:
 
 
 def dollars(amount: float) -> str:
-    """US dollars to the cent, and a smaller amount to two digits of its own."""
+    """Format US dollars to the cent, and smaller amounts to two significant digits."""
     return f"{amount:.2f}" if amount >= 0.1 or not amount else f"{amount:.2g}"

@@ -1,7 +1,7 @@
-"""What a person sees of long work: calm progress with a time left, and one summary at the end.
+"""Progress display for long operations, with time remaining and a final summary.
 
-On a terminal one or two lines move; without one a plain line appears now and then, and with
-``--json`` nothing but one object at the end.
+On a terminal, one or two lines update in place. Without one, a plain line is printed now and then;
+with ``--json``, only a single JSON object is printed at the end.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ from medrcube.names import escape_controls
 __all__ = ["PLAIN_INTERVAL", "Advance", "Reporter", "ignored"]
 
 PLAIN_INTERVAL = 10.0
-"""Seconds between two plain progress lines."""
+"""Seconds between plain progress lines."""
 
 
 class Advance(Protocol):
-    """Says that some more units of a stage are done."""
+    """Callback that advances a stage."""
 
     def __call__(self, done: int = 1, /) -> None:
-        """Advance by ``done`` units."""
+        """Advance the stage by ``done`` units."""
         ...
 
 
 class Reporter:
-    """Progress and summaries of one command; everything goes to standard error but results."""
+    """Progress and summaries of one command; everything except results goes to standard error."""
 
     def __init__(
         self, *, json_output: bool = False, quiet: bool = False, wide: bool | None = None
@@ -51,15 +51,15 @@ class Reporter:
         """Write to the standard streams.
 
         Args:
-            json_output: one object for programs in place of text.
-            quiet: no progress and no notes; also where the command runs with ``-q``.
-            wide: whether tables are shown whole; ``None`` where the command has no ``--wide``.
+            json_output: print one JSON object instead of text.
+            quiet: suppress progress and notes; also set when the command runs with ``-q``.
+            wide: whether tables are shown in full; ``None`` if the command has no ``--wide``.
         """
         self.json_output = json_output
         self._quiet = quiet or json_output or verbosity() is Verbosity.QUIET
         self._verbose = not self._quiet and verbosity() is Verbosity.VERBOSE
         self._wide = wide
-        # FORCE_COLOR colours what is piped, but makes no terminal of it.
+        # FORCE_COLOR colours piped output, but does not turn a pipe into a terminal.
         self._err = Console(
             stderr=True, highlight=False, soft_wrap=True, force_interactive=_interactive(sys.stderr)
         )
@@ -79,11 +79,11 @@ class Reporter:
         """Show the progress of a stage of ``total`` units.
 
         Args:
-            name: of the stage.
-            total: units; ``None`` where nobody knows: then a terminal shows a count that grows,
-                and nothing else shows anything.
-            detail: called whenever progress is shown, for a few words more.
-            timed: whether what is done tells how long the rest takes.
+            name: name of the stage.
+            total: number of units; ``None`` if unknown: a terminal then shows a running count, and
+                nothing is shown elsewhere.
+            detail: called at each refresh; returns a few words to append.
+            timed: whether the time remaining can be estimated from the units done so far.
         """
         words = detail or _no_words
         started = time.monotonic()
@@ -108,24 +108,25 @@ class Reporter:
             self.note(f"{name}: {time.monotonic() - started:.1f} s")
 
     def note(self, text: str) -> None:
-        """A line for people, not part of the result."""
+        """Print a note for people that is not part of the result."""
         if not self._quiet:
             self._err.print(escape_controls(text), markup=False)
 
     def result(self, text: str) -> None:
-        """A line of the result; left out where a program reads."""
+        """Print a line of the result; omitted with ``--json``."""
         if not self.json_output:
             self._out.print(escape_controls(text), markup=False)
 
     def table(self, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-        """A table of the result; numbers are aligned to the right.
+        """Print a table of the result; numbers are right-aligned.
 
-        Off a terminal every cell is whole. On one every row has one line: text is cut with an
-        ellipsis, ids and figures are whole, columns without room are left out, and a note names
-        them. With ``wide`` nothing is cut or left out; rows that do not fit become blocks of lines.
+        Off a terminal every cell is printed in full. On a terminal every row takes one line: text
+        is truncated with an ellipsis, ids and figures are kept whole, columns that do not fit are
+        dropped, and a note names them. With ``wide`` nothing is truncated or dropped; rows that do
+        not fit become blocks of lines.
 
         Args:
-            columns: their titles.
+            columns: column titles.
             rows: cells of each row.
         """
         if self.json_output:
@@ -145,18 +146,18 @@ class Reporter:
             self.note(f"cut to {out.width} columns: {', '.join(layout.cut)}; {whole} all")
 
     def limit(self, count: int) -> int | None:
-        """How many entries of a list people are shown: ``count``, or all with ``-v``."""
+        """Return how many entries of a list to show: ``count``, or all of them with ``-v``."""
         return None if self._verbose else count
 
     def data(self, value: Mapping[str, Any] | Sequence[Any]) -> None:
-        """The result for programs, when they asked for it."""
+        """Print the result as JSON, if JSON output was requested."""
         if self.json_output:
             text = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
             sys.stdout.write(text.encode("utf-8", "backslashreplace").decode())
 
 
 class _TwoLines(Progress):
-    """The bar, and below it the words, which would push count and time left off the line."""
+    """The progress bar with the detail text below it, so that count and time left stay visible."""
 
     def get_renderables(self) -> Iterator[RenderableType]:
         yield from super().get_renderables()
@@ -166,7 +167,7 @@ class _TwoLines(Progress):
 
 
 class _Count:
-    """A number that grows, on a terminal alone; shown a few times a second, however often told."""
+    """A running count, shown only on a terminal and refreshed a few times a second."""
 
     _INTERVAL = 0.1
 
@@ -192,7 +193,7 @@ class _Count:
 
 
 class _PlainLines:
-    """Progress where no terminal is: a line every few seconds."""
+    """Progress without a terminal: a line every few seconds."""
 
     def __init__(
         self, name: str, total: int, console: Console, detail: Callable[[], str], *, timed: bool
@@ -211,7 +212,7 @@ class _PlainLines:
             self._console.print(", ".join(filter(None, (line, self._left(now), self._detail()))))
 
     def _left(self, now: float) -> str:
-        """The time left in words, once something is done that tells it."""
+        """Return the time remaining in words, once enough is done to estimate it."""
         if not (self._done and self._timed):
             return ""
         left = (now - self._started) / self._done * (self._total - self._done)
@@ -227,4 +228,4 @@ def _no_words() -> str:
 
 
 def ignored(_done: int = 1, /) -> None:
-    """Progress that nobody watches."""
+    """Ignore progress."""

@@ -1,4 +1,4 @@
-"""Tables for a terminal: ids and figures stay whole, text is cut, and columns are left out."""
+"""Terminal tables: ids and figures stay whole, text is truncated, surplus columns are dropped."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ GAP = 2
 """Characters between two columns."""
 
 _LEAST = 6
-"""Characters of text below which a column says nothing and is left out."""
+"""Width in characters below which a truncated text column is no longer readable."""
 
 _IDS = frozenset({"id", "item", "source"})
-"""Titles of columns whose cells are copied into a command."""
+"""Titles of columns whose cells are pasted into commands."""
 
 _FIGURE = re.compile(r"|\u2013|[-+\u2212<]?\d.{0,23}", re.DOTALL)
-"""Cells that mislead when they are cut: a number, an interval, ``0.81 of 12``."""
+"""Pattern of cells that would mislead if truncated: numbers, intervals, ``0.81 of 12``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """Cells of a table as text, and the room of each column.
+    """A table as text, with the width of each column.
 
     Attributes:
-        columns: titles.
+        columns: column titles.
         rows: cells as text.
-        natural: width of each column, uncut.
-        widths: width of each column as shown; 0 leaves it out.
-        right: positions of columns that are aligned to the right.
+        natural: untruncated width of each column.
+        widths: displayed width of each column; 0 drops it.
+        right: indices of right-aligned columns.
     """
 
     columns: tuple[str, ...]
@@ -46,18 +46,18 @@ class Layout:
 
     @property
     def width(self) -> int:
-        """Characters of a line that cuts nothing."""
+        """Line width at which nothing is truncated."""
         return _line(self.natural)
 
     @property
     def cut(self) -> list[str]:
-        """Titles of the columns that are cut or left out."""
+        """Titles of the truncated or dropped columns."""
         pairs = zip(self.columns, self.widths, self.natural, strict=True)
         return [title for title, width, natural in pairs if width < natural]
 
 
 def layout_of(columns: Sequence[str], rows: Sequence[Sequence[object]], room: int | None) -> Layout:
-    """Lay a table out in ``room`` characters, or at its natural width where that is ``None``."""
+    """Lay out a table in ``room`` characters, or at its natural width if ``room`` is ``None``."""
     cells = [
         tuple(f"{cell:,}" if isinstance(cell, int) else escape_controls(str(cell)) for cell in row)
         for row in rows
@@ -87,16 +87,16 @@ def layout_of(columns: Sequence[str], rows: Sequence[Sequence[object]], room: in
 def column_widths(
     natural: Sequence[int], least: Sequence[int], whole: Collection[int], room: int
 ) -> list[int]:
-    """The width of each column; 0 leaves it out.
+    """Return the displayed width of each column; 0 drops it.
 
-    The widest column of text gives way first, down to its least width; where that is not enough,
-    columns are left out from the last on. The first column is always shown.
+    The widest text column shrinks first, down to its minimum width; if that is not enough, columns
+    are dropped from the last one backwards. The first column is always shown.
 
     Args:
         natural: width that each column needs.
-        least: width below which a column of text says nothing.
-        whole: positions of columns that may not be cut.
-        room: characters of a line.
+        least: minimum width of a text column.
+        whole: indices of columns that may not be truncated.
+        room: line width in characters.
     """
     floor = [width if n in whole else least[n] for n, width in enumerate(natural)]
     widths = list(natural)
@@ -113,7 +113,7 @@ def column_widths(
 
 
 def rich_table(layout: Layout) -> Table:
-    """The table that rich prints, one line a row."""
+    """Return the table for rich to print, one line per row."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for n, title in enumerate(layout.columns):
         if layout.widths[n]:
@@ -131,7 +131,7 @@ def rich_table(layout: Layout) -> Table:
 
 
 def record_table(layout: Layout) -> Table:
-    """Every row as a block, one line for each column; long text is folded between words."""
+    """Render each row as a block with one line per column; long text wraps at word boundaries."""
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")

@@ -14,23 +14,23 @@ class Verbosity(IntEnum):
     """How much a command writes for people."""
 
     QUIET = 0
-    """Results and errors alone: no progress, no hints."""
+    """Only results and errors: no progress, no hints."""
     NORMAL = 1
     VERBOSE = 2
-    """Lists in full, and the time of each stage."""
+    """Full lists, and the time taken by each stage."""
 
 
 _CURRENT: ContextVar[Verbosity] = ContextVar("verbosity", default=Verbosity.NORMAL)
 
 
 def verbosity() -> Verbosity:
-    """The verbosity of the command that runs."""
+    """Return the verbosity of the running command."""
     return _CURRENT.get()
 
 
 @contextmanager
 def at_verbosity(level: Verbosity) -> Iterator[None]:
-    """Run what follows at this verbosity."""
+    """Context manager that sets the verbosity."""
     token = _CURRENT.set(level)
     try:
         yield

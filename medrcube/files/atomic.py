@@ -28,15 +28,15 @@ __all__ = [
 ]
 
 SHARED, PRIVATE = 0o644, 0o600
-"""Modes of files: for whoever reaches the folder, and for their owner alone."""
+"""File modes: readable by everyone who can reach the folder, and owner-only."""
 OTHERS_WRITE = 0o022
-"""What no file or folder of ours grants: writing for group and others, as a umask."""
+"""Umask for every file and folder we create: no write permission for group and others."""
 PARTIAL = ".partial"
-"""Suffix of files in the making; one that stands after its process has ended is rubbish."""
+"""Suffix of files being written; one left behind by a finished process can be deleted."""
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Write a file atomically: temporary name in the same folder, fsync, rename.
+    """Write a file atomically: temporary file in the same folder, fsync, rename.
 
     Raises:
         WorkspaceError: the folder cannot be written.
@@ -46,9 +46,9 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 
 def write_again(path: Path, data: bytes) -> None:
-    """Write a file atomically that can be made again at any time, without waiting for the disk.
+    """Write a reproducible file atomically, without waiting for the disk (no fsync).
 
-    After a power failure it may be short; whoever keeps a record of its size will notice.
+    After a power failure it may be truncated; callers that record its size will notice.
 
     Raises:
         WorkspaceError: the folder cannot be written.
@@ -58,22 +58,22 @@ def write_again(path: Path, data: bytes) -> None:
 
 
 def write_text(path: Path, text: str, *, mode: int = SHARED) -> None:
-    """Write UTF-8 text atomically; half of a surrogate pair, as models send, is escaped."""
+    """Write UTF-8 text atomically; lone surrogates, which models may emit, are escaped."""
     write_texts(path, (text,), mode=mode)
 
 
 def write_texts(path: Path, texts: Iterable[str], *, mode: int = SHARED) -> None:
-    """Write texts one after the other as ``write_text`` writes one."""
+    """Write several texts in sequence, each as ``write_text`` does."""
     with replacing(path, mode=mode) as temporary, temporary.open("wb") as file:
         for text in texts:
             file.write(text.encode("utf-8", "backslashreplace"))
 
 
 def private_folder(path: Path) -> None:
-    """Make a folder that its owner alone can enter; one that is there is closed to others.
+    """Create a folder with owner-only access, or restrict an existing one.
 
     Raises:
-        WorkspaceError: it cannot be made, or belongs to somebody else.
+        WorkspaceError: it cannot be created, or belongs to another user.
     """
     try:
         path.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -83,10 +83,10 @@ def private_folder(path: Path) -> None:
 
 
 def private_file(path: Path) -> None:
-    """Make an empty file that its owner alone can read; one that is there is closed to others.
+    """Create an empty file that only its owner can read, or restrict an existing one.
 
     Raises:
-        WorkspaceError: it cannot be made, or belongs to somebody else.
+        WorkspaceError: it cannot be created, or belongs to another user.
     """
     try:
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, PRIVATE))
@@ -97,10 +97,10 @@ def private_file(path: Path) -> None:
 
 @contextmanager
 def replacing(path: Path, *, sync: bool = True, mode: int = SHARED) -> Iterator[Path]:
-    """A temporary path beside ``path`` that takes its place when the block ends well.
+    """Yield a temporary path next to ``path`` that replaces it if the block succeeds.
 
-    With ``sync`` the content is on the disk before the name changes. ``mode`` holds from the
-    first byte on, whatever the umask.
+    With ``sync``, the content is flushed to disk before the rename. ``mode`` applies from the first
+    byte on, regardless of the umask.
     """
     with _replacing(path, sync=sync, mode=mode) as (handle, temporary):
         os.close(handle)
@@ -109,7 +109,7 @@ def replacing(path: Path, *, sync: bool = True, mode: int = SHARED) -> Iterator[
 
 @contextmanager
 def _replacing(path: Path, *, sync: bool, mode: int) -> Iterator[tuple[int, str]]:
-    """The same as an open file and its name; the block closes the file."""
+    """Like ``replacing``, but yield an open file and its path; the block must close the file."""
     temporary = ""
     try:
         handle, temporary = _new_file(path.parent, mode)
@@ -131,7 +131,7 @@ def _replacing(path: Path, *, sync: bool, mode: int) -> Iterator[tuple[int, str]
 
 
 def _new_file(folder: Path, mode: int) -> tuple[int, str]:
-    """An open file that is new in a folder, and its name; the folder is made if need be."""
+    """Open a new temporary file in a folder, which is created if needed; return it and its path."""
     name = os.path.join(folder, f".{secrets.token_hex(8)}{PARTIAL}")  # noqa: PTH118
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
     try:
@@ -144,13 +144,13 @@ def _new_file(folder: Path, mode: int) -> tuple[int, str]:
 
 
 def remove_partial_files(folder: Path) -> None:
-    """Remove what a killed process left half written in ``folder`` and its direct subfolders."""
+    """Delete partial files left by a killed process in ``folder`` and its direct subfolders."""
     for pattern in (f".*{PARTIAL}", f"*/.*{PARTIAL}"):
         for rest in folder.glob(pattern):
             rest.unlink(missing_ok=True)
 
 
 def sha256_of(path: Path) -> str:
-    """SHA-256 of a file's bytes."""
+    """Return the SHA-256 of a file's contents."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

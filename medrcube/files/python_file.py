@@ -1,4 +1,4 @@
-"""Python files outside the package, loaded by their path: adapters, fixtures and rules."""
+"""Load Python files outside the package by path: adapters, fixtures and rules."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ __all__ = ["load_python_file"]
 
 
 def load_python_file(file: Path, name: str) -> ModuleType:
-    """Run a file as a module, once under each name; one that fails leaves nothing behind.
+    """Execute a file as a module, once per module name; a failed import leaves nothing behind.
 
     Args:
-        file: the file.
-        name: of the module, which has to follow from the content of the file: a changed file is
-            loaded again under another one.
+        file: path of the file.
+        name: module name; must be derived from the content of the file, so that a changed file is
+            loaded again under a different name.
 
     Raises:
         ImportError: it is not a Python file.

@@ -19,7 +19,7 @@ _MISSING: Any = object()
 
 
 class TomlTable:
-    """One table of a TOML file; ``finish`` refuses unknown keys."""
+    """One table of a TOML file; ``finish`` rejects unknown keys."""
 
     def __init__(
         self,
@@ -45,9 +45,9 @@ class TomlTable:
         pattern: str = "",
         empty: bool = False,
     ) -> str:
-        """A string, one of ``choices`` or fully matching ``pattern`` where given.
+        """Read a string, restricted to ``choices`` or a full match of ``pattern`` if given.
 
-        It holds more than blanks, unless ``empty`` allows nothing at all.
+        A blank string is refused, unless ``empty`` allows an empty one.
         """
         value = self._get(key, default)
         if not isinstance(value, str):
@@ -63,38 +63,38 @@ class TomlTable:
         return value
 
     def names(self) -> tuple[str, ...]:
-        """The keys that are given, of a table whose keys the user chooses."""
+        """Return the keys present, for a table whose keys the user chooses."""
         return tuple(self._data)
 
     def unasked(self) -> tuple[str, ...]:
-        """The keys that nobody has asked for."""
+        """Return the keys that have not been read."""
         return tuple(key for key in self._data if key not in self._asked)
 
     def holds_list(self, key: str) -> bool:
-        """Whether a list stands under the key."""
+        """Whether the value of the key is a list."""
         return isinstance(self._data.get(key), list)
 
     def has(self, key: str) -> bool:
-        """Whether the key is given; it counts as known from here on."""
+        """Whether the key is present; marks it as known."""
         self._asked.append(key)
         return key in self._data
 
     def integer(self, key: str, *, default: int = _MISSING) -> int:
-        """A whole number, zero or more."""
+        """Read a non-negative integer."""
         value = self._get(key, default)
         if not isinstance(value, int) or isinstance(value, bool) or value < 0:
             self.fail(key, "a whole number, zero or more", value)
         return value
 
     def number(self, key: str, *, default: float = _MISSING) -> float:
-        """A number; TOML's ``inf`` is one."""
+        """Read a number; TOML's ``inf`` is allowed."""
         value = self._get(key, default)
         if not isinstance(value, (int, float)) or isinstance(value, bool):
             self.fail(key, "a number", value)
         return float(value)
 
     def numbers(self, key: str, *, count: int = 0) -> tuple[float, ...]:
-        """A list of finite numbers: ``count`` of them if given, else at least one."""
+        """Read a list of finite numbers: exactly ``count`` if given, otherwise at least one."""
         value: Any = self._get(key)
         listed = value if isinstance(value, list) else []
         if not listed or (count and len(listed) != count) or not all(map(_is_finite, listed)):
@@ -102,7 +102,7 @@ class TomlTable:
         return tuple(map(float, listed))
 
     def span(self, key: str, *, default: tuple[float, float]) -> tuple[float, float]:
-        """Two shares between 0 and 1, the smaller first."""
+        """Read two fractions between 0 and 1 in ascending order."""
         value: Any = self._get(key, default)
         numbers = isinstance(value, (list, tuple)) and all(
             isinstance(number, (int, float)) for number in value
@@ -112,7 +112,7 @@ class TomlTable:
         return (float(value[0]), float(value[1]))
 
     def flag(self, key: str, *, default: bool = _MISSING) -> bool:
-        """``true`` or ``false``."""
+        """Read a boolean."""
         value = self._get(key, default)
         if not isinstance(value, bool):
             self.fail(key, "true or false", value)
@@ -121,7 +121,7 @@ class TomlTable:
     def texts(
         self, key: str, *, default: tuple[str, ...] = _MISSING, least: int = 0
     ) -> tuple[str, ...]:
-        """A list of strings, at least ``least`` of them."""
+        """Read a list of at least ``least`` strings."""
         value: Any = self._get(key, default)
         if not isinstance(value, (list, tuple)) or not all(isinstance(item, str) for item in value):
             self.fail(key, "a list of strings", value)
@@ -130,14 +130,14 @@ class TomlTable:
         return tuple(value)
 
     def mapping(self, key: str, *, default: Mapping[str, str] = _MISSING) -> Mapping[str, str]:
-        """A table of strings."""
+        """Read a table of strings."""
         value = self._get(key, default)
         if not isinstance(value, Mapping) or not all(isinstance(v, str) for v in value.values()):
             self.fail(key, "a table of strings", value, _unquoted_key(value))
         return value
 
     def lists(self, key: str) -> Mapping[str, tuple[str, ...]]:
-        """A table of lists of strings, each with at least one; an empty one when left out."""
+        """Read a table of non-empty lists of strings; an absent key gives an empty table."""
         value = self._get(key, {})
         if not isinstance(value, Mapping) or not all(
             isinstance(entry, list) and entry and all(isinstance(text, str) for text in entry)
@@ -149,7 +149,7 @@ class TomlTable:
     def counts(
         self, key: str, *, such_as: str = 'glob = number of files, such as {"*.png" = 3}'
     ) -> Mapping[str, int]:
-        """A table of whole numbers above zero, at least one entry."""
+        """Read a table of positive integers with at least one entry."""
         value = self._get(key)
         if (
             not isinstance(value, Mapping)
@@ -162,16 +162,17 @@ class TomlTable:
     def grouped(
         self, key: str, kind: type[V], *, such_as: str, default: Mapping[str, V] = _MISSING
     ) -> list[tuple[str, str, V]]:
-        """A table of values, of which some may stand in tables of their own.
+        """Read a table of values, some of which may be grouped in inner tables.
 
         Args:
-            key: its name.
-            kind: ``int`` for whole numbers above zero, or ``str``.
-            such_as: what it holds, in words.
-            default: where the table has no such key; without it one needs at least one entry.
+            key: name of the table.
+            kind: ``int`` for positive integers, or ``str``.
+            such_as: description of its content, for error messages.
+            default: returned if the key is absent; without a default, at least one entry is
+                required.
 
         Returns:
-            Name of the inner table (empty where there is none), name of the value, value.
+            Triples (name of the inner table, or empty; name of the value; value).
         """
         value = self._get(key, default)
         if not isinstance(value, Mapping) or (default is _MISSING and not value):
@@ -186,30 +187,30 @@ class TomlTable:
         return rows
 
     def choice(self, key: str, kind: type[E], *, default: E = _MISSING) -> E:
-        """A member of an enumeration or axis, by value, or by name for numbered ones."""
+        """Read a member of an enumeration or axis, by value, or by name for numbered ones."""
         value = self._get(key, default)
         return value if isinstance(value, kind) else self._member(key, kind, value)
 
     def choices(self, key: str, kind: type[E]) -> list[E]:
-        """A list of members of an enumeration or axis."""
+        """Read a list of members of an enumeration or axis."""
         return [self._member(key, kind, value) for value in self.texts(key, least=1)]
 
     def table(self, key: str, *, optional: bool = False) -> TomlTable:
-        """A sub-table; an empty one when it may be left out."""
+        """Read a sub-table; an absent optional one is empty."""
         value = self._get(key, {} if optional else _MISSING)
         if not isinstance(value, Mapping):
             self.fail(key, f"a table [{key}]", value)
         return self._child(value, self._path(key))
 
     def content(self, key: str) -> Mapping[str, Any]:
-        """A sub-table as it stands, for whoever else reads it; an empty one when left out."""
+        """Read a sub-table verbatim for another parser; an absent one is empty."""
         value = self._get(key, {})
         if not isinstance(value, Mapping):
             self.fail(key, f"a table [{key}]", value)
         return value
 
     def tables(self, key: str, *, least: int = 0) -> list[TomlTable]:
-        """An array of tables."""
+        """Read an array of tables."""
         value = self._get(key, [])
         if not isinstance(value, list) or not all(isinstance(item, Mapping) for item in value):
             self.fail(key, f"an array of tables [[{key}]]", value)
@@ -218,13 +219,13 @@ class TomlTable:
         return [self._child(item, f"{self._path(key)}[{n}]") for n, item in enumerate(value)]
 
     def unique(self, key: str, names: Sequence[str]) -> None:
-        """Refuse two entries of one name."""
+        """Reject duplicate names."""
         for name in names:
             if names.count(name) > 1:
                 self.fail(key, "entries with different names", f"two named {name!r}")
 
     def finish(self) -> None:
-        """Refuse every key, here and below, that was never asked for."""
+        """Reject every key, here and in sub-tables, that was never read."""
         for key in self._data:
             if key not in self._asked:
                 near = difflib.get_close_matches(key, self._asked, n=1)
@@ -237,7 +238,7 @@ class TomlTable:
             child.finish()
 
     def fail(self, key: str, expected: str, found: object, hint: str = "") -> NoReturn:
-        """Raise the error that says which key of which file holds what."""
+        """Raise the error that names the file, the key and the value found."""
         raise self._error(
             f"{self._file}: key {self._path(key)!r}: expected {expected}, found {found!r}{hint}"
         )
@@ -278,7 +279,7 @@ class TomlTable:
 
 
 def _unquoted_key(found: object) -> str:
-    """What to do where a table holds a table: most likely TOML took the dot in a key for one."""
+    """Hint for a table inside a table: most likely TOML read the dot in a key as a separator."""
     if not isinstance(found, Mapping):
         return ""
     for name, inner in found.items():
@@ -297,5 +298,5 @@ def _is_finite(value: Any) -> bool:
 
 
 def _is_filled(value: object, kind: type) -> bool:
-    """Whether a value is of a kind; of numbers those above zero."""
+    """Whether a value is of a kind; numbers must also be positive."""
     return isinstance(value, kind) and not (isinstance(value, int) and value < 1)

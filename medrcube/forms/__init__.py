@@ -1,8 +1,8 @@
-"""Answer forms: how the answer of an item is asked for, checked in a release, and scored.
+"""Answer forms: how an item is asked, checked in a release, and scored.
 
-Every form gives a ``passed`` by a bar that the item fixes before any model is asked, and a
-``credit`` from 0 to 1. Accuracy, intervals and tests take ``passed``; ``chance`` comes from the
-item. Parsing of replies is in ``medrcube.evaluate.answer_parsing``.
+Every form returns ``passed``, by a bar that the item fixes before any model is asked, and
+``credit`` from 0 to 1. Accuracy, intervals and tests use ``passed``; ``chance`` comes from the
+item. Reply parsing is in ``medrcube.evaluate.answer_parsing``.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ __all__ = [
 ]
 
 OPTION = "option"
-"""Name of the form of items with options, those of ``test.json``."""
+"""Name of the form of items with options, as in ``test.json``."""
 
 OPEN_FORMS: Mapping[str, OpenForm[Any, Any]] = MappingProxyType(
     {form.name: form for form in (NumberForm(), PointForm(), BoxForm(), OrderForm(), PairForm())}
 )
-"""Forms of items without options, those of ``open.json``, by name."""
+"""Forms of items without options, as in ``open.json``, by name."""
 
 
 def form_of(question: Target | Ask) -> OpenForm[Any, Any]:
-    """Form of a target, or of what it asks for."""
+    """Return the form of a target, or of its ``ask``."""
     return OPEN_FORMS[question.form]

@@ -1,4 +1,4 @@
-"""Form ``box``: one box, passed by its overlap with the true one."""
+"""Form ``box``: one bounding box, passed by its overlap with the reference box."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ _Box = tuple[float, float, float, float]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoxAsk:
-    """What a model is told: nothing beside the question."""
+    """The part a model sees: empty, since the question says it all."""
 
     form: ClassVar[str] = "box"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoxTarget:
-    """A box.
+    """A target box.
 
     Attributes:
-        ask: nothing.
+        ask: empty.
         size: width and height of the image in pixels.
         box: left, top, right and bottom edge in pixels.
-        iou: least overlap that passes, above 0.
+        iou: minimum intersection over union to pass, above 0.
     """
 
     form: ClassVar[str] = "box"
@@ -43,15 +43,15 @@ class BoxTarget:
 
 
 class BoxForm:
-    """Passed with an intersection over union of ``iou``; the credit is the overlap itself."""
+    """Passed if the intersection over union is at least ``iou``; the credit is the IoU itself."""
 
     name = "box"
 
     def read_target(self, ask: object, truth: object) -> BoxTarget:
-        """Target of ``{}`` and ``{"size", "box", "iou"}``.
+        """Parse the target from ``{}`` and ``{"size", "box", "iou"}``.
 
         Raises:
-            TargetError: a field is missing or wrong.
+            TargetError: a field is missing or invalid.
         """
         read_fields("ask", ask, ())
         fields = read_fields("truth", truth, ("size", "box", "iou"))
@@ -64,15 +64,15 @@ class BoxForm:
         )
 
     def write_target(self, target: BoxTarget) -> tuple[Json, Json]:
-        """``{}`` and ``{"size", "box", "iou"}``."""
+        """Return ``{}`` and ``{"size", "box", "iou"}``."""
         return {}, {"size": list(target.size), "box": list(target.box), "iou": target.iou}
 
     def instruction(self, ask: BoxAsk) -> str:  # noqa: ARG002 - of the protocol
-        """Asks for one box."""
+        """Return the instruction to reply with one box."""
         return f"{CONVENTION} Reply with one box as [left, top, right, bottom]."
 
     def blind_reply(self, ask: BoxAsk, draw: Random | None) -> str:
-        """The middle of the image, or a box between two drawn corners."""
+        """Return the central box, or a box between two random corners."""
         if draw is None:
             return self.show((250, 250, 750, 750), ask)
         left, right = sorted(draw.sample(range(SCALE + 1), 2))
@@ -80,7 +80,7 @@ class BoxForm:
         return self.show((left, top, right, bottom), ask)
 
     def right_reply(self, target: BoxTarget) -> str:
-        """The true box."""
+        """Return the reference box."""
         return self.show(_in_thousandths(target), target.ask)
 
     def show(self, answer: Sequence[float], ask: BoxAsk) -> str:  # noqa: ARG002 - of the protocol
@@ -88,14 +88,14 @@ class BoxForm:
         return f"[{', '.join(f'{side:.4g}' for side in answer)}]"
 
     def score(self, answer: Sequence[float], target: BoxTarget) -> AnswerScore:
-        """Score of a box; ``errors`` holds its ``iou``. A box that leaves the image fails."""
+        """Score a box; ``errors`` contains its ``iou``. A box that leaves the image fails."""
         if not all(0 <= side <= SCALE for side in answer):
             return AnswerScore(passed=False, credit=0.0)
         iou = overlap(answer, _in_thousandths(target))
         return AnswerScore(passed=iou >= target.iou, credit=iou, errors={"iou": iou})
 
     def slips(self, answer: Sequence[float], target: BoxTarget) -> tuple[str, ...]:
-        """Conventions under which a failed box would pass."""
+        """Return the coordinate conventions under which a failed box would pass."""
         if self.score(answer, target).passed:
             return ()
         left, top, right, bottom = answer

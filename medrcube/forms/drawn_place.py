@@ -1,4 +1,4 @@
-"""What is right of a point or a box as an SVG path over the image, and in words."""
+"""The target of a point or box item as an SVG path over the image, and in words."""
 
 from __future__ import annotations
 
@@ -22,19 +22,20 @@ from medrcube.forms.regions import (
 __all__ = ["DrawnPlace", "drawn_place"]
 
 _SMALL = 16
-"""A loop is simplified by at most this part of its longer side, so that small ones keep a shape."""
+"""Simplification tolerance as a fraction of a loop's longer side, so that small loops keep shape.
+"""
 
 _Corner = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrawnPlace:
-    """A place of an image.
+    """A location on an image.
 
     Attributes:
-        size: width and height of the image in pixels, the coordinates of the path.
+        size: width and height of the image in pixels, the coordinate system of the path.
         path: SVG path, filled by the even-odd rule.
-        words: the place in words.
+        words: the location in words.
     """
 
     size: tuple[int, int]
@@ -45,14 +46,14 @@ class DrawnPlace:
 def drawn_place(
     target: Target | OptionTarget | None, steps: int | None = None
 ) -> DrawnPlace | None:
-    """The true box, or the region in which a point passes; ``None`` if the answer is no place.
+    """Return the reference box or the region for a point; ``None`` if the answer is not a location.
 
     The margin of a point is in the text, not in the path.
 
     Args:
-        target: what is right of an item.
-        steps: how many on the longer side of the image can be told apart where it is drawn: an
-            outline is shortened as far as it stays within one; without, it follows every pixel.
+        target: target of the item.
+        steps: resolution of the display along the longer side of the image: outlines are simplified
+            within one step; without it they follow every pixel.
     """
     if isinstance(target, BoxTarget):
         left, top, right, bottom = target.box
@@ -97,7 +98,7 @@ def _path(region: Region, tolerance: float) -> str:
 
 
 def _ellipse(box: tuple[float, float, float, float]) -> str:
-    """The ellipse that touches the sides of a box, as two arcs from its left to its right end."""
+    """Return the ellipse inscribed in a box, as two arcs from its left to its right end."""
     left, top, right, bottom = box
     across, down, middle = (right - left) / 2, (bottom - top) / 2, (top + bottom) / 2
     arcs = "".join(f"A{across:.6g} {down:.6g} 0 0 1 {x:.6g} {middle:.6g}" for x in (right, left))
@@ -105,10 +106,10 @@ def _ellipse(box: tuple[float, float, float, float]) -> str:
 
 
 def _mask_loops(mask: MaskRegion) -> Iterator[list[_Corner]]:
-    """Outlines of a mask along the edges of its pixels.
+    """Trace the outlines of a mask along its pixel edges.
 
-    A corner of the outline is where an odd number of column pieces has a corner. On every line of
-    the grid the corners in order are start and end of one edge after the other.
+    The outline has a corner wherever an odd number of column runs has one. Along every grid line,
+    the sorted corners are alternately start and end of an edge.
     """
     corners: set[tuple[int, int]] = set()
     for x, top, bottom in mask.pieces():
@@ -124,7 +125,7 @@ def _mask_loops(mask: MaskRegion) -> Iterator[list[_Corner]]:
 
 
 def _edges(corners: Iterable[tuple[int, int]], axis: int) -> dict[tuple[int, int], tuple[int, int]]:
-    """Corner -> the other end of its edge on the line on which coordinate ``axis`` is constant."""
+    """Map each corner to the other end of its edge along the line of constant ``axis``."""
     lines: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
     for corner in sorted(corners):
         lines[corner[axis]].append(corner)
@@ -136,7 +137,7 @@ def _edges(corners: Iterable[tuple[int, int]], axis: int) -> dict[tuple[int, int
 
 
 def _simplified(loop: Sequence[_Corner], tolerance: float) -> list[_Corner]:
-    """Corners of a loop without which it stays within a tolerance (Douglas and Peucker 1973)."""
+    """Simplify a loop within a tolerance (Douglas and Peucker 1973)."""
     xs, ys = zip(*loop, strict=True)
     tolerance = min(tolerance, max(max(xs) - min(xs), max(ys) - min(ys)) / _SMALL)
     if tolerance <= 0:

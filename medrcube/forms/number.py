@@ -1,4 +1,4 @@
-"""Form ``number``: one number in a stated unit, passed within bounds that the item fixes."""
+"""Form ``number``: one number in a stated unit, passed within bounds fixed by the item."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SLIPS = {"ten times": 0.1, "a tenth": 10.0, "hundred times": 0.01, "a hundredth
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumberAsk:
-    """What a model is told.
+    """The part a model sees.
 
     Attributes:
         unit: symbol of the unit; empty for a ratio or a count.
@@ -34,10 +34,10 @@ class NumberAsk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumberTarget:
-    """A quantity.
+    """A target quantity.
 
     Attributes:
-        ask: its unit.
+        ask: the unit.
         value: the true value, above 0.
         low: smallest value that passes.
         high: largest value that passes.
@@ -52,12 +52,12 @@ class NumberTarget:
 
 
 class NumberForm:
-    """Passed inside ``[low, high]``; the credit is the mean relative accuracy."""
+    """Passed within ``[low, high]``; the credit is the mean relative accuracy."""
 
     name = "number"
 
     def read_target(self, ask: object, truth: object) -> NumberTarget:
-        """Target of ``{"unit"}`` and ``{"value", "low", "high"}``.
+        """Parse the target from ``{"unit"}`` and ``{"value", "low", "high"}``.
 
         Raises:
             TargetError: the unit is unknown, or the numbers are not ``0 <= low <= value <= high``.
@@ -75,16 +75,16 @@ class NumberForm:
         return NumberTarget(ask=NumberAsk(unit=unit.name), value=value, low=low, high=high)
 
     def write_target(self, target: NumberTarget) -> tuple[Json, Json]:
-        """``{"unit"}`` and ``{"value", "low", "high"}``."""
+        """Return ``{"unit"}`` and ``{"value", "low", "high"}``."""
         truth: Json = {"value": target.value, "low": target.low, "high": target.high}
         return {"unit": target.ask.unit}, truth
 
     def instruction(self, ask: NumberAsk) -> str:
-        """Asks for one number in the unit."""
+        """Return the instruction to reply with one number in the unit."""
         return f"Reply with one number in {ask.unit}." if ask.unit else "Reply with one number."
 
     def blind_reply(self, ask: NumberAsk, draw: Random | None) -> str:
-        """A constant for the unit, or a number within a factor of 10 of it, even in logarithm."""
+        """Return a constant for the unit, or a log-uniform number within a factor of 10 of it."""
         unit = find_unit(ask.unit)
         constant = _CONSTANTS.get(unit.dimension, 1.0)
         if unit.dimension in {"length", "share", "time"}:
@@ -96,18 +96,18 @@ class NumberForm:
         return self._words(constant, ask)
 
     def right_reply(self, target: NumberTarget) -> str:
-        """The true value with its unit."""
+        """Return the true value with its unit."""
         return self._words(target.value, target.ask)
 
     def show(self, answer: float, ask: NumberAsk) -> str:
-        """The number with its unit."""
+        """Format the number with its unit."""
         return self._words(answer, ask)
 
     def score(self, answer: float, target: NumberTarget) -> AnswerScore:
-        """Score of a number in the item's unit.
+        """Score a number in the item's unit.
 
-        ``errors`` holds ``difference`` from the truth in that unit, and ``log_ratio``, the natural
-        logarithm of answer over truth, for an answer above 0.
+        ``errors`` contains ``difference``, answer minus truth in that unit, and for answers above 0
+        ``log_ratio``, the natural logarithm of answer over truth.
         """
         errors = {"difference": answer - target.value}
         if answer > 0:
@@ -119,7 +119,7 @@ class NumberForm:
         )
 
     def slips(self, answer: float, target: NumberTarget) -> tuple[str, ...]:
-        """Powers of ten by which a failed number would pass, such as cm for mm."""
+        """Return the powers of ten by which a failed number would pass, such as cm for mm."""
         if target.low <= answer <= target.high:
             return ()
         return tuple(
@@ -133,13 +133,13 @@ class NumberForm:
 
 
 def relative_accuracy(answer: float, value: float) -> float:
-    """Mean relative accuracy: share of thresholds t = 0.50, 0.55 ... 0.95 that an answer meets.
+    """Mean relative accuracy: fraction of thresholds t = 0.50, 0.55 ... 0.95 that an answer meets.
 
-    A threshold is met where ``|answer - value| / value < 1 - t`` (VSI-Bench, arXiv 2412.14171).
+    A threshold is met if ``|answer - value| / value < 1 - t`` (VSI-Bench, arXiv 2412.14171).
 
     Args:
-        answer: the number of the reply.
-        value: the true one, above 0.
+        answer: the number in the reply.
+        value: the true value, above 0.
     """
     error = abs(answer - value) / value
     return sum(error < 1 - threshold - _TINY for threshold in _THRESHOLDS) / len(_THRESHOLDS)

@@ -1,4 +1,4 @@
-"""Form ``option``: one letter of two to four options."""
+"""Form ``option``: one letter out of two to four options."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ __all__ = ["OptionForm", "OptionTarget"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OptionTarget:
-    """Options, and the right one.
+    """The options and the key.
 
     Attributes:
         options: (letter, text) of each option.
-        key: letter of the right one.
+        key: letter of the right option.
     """
 
     options: Sequence[tuple[str, str]]
@@ -24,15 +24,15 @@ class OptionTarget:
 
 
 class OptionForm:
-    """Passed with the letter of the key; the credit is 1 or 0."""
+    """Passed if the letter is the key; the credit is 1 or 0."""
 
     name = "option"
 
     def right_reply(self, target: OptionTarget) -> str:
-        """The letter of the key."""
+        """Return the letter of the key."""
         return target.key
 
     def score(self, answer: str, target: OptionTarget) -> AnswerScore:
-        """Score of a letter."""
+        """Score a letter."""
         passed = answer == target.key
         return AnswerScore(passed=passed, credit=float(passed))

@@ -1,4 +1,4 @@
-"""Form ``order``: a list of labels in the right order."""
+"""Form ``order``: a list of labels to be put in the right order."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _MOST = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrderAsk:
-    """What a model is told.
+    """The part a model sees.
 
     Attributes:
-        labels: what to bring into order, as the prompt lists them.
+        labels: the labels to order, as listed in the prompt.
     """
 
     form: ClassVar[str] = "order"
@@ -45,18 +45,18 @@ class OrderTarget:
 
 
 class OrderForm:
-    """Passed with the exact order; the credit is the share of pairs in the right order.
+    """Passed if the order is exact; the credit is the fraction of concordant pairs.
 
-    That share is ``(tau + 1) / 2`` of Kendall's tau.
+    That fraction is ``(tau + 1) / 2`` for Kendall's tau.
     """
 
     name = "order"
 
     def read_target(self, ask: object, truth: object) -> OrderTarget:
-        """Target of ``{"labels"}`` and ``{"order"}``.
+        """Parse the target from ``{"labels"}`` and ``{"order"}``.
 
         Raises:
-            TargetError: a field is missing or wrong, or the order has other labels.
+            TargetError: a field is missing or invalid, or the order has different labels.
         """
         labels = read_fields("ask", ask, ("labels",))["labels"]
         order = read_fields("truth", truth, ("order",))["order"]
@@ -67,23 +67,23 @@ class OrderForm:
         return OrderTarget(ask=OrderAsk(labels=tuple(labels)), order=tuple(order))
 
     def write_target(self, target: OrderTarget) -> tuple[Json, Json]:
-        """``{"labels"}`` and ``{"order"}``."""
+        """Return ``{"labels"}`` and ``{"order"}``."""
         return {"labels": list(target.ask.labels)}, {"order": list(target.order)}
 
     def instruction(self, ask: OrderAsk) -> str:
-        """Asks for all labels, separated by commas."""
+        """Return the instruction to reply with all labels, separated by commas."""
         labels = "; ".join(ask.labels)
         return f"Bring these into order: {labels}. Reply with all of them, separated by commas."
 
     def blind_reply(self, ask: OrderAsk, draw: Random | None) -> str:
-        """The labels as they are listed, or in a drawn order."""
+        """Return the labels as listed, or in random order."""
         labels = list(ask.labels)
         if draw is not None:
             draw.shuffle(labels)
         return self.show(labels, ask)
 
     def right_reply(self, target: OrderTarget) -> str:
-        """The right order."""
+        """Return the right order."""
         return self.show(target.order, target.ask)
 
     def show(self, answer: Sequence[str], ask: OrderAsk) -> str:  # noqa: ARG002 - of the protocol
@@ -91,7 +91,7 @@ class OrderForm:
         return ", ".join(answer)
 
     def score(self, answer: Sequence[str], target: OrderTarget) -> AnswerScore:
-        """Score of an order of all labels; ``errors`` holds Kendall's ``tau``."""
+        """Score an order of all labels; ``errors`` contains Kendall's ``tau``."""
         place = {label: index for index, label in enumerate(target.order)}
         pairs = list(combinations(answer, 2))
         share = sum(place[first] < place[second] for first, second in pairs) / len(pairs)
@@ -99,5 +99,5 @@ class OrderForm:
         return AnswerScore(passed=passed, credit=share, errors={"tau": 2 * share - 1})
 
     def slips(self, answer: Sequence[str], target: OrderTarget) -> tuple[str, ...]:
-        """``reversed`` for the exact opposite."""
+        """Return ``reversed`` for the exact opposite order."""
         return ("reversed",) if tuple(reversed(answer)) == target.order else ()

@@ -15,7 +15,7 @@ __all__ = ["PairAsk", "PairForm", "PairTarget"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairAsk:
-    """What a model is told.
+    """The part a model sees.
 
     Attributes:
         statements: the two statements.
@@ -28,7 +28,7 @@ class PairAsk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairTarget:
-    """Two statements, and whether each is true.
+    """Two statements with their truth values.
 
     Attributes:
         ask: the statements.
@@ -42,15 +42,15 @@ class PairTarget:
 
 
 class PairForm:
-    """Passed with both right; the credit is the share that is right."""
+    """Passed if both answers are right; the credit is the fraction that is right."""
 
     name = "pair"
 
     def read_target(self, ask: object, truth: object) -> PairTarget:
-        """Target of ``{"statements"}`` and ``{"answers"}``.
+        """Parse the target from ``{"statements"}`` and ``{"answers"}``.
 
         Raises:
-            TargetError: a field is missing or wrong.
+            TargetError: a field is missing or invalid.
         """
         statements = read_texts(
             "ask statements",
@@ -69,22 +69,22 @@ class PairForm:
         )
 
     def write_target(self, target: PairTarget) -> tuple[Json, Json]:
-        """``{"statements"}`` and ``{"answers"}``."""
+        """Return ``{"statements"}`` and ``{"answers"}``."""
         return {"statements": list(target.ask.statements)}, {"answers": list(target.answers)}
 
     def instruction(self, ask: PairAsk) -> str:
-        """Lists the statements and asks for yes or no to each."""
+        """Return the statements and the instruction to answer yes or no to each."""
         first, second = ask.statements
         statements = f"1. {first}\n2. {second}"
         return f"{statements}\nReply with yes or no to each: 1. yes or no, 2. yes or no."
 
     def blind_reply(self, ask: PairAsk, draw: Random | None) -> str:
-        """Yes to both, or drawn."""
+        """Return yes to both, or random answers."""
         answers = (True, True) if draw is None else (draw.random() < 0.5, draw.random() < 0.5)
         return self.show(answers, ask)
 
     def right_reply(self, target: PairTarget) -> str:
-        """The right answers."""
+        """Return the right answers."""
         return self.show(target.answers, target.ask)
 
     def show(self, answer: Sequence[bool], ask: PairAsk) -> str:  # noqa: ARG002 - of the protocol
@@ -93,7 +93,7 @@ class PairForm:
         return f"1. {words[answer[0]]}, 2. {words[answer[1]]}"
 
     def score(self, answer: Sequence[bool], target: PairTarget) -> AnswerScore:
-        """Score of two answers; ``errors`` holds the number of ``wrong`` ones, and of ``yes``."""
+        """Score two answers; ``errors`` counts the ``wrong`` ones and the ``yes`` ones."""
         right = sum(given is true for given, true in zip(answer, target.answers, strict=True))
         return AnswerScore(
             passed=right == len(target.answers),
@@ -102,6 +102,6 @@ class PairForm:
         )
 
     def slips(self, answer: Sequence[bool], target: PairTarget) -> tuple[str, ...]:
-        """``answers exchanged`` where the other order would be right."""
+        """Return ``answers exchanged`` if the answers would be right in the other order."""
         exchanged = (answer[1], answer[0]) == target.answers
         return ("answers exchanged",) if exchanged and tuple(answer) != target.answers else ()

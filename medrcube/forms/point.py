@@ -17,20 +17,20 @@ __all__ = ["PointAsk", "PointForm", "PointTarget"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PointAsk:
-    """What a model is told: nothing beside the question."""
+    """The part a model sees: empty, since the question says it all."""
 
     form: ClassVar[str] = "point"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PointTarget:
-    """A region.
+    """A target region.
 
     Attributes:
-        ask: nothing.
+        ask: empty.
         size: width and height of the image in pixels.
-        region: where a point passes.
-        margin: pixels by which the region is grown.
+        region: region in which a point passes.
+        margin: tolerance around the region in pixels.
     """
 
     form: ClassVar[str] = "point"
@@ -47,10 +47,10 @@ class PointForm:
     name = "point"
 
     def read_target(self, ask: object, truth: object) -> PointTarget:
-        """Target of ``{}`` and ``{"size", "region", "margin"}``.
+        """Parse the target from ``{}`` and ``{"size", "region", "margin"}``.
 
         Raises:
-            TargetError: a field is missing or wrong.
+            TargetError: a field is missing or invalid.
         """
         read_fields("ask", ask, ())
         fields = read_fields("truth", truth, ("size", "region", "margin"))
@@ -63,16 +63,16 @@ class PointForm:
         )
 
     def write_target(self, target: PointTarget) -> tuple[Json, Json]:
-        """``{}`` and ``{"size", "region", "margin"}``."""
+        """Return ``{}`` and ``{"size", "region", "margin"}``."""
         region = target.region.to_json()
         return {}, {"size": list(target.size), "region": region, "margin": target.margin}
 
     def instruction(self, ask: PointAsk) -> str:  # noqa: ARG002 - of the protocol
-        """Asks for one point."""
+        """Return the instruction to reply with one point."""
         return f"{CONVENTION} Reply with one point as (x, y)."
 
     def blind_reply(self, ask: PointAsk, draw: Random | None) -> str:
-        """The centre of the image, or a point drawn from all of it."""
+        """Return the centre of the image, or a uniformly random point."""
         x, y = (
             (SCALE / 2, SCALE / 2)
             if draw is None
@@ -84,7 +84,7 @@ class PointForm:
         return self.show((x, y), ask)
 
     def right_reply(self, target: PointTarget) -> str:
-        """A point inside the region."""
+        """Return a point inside the region."""
         (x, y), (width, height) = target.region.centre(), target.size
         return self.show((SCALE * x / width, SCALE * y / height), target.ask)
 
@@ -93,9 +93,9 @@ class PointForm:
         return f"({answer[0]:.4g}, {answer[1]:.4g})"
 
     def score(self, answer: Sequence[float], target: PointTarget) -> AnswerScore:
-        """Score of a point; ``errors`` holds its ``distance`` from the region in pixels.
+        """Score a point; ``errors`` contains its ``distance`` from the region in pixels.
 
-        A point outside the image has no distance, and fails.
+        A point outside the image has no distance and fails.
         """
         x, y = answer
         if not (0 <= x <= SCALE and 0 <= y <= SCALE):
@@ -105,7 +105,7 @@ class PointForm:
         return AnswerScore(passed=passed, credit=float(passed), errors={"distance": distance})
 
     def slips(self, answer: Sequence[float], target: PointTarget) -> tuple[str, ...]:
-        """Conventions under which a failed point would pass."""
+        """Return the coordinate conventions under which a failed point would pass."""
         if self.score(answer, target).passed:
             return ()
         x, y = answer

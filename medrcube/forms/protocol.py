@@ -1,4 +1,4 @@
-"""Protocol of an answer form, and what it gives for an answer."""
+"""Protocol of an answer form, and the score it returns."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class AnswerScore:
 
     Attributes:
         passed: whether it meets the bar of the item.
-        credit: from 0 to 1; how good it is, by the form's own measure.
-        errors: distances from the truth by name; their unit is the form's.
+        credit: quality from 0 to 1, by the form's own measure.
+        errors: deviations from the truth by name, in units that the form defines.
     """
 
     passed: bool
@@ -28,23 +28,23 @@ class AnswerScore:
 
 
 class TargetError(ValueError):
-    """What an item asks for, or its truth, breaks a rule of the form."""
+    """The ``ask`` or ``truth`` of an item breaks a rule of the form."""
 
 
 class Ask(Protocol):
-    """The part of a target that a model is told."""
+    """The part of a target that a model sees."""
 
     form: ClassVar[str]
 
 
 class Target(Protocol):
-    """What an item asks for, what is right, and the bar."""
+    """What an item asks for, the right answer, and the bar."""
 
     form: ClassVar[str]
 
     @property
     def ask(self) -> Ask:
-        """The part that a model is told."""
+        """The part that a model sees."""
         ...
 
 
@@ -54,32 +54,32 @@ Target_contra = TypeVar("Target_contra", contravariant=True)
 
 
 class AnswerForm(Protocol[Target_contra]):
-    """Scoring of one form; an answer is the JSON value that parsing gives."""
+    """Scoring of one form; an answer is the JSON value returned by reply parsing."""
 
     @property
     def name(self) -> str:
-        """Its name in releases."""
+        """Name of the form in releases."""
         ...
 
     def right_reply(self, target: Target_contra) -> str:
-        """A reply that is right, as an example shows it."""
+        """Return a correct reply, for few-shot examples."""
         ...
 
     def score(self, answer: Any, target: Target_contra) -> AnswerScore:
-        """Score of an answer."""
+        """Score an answer."""
         ...
 
 
 class OpenForm(Protocol[AnyTarget, Ask_contra]):
-    """A form without options: its rows in ``open.json``, its prompt and its blind answers."""
+    """A form without options: its rows in ``open.json``, its prompt and its blind replies."""
 
     @property
     def name(self) -> str:
-        """Its name in releases."""
+        """Name of the form in releases."""
         ...
 
     def read_target(self, ask: object, truth: object) -> AnyTarget:
-        """Target of the fields ``ask`` and ``truth`` of a row.
+        """Parse the target from the fields ``ask`` and ``truth`` of a row.
 
         Raises:
             TargetError: they break a rule.
@@ -87,29 +87,29 @@ class OpenForm(Protocol[AnyTarget, Ask_contra]):
         ...
 
     def write_target(self, target: AnyTarget) -> tuple[Json, Json]:
-        """The fields ``ask`` and ``truth`` that ``read_target`` reads back."""
+        """Return the fields ``ask`` and ``truth``, the inverse of ``read_target``."""
         ...
 
     def instruction(self, ask: Ask_contra) -> str:
-        """End of the prompt: what to reply."""
+        """Return the last part of the prompt: what to reply."""
         ...
 
     def blind_reply(self, ask: Ask_contra, draw: Random | None) -> str:
-        """Reply without a look at the image: drawn, or the form's constant without ``draw``."""
+        """Return a reply made without the image: random, or the form's constant if no ``draw``."""
         ...
 
     def right_reply(self, target: AnyTarget) -> str:
-        """A reply that is right, as an example shows it."""
+        """Return a correct reply, for few-shot examples."""
         ...
 
     def show(self, answer: Any, ask: Ask_contra) -> str:
-        """An answer in words."""
+        """Format an answer for people."""
         ...
 
     def score(self, answer: Any, target: AnyTarget) -> AnswerScore:
-        """Score of an answer."""
+        """Score an answer."""
         ...
 
     def slips(self, answer: Any, target: AnyTarget) -> tuple[str, ...]:
-        """Other conventions under which a failed answer would pass: a diagnosis, never counted."""
+        """Return conventions under which a failed answer would pass: diagnostic, never counted."""
         ...

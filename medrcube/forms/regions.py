@@ -1,4 +1,4 @@
-"""Regions of an image that a point may hit: run-length mask, polygons or ellipses, in pixels."""
+"""Target regions for points: run-length mask, polygons or ellipses, in pixels."""
 
 from __future__ import annotations
 
@@ -27,39 +27,39 @@ _Box = tuple[float, float, float, float]
 
 
 class Region(Protocol):
-    """A part of an image."""
+    """A region of an image."""
 
     def distance(self, x: float, y: float) -> float:
-        """Distance of a point from it in pixels; 0 inside."""
+        """Distance in pixels from a point to the region; 0 inside."""
         ...
 
     def centre(self) -> _Point:
-        """A point inside it."""
+        """Return a point inside the region."""
         ...
 
     def bounds(self) -> tuple[float, float, float, float]:
-        """Left, top, right and bottom edge of the smallest box around it."""
+        """Return left, top, right and bottom edge of the bounding box."""
         ...
 
     def to_json(self) -> dict[str, Json]:
-        """The region as ``read_region`` reads it back."""
+        """Return the JSON form that ``read_region`` parses."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MaskRegion:
-    """Run-length mask in the uncompressed form of COCO.
+    """Run-length mask in COCO's uncompressed format.
 
     Attributes:
         size: width and height in pixels.
-        counts: lengths of runs, background first, down the columns from the left.
+        counts: run lengths, background first, column by column from the left.
     """
 
     size: tuple[int, int]
     counts: tuple[int, ...]
 
     def distance(self, x: float, y: float) -> float:
-        """Distance from the pixel of a point to the nearest pixel of the mask."""
+        """Distance from the pixel containing a point to the nearest pixel of the mask."""
         width, height = self.size
         column, row = min(math.floor(x), width - 1), min(math.floor(y), height - 1)
         best = math.inf
@@ -71,22 +71,22 @@ class MaskRegion:
         return best
 
     def centre(self) -> _Point:
-        """Middle of the longest vertical piece."""
+        """Return the middle of the longest vertical run."""
         column, top, bottom = max(self.pieces(), key=lambda piece: piece[2] - piece[1])
         return column + 0.5, (top + bottom + 1) / 2
 
     def bounds(self) -> tuple[float, float, float, float]:
-        """Left, top, right and bottom edge of the smallest box around its pixels."""
+        """Return left, top, right and bottom edge of the bounding box of its pixels."""
         columns, tops, bottoms = zip(*self.pieces(), strict=True)
         return min(columns), min(tops), max(columns) + 1, max(bottoms) + 1
 
     def to_json(self) -> dict[str, Json]:
-        """``{"mask": {"size": [height, width], "counts": [...]}}``."""
+        """Return ``{"mask": {"size": [height, width], "counts": [...]}}``."""
         width, height = self.size
         return {"mask": {"size": [height, width], "counts": list(self.counts)}}
 
     def pieces(self) -> Iterator[tuple[int, int, int]]:
-        """(column, first row, last row) of every run within one column."""
+        """Yield (column, first row, last row) of every run, split at column boundaries."""
         height = self.size[1]
         position = 0
         for index, count in enumerate(self.counts):
@@ -102,10 +102,10 @@ class MaskRegion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolygonRegion:
-    """Polygons; a point is inside by the even-odd rule over all of them, so that holes count.
+    """Polygons; a point is inside by the even-odd rule over all of them, so holes are respected.
 
     Attributes:
-        polygons: corners (x, y) of each, in pixels.
+        polygons: vertices (x, y) of each, in pixels.
     """
 
     polygons: tuple[tuple[_Point, ...], ...]
@@ -122,10 +122,10 @@ class PolygonRegion:
         return 0.0 if inside else best
 
     def centre(self) -> _Point:
-        """Middle of the widest piece on the horizontal line through the middle of the tallest."""
+        """Return the middle of the widest span on the horizontal halfway up the tallest polygon."""
         heights = [[y for _, y in polygon] for polygon in self.polygons]
         rows = max(heights, key=lambda each: max(each) - min(each))
-        # Beside a corner an edge would be met twice.
+        # Exactly at a vertex, an edge would be intersected twice.
         y = min(rows) + (max(rows) - min(rows)) * 0.500001
         crossings = sorted(
             start[0] + (y - start[1]) * (end[0] - start[0]) / (end[1] - start[1])
@@ -138,13 +138,13 @@ class PolygonRegion:
         return (left + right) / 2, y
 
     def bounds(self) -> tuple[float, float, float, float]:
-        """Left, top, right and bottom edge of the smallest box around all polygons."""
+        """Return left, top, right and bottom edge of the bounding box of all polygons."""
         corners = [corner for polygon in self.polygons for corner in polygon]
         xs, ys = zip(*corners, strict=True)
         return min(xs), min(ys), max(xs), max(ys)
 
     def to_json(self) -> dict[str, Json]:
-        """``{"polygons": [[[x, y], ...], ...]}``."""
+        """Return ``{"polygons": [[[x, y], ...], ...]}``."""
         return {"polygons": [[list(corner) for corner in each] for each in self.polygons]}
 
     def _edges(self) -> Iterator[tuple[_Point, _Point]]:
@@ -154,10 +154,10 @@ class PolygonRegion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EllipseRegion:
-    """Ellipses along the axes of the image; a point is inside if it lies in any of them.
+    """Axis-aligned ellipses; a point is inside if it lies in any of them.
 
-    A box around a finding holds more than the finding, whose outline nobody drew. The ellipse that
-    touches its four sides keeps clear of the corners; of a square it is the disc.
+    A bounding box contains more than the finding, whose outline nobody drew. The inscribed ellipse
+    excludes the corners; for a square it is a disc.
 
     Attributes:
         boxes: left, top, right and bottom edge of the box around each, in pixels.
@@ -170,32 +170,32 @@ class EllipseRegion:
         return min(_distance_to_ellipse((x, y), box) for box in self.boxes)
 
     def centre(self) -> _Point:
-        """Middle of the largest one."""
+        """Return the centre of the largest ellipse."""
         left, top, right, bottom = max(
             self.boxes, key=lambda box: (box[2] - box[0]) * (box[3] - box[1])
         )
         return (left + right) / 2, (top + bottom) / 2
 
     def bounds(self) -> _Box:
-        """Left, top, right and bottom edge of the smallest box around all of them."""
+        """Return left, top, right and bottom edge of the bounding box of all ellipses."""
         lefts, tops, rights, bottoms = zip(*self.boxes, strict=True)
         return min(lefts), min(tops), max(rights), max(bottoms)
 
     def to_json(self) -> dict[str, Json]:
-        """``{"ellipses": [[left, top, right, bottom], ...]}``."""
+        """Return ``{"ellipses": [[left, top, right, bottom], ...]}``."""
         return {"ellipses": [list(box) for box in self.boxes]}
 
 
 def read_region(name: str, value: object, size: tuple[int, int]) -> Region:
-    """Region of ``{"mask": {...}}``, ``{"polygons": [...]}`` or ``{"ellipses": [...]}``.
+    """Parse ``{"mask": {...}}``, ``{"polygons": [...]}`` or ``{"ellipses": [...]}``.
 
     Args:
-        name: name of the field, for errors.
+        name: name of the field, for error messages.
         value: its content.
         size: width and height of the image in pixels.
 
     Raises:
-        TargetError: it is none of them, is empty, or is of another size.
+        TargetError: it is none of these, is empty, or has a different size.
     """
     if isinstance(value, dict) and "polygons" in value:
         return _read_polygons(name, read_fields(name, value, ("polygons",))["polygons"], size)
@@ -262,7 +262,7 @@ def _area(corners: list[_Point]) -> float:
 
 
 def distance_to_edge(point: _Point, start: _Point, end: _Point) -> float:
-    """Distance from a point to a piece of a line."""
+    """Distance from a point to a line segment."""
     along, across = end[0] - start[0], end[1] - start[1]
     length = along * along + across * across
     offset = (point[0] - start[0]) * along + (point[1] - start[1]) * across
@@ -271,9 +271,9 @@ def distance_to_edge(point: _Point, start: _Point, end: _Point) -> float:
 
 
 def _distance_to_ellipse(point: _Point, box: _Box) -> float:
-    """From a point to the ellipse in a box; 0 inside.
+    """Distance from a point to the ellipse inscribed in a box; 0 inside.
 
-    Of a point (x, y) beside the ellipse with the half axes a and b the nearest point of it is
+    For a point (x, y) outside the ellipse with semi-axes a and b, the nearest point on it is
     (a^2 x / (t + a^2), b^2 y / (t + b^2)), with t above 0 (Eberly, Distance from a Point to an
     Ellipse, https://www.geometrictools.com/Documentation/DistancePointEllipseEllipsoid.pdf).
     """

@@ -1,4 +1,4 @@
-"""Strict readers of the fields of a target: exact keys, finite numbers, non-empty texts."""
+"""Strict readers for the fields of a target: exact keys, finite numbers, non-empty texts."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _LONGEST_TEXT = 2_000
 def read_fields(
     name: str, value: object, required: Collection[str], optional: Collection[str] = ()
 ) -> Mapping[str, Any]:
-    """An object with exactly these fields.
+    """Read an object with exactly these fields.
 
     Raises:
-        TargetError: it is none, lacks a field, or has another.
+        TargetError: it is not an object, lacks a field, or has an unknown one.
     """
     if not isinstance(value, dict):
         raise TargetError(f"{name} is a {type(value).__name__}; expected an object")
@@ -37,10 +37,10 @@ def read_fields(
 def read_number(
     name: str, value: object, *, least: float = -math.inf, most: float = math.inf
 ) -> float:
-    """A finite number within bounds.
+    """Read a finite number within bounds.
 
     Raises:
-        TargetError: it is none.
+        TargetError: it is not such a number.
     """
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         try:
@@ -54,10 +54,10 @@ def read_number(
 
 
 def read_size(name: str, value: object) -> tuple[int, int]:
-    """Width and height in pixels.
+    """Read width and height in pixels.
 
     Raises:
-        TargetError: it is none.
+        TargetError: it is not a valid size.
     """
     if isinstance(value, list) and len(value) == 2 and all(type(side) is int for side in value):
         width, height = value
@@ -67,10 +67,10 @@ def read_size(name: str, value: object) -> tuple[int, int]:
 
 
 def read_box(name: str, value: object, size: tuple[int, int]) -> tuple[float, float, float, float]:
-    """A box ``[left, top, right, bottom]`` in pixels, within an image.
+    """Read a box ``[left, top, right, bottom]`` in pixels, within an image.
 
     Raises:
-        TargetError: it is none, is empty, or leaves the image.
+        TargetError: it is not a box, is empty, or extends beyond the image.
     """
     if not isinstance(value, list) or len(value) != 4:
         raise TargetError(
@@ -84,10 +84,10 @@ def read_box(name: str, value: object, size: tuple[int, int]) -> tuple[float, fl
 
 
 def read_texts(name: str, value: object, *, least: int, most: int = _LONGEST_LIST) -> list[str]:
-    """A list of distinct one-line texts.
+    """Read a list of distinct one-line texts.
 
     Raises:
-        TargetError: it is none.
+        TargetError: it is not such a list.
     """
     count = str(least) if least == most else f"{least} to {most}"
     if not isinstance(value, list) or not least <= len(value) <= most:

@@ -1,4 +1,4 @@
-"""Units of quantities: what each measures, its size, and its spellings in replies."""
+"""Units of quantities: dimension, size, and spellings in replies."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ __all__ = ["UNITS", "Unit", "convert", "find_unit", "unit_names"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unit:
-    """A unit.
+    """A unit of measurement.
 
     Attributes:
         name: symbol in releases and prompts; empty for a ratio or a count.
-        dimension: what it measures; only units of one dimension convert.
-        size: its size in the smallest terms of its dimension.
-        spellings: further spellings in replies, case folded.
+        dimension: what it measures; only units of the same dimension convert.
+        size: its size in base units of its dimension.
+        spellings: further spellings accepted in replies, case-folded.
         target: whether an item may ask for it.
     """
 
@@ -71,7 +71,7 @@ UNITS: tuple[Unit, ...] = (
     ),
     Unit(name="db", dimension="level", size=1, spellings=("decibel",), target=False),
 )
-"""Every unit that replies may name; a plural "s" is read too."""
+"""Every unit recognised in replies; a plural "s" is accepted too."""
 
 _TARGETS: Mapping[str, Unit] = {unit.name: unit for unit in UNITS if unit.target}
 _PLURAL = 4
@@ -84,10 +84,10 @@ _SPELLINGS: Mapping[str, Unit] = {
 
 
 def find_unit(name: object) -> Unit:
-    """Unit that an item may ask for.
+    """Return a unit that an item may ask for.
 
     Raises:
-        TargetError: there is none of that name.
+        TargetError: there is no such unit.
     """
     if isinstance(name, str) and name in _TARGETS:
         return _TARGETS[name]
@@ -96,12 +96,12 @@ def find_unit(name: object) -> Unit:
 
 
 def unit_names() -> Mapping[str, Unit]:
-    """Units by every spelling in replies, case folded; without the empty one."""
+    """Return units by every case-folded spelling in replies, excluding the empty one."""
     return {spelling: unit for spelling, unit in _SPELLINGS.items() if spelling}
 
 
 def convert(value: float, given: Unit, wanted: Unit) -> float | None:
-    """A value in another unit; ``None`` where the two measure different things."""
+    """Convert a value to another unit; ``None`` if the dimensions differ."""
     if given.dimension != wanted.dimension:
         return None
     return value if given is wanted else value * given.size / wanted.size

@@ -1,4 +1,4 @@
-"""The format of a release on disk, as build, review and evaluate read it."""
+"""On-disk format of a release, shared by build, review and evaluate."""
 
 __all__ = [
     "errata",

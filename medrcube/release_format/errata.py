@@ -1,7 +1,7 @@
-"""``errata.csv`` of a release: items that were withdrawn after publication.
+"""``errata.csv`` of a release: items withdrawn after publication.
 
 A release is immutable, so withdrawn items are listed in a separate file that no digest of the
-release covers. Scoring, comparisons, reports and exports leave these items out and say so.
+release covers. Scoring, comparisons, reports and exports exclude these items and say so.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ class Erratum:
     """One withdrawn item.
 
     Attributes:
-        dataset: folder of the source in the release.
+        dataset: source folder in the release.
         id: id of the item.
-        by: role that withdrew it, such as ``maintainer`` or ``adjudicator``; never a person.
-        on: day, ``YYYY-MM-DD``.
+        by: role of whoever withdrew it, such as ``maintainer`` or ``adjudicator``; never a person.
+        on: date, ``YYYY-MM-DD``.
         why: what is wrong, in one line.
-        reference: where more is said, such as the address of an issue; may be empty.
+        reference: where to read more, such as an issue URL; may be empty.
     """
 
     dataset: str
@@ -60,11 +60,11 @@ class Erratum:
 
     @property
     def name(self) -> str:
-        """Dataset and id, as a run names the item."""
+        """Dataset and id, as runs name the item."""
         return f"{self.dataset}/{self.id}"
 
     def problem(self) -> str | None:
-        """What is wrong with the row itself; ``None`` where nothing is."""
+        """Return what is wrong with the row itself, or ``None``."""
         if not self.dataset or not self.id:
             return "names no item; expected dataset and id"
         if _ROLE.fullmatch(self.by) is None:
@@ -88,10 +88,10 @@ COLUMNS = tuple(column.name for column in fields(Erratum))
 
 
 def read_errata(root: Path) -> tuple[Erratum, ...]:
-    """The rows in the order of the file; none where the release has no such list.
+    """Read the errata in file order; empty if the release has no such list.
 
     Raises:
-        ReleaseError: it is not such a list; names the line.
+        ReleaseError: the file is not a valid list; names the line.
     """
     path = root / FILE
     if stat_file(root, path) is None:
@@ -101,10 +101,10 @@ def read_errata(root: Path) -> tuple[Erratum, ...]:
 
 
 def parse_errata(data: bytes, where: str) -> tuple[Erratum, ...]:
-    """The rows of a file.
+    """Parse the rows of a file.
 
     Raises:
-        ReleaseError: a row is not as it should be, or names an item twice; names the line.
+        ReleaseError: a row is invalid or repeats an item; names the line.
     """
     errata: dict[str, Erratum] = {}
     try:
@@ -128,7 +128,7 @@ def parse_errata(data: bytes, where: str) -> tuple[Erratum, ...]:
 
 
 def errata_text(errata: Iterable[Erratum]) -> str:
-    """The file of these rows."""
+    """Format errata as a file."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -143,14 +143,14 @@ def add_errata(
 
     Args:
         root: folder of the release.
-        new: what to add.
+        new: errata to add.
         item_names: names of all items of the release.
 
     Returns:
-        What was added, by name, and the names that were withdrawn before, which stay as they were.
+        The added errata by name, and the names that were already withdrawn, which are unchanged.
 
     Raises:
-        ReleaseError: a row is not as it should be, or names no item of the release; nothing is
+        ReleaseError: a row is invalid, or names an item that is not in the release; nothing is
             written.
     """
     errata = {erratum.name: erratum for erratum in read_errata(root)}
@@ -173,5 +173,5 @@ def add_errata(
 
 
 def errata_digest(names: Iterable[str]) -> str:
-    """SHA-256 over the names of withdrawn items, in any order."""
+    """SHA-256 of the names of withdrawn items, independent of order."""
     return hashlib.sha256("\n".join(sorted(names)).encode()).hexdigest()

@@ -1,7 +1,7 @@
 """Version of the release format: which tables and columns a release has.
 
-A release states its format in ``audit.json``, from format 5 on. Earlier versions of medrcube
-stated none; theirs follows from the files and columns of the release.
+From format 5 on, a release states its format in ``audit.json``. For earlier releases, which stated
+none, it is inferred from the files and columns.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ FORMAT_KEY = "format"
 """Key of ``audit.json`` that states the format."""
 
 LARGEST_AUDIT = 2**26
-"""Bytes of ``audit.json``."""
+"""Maximum size of ``audit.json`` in bytes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,11 +42,11 @@ class ReleaseFormat:
 
     Attributes:
         number: its number, from 1.
-        tables: files that came after format 1 and that it requires.
-        optional: files that came after format 1 and that it may have.
-        item_columns: columns of ``items.csv``; empty where it has no such table.
-        edition_columns: columns of the Parquet edition that came after format 1.
-        states_itself: whether a release of this format states it.
+        tables: required files that were introduced after format 1.
+        optional: optional files that were introduced after format 1.
+        item_columns: columns of ``items.csv``; empty if the format has no such table.
+        edition_columns: columns of the Parquet edition introduced after format 1.
+        states_itself: whether a release of this format states its format.
     """
 
     number: int
@@ -84,16 +84,16 @@ FORMATS = (
         states_itself=True,
     ),
 )
-"""Every format, the oldest first."""
+"""Every format, oldest first."""
 
 CURRENT = FORMATS[-1]
 
 
 def stated_format(root: Path) -> ReleaseFormat | None:
-    """Format that a release states; ``None`` where it states none, or has no sound audit.
+    """Return the format that a release states, or ``None`` if it states none or has no valid audit.
 
     Raises:
-        ReleaseError: it states one that this version of medrcube does not have.
+        ReleaseError: the stated format is unknown to this version of medrcube.
     """
     stated = _stated(root)
     if stated is None:

@@ -1,7 +1,8 @@
-"""``items.csv`` of a release: item metadata beside the published fields.
+"""``items.csv`` of a release: item metadata in addition to the published fields.
 
-``test.json`` keeps exactly the fields of the published release, so further metadata lies in this
-table. Releases of others have none, and those of earlier versions lack unit and fact.
+``test.json`` keeps exactly the fields of the published release, so further metadata is stored in
+this table. Third-party releases have no such table, and those of earlier versions lack unit and
+fact.
 """
 
 from __future__ import annotations
@@ -40,15 +41,15 @@ ITEMS = "items.csv"
 RECIPES = "recipes.jsonl"
 
 UNIT = re.compile("(patient|case)-[0-9a-f]{16}")
-"""Form of a unit: what it is, and its keyed id."""
+"""Pattern of a unit: its kind and its keyed id."""
 
 FACT = re.compile("[0-9a-f]{16}")
-"""Form of the id of a fact."""
+"""Pattern of a fact id."""
 
 _LARGEST = 2**28
 _LONGEST_HEAD = 1024
 _SHARED = frozenset({"dataset", "visible", "block", "unit"})
-"""Columns whose values several items share; each is held once."""
+"""Columns whose values several items share; each value is stored in memory once."""
 _VISIBLE = frozenset(level.name.lower() for level in Visibility)
 
 
@@ -57,15 +58,15 @@ class ItemFacts:
     """One row.
 
     Attributes:
-        dataset: folder of the source in the release.
+        dataset: source folder in the release.
         id: id of the item.
         visible: whether a reader of the image could know the answer: ``yes``, ``partly``, ``no``.
-        block: block of items that share their options; empty for none.
-        unit: patient, or case where the source names no patient, under a keyed id such as
-            ``patient-0123456789abcdef``; items of one unit are no independent witnesses. Empty
-            where it is not told.
-        fact: id of what is asked of which image, the same in every edition of a workspace
-            whatever the wording and the options. Empty where it is not told.
+        block: block of items that share their options; empty if none.
+        unit: patient, or case if the source identifies no patients, under a keyed id such as
+            ``patient-0123456789abcdef``; items of one unit are not statistically independent. Empty
+            if unknown.
+        fact: id of the fact asked about and its image, the same in every edition of a workspace
+            regardless of wording and options. Empty if unknown.
     """
 
     dataset: str
@@ -78,11 +79,11 @@ class ItemFacts:
 
 COLUMNS = tuple(column.name for column in fields(ItemFacts))
 EARLIER_COLUMNS = COLUMNS[:4]
-"""Columns of a release of an earlier version."""
+"""Columns of releases from an earlier version."""
 
 
 def write_item_facts(tree: Path, rows: Iterable[ItemFacts]) -> None:
-    """Write the table of a new release, in the order of the rows."""
+    """Write the table of a new release, in row order."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -91,10 +92,10 @@ def write_item_facts(tree: Path, rows: Iterable[ItemFacts]) -> None:
 
 
 def read_item_facts(root: Path) -> dict[tuple[str, str], ItemFacts]:
-    """Rows by dataset and id; none where the release has no such table.
+    """Read rows by dataset and id; empty if the release has no such table.
 
     Raises:
-        ReleaseError: it is not such a table; names the line.
+        ReleaseError: the table is invalid; names the line.
     """
     path = root / ITEMS
     if stat_file(root, path) is None:
@@ -122,7 +123,7 @@ def read_item_facts(root: Path) -> dict[tuple[str, str], ItemFacts]:
 
 
 def read_item_columns(root: Path) -> tuple[str, ...]:
-    """Columns that the table names; none where it has no readable first line."""
+    """Return the columns of the table; empty if its header cannot be read."""
     try:
         with open_file(root, root / ITEMS, largest=_LARGEST) as file:
             head = file.readline(_LONGEST_HEAD).decode("utf-8")
@@ -132,9 +133,9 @@ def read_item_columns(root: Path) -> tuple[str, ...]:
 
 
 def read_case_units(root: Path) -> Mapping[str, str]:
-    """Picture by its path in the release -> its case as a unit, from the recipes.
+    """Map each image path in the release to its case as a unit, from the recipes.
 
-    For a release whose ``items.csv`` tells no unit. None where it has no recipes.
+    For releases whose ``items.csv`` has no units. Empty if there are no recipes.
 
     Raises:
         ReleaseError: the recipes cannot be read.
@@ -150,7 +151,7 @@ def read_case_units(root: Path) -> Mapping[str, str]:
 
 
 def read_pixel_hashes(root: Path) -> Mapping[str, str]:
-    """Picture by its path in the release -> pixel hash that the recipes publish, if any.
+    """Map each image path in the release to its pixel hash, if the recipes publish one.
 
     Raises:
         ReleaseError: the recipes cannot be read.
@@ -164,10 +165,10 @@ def read_pixel_hashes(root: Path) -> Mapping[str, str]:
 
 
 def read_scenes(root: Path) -> Mapping[str, str]:
-    """Picture by its path in the release -> what it shows, whatever is drawn on it.
+    """Map each image path in the release to its scene: the image content regardless of marks.
 
-    Images of the same frames or slices of the same files of one case have one scene, an opaque
-    digest. None where the release has no recipes.
+    Images of the same frames or slices of the same files of one case share a scene, an opaque
+    digest. Empty if the release has no recipes.
 
     Raises:
         ReleaseError: the recipes cannot be read.

@@ -1,9 +1,8 @@
 """``sets.json`` of a release: items that are scored together.
 
-A set holds items with one question and one list of options, on different images and with
-different keys. It is right when all its items are. ``test.json`` keeps exactly the published
-fields, so the sets lie in a file of their own; releases of others and of earlier versions have
-none.
+A set consists of items with one question and one list of options, on different images and with
+different keys. It is right if all its items are. ``test.json`` keeps exactly the published fields,
+so sets are stored in a separate file; third-party and earlier releases have none.
 """
 
 from __future__ import annotations
@@ -25,10 +24,10 @@ __all__ = ["SETS", "ItemSet", "SetMember", "fault_of_set", "read_item_sets", "wr
 SETS = "sets.json"
 
 SET_ID = re.compile("(block|pair)-[0-9a-f]{16}")
-"""Form of the id of a set: its kind, and a digest of its items."""
+"""Pattern of a set id: its kind, and a digest of its items."""
 
 MOST_ITEMS = 64
-"""Most items of a set."""
+"""Maximum number of items in a set."""
 
 _LARGEST = 2**28
 _LONGEST_ROLE = 200
@@ -40,10 +39,10 @@ class SetMember:
     """One item of a set.
 
     Attributes:
-        dataset: folder of the source in the release.
+        dataset: source folder in the release.
         id: id of the item.
-        role: what tells the item from the others of its set: the concept of its key, or ``yes``
-            and ``no``, or ``shown`` and ``hidden`` where one image tells a fact and one cannot.
+        role: what distinguishes the item within its set: the concept of its key, ``yes`` or ``no``,
+            or ``shown`` and ``hidden`` if one image shows a fact and the other cannot.
     """
 
     dataset: str
@@ -57,8 +56,8 @@ class ItemSet:
 
     Attributes:
         id: its kind and a digest of its items, such as ``block-0123456789abcdef``.
-        size: number of items that it was made of.
-        members: those of them that the release holds.
+        size: number of items it was built with.
+        members: those of its items that are in the release.
     """
 
     id: str
@@ -67,21 +66,21 @@ class ItemSet:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the release holds all its items; if not, it is not scored as a set."""
+        """Whether the release contains all its items; if not, it is not scored as a set."""
         return len(self.members) == self.size
 
 
 def write_item_sets(tree: Path, sets: Iterable[ItemSet]) -> None:
-    """Write the file of a new release, a set a line, in the order of the sets."""
+    """Write the file of a new release, one set per line, in the given order."""
     rows = ",\n".join(json.dumps(asdict(item_set), ensure_ascii=False) for item_set in sets)
     (tree / SETS).write_text(f"[\n{rows}\n]\n" if rows else "[]\n", encoding="utf-8")
 
 
 def read_item_sets(root: Path) -> tuple[ItemSet, ...]:
-    """The sets in the order of the file; none where the release has no such file.
+    """Read the sets in file order; empty if the release has no such file.
 
     Raises:
-        ReleaseError: it is not such a file; names the set.
+        ReleaseError: the file is invalid; names the set.
     """
     path = root / SETS
     if stat_file(root, path) is None:
@@ -103,7 +102,7 @@ def read_item_sets(root: Path) -> tuple[ItemSet, ...]:
 
 
 def _take_places(item_set: ItemSet, places: set[tuple[str, str]], where: str) -> None:
-    """Add the items of a set to those of the sets before it, which hold none of them."""
+    """Register the items of a set, none of which may belong to an earlier set."""
     for member in item_set.members:
         place = (member.dataset, member.id)
         if place in places:
@@ -112,7 +111,7 @@ def _take_places(item_set: ItemSet, places: set[tuple[str, str]], where: str) ->
 
 
 def fault_of_set(rows: Collection[ReleaseRow]) -> str:
-    """Why items are no set: what a message says of it; empty where they are one."""
+    """Return why items do not form a set, for an error message; empty if they do."""
     if any(not row.options for row in rows):
         return "holds an item without options"
     if len({(row.question, *sorted(text for _, text in row.options)) for row in rows}) > 1:

@@ -1,9 +1,10 @@
-"""``<SOURCE>/open.json``: items of tasks beyond the cube, beside the ``test.json`` of the source.
+"""``<SOURCE>/open.json``: items of tasks beyond the cube, next to the source's ``test.json``.
 
 ``test.json`` keeps exactly the rows of the published release. A row of this table has the same
-fields without options, and ``form``, ``ask`` (what a model is told), ``truth`` (what is right, and
-the bar) and ``chance``. The form reads and checks its own three fields. Of the form ``option``,
-``ask`` is ``{"options": [two to four texts]}`` and ``truth`` ``{"key": index from 0}``.
+fields without options, plus ``form``, ``ask`` (what a model is given), ``truth`` (the right answer
+and the bar) and ``chance``. The form reads and checks its own fields ``ask`` and ``truth``. For the
+form ``option``, ``ask`` is ``{"options": [two to four texts]}`` and ``truth`` ``{"key": index from
+0}``.
 """
 
 from __future__ import annotations
@@ -35,14 +36,14 @@ OPEN_FIELDS = (
     *("id", "dataset", "image_path", "question", "form", "ask", "truth", "chance"),
     *("task", "modality", "parts", "original_task", "restricted"),
 )
-"""Every field of a row."""
+"""All fields of a row."""
 
 
 class UnknownFormError(ValueError):
-    """A row of a form that this version does not have: it is neither checked nor asked.
+    """A row with a form unknown to this version: it is neither checked nor asked.
 
     Attributes:
-        form: its name.
+        form: name of the form.
     """
 
     def __init__(self, form: str) -> None:
@@ -54,8 +55,8 @@ def read_open_row(row: Any) -> ReleaseRow:
     """Validate and parse a row.
 
     Raises:
-        BadRowError: it breaks a rule; all faults are named.
-        UnknownFormError: its form is of a later version, or of somebody else.
+        BadRowError: it breaks a rule; lists all faults.
+        UnknownFormError: its form comes from a later version or a third party.
     """
     reader = RowParser.of(row)
     name = reader.text("form")
@@ -82,7 +83,7 @@ def read_open_row(row: Any) -> ReleaseRow:
 
 
 def open_row(row: ReleaseRow) -> Mapping[str, Json]:
-    """The row as ``read_open_row`` reads it back, in the order of ``OPEN_FIELDS``.
+    """Return the row as ``read_open_row`` parses it, fields in the order of ``OPEN_FIELDS``.
 
     Raises:
         ValueError: it is a row of ``test.json``.
@@ -112,10 +113,10 @@ def open_row(row: ReleaseRow) -> Mapping[str, Json]:
 
 
 def read_options(ask: object, truth: object) -> OptionTarget:
-    """Options and key of ``{"options": [...]}`` and ``{"key": index}``; letters by their order.
+    """Read options and key from ``{"options": [...]}`` and ``{"key": index}``; letters by position.
 
     Raises:
-        TargetError: a field is missing or wrong.
+        TargetError: a field is missing or invalid.
     """
     texts = read_texts(
         "ask options", read_fields("ask", ask, ("options",))["options"], least=2, most=len(LETTERS)
@@ -127,6 +128,6 @@ def read_options(ask: object, truth: object) -> OptionTarget:
 
 
 def write_options(target: OptionTarget) -> tuple[Json, Json]:
-    """The fields ``ask`` and ``truth`` that ``read_options`` reads back."""
+    """Return the fields ``ask`` and ``truth``, the inverse of ``read_options``."""
     letters = [letter for letter, _ in target.options]
     return {"options": [text for _, text in target.options]}, {"key": letters.index(target.key)}

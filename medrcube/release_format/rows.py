@@ -1,7 +1,7 @@
 """Row parser for ``<SOURCE>/test.json``: fields and validation rules.
 
-The rules keep wrong numbers out of results: a key that is not an option, two options with one text,
-an unknown task. Evaluation and validation share this parser, so both report the same faults.
+The rules prevent wrong results: a key that is not an option, two options with the same text, an
+unknown task. Evaluation and validation share this parser, so both report the same faults.
 """
 
 from __future__ import annotations
@@ -31,38 +31,38 @@ __all__ = [
 ]
 
 LETTERS = "ABCD"
-"""Letters that a release has options for."""
+"""Option letters that a release may use."""
 
 LONGEST_TEXT = 20_000
-"""Characters of the longest text of a row."""
+"""Maximum length of a text field in characters."""
 
 FIELDS = (
     *("id", "dataset", "image_path", "question"),
     *(f"option_{letter}" for letter in LETTERS),
     *("gt_answer", "correct_index", "task", "modality", "parts", "original_task", "restricted"),
 )
-"""Every field of the published release (arXiv 2604.13756)."""
+"""All fields of the published release (arXiv 2604.13756)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseRow:
-    """A row without fault: of a table of options, or of one of open answers.
+    """A valid row, of a table with options or of one with open answers.
 
     Attributes:
         id: its id, as text.
         dataset: name of the source.
         question: the stem.
-        options: (letter, text) of two to four options; none for an open answer.
-        key: letter of the right one; empty for an open answer.
+        options: (letter, text) of two to four options; empty for an open answer.
+        key: letter of the right option; empty for an open answer.
         task: task axis.
         modality: modality axis.
         parts: anatomy axis.
-        image: image relative to the folder of the table; ``None`` when none is named.
+        image: image path relative to the folder of the table; ``None`` if none is given.
         original_task: task of the source dataset, or ``None``.
         restricted: whether the image cannot be redistributed.
-        target: what an open answer has to be; ``None`` for options.
+        target: target of an open answer; ``None`` for options.
         stated_chance: for an item of ``open.json``, the probability that the best answer without
-            a look at the image passes; ``None`` for one of ``test.json``.
+            seeing the image passes; ``None`` for one of ``test.json``.
     """
 
     id: str
@@ -86,12 +86,12 @@ class ReleaseRow:
 
     @property
     def is_open(self) -> bool:
-        """Whether it is a row of ``open.json``, which may have options too."""
+        """Whether it is a row of ``open.json``; such a row may have options too."""
         return self.stated_chance is not None
 
     @property
     def chance(self) -> float:
-        """Probability that an answer without a look at the image is right."""
+        """Probability that an answer given without seeing the image is right."""
         return 1 / len(self.options) if self.stated_chance is None else self.stated_chance
 
 
@@ -100,7 +100,7 @@ class RowFault:
     """One rule that a row breaks.
 
     Attributes:
-        rule: its name.
+        rule: name of the rule.
         message: what was found, and what was expected.
     """
 
@@ -109,7 +109,7 @@ class RowFault:
 
 
 class BadRowError(ValueError):
-    """A row breaks rules; the message is that of the first."""
+    """A row breaks rules; the message is that of the first fault."""
 
     def __init__(self, faults: tuple[RowFault, ...]) -> None:
         super().__init__(faults[0].message)
@@ -120,7 +120,7 @@ def read_row(row: Any) -> ReleaseRow:
     """Validate and parse a row.
 
     Raises:
-        BadRowError: it breaks a rule; all faults are named.
+        BadRowError: it breaks a rule; lists all faults.
     """
     reader = RowParser.of(row)
     fields: dict[str, Any] = {**reader.common(), "options": reader.options()}
@@ -131,7 +131,7 @@ def read_row(row: Any) -> ReleaseRow:
 
 
 def departures(row: Mapping[str, Any]) -> Iterator[RowFault]:
-    """Deviations of a valid row from the exact form of the published release."""
+    """Return how a valid row deviates from the exact format of the published release."""
     unknown = sorted(set(map(str, row)) - set(FIELDS))
     if unknown:
         yield RowFault(
@@ -167,10 +167,10 @@ _OPTIONS = tuple(f"option_{letter}" for letter in LETTERS)
 
 
 class RowParser:
-    """Reads the fields of one row, and collects what is wrong with them.
+    """Reads the fields of one row and collects faults.
 
     Attributes:
-        faults: rules that the fields read so far break.
+        faults: rules broken by the fields read so far.
     """
 
     def __init__(self, row: Mapping[str, Any]) -> None:
@@ -179,7 +179,7 @@ class RowParser:
 
     @classmethod
     def of(cls, row: Any) -> RowParser:
-        """Parser of a row.
+        """Return the parser of a row.
 
         Raises:
             BadRowError: it is not an object.
@@ -191,7 +191,7 @@ class RowParser:
         return cls(row)
 
     def common(self) -> dict[str, Any]:
-        """Fields that every form has, by their names in ``ReleaseRow``."""
+        """Read the fields that every form has, by their names in ``ReleaseRow``."""
         return {
             "id": self.identifier(),
             "dataset": self.text("dataset"),
@@ -205,7 +205,7 @@ class RowParser:
         }
 
     def text(self, field: str) -> str:
-        """A field that must be a text; notes a fault otherwise."""
+        """Read a required text field; records a fault if it is not text."""
         value = self._row.get(field)
         if not isinstance(value, str) or not value.strip():
             self.fault("field", f"{field} is {safe_repr(value)}; expected a text")
@@ -223,16 +223,16 @@ class RowParser:
         return value
 
     def optional_text(self, field: str) -> str | None:
-        """A text, or ``None`` where it is absent or empty."""
+        """Read a text field; ``None`` if absent or empty."""
         return None if self._row.get(field) in (None, "") else self.text(field)
 
     def identifier(self) -> str:
-        """The id, as text."""
+        """Read the id as text."""
         value = self._row.get("id")
         return str(value) if type(value) is int else self.text("id")
 
     def member(self, field: str, axis: type[_Axis]) -> _Axis | None:
-        """Word of an axis; notes a fault where there is none."""
+        """Read a word of an axis; records a fault if it is unknown."""
         value = self._row.get(field)
         if type(value) is str and (word := axis.named(value)) is not None:
             return word
@@ -248,7 +248,7 @@ class RowParser:
             return None
 
     def options(self) -> tuple[tuple[str, str], ...]:
-        """(letter, text) of two to four different options."""
+        """Read (letter, text) of two to four different options."""
         cells = tuple(map(self._row.get, _OPTIONS))
         if all(cell is None or type(cell) is str for cell in cells):
             sound = _sound_options(cells)
@@ -267,7 +267,7 @@ class RowParser:
         return tuple(options)
 
     def key(self, options: tuple[tuple[str, str], ...]) -> str:
-        """Letter of the right option; notes a fault where there is none."""
+        """Read the letter of the right option; records a fault if there is none."""
         answer = self.text("gt_answer")
         if not answer:
             return ""
@@ -291,7 +291,7 @@ class RowParser:
         return keys[0]
 
     def image(self) -> str | None:
-        """Path of the image, relative to the folder of the table."""
+        """Read the path of the image, relative to the folder of the table."""
         value = self.optional_text("image_path")
         if not value:
             return None
@@ -302,22 +302,22 @@ class RowParser:
         return path
 
     def restricted(self) -> bool:
-        """Whether the image cannot be redistributed."""
+        """Read whether the image cannot be redistributed."""
         value = self._row.get("restricted")
         if value is not None and value is not True and value is not False:
             self.fault("field", f"restricted is {safe_repr(value)}; expected true or false")
         return value is True
 
     def fault(self, rule: str, message: str) -> None:
-        """Note a rule that the row breaks."""
+        """Record a rule that the row breaks."""
         self.faults.append(RowFault(rule=rule, message=message))
 
 
 @lru_cache(maxsize=4096)
 def _sound_options(cells: tuple[str | None, ...]) -> tuple[tuple[str, str], ...] | None:
-    """(letter, text) of the options in such cells; ``None`` where they break a rule.
+    """Return (letter, text) of the options, or ``None`` if they break a rule.
 
-    Items of one list of options share one value.
+    Cached, so that items with the same options share one value.
     """
     options = tuple((letter, text) for letter, text in zip(LETTERS, cells, strict=True) if text)
     texts = [text for _, text in options]
@@ -331,12 +331,12 @@ def _sound_options(cells: tuple[str | None, ...]) -> tuple[tuple[str, str], ...]
 
 
 def _are_repeated(texts: Iterable[str]) -> bool:
-    """Whether two texts are equal but for case and white space."""
+    """Whether two texts are equal ignoring case and white space."""
     folded = [" ".join(text.split()).casefold() for text in texts]
     return len(set(folded)) < len(folded)
 
 
 @lru_cache(maxsize=4096)
 def _path_within(value: str) -> str | None:
-    """A path in its plain form; ``None`` where it leaves its folder."""
+    """Return a relative path in normal form; ``None`` if it leaves its folder."""
     return None if leaves_folder(value) or ":" in value else str(PurePosixPath(value))

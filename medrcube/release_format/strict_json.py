@@ -1,7 +1,7 @@
 """Strict JSON parser for untrusted files, with bounded memory.
 
-Stricter than ``json``: no ``NaN`` or infinity, no duplicate key in an object, UTF-8 only. A list is
-read one element at a time and an element has at most a mebibyte, so ten million brackets or half a
+Stricter than ``json``: no ``NaN`` or infinity, no duplicate object keys, UTF-8 only. Lists are read
+one element at a time and an element is at most a mebibyte, so ten million brackets or half a
 gigabyte of empty lists use no more memory than a valid table.
 """
 
@@ -17,29 +17,29 @@ from typing import Any, BinaryIO
 __all__ = ["BadJsonError", "each_line", "read_document", "read_lines", "read_list"]
 
 LONGEST_ROW = 2**20
-"""Characters of the longest element of a list."""
+"""Maximum length of a list element in characters."""
 
 LONGEST_LINE = 2**24
-"""Bytes of the longest line of a JSON Lines file: a series names each of its files."""
+"""Maximum length of a JSON Lines line in bytes: a series lists each of its files."""
 
 MOST_PARTS = 2_000_000
-"""Most values in a document that is read as a whole."""
+"""Maximum number of values in a document that is read as a whole."""
 
 _CHUNK = 2**16
 _NEAR = 16
-"""Characters at the end of the buffer in which a value or an error may be cut off."""
+"""Number of characters at the end of the buffer where a value or error may be truncated."""
 _SPACE = re.compile(r"[ \t\r\n]*")
 
 
 class BadJsonError(ValueError):
-    """A file is not the JSON that was expected; the message says where and why."""
+    """A file is not the expected JSON; the message says where and why."""
 
 
 def read_list(file: BinaryIO) -> Iterator[Any]:
-    """Elements of a JSON list, one at a time.
+    """Yield the elements of a JSON list one at a time.
 
     Raises:
-        BadJsonError: the file is not a valid JSON list of reasonable elements in UTF-8.
+        BadJsonError: the file is not a valid UTF-8 JSON list with elements of acceptable size.
     """
     window = _Window(file)
     first = window.next_character()
@@ -67,10 +67,10 @@ def read_list(file: BinaryIO) -> Iterator[Any]:
 
 
 def read_lines(file: BinaryIO) -> Iterator[Any]:
-    """Values of a JSON Lines file, one at a time; empty lines are left out.
+    """Yield the values of a JSON Lines file one at a time, skipping empty lines.
 
     Raises:
-        BadJsonError: a line is not valid JSON in UTF-8, or far too long.
+        BadJsonError: a line is not valid JSON in UTF-8, or exceeds the size limit.
     """
     for number, value in each_line(file):
         if isinstance(value, BadJsonError):
@@ -79,7 +79,7 @@ def read_lines(file: BinaryIO) -> Iterator[Any]:
 
 
 def each_line(file: BinaryIO) -> Iterator[tuple[int, Any]]:
-    """Number and value of every line that is not empty; of a bad one the error is its value."""
+    """Yield line number and value of every non-empty line; a bad line yields its error as value."""
     number = 0
     while line := file.readline(LONGEST_LINE + 1):
         number += 1
@@ -96,10 +96,11 @@ def each_line(file: BinaryIO) -> Iterator[tuple[int, Any]]:
 
 
 def read_document(data: bytes) -> Any:
-    """A whole JSON document.
+    """Parse a whole JSON document.
 
     Raises:
-        BadJsonError: it is not valid JSON in UTF-8, is nested too deep or holds too many values.
+        BadJsonError: it is not valid JSON in UTF-8, is nested too deeply or contains too many
+            values.
     """
     if data.count(b",") + data.count(b"[") + data.count(b"{") > MOST_PARTS:
         raise BadJsonError(f"holds more than {MOST_PARTS:,} values")
@@ -129,7 +130,7 @@ class _Window:
         self._decoder = codecs.getincrementaldecoder("utf-8-sig")()
 
     def next_character(self) -> str:
-        """The next character that is no white space, which is skipped; empty at the end."""
+        """Return the next non-whitespace character, without consuming it; empty at the end."""
         while True:
             self.at = _space(self._text, self.at)
             if self.at < len(self._text):
@@ -138,7 +139,7 @@ class _Window:
                 return ""
 
     def element(self, number: int) -> Any:
-        """The value that begins here."""
+        """Parse the value that begins at the current position."""
         while True:
             try:
                 value, end = _DECODER.raw_decode(self._text, self.at)
@@ -156,20 +157,20 @@ class _Window:
             except ValueError as error:
                 raise BadJsonError(f"item {number}: {error}") from None
             else:
-                # A number near the end of what has been read may go on, such as 12 in "12.".
+                # A number near the end of the buffer may continue, such as 12 in "12.".
                 if end < len(self._text) - _NEAR or not self._more():
                     self.at = end
                     return value
 
     def _more(self) -> bool:
         rest = self._text[self.at :]
-        # As much again: an element that spans many chunks is not parsed for each of them.
+        # Read as much again: an element that spans many chunks is not reparsed for each chunk.
         data = self._file.read(max(_CHUNK, len(rest)))
         try:
             decoded = self._decoder.decode(data, final=not data)
         except UnicodeDecodeError as error:
             raise BadJsonError(_not_utf8(error)) from None
-        if data:  # at the end of the file all places stay what they are
+        if data:  # at the end of the file, positions are unchanged
             self._text, self.at = rest + decoded, 0
         return bool(data)
 

@@ -1,6 +1,6 @@
-"""File access to a release tree, which is untrusted.
+"""File access to an untrusted release tree.
 
-Nothing outside the tree is read, whatever its links and paths say; only plain files are opened,
+Nothing outside the tree is read, whatever its links and paths say; only regular files are opened,
 since reading from a named pipe never ends; and JSON is read one row at a time, so that no table
 takes more memory than its longest row.
 """
@@ -35,26 +35,26 @@ TABLE = "test.json"
 """Table of one source, in the folder of the source."""
 
 OPEN_TABLE = "open.json"
-"""Table of the items of one source that have no options, beside ``TABLE`` or alone."""
+"""Table of one source's items without options, next to ``TABLE`` or alone."""
 
 LARGEST_PICTURE = 256 * 2**20
-"""Bytes of the largest image file that is opened."""
+"""Maximum size in bytes of an image file that is opened."""
 
 _SHOWN = 100
 
 
 def dataset_name(source: str) -> str:
-    """Name of a source's folder in a release, such as ``BUSI``."""
+    """Return the name of a source's folder in a release, such as ``BUSI``."""
     return source.upper()
 
 
 def find_tables(root: Path) -> list[Path]:
-    """Every ``<SOURCE>/test.json`` and ``open.json`` directly below ``root``, sorted by source.
+    """Return every ``<SOURCE>/test.json`` and ``open.json`` directly below ``root``, by source.
 
-    Also those that are no files.
+    Includes entries that are not files.
 
     Raises:
-        ReleaseError: ``root`` is not a folder that can be read, or there is none.
+        ReleaseError: ``root`` is not a readable folder, or contains no table.
     """
     try:
         with os.scandir(root) as entries:
@@ -74,10 +74,10 @@ def find_tables(root: Path) -> list[Path]:
 
 
 def stat_file(root: Path, path: Path) -> os.stat_result | None:
-    """``stat`` of the plain file that ``path`` leads to; ``None`` if there is none.
+    """Return ``stat`` of the regular file that ``path`` leads to; ``None`` if there is none.
 
     Raises:
-        ReleaseError: it is not a plain file, or a link leads out of the tree.
+        ReleaseError: it is not a regular file, or a link leads out of the tree.
     """
     try:
         real = Path(os.path.realpath(path))
@@ -97,19 +97,20 @@ def stat_file(root: Path, path: Path) -> os.stat_result | None:
 
 @contextmanager
 def open_file(root: Path, path: Path, *, largest: int | None = None) -> Iterator[io.BufferedReader]:
-    """Open a plain file of a tree for reading.
+    """Open a regular file of a tree for reading.
 
     Args:
         root: folder of the release.
         path: the file.
-        largest: most bytes that it may have.
+        largest: maximum size in bytes.
 
     Raises:
-        ReleaseError: it is missing, no plain file, too large or unreadable, or a link leads out.
+        ReleaseError: it is missing, not a regular file, too large or unreadable, or a link leads
+            out.
     """
     if stat_file(root, path) is None:
         raise ReleaseError(f"{_name(root, path)}: is missing")
-    # What was a plain file a moment ago may be a pipe by now: never wait, look again.
+    # The file may have been replaced by a pipe since the check: never block, check again.
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     try:
         file = os.fdopen(os.open(path, flags), "rb")
@@ -127,7 +128,7 @@ def open_file(root: Path, path: Path, *, largest: int | None = None) -> Iterator
 
 
 def file_kind(state: os.stat_result) -> str:
-    """Kind of a directory entry, in words."""
+    """Describe the kind of a directory entry in words."""
     names = {
         stat.S_IFREG: "a plain file",
         stat.S_IFDIR: "a folder",
@@ -139,7 +140,7 @@ def file_kind(state: os.stat_result) -> str:
 
 
 def leaves_folder(value: str) -> bool:
-    """Whether a path, written with ``/``, could lead out of the folder that it is relative to."""
+    """Whether a path, written with ``/``, could lead out of the folder it is relative to."""
     return (
         not value
         or value.startswith("/")
@@ -151,13 +152,13 @@ def leaves_folder(value: str) -> bool:
 
 
 def stored_in_cache(root: Path, path: Path) -> bool:
-    """Whether a link is one of a download of the Hugging Face hub, which keeps files elsewhere."""
+    """Whether a link belongs to a Hugging Face hub download, which stores files elsewhere."""
     real = Path(os.path.realpath(path))
     return any(real.is_relative_to(place) for place in _places(root)[1:])
 
 
 def safe_repr(value: object) -> str:
-    """``repr`` of an untrusted value for a message: short, without control characters."""
+    """Return a short ``repr`` of an untrusted value for messages, without control characters."""
     text = repr(value[: 2 * _SHOWN] if isinstance(value, (str, list)) else value)
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 4]} ..."
 
@@ -168,10 +169,10 @@ def _name(root: Path, path: Path) -> str:
 
 
 def _places(root: Path) -> list[Path]:
-    """Where the files of a release may lie: in its folder, and in the store of a hub download.
+    """Return where a release's files may be: its own folder, and the store of a hub download.
 
     ``huggingface_hub`` keeps ``<repository>/snapshots/<revision>/FILE`` as a link to
-    ``<repository>/blobs/<digest>``. A store that is itself a link holds no file by its real path.
+    ``<repository>/blobs/<digest>``. If the store is itself a link, no file resolves into it.
     """
     real = root.resolve()
     for folder in (real, *real.parents):

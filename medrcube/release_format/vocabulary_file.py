@@ -1,7 +1,7 @@
-"""Vocabulary of a release: ``vocabulary.json``, words of its items that the package lacks.
+"""``vocabulary.json`` of a release: words used by its items that the package lacks.
 
-With a task go its level and the kinds of facts that it asks about. A release of words of the
-package alone has no such file.
+A task is written with its level and the kinds of facts it asks about. A release that uses only the
+package's words has no such file.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _LARGEST = 2**20
 AXES: Mapping[str, type[Word]] = {
     axis.axis: axis for axis in (Level, FactKind, Anatomy, Modality, Task)
 }
-"""Axes of the file by their names; those that the declaration of a task names stand before it."""
+"""Axes in the file by name; words that a task declaration references come first."""
 
 
 def added_words(words: Iterable[Word]) -> Mapping[str, list[Mapping[str, object]]]:
-    """What the file says: axis -> what is declared of each word that the package lacks."""
-    # Words of two axes may have one name, and are then equal.
+    """Return the file content: for each axis, the declarations of words that the package lacks."""
+    # Words of two axes may share a name and then compare equal.
     known = {(word.axis, str(word)): word for word in _with_named(words)}
     added: dict[str, list[Mapping[str, object]]] = {}
     for (axis, name), word in sorted(known.items()):
@@ -41,10 +41,10 @@ def added_words(words: Iterable[Word]) -> Mapping[str, list[Mapping[str, object]
 
 
 def read_words(root: Path) -> Mapping[str, Any]:
-    """The file as it is written, axis -> rows; empty where the release has none.
+    """Return the file as written, axis -> rows; empty if the release has none.
 
     Raises:
-        ReleaseError: it is not such a file.
+        ReleaseError: the file is invalid.
     """
     path = root / VOCABULARY
     if stat_file(root, path) is None:
@@ -57,10 +57,10 @@ def read_words(root: Path) -> Mapping[str, Any]:
 
 
 def release_vocabulary(root: Path) -> Vocabulary:
-    """The active vocabulary with the words that a release declares; nothing is activated.
+    """Return the active vocabulary plus the words that a release declares, without activating it.
 
-    A word that an active layer declares stays as it is: the release only names it, and a task only
-    at the level that it has.
+    A word that an active layer declares is unchanged: the release only names it, and a task must
+    have the same level.
 
     Raises:
         ReleaseError: the file breaks a rule.
@@ -81,7 +81,7 @@ def release_vocabulary(root: Path) -> Vocabulary:
 
 
 def _with_named(words: Iterable[Word]) -> Iterator[Word]:
-    """Words, and those that the declarations of tasks among them name."""
+    """Return words together with those that task declarations among them reference."""
     for word in words:
         yield word
         if isinstance(word, Task):
@@ -96,7 +96,7 @@ def _checked(data: Any) -> Mapping[str, Any]:
 
 
 def _missing(axis: type[Word], rows: Any) -> Mapping[str, list[Any]]:
-    """The words of one axis of the file that no active layer declares.
+    """Return the words of one axis of the file that no active layer declares.
 
     Raises:
         VocabularyError: a row breaks a rule.
@@ -111,7 +111,7 @@ def _missing(axis: type[Word], rows: Any) -> Mapping[str, list[Any]]:
 
 
 def _check_level(declared: Any) -> None:
-    """Refuse another level for a task that is known: its results would count in the wrong one."""
+    """Refuse a different level for a known task: its results would count in the wrong one."""
     level = Task(declared.name).declaration.level
     if declared.level != level:
         raise VocabularyError(

@@ -1,4 +1,4 @@
-"""Names of images: what an examiner calls an image of a region and modality."""
+"""Names of images: what a clinician calls an image of a region and modality."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ASKED_FOR = ("modality", "modalities", "technique")
 
 
 def image_name(modality: Modality, anatomy: Anatomy) -> str:
-    """The image as an examiner calls it; where no layer says, the name of the modality's images."""
+    """Return the clinical name of an image, or else the generic name of the modality's images."""
     return _image_names((PACKAGE, *active_vocabulary().layers)).get(
         (modality, anatomy), modality.image
     )
@@ -31,7 +31,7 @@ def names_modality(question: str) -> bool:
 
 @cache
 def _mention(layers: tuple[Layer, ...]) -> re.Pattern[str]:
-    """Any name of any modality or of its images, in the singular or plural."""
+    """Compile a pattern for any name of any modality or its images, singular or plural."""
     names = {*_ASKED_FOR, *_image_names(layers).values()}
     for modality in Modality:
         names |= {modality, modality.image, *modality.words}
@@ -41,11 +41,11 @@ def _mention(layers: tuple[Layer, ...]) -> re.Pattern[str]:
 
 @cache
 def _image_names(layers: tuple[Layer, ...]) -> Mapping[tuple[str, str], str]:
-    """Names by modality and region.
+    """Return names by modality and region.
 
     Raises:
-        VocabularyError: a key is wrong, or two layers give one kind of image two names.
-        UnknownNameError: a region or modality is declared by no layer.
+        VocabularyError: a key is invalid, or two layers name one kind of image differently.
+        UnknownNameError: a region or modality is not declared by any layer.
     """
     names: dict[tuple[str, str], str] = {}
     for layer in layers:

@@ -1,9 +1,9 @@
 """Layers of the vocabulary: the package, plug-in packages, source folders, a workspace, a release.
 
 A layer is a folder with any of ``words.toml``, ``terms.csv``, ``relations.csv``, ``groups.csv``,
-``visible.csv`` and ``tasks``, or the ``vocabulary.json`` of a release. It may add words and rows,
-never change those of an earlier layer. The active layers are a context variable of the command,
-build or thread: two workspaces in one process never see each other's words.
+``visible.csv`` and ``tasks``, or the ``vocabulary.json`` of a release. It may add words and rows
+but never change those of an earlier layer. The active layers are a context variable of the command,
+build or thread, so two workspaces in one process never see each other's words.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ _SECTIONS = ("anatomy", "modality", "level", "kind", "image")
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """One layer; equal values have equal words and rows.
+    """One layer; equal layers have equal words and rows.
 
     Attributes:
-        name: where its words stand, for messages.
-        digest: hash of all of it.
-        folder: the folder of its tables; ``None`` for a layer that has none.
+        name: its location, for messages.
+        digest: hash of its content.
+        folder: the folder of its tables; ``None`` if it has none.
         words: content of ``words.toml``: axis -> tables of its words.
     """
 
@@ -66,16 +66,16 @@ class Layer:
 
     @property
     def tasks(self) -> Path | None:
-        """Folder of its task folders; ``None`` where it has none."""
+        """Folder of its tasks; ``None`` if it has none."""
         folder = self.folder / TASKS if self.folder else None
         return folder if folder and folder.is_dir() else None
 
     @classmethod
     def of(cls, folder: Path) -> Layer | None:
-        """The layer of a folder; ``None`` where it has no file of a layer.
+        """Read the layer of a folder; ``None`` if the folder has no layer files.
 
         Raises:
-            VocabularyError: ``words.toml`` cannot be read, or has a section that no axis has.
+            VocabularyError: ``words.toml`` cannot be read, or has a section that is not an axis.
         """
         digest = tables_digest(folder)
         if not digest:
@@ -86,18 +86,18 @@ class Layer:
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The layers beyond the package, in their order."""
+    """The layers in addition to the package, in order."""
 
     layers: tuple[Layer, ...] = ()
 
     @classmethod
     def of(cls, folders: Iterable[Path]) -> Vocabulary:
-        """The layers of the plug-in packages, then those that lie in some folders."""
+        """Return the layers of the plug-in packages, followed by those of some folders."""
         layers = (Layer.of(folder) for folder in (*_plugin_folders(), *folders))
         return cls(tuple(dict.fromkeys(layer for layer in layers if layer)))
 
     def adding(self, *layers: Layer) -> Vocabulary:
-        """The same with further layers; one that it has already counts once."""
+        """Return this vocabulary with further layers appended; duplicates are dropped."""
         return replace(self, layers=tuple(dict.fromkeys((*self.layers, *layers))))
 
     @property
@@ -107,7 +107,7 @@ class Vocabulary:
 
     @property
     def digest(self) -> str:
-        """Hash of all layers beyond the package; empty where there is none."""
+        """Hash of all layers beyond the package; empty if there are none."""
         if not self.layers:
             return ""
         return hashlib.sha256("\0".join(layer.digest for layer in self.layers).encode()).hexdigest()
@@ -126,39 +126,39 @@ _OF_PROCESS: dict[str, Vocabulary] = {}
 
 
 def active_vocabulary() -> Vocabulary:
-    """The layers that are active here beyond the package; those of plug-ins always are."""
+    """Return the active layers beyond the package; those of plug-ins are always active."""
     return _ACTIVE.get() or _OF_PROCESS.get("vocabulary") or _of_plugins()
 
 
 def activate_vocabulary(folders: Iterable[Path]) -> None:
-    """Activate the layers of these folders from here on, and no other but those of plug-ins."""
+    """Activate the layers of these folders from here on, replacing all others except plug-ins."""
     _ACTIVE.set(Vocabulary.of(folders))
 
 
 def activate(vocabulary: Vocabulary) -> None:
-    """Activate a vocabulary from here on, as to the end of a command; else see ``using``."""
+    """Activate a vocabulary until the end of the context, such as a command; see also ``using``."""
     _ACTIVE.set(vocabulary)
 
 
 def activate_in_all_threads(vocabulary: Vocabulary) -> None:
-    """What is active in threads of this process that activate nothing, as those of a server."""
+    """Set the default vocabulary of threads that activate none, such as those of a server."""
     _OF_PROCESS["vocabulary"] = vocabulary
 
 
 def using_vocabulary(folders: Iterable[Path]) -> AbstractContextManager[None]:
-    """Activate the layers of these folders meanwhile, and no other but those of plug-ins."""
+    """Context manager: activate only the layers of these folders and those of plug-ins."""
     return using(Vocabulary.of(folders))
 
 
 def adding_vocabulary(folders: Iterable[Path]) -> AbstractContextManager[None]:
-    """Activate the layers of these folders meanwhile, after those that are active."""
+    """Context manager: activate the layers of these folders in addition to the active ones."""
     layers = (Layer.of(folder) for folder in folders)
     return using(active_vocabulary().adding(*(layer for layer in layers if layer)))
 
 
 @contextmanager
 def using(vocabulary: Vocabulary) -> Iterator[None]:
-    """Activate a vocabulary meanwhile, and nothing else; ``Vocabulary()`` is the package alone."""
+    """Context manager: activate exactly this vocabulary; ``Vocabulary()`` is the package alone."""
     token = _ACTIVE.set(vocabulary)
     try:
         yield
@@ -167,10 +167,10 @@ def using(vocabulary: Vocabulary) -> Iterator[None]:
 
 
 def tables_digest(folder: Path) -> str:
-    """Hash of the files of a layer in a folder; empty where it has none."""
+    """Hash the layer files in a folder; empty if there are none."""
     there = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
     if not there & {*TABLES, WORDS, TASKS}:
-        return ""  # nearly every source folder: one listing instead of a look for each file
+        return ""  # nearly every source folder: one directory listing instead of a check per file
     digest, has_table = hashlib.sha256(), False
     tasks = [
         path.relative_to(folder).as_posix()
@@ -216,12 +216,12 @@ def _plugin_folders() -> tuple[Path, ...]:
 
 
 def _plugin_folder(point: EntryPoint) -> Path:
-    """The folder that an entry point names: a path, or a package whose folder is the layer."""
+    """Return the folder of an entry point: a path, or a package whose folder is the layer."""
     where = f"entry point {point.name!r} ({point.value}) of the group {ENTRY_POINT_GROUP}"
     try:
         target = point.load()
         folder = Path(getattr(target, "__path__", [target])[0])
-    except Exception as error:  # a package of somebody else may fail in any way
+    except Exception as error:  # third-party packages may fail in any way
         raise VocabularyError(
             f"{where}: {type(error).__name__}: {error}; expected a package or a path; repair its "
             "package or uninstall it"

@@ -1,4 +1,4 @@
-"""Words of an axis: strings that the active layers declare, with what else is known of them."""
+"""Words of an axis: strings declared by the active layers, with their attributes."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ __all__ = ["Axis", "Word", "fold", "in_order", "shipped_words", "with_shipped"]
 W = TypeVar("W")
 
 _LATEST: dict[type, tuple[Vocabulary, Mapping[str, Word]]] = {}
-"""Words of each axis under the vocabulary that was last active."""
+"""Words of each axis under the most recently active vocabulary."""
 
 
 class Axis(type):
-    """An axis; as a collection it holds the words of all active layers, in their order."""
+    """An axis; as a collection it contains the words of all active layers, in order."""
 
     def __iter__(cls: type[W]) -> Iterator[W]:
         return iter(_active_words(cls).values())
@@ -35,21 +35,21 @@ class Axis(type):
 
 
 class Word(str, metaclass=Axis):  # noqa: SLOT000 -- each axis has attributes of its own
-    """A word of an axis; equal to its name.
+    """A word of an axis; compares equal to its name.
 
-    ``Anatomy("Brain")`` is the word that the active layers declare. A word that was pickled brings
-    what is known of it, so that another process needs no layer to read it.
+    ``Anatomy("Brain")`` is the word that the active layers declare. A pickled word carries its
+    attributes, so that another process can read it without the layer.
 
     Attributes:
         axis: section of ``words.toml`` that declares the words.
-        aliases: other spellings, without regard to case.
+        aliases: other spellings, case-insensitive.
     """
 
     axis: ClassVar[str]
     aliases: tuple[str, ...]
 
     def __new__(cls, name: str, facts: Mapping[str, Any] | None = None) -> Self:
-        """The word of that name.
+        """Return the word with that name.
 
         Raises:
             UnknownNameError: no active layer declares it.
@@ -76,10 +76,10 @@ class Word(str, metaclass=Axis):  # noqa: SLOT000 -- each axis has attributes of
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """The word that ``text`` names, by name or alias, ignoring case.
+        """Return the word for ``text``, by name or alias, ignoring case.
 
         Raises:
-            UnknownNameError: no active layer declares it; names the nearest.
+            UnknownNameError: no active layer declares it; suggests the nearest.
         """
         words = _active_words(cls)
         if text in words:
@@ -92,26 +92,26 @@ class Word(str, metaclass=Axis):  # noqa: SLOT000 -- each axis has attributes of
 
     @classmethod
     def named(cls, name: str) -> Self | None:
-        """The word of exactly that name; ``None`` where no active layer declares it."""
+        """Return the word with exactly that name; ``None`` if no active layer declares it."""
         return _active_words(cls).get(name)
 
     @classmethod
     def recorded(cls, name: str) -> Self:
-        """The word of that name in a record of this package, known here or not."""
+        """Return the word with that name in a record written by this package, known here or not."""
         return cls.named(name) or cls(name, {"aliases": ()})
 
     def declared(self) -> dict[str, object]:
-        """What a layer has to declare for this word."""
+        """What a layer must declare for this word."""
         return {"name": str(self), **vars(self)}
 
     @classmethod
     def read(cls, _table: TomlTable) -> dict[str, object]:
-        """What else a layer declares of a word; each key is checked."""
+        """Read the remaining fields that a layer declares for a word; each key is checked."""
         return {}
 
     @classmethod
     def layer_words(cls, layer: Layer) -> Iterator[tuple[str, Mapping[str, object]]]:
-        """Name and facts of each word that one layer declares.
+        """Return name and facts of each word that one layer declares.
 
         Raises:
             VocabularyError: a key is unknown, missing or of the wrong type.
@@ -125,7 +125,7 @@ class Word(str, metaclass=Axis):  # noqa: SLOT000 -- each axis has attributes of
             yield name, facts
 
     def spellings(self) -> tuple[str, ...]:
-        """The name and all aliases, as ``fold`` writes them."""
+        """The name and all aliases, normalised by ``fold``."""
         return (fold(self), *self.aliases)
 
     @classmethod
@@ -140,29 +140,29 @@ class Word(str, metaclass=Axis):  # noqa: SLOT000 -- each axis has attributes of
 
 
 def in_order(axis: type[Word], names: Iterable[str]) -> list[str]:
-    """Names in the order of the axis; those of words that are not known here come last."""
+    """Sort names in axis order; names unknown here come last."""
     places = {str(word): place for place, word in enumerate(axis)}
     return sorted(set(map(str, names)), key=lambda name: (places.get(name, len(places)), name))
 
 
 @cache
 def shipped_words(axis: type[Word]) -> tuple[str, ...]:
-    """Names of the words of the package."""
+    """Return the names of the package's words."""
     return tuple(name for name, _ in axis.layer_words(PACKAGE))
 
 
 def with_shipped(axis: type[Word], names: Iterable[str]) -> list[str]:
-    """The words of the package and these names, in order: one side of a table of the cube."""
+    """Return the package's words and these names in order, as one side of a cube table."""
     return in_order(axis, (*shipped_words(axis), *names))
 
 
 def fold(text: str) -> str:
-    """A spelling without regard to case, underscores and runs of blanks."""
+    """Normalise a spelling: ignore case, underscores and repeated blanks."""
     return " ".join(text.replace("_", " ").split()).casefold()
 
 
 def _active_words(axis: type[W]) -> Mapping[str, W]:
-    # Asked for each word of each row: hashing the layers takes longer than all the rest.
+    # Called for each word of each row: hashing the layers would dominate the run time.
     vocabulary = active_vocabulary()
     latest = _LATEST.get(axis)
     if latest is None or latest[0] is not vocabulary:
@@ -174,13 +174,13 @@ def _active_words(axis: type[W]) -> Mapping[str, W]:
 
 @cache
 def _words(axis: type[Word], layers: tuple[Layer, ...]) -> Mapping[str, Word]:
-    """Words of one axis in the order of their layers.
+    """Return the words of one axis in layer order.
 
     Raises:
-        VocabularyError: two layers declare one name or spelling, and not the same of it, or a
-            spelling is empty or has a character that cannot be printed.
+        VocabularyError: two layers declare the same name or spelling differently, or a spelling is
+            empty or contains an unprintable character.
     """
-    # One object whatever is active: a word is often compared with one read under other layers.
+    # Keep one object per package word: words are often compared with ones read under other layers.
     shipped = {} if layers == (PACKAGE,) else _words(axis, (PACKAGE,))
     words: dict[str, Word] = {}
     declared_by: dict[str, tuple[str, str]] = {}
@@ -201,7 +201,7 @@ def _words(axis: type[Word], layers: tuple[Layer, ...]) -> Mapping[str, Word]:
 def _take_spellings(
     word: Word, name: str, layer: Layer, declared_by: dict[str, tuple[str, str]]
 ) -> None:
-    """Add the spellings of a word to those of the words before it, with its name and layer."""
+    """Register the spellings of a word together with its name and layer, checking for conflicts."""
     for spelling in (name, *word.spellings()):
         if not (spelling.strip() and spelling.isprintable()):
             raise VocabularyError(
