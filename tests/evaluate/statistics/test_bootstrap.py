@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
+import math
 import random
 
 import numpy as np
 import pytest
+from scipy.stats import norm
+from scipy.stats import t as student
 
 from medrcube.evaluate.statistics.bootstrap import (
     FEWEST_CLUSTERS,
     RESAMPLES,
+    divide_or_nan,
     expanded_tail,
     percentile_interval,
     resampled,
@@ -66,3 +71,25 @@ def test_many_pictures_need_no_widening():
     # Normal tail beyond sqrt(n / (n - 1)) times the t quantile, 2.262 and 2.093.
     assert expanded_tail(10) == pytest.approx(0.0086, abs=1e-3)
     assert expanded_tail(20) == pytest.approx(0.0159, abs=1e-3)
+
+
+def test_the_draws_are_many_and_the_same_on_every_machine():
+    """A new version or machine gives a published run the interval that it had."""
+    assert RESAMPLES == 2000
+    kinds = [((0.0, 1.0), 2), ((1.0, 2.0), 1)]
+    seed = int.from_bytes(hashlib.sha256(repr(kinds).encode()).digest()[:8])
+    draws = np.random.default_rng(seed).multinomial(3, [2 / 3, 1 / 3], size=4)
+    assert (resampled([(0, 1), (1, 2), (0, 1)], 4) == draws @ [[0, 1], [1, 2]]).all()
+
+
+@pytest.mark.parametrize("units", [10, 25, 60])
+def test_the_interval_is_that_of_the_expanded_percentiles(units):
+    tail = norm.cdf(-math.sqrt(units / (units - 1)) * student.ppf(0.975, units - 1))
+    assert expanded_tail(units) == pytest.approx(tail, rel=1e-3)
+    interval = percentile_interval(np.linspace(0, 1, 1001), units)
+    assert interval == pytest.approx((tail, 1 - tail), abs=1e-4)
+
+
+def test_a_ratio_over_nothing_is_undefined():
+    top, bottom = np.array([1.0, 0.0, 3.0]), np.array([2.0, 0.0, 0.0])
+    assert divide_or_nan(top, bottom).tolist() == pytest.approx([0.5, np.nan, np.nan], nan_ok=True)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
+from scipy.stats import t as student
 
 from medrcube.evaluate.statistics.clustered_inference import (
     FEWEST_UNITS,
@@ -194,3 +195,100 @@ def test_the_interval_of_a_difference_is_that_of_mcnemars_score_test():
 
 def test_answers_gather_by_unit():
     assert tallies([("a", 1), ("b", -1), ("a", 1), ("a", 0)]) == [UnitTally(2, 3), UnitTally(-1, 1)]
+
+
+def unequal(rng, count=12):
+    sizes = rng.integers(1, 6, size=count)
+    return [UnitTally(int(rng.integers(0, size + 1)), int(size)) for size in sizes]
+
+
+def cr2_over_independent(units):
+    """Variance of the mean with residuals scaled by (I - H)^(-1/2), over that of single answers."""
+    answers = [np.repeat([1.0, 0.0], [unit.total, unit.size - unit.total]) for unit in units]
+    everyone = np.concatenate(answers)
+    n = len(everyone)
+    meat = 0.0
+    for own in answers:
+        values, vectors = np.linalg.eigh(np.eye(len(own)) - np.ones((len(own), len(own))) / n)
+        scale = vectors @ np.diag(values**-0.5) @ vectors.T
+        meat += float(np.sum(scale @ (own - everyone.mean()))) ** 2
+    return meat / n**2 / (everyone.var(ddof=1) / n)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_design_effect_is_the_cr2_variance_over_that_of_independent_answers(seed):
+    units = unequal(np.random.default_rng(seed))
+    assert design_effect(units) == pytest.approx(cr2_over_independent(units))
+
+
+def test_two_units_have_a_design_effect():
+    assert design_effect([UnitTally(1, 1), UnitTally(0, 1)]) == pytest.approx(1)
+
+
+def test_the_design_effect_of_differences_takes_their_squares():
+    """Values 1, -1 and 0, 1 and 1: their variance is not that of answers 0 and 1."""
+    values = [[1], [-1, 0], [1, 1]]
+    units = [UnitTally(sum(own), len(own)) for own in values]
+    everyone = np.concatenate(values)
+    spread = sum(
+        (sum(own) - len(own) * everyone.mean()) ** 2 / (1 - len(own) / 5) for own in values
+    )
+    expected = spread / 25 / (everyone.var(ddof=1) / 5)
+    assert design_effect(units, squares=4) == pytest.approx(expected)
+
+
+def students_quantile(units):
+    """The products within units decide the degrees of freedom."""
+    n = sum(unit.size for unit in units)
+    return student.ppf(0.975, n**2 / sum(unit.size * (unit.size - 1) for unit in units))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_bounds_of_a_clustered_share_are_those_that_the_score_test_just_keeps(seed):
+    units = unequal(np.random.default_rng(seed), 20)
+    n = sum(unit.size for unit in units)
+    share = sum(unit.total for unit in units) / n
+    effective = n / max(1, cr2_over_independent(units))
+    for bound in share_interval(units):
+        distance = abs(share - bound) / np.sqrt(bound * (1 - bound) / effective)
+        assert distance == pytest.approx(students_quantile(units), rel=1e-3)
+
+
+def test_answers_that_cancel_out_within_units_count_as_independent():
+    units = [UnitTally(1, 2)] * 20
+    t = students_quantile(units)
+    low, high = share_interval(units)
+    half = t * np.sqrt(0.25 / 40 + t**2 / (4 * 40**2)) / (1 + t**2 / 40)
+    assert (low, high) == pytest.approx((0.5 - half, 0.5 + half), rel=1e-3)
+
+
+def test_units_that_are_all_right_count_once_each():
+    units = [UnitTally(4, 4)] * 10
+    t = students_quantile(units)
+    assert share_interval(units) == pytest.approx((10 / (10 + t**2), 1), rel=1e-3)
+
+
+def test_the_bounds_of_a_clustered_difference_are_those_that_the_score_test_just_keeps():
+    rng = np.random.default_rng(8)
+    units = [UnitTally(int(rng.integers(-1, size + 1)), int(size)) for size in [1, 2, 3, 2] * 6]
+    n, total = sum(unit.size for unit in units), sum(unit.total for unit in units)
+    for bound in difference_interval(units):
+        spread = sum((unit.total - bound * unit.size) ** 2 for unit in units)
+        assert abs(total - n * bound) / np.sqrt(spread) == pytest.approx(
+            students_quantile(units), rel=1e-3
+        )
+
+
+@pytest.mark.parametrize(("size", "told"), [(2, True), (3, False)])
+def test_five_units_of_three_answers_bound_no_difference(size, told):
+    """The score test keeps every difference: t^2 times the sum of squared sizes exceeds n^2."""
+    units = [UnitTally(1, size), UnitTally(0, size), *[UnitTally(-1, size)] * 3]
+    assert why_no_interval(units) is None
+    assert (difference_interval(units) is not None) is told
+
+
+def test_five_units_are_enough_for_an_interval():
+    assert FEWEST_UNITS == 5
+    assert why_no_interval([UnitTally(1, 2)] * 5) is None
+    assert effective_units([UnitTally(0, 1), UnitTally(0, 3)]) == pytest.approx(16 / 10)
+    assert effective_units([]) == 0

@@ -7,9 +7,12 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import norm
 from scipy.stats import t as student
 
 from medrcube.evaluate.statistics.intervals import (
+    SMALL,
+    Z_95,
     chance_corrected,
     mean,
     ratio,
@@ -98,3 +101,23 @@ def test_rounding_takes_no_bound_beyond_its_end(share, n):
     assert wilson_at(share, n).high == 1
     low, high = wilson_at(1 - share, n)
     assert 0 <= low < high < 1
+
+
+def test_constants_are_those_of_the_documentation():
+    assert norm.ppf(0.975) == pytest.approx(Z_95, abs=1e-15)
+    assert SMALL == 10
+
+
+@given(counts.filter(lambda count: 0 < count[0] < count[1]))
+def test_the_bounds_are_those_that_the_score_test_just_keeps(count):
+    successes, n = count
+    for bound in wilson_at(successes / n, n, 2.5):
+        spread = math.sqrt(bound * (1 - bound) / n)
+        assert abs(successes / n - bound) / spread == pytest.approx(2.5, rel=1e-6)
+
+
+def test_means_ratios_and_unknown_chances():
+    assert mean(iter([1.0, 2.0, 6.0])) == 3
+    assert (ratio(0, 4), ratio(3, 4)) == (0, 0.75)
+    assert chance_corrected(0.5, None) is chance_corrected(None, None) is None
+    assert chance_corrected(0.7, 0.25) == pytest.approx(0.6)

@@ -16,6 +16,7 @@ from medrcube.evaluate.statistics.paired_tests import (
     holm,
     paired_metrics,
 )
+from medrcube.evaluate.statistics.power import FEWEST_FOR_POWER, minimum_detectable_effect
 
 p_lists = st.lists(st.floats(0, 1), min_size=1, max_size=12)
 
@@ -108,3 +109,45 @@ def test_few_units_promise_no_power():
 def test_ten_pairs_are_no_small_group(n, small):
     found = [AnswerPair(str(i), first=True, second=False) for i in range(n)]
     assert paired_metrics(found)["small"] is small
+
+
+def clustered(units=40):
+    """Of 5 units with two questions the first side wins 3 and the second 1; and one of three."""
+    found = []
+    for unit in range(units):
+        first, second = unit % 5 != 3, unit % 5 > 2
+        found += [AnswerPair(str(unit), first, second)] * 2
+    return [*found, *[AnswerPair("large", first=True, second=False)] * 3]
+
+
+def test_the_numbers_of_clustered_pairs_are_those_of_their_units():
+    row = paired_metrics(clustered())
+    assert (row["n"], row["units"], row["only_first"], row["only_second"]) == (83, 41, 51, 16)
+    assert (row["first"], row["second"]) == (67 / 83, 32 / 83)
+    mean = 35 / 83
+    sums = [(2, 2)] * 24 + [(-2, 2)] * 8 + [(0, 2)] * 8 + [(3, 3)]
+    spread = sum((total - mean * size) ** 2 / (1 - size / 83) for total, size in sums)
+    design = spread / 83**2 / ((67 - 83 * mean**2) / (83 * 82))
+    assert row["design_effect"] == pytest.approx(design)
+    crowding = (40 * 4 + 9) / 83
+    assert row["minimum_detectable_effect"] == minimum_detectable_effect(
+        83, 67 / 83, row["design_effect"], crowding
+    )
+    assert row["interval"][0] > 0
+    assert row["interval_reason"] is None
+
+
+def test_thirty_units_are_enough_for_a_power_statement():
+    assert (paired_metrics(clustered(28))["units"], FEWEST_FOR_POWER) == (29, 30)
+    assert paired_metrics(clustered(28))["minimum_detectable_effect"] is None
+    assert paired_metrics(clustered(29))["minimum_detectable_effect"] is not None
+
+
+def test_a_difference_without_an_interval_says_why():
+    never = [AnswerPair(str(i), first=True, second=True) for i in range(12)]
+    row = paired_metrics(never)
+    assert (row["interval"], row["mcnemar_p"], row["difference"]) == (None, 1, 0)
+    assert "never differ" in row["interval_reason"]
+    few = [AnswerPair("a", first=True, second=False)] * 12
+    assert paired_metrics(few)["interval_reason"] == "fewer than 5 units"
+    assert paired_metrics([])["interval_reason"] == "fewer than 5 units"

@@ -8,7 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, binomtest
 
-from medrcube.evaluate.statistics.power import POWER, minimum_detectable_effect, power
+from medrcube.evaluate.statistics.power import (
+    ALPHA,
+    FEWEST_FOR_POWER,
+    POWER,
+    minimum_detectable_effect,
+    power,
+)
 
 
 def trials(n, discordance, difference, count, seed=3):
@@ -77,3 +83,36 @@ def test_a_true_difference_widens_the_spread_of_crowded_units(crowding):
     assert minimum_detectable_effect(400, 0.3, crowding, crowding) == minimum_detectable_effect(
         400, 0.3, crowding
     )
+
+
+def test_levels_are_those_of_the_documentation():
+    assert (POWER, ALPHA, FEWEST_FOR_POWER) == (0.8, 0.05, 30)
+
+
+@pytest.mark.parametrize(("design", "crowding"), [(1, 1), (2.5, 1), (1.6, 4), (0.5, 3)])
+def test_the_detectable_effect_is_where_the_power_passes_four_fifths(design, crowding):
+    n, discordance = 600, 0.3
+    effect = minimum_detectable_effect(n, discordance, design, crowding)
+
+    def reached(difference):
+        design_at_least_1 = max(1, design)
+        wider = max(0, crowding / design_at_least_1 - 1) / discordance
+        worth = n / design_at_least_1 / (1 + wider * difference**2)
+        return power(worth, discordance, difference)
+
+    assert reached(effect) >= POWER
+    assert reached(effect - discordance / 2**19) < POWER
+    stricter = minimum_detectable_effect(n, discordance, design, crowding, alpha=0.005)
+    assert stricter > effect
+
+
+def test_even_a_part_of_a_pair_counts_as_one_pair():
+    """At the level 1 every discordant pair is a finding."""
+    assert power(0.2, 0.4, 0.1, alpha=1.0) == pytest.approx(0.4)
+    assert power(1, 0.4, 0.1, alpha=1.0) == pytest.approx(0.4)
+
+
+def test_few_pairs_that_all_differ_one_way_are_found_from_six_on():
+    """Six wins of six have p = 2 / 2^6 < 5 %, five of five have not."""
+    assert minimum_detectable_effect(5, 1.0) is None
+    assert minimum_detectable_effect(6, 1.0) == pytest.approx(2 * POWER ** (1 / 6) - 1, abs=1e-2)

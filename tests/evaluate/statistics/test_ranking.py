@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -55,3 +56,34 @@ def test_lost_replies_part_nobody(result):
     lost = [result(f"q{i}", outcome=AnswerOutcome.FAILED, picture=f"p{i}") for i in range(60)]
     found = ranking({"there": answers(result, 60), "lost": lost})
     assert {one.letters for one in found} == {"a"}
+
+
+def test_letters_go_on_with_numbers_after_z():
+    letters = compact_letters(28, set(itertools.combinations(range(28), 2)))
+    assert letters[:2] == ["a", "b"]
+    assert letters[25:] == ["z", "a1", "b1"]
+
+
+def test_the_best_group_has_the_first_letter_and_a_run_between_two_groups_has_both():
+    assert compact_letters(3, {(0, 2)}) == ["a", "ab", "b"]
+    assert compact_letters(1, set()) == ["a"]
+
+
+def test_accuracies_of_a_ranking_leave_lost_replies_out_and_ties_keep_their_order(result):
+    lost = {"outcome": AnswerOutcome.FAILED}
+    runs = {
+        "none": [result(f"q{i}", picture=f"p{i}", **lost) for i in range(8)],
+        "part": [*answers(result, 3, 6), result("q6", picture="p6", **lost)],
+        "half": answers(result, 4, 8),
+        "best": answers(result, 7, 8),
+    }
+    found = [(one.label, one.accuracy) for one in ranking(runs)]
+    assert found == [("best", 7 / 8), ("part", 0.5), ("half", 0.5), ("none", 0)]
+
+
+@pytest.mark.parametrize(("wins", "letters"), [(6, ["a", "a", "a"]), (8, ["a", "ab", "b"])])
+def test_a_ranking_adjusts_over_all_its_pairs(result, wins, letters):
+    """The least p of three counts three times: 3 x 2 / 2^6 is above 5 %, 3 x 2 / 2^8 below."""
+    middle = 20 + wins // 2
+    runs = {str(right): answers(result, right) for right in (20 + wins, middle, 20)}
+    assert [one.letters for one in ranking(runs)] == letters

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from medrcube.evaluate.statistics.units import picture_of, unit_kinds, unit_of, units_text
@@ -45,3 +47,12 @@ def test_units_are_counted_by_kind(result):
 )
 def test_units_are_told_in_words(kinds, told):
     assert units_text(kinds) == told
+
+
+def test_an_answer_whose_picture_has_no_digest_belongs_to_its_file(result):
+    one = result(picture="p1")
+    assert unit_of(replace(one, asked=replace(one.asked, subject=None))) == "ALPHA/p1.png"
+
+
+def test_two_kinds_of_units_are_joined_by_and():
+    assert units_text({"patient": 2, "picture": 1}) == "2 patients and 1 image"
