@@ -104,6 +104,29 @@ def test_intervals_draw_whole_units(result):
         assert row[name]["interval"] == pytest.approx(list(percentile_interval(values, 12)))
 
 
+def test_the_interval_of_images_draws_the_shares_of_each_image(result):
+    """A pair of an image with three is a third, in the draws as well."""
+    rows, groups = [], []
+    for number in range(12):
+        high, each = number % 4 != 1, 1 + number % 3
+        rows.append(result(f"h{number}", high, task=HIGH, picture=f"p{number}"))
+        lows = [(number + place) % 2 == 0 for place in range(each)]
+        rows += [
+            result(f"l{number}-{place}", low, task=LOW, picture=f"p{number}")
+            for place, low in enumerate(lows)
+        ]
+        own = [0.0] * 6
+        for low in lows:
+            own[(0 if low else 3) if high else (1 if low else 2)] += 1 / each
+            own[4] += 0.0 if low else 1 / each * 0.25
+            own[5] += 1 / each * 0.25 if high else 0.0
+        groups.append(own)
+    row = pair_metrics(cross_pairs(rows)[0], "image")
+    a, _, _, d = resampled(groups).T[:4]
+    expected = percentile_interval(d / (a + d), 12)
+    assert row["luck_rate"]["interval"] == pytest.approx(list(expected))
+
+
 def test_items_left_out_are_counted_on_images_with_both_kinds_alone(result):
     unparsed, failed = AnswerOutcome.UNPARSED, AnswerOutcome.FAILED
     rows = [

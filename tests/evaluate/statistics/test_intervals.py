@@ -121,3 +121,14 @@ def test_means_ratios_and_unknown_chances():
     assert (ratio(0, 4), ratio(3, 4)) == (0, 0.75)
     assert chance_corrected(0.5, None) is chance_corrected(None, None) is None
     assert chance_corrected(0.7, 0.25) == pytest.approx(0.6)
+
+
+def test_the_last_term_of_the_quantile_is_that_of_the_handbook():
+    """It outgrows the others where the degrees of freedom are next to none (26.7.5, g4)."""
+    z = norm.ppf(0.9)
+    odd_powers = (79, 776, 1482, -1920, -945)
+    expected = sum(
+        factor * z**power for factor, power in zip(odd_powers, (9, 7, 5, 3, 1), strict=True)
+    )
+    freedom = 1e-9
+    assert t_quantile(freedom, 0.9) * freedom**4 * 92160 == pytest.approx(expected, rel=1e-6)
