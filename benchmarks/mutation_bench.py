@@ -180,6 +180,11 @@ class _Rounds:
         durations, tests_of = json.loads(traced.read_text(encoding="utf-8"))
         items = {item.nodeid: item for item in session.items}
         functions = _functions()
+        if missing := [name for name in modules if not functions.get(str(self._bench.path(name)))]:
+            raise pytest.UsageError(
+                f"the process has no function of {', '.join(missing)}; expected the modules of all "
+                "mutants to be imported from the copy of the package"
+            )
         failures: Counter[str] = Counter()
         """How often each test has failed; it comes first next time."""
         failed = self._record.with_name("failed")
@@ -321,6 +326,7 @@ def _reached(
 
 def _functions() -> dict[str, list[FunctionType]]:
     """Every function of the process, by the file of its code."""
+    gc.unfreeze()  # tests/conftest.py freezes all objects, which get_objects() then leaves out
     functions: dict[str, list[FunctionType]] = {}
     for thing in gc.get_objects():
         if type(thing) is FunctionType:
