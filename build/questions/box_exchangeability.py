@@ -1,20 +1,21 @@
-"""Exchangeable box layouts: the true box cannot be told from the others by its position.
+"""Exchangeable box layouts: the position of a box does not reveal whether it is the true one.
 
-A true box lies where the disease puts it, mostly near the middle of the image. Whatever the
-distribution of the wrong boxes, a box at the middle would give itself away, since no second one
-fits there. So the image is cropped, and the crop decides where the true box lies, by one law for
-all boxes:
+A true box lies where the disease is, mostly near the middle of the image. Whatever the distribution
+of the wrong boxes, a box in the middle would then be recognisable, since no second one fits there.
+The image is therefore cropped, and the crop determines the position of the true box, by the same
+distribution for all boxes:
 
 - Along each axis the window is as long as possible while the true box may still lie anywhere in a
-  stretch of it: the image less the shorter margin of the true box, at least half of it. Positions
-  in this stretch are random, and so is which of them is the true one; the window follows. So the
-  position of the true box in the window carries no information, wherever disease or anatomy put it.
-- Where the stretch has no room for two boxes, since the region is large or at the border, all boxes
-  share their position along that axis. Where neither axis has room there is no layout: the side of
-  the image with room for a wrong box would reveal the true one.
-- Boxes stand at the corners of a rectangle, in a row or in pairs. If one were left out of a
-  rectangle because of what the image shows there, it would mostly be the one opposite the true
-  one, which is farthest away.
+  stretch of it: its length is that of the image less the shorter margin of the true box, at least
+  half of the image. Positions in this stretch are random, and so is which of them holds the true
+  box; the window follows. The position of the true box in the window therefore carries no
+  information, wherever disease or anatomy put it.
+- If the stretch has no room for two boxes, because the region is large or at the border, all boxes
+  share their position along that axis. If neither axis has room there is no layout: the side of the
+  image with room for a wrong box would reveal the true one.
+- Boxes are placed at the corners of a rectangle, in a row or in pairs. If one corner of a rectangle
+  were left out because of what the image shows there, it would mostly be the one opposite the true
+  box, which is farthest away.
 - Wrong boxes are copies of the true one, whose margins are random.
 """
 
@@ -29,37 +30,37 @@ from medrcube.build.regions.box_labels import Box, frame_of, line_width
 __all__ = ["BoxLayout", "SeededDraws", "exchangeable_boxes"]
 
 _ROW = 4
-"""Most boxes in a row; there are two in each row of a rectangle."""
+"""Most boxes in a row; each row of a rectangle has two."""
 
 _Span = tuple[int, int]
 
 
 class SeededDraws:
-    """Whole numbers that a seed decides, the same on every platform and version of Python."""
+    """Seeded random integers, identical on every platform and version of Python."""
 
     def __init__(self, seed: str) -> None:
         self._seed = seed
         self._drawn = 0
 
     def draw(self, low: int, high: int) -> int:
-        """A number from ``low`` to ``high``, both included."""
+        """Return a random integer from ``low`` to ``high``, both included."""
         self._drawn += 1
         digest = sha256(f"{self._seed}/{self._drawn}".encode()).digest()
         return low + int.from_bytes(digest[:8]) % (high - low + 1)
 
     def shuffled(self, count: int) -> list[int]:
-        """The numbers below ``count`` in an order by lot."""
+        """Return the integers below ``count`` in random order."""
         remaining = list(range(count))
         return [remaining.pop(self.draw(0, len(remaining) - 1)) for _ in range(count)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoxLayout:
-    """A cut of an image and boxes in it, all in pixels of the whole image.
+    """A crop of an image and the boxes in it, all in pixels of the whole image.
 
     Attributes:
-        window: the part of the image that is shown.
-        boxes: the true one, and the others in an order by lot.
+        window: the visible part of the image.
+        boxes: the true box first, then the others in random order.
     """
 
     window: Box
@@ -69,16 +70,16 @@ class BoxLayout:
 def exchangeable_boxes(
     lot: SeededDraws, true: Box, shape: tuple[int, ...], turn: tuple[int, int]
 ) -> BoxLayout | None:
-    """Cut an image by lot and find places beside the true box; ``None`` where there is no room.
+    """Crop an image at random and place boxes around the true one; ``None`` if there is no room.
 
-    Frames lie in the window, unless the border of the image cuts off that of the true box, with
-    two lines between them.
+    Frames lie within the window, unless the border of the image cuts off that of the true box, and
+    are at least two line widths apart.
 
     Args:
         lot: decides distances and the order of wrong boxes.
         true: the true box.
         shape: ``(rows, columns, ...)`` of the whole image.
-        turn: percent, below 100, of the places across and down that come before the true one.
+        turn: percentages, below 100, of the places across and down that come before the true one.
     """
     gap = 2 * line_width(shape)
     frame = frame_of(true, shape)
@@ -101,19 +102,19 @@ def exchangeable_boxes(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _AxisLayout:
-    """One axis of a layout: what is shown of it, and steps from the true box to each, 0 first."""
+    """One axis of a layout: the visible span, and each box's offset from the true one, 0 first."""
 
     shown: _Span
     steps: tuple[int, ...]
 
 
 def _stretch(span: _Span, length: int) -> int:
-    """How far the true box, and with it the window, may be moved to either side."""
+    """Return how far the true box, and the window with it, may be moved to either side."""
     return min(span[0], length - span[1])
 
 
 def _places(lot: SeededDraws, stretch: int, apart: int, most: int) -> list[int]:
-    """Up to ``most`` places in a stretch by lot, upwards and at least so far apart."""
+    """Return up to ``most`` random places in a stretch, ascending and at least ``apart`` apart."""
     count = min(stretch // apart + 1, most)
     spare = stretch - (count - 1) * apart
     lots = sorted(lot.draw(0, spare) for _ in range(count))
@@ -121,12 +122,12 @@ def _places(lot: SeededDraws, stretch: int, apart: int, most: int) -> list[int]:
 
 
 def _axis(span: _Span, length: int, places: Sequence[int], ahead: int) -> _AxisLayout:
-    """A window in which the true box lies at one of these places; all is shown for one alone."""
+    """Return a window with the true box at one of these places; a single place needs no crop."""
     if len(places) == 1:
         return _AxisLayout(shown=(0, length), steps=(0,))
     stretch, after = _stretch(span, length), length - span[1]
     own = places[ahead * len(places) // 100]
-    # The stretch starts where the window does, or ends where it does.
+    # The stretch begins at the start of the window, or ends at its end.
     low = span[0] - own - max(span[0] - after, 0)
     return _AxisLayout(
         shown=(low, low + length - stretch),

@@ -1,4 +1,4 @@
-"""Facts of a case for the safety rules: present, absent or unknown."""
+"""Facts of a case for the safety rules: each concept is present, absent or unknown."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from medrcube.sources._framework.contract import concept_of, field_of
 __all__ = ["SILENCE", "facts_of_case", "facts_of_region"]
 
 SILENCE = {Absence.READER: Grade.A, Absence.IMPLIED: Grade.B, Absence.SILENT: Grade.C}
-"""Grade of "not mentioned" by the promise that the card makes for the field."""
+"""Evidence grade of "not mentioned" under each promise that a card makes for a field."""
 
 
 def facts_of_case(card: Card, case: Case, terms: Terms) -> CaseFacts:
-    """All facts of a case, three-valued.
+    """Return all facts of a case, three-valued.
 
-    A concept is unknown when any statement leaves it open or when statements contradict each
-    other: two readers, or "no finding" and the finding beside it, named or left open. What a field
-    does not mention is absent with the grade of its silence, or implied by a "no finding" of a
-    field whose denials a reader made (grade A); a field of mutually exclusive values that states
-    none says nothing about any.
+    A concept is unknown if any statement leaves it open or if statements contradict each other: two
+    readers, or "no finding" together with a finding that is named or left open. A concept that a
+    field does not mention is absent with the grade of its silence, or implied absent by the "no
+    finding" of a field whose denials a reader made (grade A). A field of mutually exclusive values
+    that states none says nothing about any of them.
 
     Raises:
         SourceError: a label or region names a field or value that the card lacks.
@@ -80,11 +80,7 @@ def facts_of_case(card: Card, case: Case, terms: Terms) -> CaseFacts:
 
 
 def facts_of_region(card: Card, case: Case, ground: CaseFacts, concept: str) -> CaseFacts:
-    """What is true of one marked region: it is this concept and no other of the card's fields.
-
-    That another structure has a place of its own is implied, not read (grade B), so parts,
-    wholes and look-alikes stay barred. What a second box on the same spot names is unknown.
-    """
+    """Return the facts about one marked region: it is this concept and no other of the fields."""
     present = {concept: ground.present[concept]} if concept in ground.present else {}
     fields = [field for field in card.fields.values() if field.kind.structure]
     absent = {
@@ -108,7 +104,7 @@ def _mark(field: CardField, grade: Grade) -> Evidence:
 
 
 def _keep_worst(marks: dict[str, Evidence], concept: str, mark: Evidence) -> None:
-    """Of several statements of absence keep the one that proves least."""
+    """Of several statements of absence, keep the one with the weakest evidence."""
     previous = marks.get(concept)
     if previous is None or (mark.grade, -mark.scope) > (previous.grade, -previous.scope):
         marks[concept] = mark
@@ -126,7 +122,7 @@ def _unmentioned_concepts(
     speaks = {label.field for label in present_labels}
     usable = {label.field for label in present_labels if concept_of(card, label) is not None}
     for field in card.fields.values():
-        # "Unknown", or a number between two bands, says nothing of the other values either.
+        # "Unknown", or a number between two bands, says nothing about the other values either.
         unusable = field.name in speaks - usable
         if unusable or (field.group is not None and field.name not in speaks):
             continue
@@ -136,12 +132,12 @@ def _unmentioned_concepts(
 
 
 def _covered_by_no_finding(concept: str, field: CardField, terms: Terms) -> bool:
-    """CheXpert: "no finding" says that nothing is there, support devices aside."""
+    """CheXpert: "no finding" denies everything except support devices."""
     return field.kind.several and terms[concept].kind != DEVICE
 
 
 def _contradicts(card: Card, statement: Label | Region, no_finding: Evidence, terms: Terms) -> bool:
-    """Whether a statement names, or leaves open, what "no finding" of its scope denies."""
+    """Whether a statement names, or leaves open, a concept denied by the "no finding"."""
     concept, field = concept_of(card, statement), field_of(card, statement)
     if concept is None or terms[concept].kind == NORMALITY or field.scope > no_finding.scope:
         return False

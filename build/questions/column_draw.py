@@ -1,7 +1,8 @@
-"""Drawing of questions by columns: the same that ``eligibility`` and ``quotas`` draw from records.
+"""Question selection on columns, with the same result as ``eligibility`` and ``quotas`` on records.
 
-Of a large batch a quota keeps few. What decides over them - kind of question, source, patient,
-slice and lot - is compared as numbers, and records are made of those alone that can be drawn.
+A quota keeps few questions of a large batch. The properties that decide (kind of question, source,
+patient, slice, random rank) are compared as numbers, and records are created only for questions
+that can be drawn.
 """
 
 from __future__ import annotations
@@ -44,12 +45,12 @@ __all__ = ["DrawnQuestions", "draw_questions"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrawnQuestions:
-    """Questions that are asked, and what became of the others.
+    """Selected questions and statistics on the others.
 
     Attributes:
-        asked: those that the quota keeps, by lot.
+        asked: questions that the quota keeps, in seeded random order.
         ready: task -> number of questions that could be asked.
-        dropped: ``task: reason`` -> number of those that could not.
+        dropped: ``task: reason`` -> number of questions that could not.
     """
 
     asked: tuple[EligibleQuestion, ...]
@@ -66,13 +67,13 @@ def draw_questions(
     least_visible: Visibility,
     per_cell: int,
 ) -> DrawnQuestions:
-    """Judge every question and keep at most ``per_cell`` of every source and task, by lot.
+    """Judge every question and keep at most ``per_cell`` of every source and task, at random.
 
     Args:
         table: questions of the whole batch.
         rules: tables, knowledge and accepted evidence.
-        sources: where wrong options come from, in order of trust.
-        seed: decides all drawing of lots.
+        sources: candidate sources of wrong options, in order of trust.
+        seed: decides all random draws.
         least_visible: how far a reader of the image must be able to know the answer.
         per_cell: most questions of each source and task.
 
@@ -109,13 +110,13 @@ def _options(
 
 @dataclass(frozen=True, slots=True)
 class _Alike:
-    """Questions of one source that differ in their images alone.
+    """Questions of one source that differ only in their images.
 
     Attributes:
-        query: the one with the first lot.
-        places: their places in the table.
-        options: what may stand against the key; ``None`` for numbers, and while it is not judged.
-        answer: as of ``EligibleQuestion``, once it is known.
+        query: the question with the lowest random rank.
+        places: positions of the questions in the table.
+        options: safe wrong options; ``None`` for numbers, and until the question is judged.
+        answer: see ``EligibleQuestion.answer``; empty until known.
     """
 
     query: QuestionCandidate
@@ -125,18 +126,18 @@ class _Alike:
 
     @property
     def kind(self) -> tuple[str, ...]:
-        """Questions that lend each other their answers as options."""
+        """Group of questions that may use each other's answers as options."""
         return (self.query.sample.source, self.query.task, self.query.group or "")
 
 
 class _Columns:
-    """Questions of a table, each once, with what decides over them as numbers.
+    """Distinct questions of a table, with the properties that decide on them as numbers.
 
     Attributes:
         table: the questions.
-        codes: of their images.
-        rows: row of the image of each question.
-        lots: first 64 bits of the lot of each question, which tell them apart.
+        codes: codes of their images.
+        rows: image row of each question.
+        lots: first 64 bits of the random rank of each question, which identify it.
     """
 
     def __init__(self, table: AskedTable[QuestionCandidate], codes: SampleCodes, seed: int) -> None:
@@ -147,7 +148,7 @@ class _Columns:
         said = [(kind[task], kind[field], kind[key]) for kind in table.kinds]
         numbers = {what: number for number, what in enumerate(dict.fromkeys(said))}
         number = np.array([numbers[what] for what in said], np.int64)
-        # What is asked twice of one image counts once, and the last stands.
+        # A question asked twice about one image counts once; the last one is kept.
         asked = number[table.kind] * (int(self.rows.max(initial=0)) + 1) + self.rows
         self._places: Codes = len(asked) - 1 - np.unique(asked[::-1], return_index=True)[1]
         self.lots = np.zeros(len(table), np.uint64)
@@ -163,7 +164,7 @@ class _Columns:
             yield int.from_bytes(sha256(text.encode()).digest()[:8])
 
     def grounds(self) -> Iterator[tuple[str, CaseFacts, int]]:
-        """What is known of cases, with their source and number; see ``LabelCooccurrence``."""
+        """Yield the source, facts and number of cases; see ``LabelCooccurrence``."""
         names = self.table.names
         pool, group, ground = (names.index(name) for name in ("pool", "group", "ground"))
         tells = np.array(
@@ -187,7 +188,7 @@ class _Columns:
             yield query.sample.source, self.table.kinds[kind][ground], int(cases)
 
     def groups(self) -> list[_Alike]:
-        """All questions by kind and source, those whose first lot is drawn first at the head."""
+        """Return all questions grouped by kind and source, sorted by their lowest random rank."""
         kinds = self.table.kind[self._places].astype(np.int64)
         rows = self.rows[self._places]
         sources = self.codes.sources[rows]
@@ -201,7 +202,7 @@ class _Columns:
         return [_Alike(query, places) for query, places in zip(firsts, parts, strict=True)]
 
     def by_truth(self, alike: _Alike) -> Iterator[_Alike]:
-        """Questions with numbers as options, by the right one."""
+        """Split questions with numbered options by the right number."""
         truths = self.codes.texts(("truth",), "")
         told = np.array([truths[row] for row in self.rows[alike.places].tolist()])
         for truth in dict.fromkeys(told.tolist()):
@@ -210,7 +211,7 @@ class _Columns:
 
 
 class _Draw:
-    """The draw from all cells; see ``quotas.select_questions``."""
+    """Draw from all cells; see ``quotas.select_questions``."""
 
     def __init__(self, columns: _Columns, ready: Sequence[_Alike], seed: int) -> None:
         self._columns = columns
@@ -231,7 +232,7 @@ class _Draw:
         self._tasks = np.bincount(once[:, 0], minlength=int(slices.max(initial=0)) + 1)
 
     def cells(self, per_cell: int) -> list[EligibleQuestion]:
-        """At most so many questions of every source and task."""
+        """Return at most ``per_cell`` questions of every source and task."""
         columns, slices = self._columns, self._columns.codes.slices
         drawing = QuotaDraw()
         in_use = np.zeros(len(self._tasks), np.bool_)
@@ -258,10 +259,11 @@ class _Draw:
     def _entries(
         self, members: Sequence[_Alike], quota: int, in_use: NDArray[np.bool_]
     ) -> Iterator[tuple[int, QuotaEntry]]:
-        """Questions of one answer that can be drawn, with their places.
+        """Yield the questions with one answer that can be drawn, with their positions.
 
-        In the order of the draw no more are needed than name one patient more than the quota: one
-        of these has not been drawn from, and every later question waits behind it.
+        In draw order, it is enough to consider questions until one more patient than the quota has
+        been met: at least one of these patients has not been drawn from, and every later question
+        ranks behind that patient's.
         """
         columns = self._columns
         places = np.concatenate([alike.places for alike in members])

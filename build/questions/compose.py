@@ -1,10 +1,10 @@
 """Item composition: quotas, option sets, wording, key positions, reasons for dropped questions.
 
-In order: what can be asked (``eligibility``), what is asked (``quotas``), with which options
-(``option_blocks``), with which key (``key_draws``), in which words (``item_writer``), and what must
-be dropped then (``two_option_quota``, ``key_balance``). The result depends on the candidates, the
-tables, the user's ontologies and the seed, never on the order of the candidates or the number of
-workers.
+In order: which questions can be asked (``eligibility``), which are asked (``quotas``), with which
+options (``option_blocks``), which key (``key_draws``) and which wording (``item_writer``), and
+which items must then be dropped (``two_option_quota``, ``key_balance``). The result depends on the
+candidates, the tables, the user's ontologies and the seed, never on the order of the candidates or
+the number of workers.
 """
 
 from __future__ import annotations
@@ -41,23 +41,24 @@ from medrcube.templates import Wordings
 __all__ = ["ComposeResult", "compose", "place_keys", "request_of"]
 
 SPARE = 3.0
-"""Questions for each that a quota asks for: the more of them are left over, the less the drawn
-keys say about each other. With 1.5, naming the least used of three options is right in 0.40 of 30
-items that share a set."""
+"""Questions drawn for each item that a quota asks for: the more are left over, the less the drawn
+keys reveal about each other. With 1.5, choosing the least used of three options is right for 0.40
+of 30 items that share a set.
+"""
 
 ONE_ANSWER = "its source has one answer; more cases, or none"
 NO_SET = "no set of options in which each is the key of some question"
 ONE_ANSWER_IN_ALL = "all sources have one answer; add a source with another"
 NOT_DRAWN = "not drawn"
 UNEVEN = "an option that is always or never the key of its source"
-"""Reasons under which questions are counted that are not asked for the sake of the others."""
+"""Reasons under which questions are counted that are dropped to keep the batch balanced."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComposeResult:
-    """Items in a fixed order, and ``task: reason`` -> number of queries that became none.
+    """Items in a fixed order, and ``task: reason`` -> number of queries without an item.
 
-    ``plan`` says what a profile led to, where there is one.
+    ``plan`` states what a profile led to, if there is one.
     """
 
     items: tuple[Item, ...]
@@ -84,30 +85,30 @@ def compose(
     two_option_share: float = 1.0,
     even_keys: bool = True,
 ) -> ComposeResult:
-    """Make one item of every query that can carry one, as far as the quota goes.
+    """Make one item of every query that supports one, within the quota.
 
     Args:
-        queries: what ``derive`` found, for the whole batch.
+        queries: question candidates of the whole batch; see ``derive_questions``.
         terms: term table.
         relations: relation table.
         options: most options of an item, the key included; at least two.
-        evidence: weakest evidence of absence that is accepted; C must be asked for.
+        evidence: weakest accepted evidence of absence; C must be requested explicitly.
         least_visible: how far a reader of the image must be able to know the answer.
-        seed: decides all drawing of lots.
-        sources: where wrong options come from, in order of trust.
-        knowledge: what the user's ontologies say; nothing without an index.
+        seed: decides all random draws.
+        sources: candidate sources of wrong options, in order of trust.
+        knowledge: knowledge from the user's ontologies; empty without an index.
         per_cell: most items of each source and task; ``None`` for all.
-        profile: what to aim at in place of ``per_cell``; its plan is even over the keys.
-        difficulty: of the wrong options to prefer; ``None`` takes what waits most.
-        words: source -> concept -> the data set's own word, kept with every option.
+        profile: target in place of ``per_cell``; its plan is balanced over the keys.
+        difficulty: preferred difficulty of wrong options; ``None`` prefers the least used labels.
+        words: source -> concept -> the dataset's own word, stored with every option.
         wordings: question templates; the package's own by default.
-        two_option_share: largest share of a task that may be items of two options.
-        even_keys: whether the options of a question are keys of others and none is always or
-            never the key; without, every question has whatever options are safe for it.
+        two_option_share: largest share of two-option items in a task.
+        even_keys: whether the options of a question must be keys of other questions, and none may
+            be always or never the key; if false, any safe options are used.
 
     Raises:
         TermError: a query names a concept or group that is in no table.
-        ValueError: fewer than two options or less than one item for each cell are asked for.
+        ValueError: fewer than two options or less than one item per cell are requested.
     """
     if options < 2:
         raise ValueError(f"options={options}: an item needs at least two")
@@ -171,7 +172,7 @@ def _drawn(
     least_visible: Visibility,
     per_cell: int | None,
 ) -> DrawnQuestions:
-    """Questions that a quota keeps; of a table they are drawn without a record of each."""
+    """Draw the questions that a quota keeps; from a table, without creating a record of each."""
     if isinstance(queries, AskedTable) and per_cell is not None and per_cell > 0:
         return draw_questions(
             queries, rules, sources, seed, least_visible=least_visible, per_cell=per_cell
@@ -187,7 +188,7 @@ def _drawn(
 def place_keys(items: Sequence[Item], seed: int) -> tuple[Item, ...]:
     """Spread the keys evenly over the positions, within each source, task and option count.
 
-    Scales and numbered boxes keep their order. Ids do not change. Items come back sorted by
+    Scales and numbered boxes keep their order. Ids do not change. Items are returned sorted by
     source, task and id, so the result does not depend on the order of the input.
     """
     cells: dict[tuple[str, str, int], list[Item]] = {}
@@ -212,7 +213,7 @@ def _write_items(
     seed: int,
     wanted: Difficulty | None,
 ) -> _Batch:
-    """Items of all questions that are asked: those with sets of options, then those with boxes."""
+    """Write the items of all selected questions, those with option sets before numbered boxes."""
     batch = _Batch(writer=writer)
     for name, builder in block_builders(ready, rules, options=options, seed=seed, wanted=wanted):
         blocks: list[Sequence[BlockMember]] = []
@@ -239,7 +240,7 @@ def _write_items(
 
 
 def _why_not_drawn(ready: Sequence[EligibleQuestion], blocks: Sequence[object]) -> str:
-    """Why questions of one block group are not asked, in the words that are counted."""
+    """Return the counted reason why the remaining questions of one block group are not asked."""
     if blocks:
         return NOT_DRAWN
     if len({question.answer for question in ready}) > 1:
@@ -248,7 +249,7 @@ def _why_not_drawn(ready: Sequence[EligibleQuestion], blocks: Sequence[object]) 
 
 
 def _within_quota(per_cell: int | None, seed: int, items: Sequence[Item]) -> Sequence[Item]:
-    """At most so many items of each source and task, by lot."""
+    """Return at most ``per_cell`` items of each source and task, chosen at random."""
     taken: Counter[tuple[str, str]] = Counter()
     within = []
     for item in sorted(items, key=lambda item: seeded_tiebreak(seed, "quota", item.id)):
@@ -261,7 +262,7 @@ def _within_quota(per_cell: int | None, seed: int, items: Sequence[Item]) -> Seq
 def _apply_batch_rules(
     batch: _Batch, written: Sequence[Item], share: float, seed: int
 ) -> tuple[Item, ...]:
-    """Leave out what the rules on a whole batch do not let stand, and count it."""
+    """Drop the items that violate a rule on the whole batch, and count them."""
     remaining = tuple(sorted(written, key=lambda item: (item.source, item.task, item.id)))
     while True:
         few = limit_two_option_items(remaining, share, seed)
@@ -284,7 +285,7 @@ def _with_key_at(item: Item, position: int, seed: int) -> Item:
 
 @dataclass(slots=True, kw_only=True)
 class _Batch:
-    """Items and reasons as they come in."""
+    """Accumulates items and drop reasons."""
 
     writer: ItemWriter
     items: list[Item] = field(default_factory=list)
@@ -308,7 +309,7 @@ class _Batch:
         return not written.failed
 
     def leave_out(self, before: Sequence[Item], after: Sequence[Item], reason: str) -> None:
-        """Count the items that are no longer there."""
+        """Count the items that were removed."""
         out = Counter(item.task for item in before) - Counter(item.task for item in after)
         self.dropped.update({f"{task}: {reason}": count for task, count in out.items()})
 

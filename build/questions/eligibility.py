@@ -1,7 +1,7 @@
-"""Eligible questions: candidates whose key is proven and whose safe options are known.
+"""Eligible questions: candidates with a proven key and known safe options.
 
-Everything here is decided candidate by candidate, and most of a batch are alike: the decision for a
-key and the facts around it is reused for every candidate with the same.
+Each candidate is judged on its own. Since most candidates of a batch are alike, the decision for a
+key and the facts around it is cached and reused.
 """
 
 from __future__ import annotations
@@ -44,19 +44,19 @@ __all__ = [
 ]
 
 NOT_VISIBLE = "not-visible"
-"""Reason of a question that the image shown cannot answer well enough."""
+"""Reason of a question that the displayed image cannot answer well enough."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompatibleOptions:
-    """Options that are safe beside a key; shared by all candidates that are alike.
+    """Safe wrong options for a key; shared by all equivalent candidates.
 
     Attributes:
-        number: order in which it was met.
-        request: what the safety rules were asked.
+        number: index in order of creation.
+        request: request to the safety rules.
         passed: conditions that the key passed.
         pool: judged candidates.
-        labels: option name in one spelling -> label; a name that two labels share counts once.
+        labels: normalised option name -> label; a name that two labels share counts once.
     """
 
     number: int
@@ -71,13 +71,14 @@ class EligibleQuestion:
     """A question candidate that can become an item.
 
     Attributes:
-        query: the query.
-        identity: what it asks, unique in the batch.
-        lot: its place in the batch, drawn by lot.
-        answer: the key by name, in one spelling; for numbers the concept and the number.
-        compatible: what may stand against it; ``None`` where the options are numbers.
-        within: the source whose questions alone lend it their answers as options; empty where
-            the source has one answer by its nature (see ``is_constant_answer``), and for numbers.
+        query: the question candidate.
+        identity: text that identifies what it asks, unique in the batch.
+        lot: its seeded random rank in the batch.
+        answer: the normalised name of the key; for numbers, the concept and the number.
+        compatible: safe wrong options; ``None`` if the options are numbers.
+        within: the source to which its options are restricted: only answers of that source are
+            used; empty if the source has one answer by its nature (see ``is_constant_answer``), and
+            for numbers.
     """
 
     query: QuestionCandidate
@@ -89,7 +90,7 @@ class EligibleQuestion:
 
     @property
     def block_group(self) -> str:
-        """Where it stands with those whose words, source and options tell it from none of them."""
+        """Key of the questions that wording, source and options do not distinguish."""
         query = self.query
         parts = (query.task.value, query.group or "", wording_context(query), self.within)
         return "|".join(parts).rstrip("|")
@@ -113,7 +114,7 @@ def prepare_questions(
 ) -> PreparedQuestions:
     """Judge every query once; the result does not depend on their order.
 
-    What a reader of the image could not know by ``least_visible`` is counted, not asked.
+    Queries whose visibility is below ``least_visible`` are counted, not asked.
 
     Raises:
         TermError: a query names a concept or group that is in no table.
@@ -148,11 +149,11 @@ def prepare_questions(
 def is_constant_answer(task: str, answers: Collection[str]) -> bool:
     """Whether a source has one answer to a task by its nature, so that sources are compared.
 
-    A data set is of one modality, or of a few that its images are parted by, and mostly of one
-    organ or one marked structure. For any other task a single answer is a gap of the source.
+    A dataset has one modality, or a few that distinguish its images, and mostly one organ or one
+    marked structure. For any other task a single answer is a gap in the source.
 
     Args:
-        task: name of the task; one that is not known has many answers.
+        task: name of the task; an unknown task has many answers.
         answers: answers of one source to it, among the same options.
     """
     constant = Task(task).declaration.constant if task in Task else "never"
@@ -160,7 +161,7 @@ def is_constant_answer(task: str, answers: Collection[str]) -> bool:
 
 
 def _within_sources(ready: Sequence[EligibleQuestion]) -> tuple[EligibleQuestion, ...]:
-    """Bind questions to the answers of their source, but where it has one by its nature."""
+    """Restrict questions to answers of their source, unless it has one answer by its nature."""
     answers: dict[tuple[str, ...], set[str]] = {}
 
     def kind(question: EligibleQuestion) -> tuple[str, ...]:
@@ -180,7 +181,7 @@ def _within_sources(ready: Sequence[EligibleQuestion]) -> tuple[EligibleQuestion
 def request_of(
     query: QuestionCandidate, apart: Mapping[str, float] | None = None
 ) -> DistractorRequest:
-    """What the safety rules are asked about a query; ``apart`` only ranks what is safe."""
+    """Return the request to the safety rules for a query; ``apart`` only ranks safe options."""
     return DistractorRequest(
         key=query.key,
         ground=query.ground,
@@ -193,13 +194,13 @@ def request_of(
 
 
 def identity_of(query: QuestionCandidate) -> str:
-    """What a query asks, in words."""
+    """Return text that identifies what a query asks."""
     sample = query.sample
     return f"{query.task}|{sample.source}|{sample.case}|{sample.id}|{query.field}|{query.key}"
 
 
 class QuestionJudge:
-    """Judges queries and remembers what it said of those that are alike."""
+    """Judges queries and caches the result for equivalent ones."""
 
     def __init__(
         self, rules: SafetyRules, sources: Sequence[CandidateSource], company: LabelCooccurrence
@@ -212,14 +213,14 @@ class QuestionJudge:
         self._grounds: dict[int, object] = {}
 
     def name(self, label: str) -> str:
-        """Name of a label, in one spelling."""
+        """Return the normalised name of a label."""
         name = self._names.get(label)
         if name is None:
             name = self._names[label] = normalise(self._rules.terms[label].name)
         return name
 
     def numbers(self, query: QuestionCandidate) -> str | None:
-        """Why a question with numbers as options is not asked, or ``None``."""
+        """Return why a question with numbered options is not asked, or ``None``."""
         if query.barred:
             return query.barred
         if query.key in query.ground.unknown or query.key not in query.ground.present:
@@ -227,7 +228,7 @@ class QuestionJudge:
         return f"evidence-{query.grade}" if query.grade > self._rules.evidence else None
 
     def concepts(self, query: QuestionCandidate) -> CompatibleOptions | str:
-        """What may stand against the key of a question, or why it is not asked."""
+        """Return the safe wrong options of a question, or why it is not asked."""
         if query.barred:
             return query.barred
         apart = self._company.apart(query)
@@ -264,7 +265,7 @@ class QuestionJudge:
         )
 
     def _signature(self, ground: CaseFacts) -> object:
-        """All that is known, ready to be compared; the queries of a case share their ground."""
+        """Return all known facts in comparable form; the queries of a case share their ground."""
         signature = self._grounds.get(id(ground))
         if signature is None:
             signature = self._grounds[id(ground)] = (
@@ -279,7 +280,7 @@ class QuestionJudge:
 
 
 def _flat(marks: Mapping[str, Evidence]) -> Iterator[object]:
-    """Marks as plain values, which compare faster than records do; their number ends them."""
+    """Flatten marks into plain values, which compare faster than records; the count is last."""
     for label, mark in marks.items():
         yield from (label, mark.field, mark.scope, mark.grade)
     yield len(marks)

@@ -1,7 +1,7 @@
-"""Question candidates from facts: which kind of fact may be asked in which task.
+"""Question candidates from facts: which kind of fact may be asked about in which task.
 
-A fact is asked only of an image that can show it. What bars a question is kept on the candidate as
-a reason, so that every fact without an item is counted.
+A fact is asked about only if the image can show it. The reason that bars a question is kept on the
+candidate, so that every fact without an item is counted.
 """
 
 from __future__ import annotations
@@ -40,13 +40,14 @@ __all__ = [
 ]
 
 UNDIAGNOSED, OUT_OF_SCOPE, UNSURE = "undiagnosed", "scope", "panels-unsure"
-"""Why a question is barred: by a quirk of that action; the fact is wider than the image; the
-masks do not confirm what its images show."""
+"""Reasons that bar a question: a quirk of the source with that action; a fact wider than the image;
+masks that do not confirm what its images show.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionCandidate:
-    """One thing to ask of one image.
+    """A candidate for a question about one image.
 
     Attributes:
         task: the task.
@@ -54,17 +55,16 @@ class QuestionCandidate:
         field: card field of the fact; empty for the modality.
         key: concept of the right answer, or of the region to find.
         scope: what the fact is about.
-        ground: what is known of the image or of the marked region.
+        ground: facts about the image or about the marked region.
         group: exclusive group whose members are the options, or ``None``.
         pool: concepts of the source's label table that may be options.
-        panels: concept that each of several clean images alone shows, in order; empty where
-            nothing is said.
-        grade: evidence that the answer is the only right one beyond the options' own: for
+        panels: concept that each of several clean images alone shows, in order; empty if none is
+            stated.
+        grade: evidence, beyond that of the options, that the answer is the only right one: for
             boxes, that no other place shows the concept.
-        visible: whether a reader of the image could know it; ``eligibility`` holds that against
-        what
-            the workspace asks for.
-        barred: reason why this must not be asked; empty when it may.
+        visible: whether a reader of the image could know the answer; ``eligibility`` compares it
+            with the minimum of the workspace.
+        barred: reason why this must not be asked; empty if it may.
     """
 
     task: Task
@@ -83,14 +83,14 @@ class QuestionCandidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseFactsCache:
-    """What is known of the cases of one source; told once for all cases that say the same."""
+    """Facts of the cases of one source; one object is shared by all cases with equal facts."""
 
     card: Card
     terms: Terms = attribute(default_factory=load_terms)
     _known: dict[Any, CaseFacts] = attribute(default_factory=dict)
 
     def of(self, case: Case) -> CaseFacts:
-        """All facts of a case; see ``facts_of_case``."""
+        """Return all facts of a case; see ``facts_of_case``."""
         statements = (
             tuple((label.field, label.value, label.state) for label in case.labels),
             tuple((region.field, region.value) for region in case.regions),
@@ -104,7 +104,7 @@ class CaseFactsCache:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _CaseContext:
-    """All that the rules look at for one case."""
+    """Inputs of the rules for one case."""
 
     card: Card
     case: Case
@@ -112,7 +112,7 @@ class _CaseContext:
     terms: Terms
     relations: Relations
     confirmed: frozenset[str]
-    """Fields of the panels that could be numbered."""
+    """Fields whose panels could be numbered."""
 
 
 def derive_questions(
@@ -124,15 +124,15 @@ def derive_questions(
     *,
     grounds: CaseFactsCache | None = None,
 ) -> list[QuestionCandidate]:
-    """Everything that may be asked of the images of one case, in a fixed order.
+    """Return all question candidates for the images of one case, in a fixed order.
 
     Args:
         card: card of the source.
         case: the case.
-        samples: images made of the case, in any order.
+        samples: images of the case, in any order.
         terms: term table; the package's own by default.
         relations: relation table; the package's own by default.
-        grounds: what is known of the source's cases so far; with one, cases share it.
+        grounds: cache of the facts of the source's cases; if given, cases share it.
 
     Raises:
         SourceError: a label or region names a field or value that the card lacks.
@@ -160,8 +160,8 @@ def derive_questions(
 def _axis_questions(
     facts: _CaseContext, sample: Sample, rule: FactRule
 ) -> Iterator[QuestionCandidate]:
-    """The question for the modality, which needs no field: every image has one."""
-    # That there are two panels tells of hearts, which are mostly seen by MRI and ultrasound.
+    """Yield the question about the modality, which needs no field: every image has one."""
+    # Two panels suggest a heart, and hearts are mostly imaged by MRI and ultrasound.
     if len(facts.case.images) > 1:
         return
     key = facts.ground.modality.concept
@@ -194,14 +194,15 @@ def _modality_ground(
 def _label_questions(
     facts: _CaseContext, sample: Sample, rule: FactRule
 ) -> Iterator[QuestionCandidate]:
-    """Questions about what the labels say of a clean image."""
+    """Yield questions about the labels of a clean image."""
     fields = [field for field in facts.card.fields.values() if field.kind == rule.kind]
     pool = tuple(dict.fromkeys(name for field in fields for name in field.concepts()))
     panels = tuple(name for panel in facts.case.panels if (name := concept_of(facts.card, panel)))
     for field in fields:
         group = field.group
         if rule.kind is not None and rule.kind.structure:
-            # A structure that stands beside others is not an answer to "which organ is shown".
+            # A structure that is shown together with others is not an answer to "which organ is
+            # shown".
             organs = facts.relations.group_members("organ")
             group = group or ("organ" if field.constant in organs else None)
             if group is None:
@@ -225,7 +226,7 @@ def _label_questions(
 def _region_questions(
     facts: _CaseContext, sample: Sample, rule: FactRule
 ) -> Iterator[QuestionCandidate]:
-    """Questions about the region that is marked on an image."""
+    """Yield questions about the region that is marked on an image."""
     field = facts.card.fields[sample.field]
     if field.kind != rule.kind:
         return
@@ -256,7 +257,7 @@ def _region_questions(
 def _panel_questions(
     facts: _CaseContext, sample: Sample, rule: FactRule
 ) -> Iterator[QuestionCandidate]:
-    """The question which of the numbered images of a case shows a fact."""
+    """Yield the question which of the numbered images of a case shows a fact."""
     field = facts.card.fields[sample.field]
     if field.kind != rule.kind:
         return
@@ -284,7 +285,7 @@ _MAKERS = {"clean": _label_questions, "numbered": _panel_questions}
 
 
 def _keys(facts: _CaseContext, field: CardField, group: str | None) -> list[str]:
-    """Present concepts of a field that are worth asking: the most special, no rest classes."""
+    """Return a field's present concepts worth asking about: the most specific, no rest classes."""
     stated = {
         concept_of(facts.card, label)
         for label in facts.case.labels
@@ -309,13 +310,13 @@ def _keys(facts: _CaseContext, field: CardField, group: str | None) -> list[str]
 
 
 def is_vague(terms: Terms, name: str) -> bool:
-    """Whether a concept is a rest class, or two things in one."""
+    """Whether a concept is a rest class or combines two concepts."""
     words = (terms[name].name, name)
     return any(is_rest_class(text) or is_composite(text) for text in words)
 
 
 def visible_of(card: Card, case: Case, field: CardField) -> Visibility:
-    """Whether a reader of the case's images could know what a field states of it."""
+    """Return whether a reader of the case's images could know a fact of this field."""
     unseen = (quirk for quirk in card.quirks if quirk.action == "unseen")
     hidden = any(field.name in quirk.fields and quirk.names(case.key) for quirk in unseen)
     return Visibility.NO if hidden else field.visible
@@ -335,15 +336,15 @@ def bar_of(
     told_by: str,
     confirmed: Collection[str],
 ) -> str:
-    """Reason why an image must not be asked about a field; empty where it may.
+    """Return the reason why an image must not be asked about a field; empty if it may.
 
     Args:
         card: card of the source.
         case: the case.
         sample: the image.
         field: field of the fact.
-        told_by: what burnt into the image tells the answer: nothing, words, or marks.
-        confirmed: fields of the panels that could be numbered.
+        told_by: which burnt-in graphics reveal the answer: none, text or marks.
+        confirmed: fields whose panels could be numbered.
     """
     if field.kind.abnormal and quirk_of(card, case.key, UNDIAGNOSED):
         return UNDIAGNOSED
@@ -377,9 +378,9 @@ def _bar_region(card: Card, case: Case, sample: Sample, *, boxes: bool) -> str:
 
 
 def only_one(field: CardField) -> Grade:
-    """Evidence that no other place of the image shows what the region shows.
+    """Return the evidence that no other place in the image shows the concept of the region.
 
-    A structure exists once; where its mask is all of it, its absence elsewhere is implied. For
+    A structure exists once; if its mask covers all of it, its absence elsewhere is implied. For
     findings it depends on how completely the source marks them.
     """
     grade = SILENCE[field.absence]

@@ -1,12 +1,13 @@
 """Sets: items of a batch with one question and one list of options, and a different key each.
 
-The items of a block share their options, and their keys are drawn by lot (``key_draws``). Those
-that also read the same are dealt into sets, of at most as many items as there are options. Who
-answers the question without the image gives one answer to all items of a set, and is right on
-one of them.
+The items of a block share their options, and their keys are drawn at random (``key_draws``). Items
+that also have the same wording are dealt into sets, with at most as many items as options. A model
+that answers the question without looking at the image gives the same answer to all items of a set,
+and is right for one of them.
 
-Items of one patient come together first, then those of one source, then the rest, each by lot.
-Every item is in one set at most; an item that finds no other with another key is in none.
+Items of one patient are combined first, then those of one source, then the rest, each in random
+order. Every item is in at most one set; an item for which no item with another key is left is in
+none.
 """
 
 from __future__ import annotations
@@ -42,10 +43,10 @@ class BuiltSet:
 def deal_sets(
     items: Iterable[Item], samples: Mapping[str, Sample], seed: int
 ) -> tuple[BuiltSet, ...]:
-    """The sets of a batch, in the order of their first items.
+    """Return the sets of a batch, in the order of their first items.
 
     Args:
-        items: the whole batch, before anything is held back.
+        items: the whole batch, before any items are held back.
         samples: images by id.
         seed: breaks ties.
     """
@@ -69,13 +70,13 @@ def deal_sets(
 
 
 def is_set(items: Sequence[Item]) -> bool:
-    """Whether items have one question and one list of options, and a key of their own each."""
+    """Whether items have one question, one list of options, and pairwise different keys."""
     wordings = {(item.question, *sorted(_texts(item))) for item in items}
     return len(wordings) == 1 and len({_key(item) for item in items}) == len(items)
 
 
 def _deal(items: Sequence[Item], left: list[Item]) -> Iterator[BuiltSet]:
-    """Sets of these items, the largest first; who finds no other joins ``left``."""
+    """Yield sets of these items, the largest first; append items that fit in none to ``left``."""
     by_key: dict[str, _ItemQueue] = {}
     for item in items:
         by_key.setdefault(_key(item), _ItemQueue()).add(item)
@@ -97,7 +98,7 @@ def _deal(items: Sequence[Item], left: list[Item]) -> Iterator[BuiltSet]:
 
 
 class _ItemQueue:
-    """Items with one key, in order, by image: one of another image is next without a search."""
+    """Ordered queue of the items with one key, indexed by image for fast access to another one."""
 
     def __init__(self) -> None:
         self._images: dict[str, deque[tuple[int, Item]]] = {}
@@ -115,7 +116,7 @@ class _ItemQueue:
         self._added += 1
 
     def take_beside(self, members: Sequence[Item]) -> Item | None:
-        """Remove the first item that is of none of the images of ``members``."""
+        """Remove and return the first item whose image differs from those of ``members``."""
         images = {member.sample for member in members}
         passed = []
         taken = None
@@ -133,7 +134,7 @@ class _ItemQueue:
         return taken
 
     def all(self) -> list[Item]:
-        """The items that are left, in their order."""
+        """Return the remaining items, in order."""
         return [item for _, item in sorted(chain(*self._images.values()), key=itemgetter(0))]
 
 

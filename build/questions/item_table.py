@@ -20,22 +20,22 @@ KEY = "key"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
-    """One option and why it may stand there.
+    """One option and the evidence for it.
 
     Attributes:
-        text: what the reader sees.
+        text: text shown to the reader.
         concept: label in ``ontologies/terms.csv``; empty for a number.
         ids: ids of the concept, such as ``hpo:HP:0002202``.
-        versions: edition of the user's index that each id was looked up in; empty strings
-            without one.
+        versions: edition of the user's index in which each id was looked up; empty strings without
+            an index.
         named_by: ontology whose preferred name is shown, with id and version, such as
-            ``radlex:RID28493 (4.3)``; empty where the wording is our own.
-        word: the data set's own word for the concept, such as ``Finding Labels: Effusion``;
-            empty where it has none.
+            ``radlex:RID28493 (4.3)``; empty if the wording is our own.
+        word: the dataset's own word for the concept, such as ``Finding Labels: Effusion``; empty if
+            it has none.
         strategy: ``key``, ``predefined``, ``knowledge``, ``llm``, ``box`` or ``frame``.
         grade: evidence that it is wrong, A to C; empty for the key.
         passed: numbers of the safety conditions that it passed.
-        similarity: to the key, 0 to 1; ``None`` where nothing is known, and for the key.
+        similarity: to the key, 0 to 1; ``None`` if unknown, and for the key.
         difficulty: ``easy``, ``medium`` or ``hard`` by rank among the safe options; empty for the
             key and for boxes.
     """
@@ -68,22 +68,20 @@ class Item:
         options: two to four, in display order.
         key: index of the right option.
         strategy: where the wrong options come from.
-        state: ``unreviewed`` until clinicians have judged it.
+        state: ``unreviewed`` until clinicians have reviewed it.
         field: card field of the fact; empty for the modality.
-        concept: concept that is asked about.
+        concept: concept that the item asks about.
         group: exclusive group of the options, or empty.
         scope: what the fact is about, name of a ``Scope`` in lower case.
         grade: weakest evidence among the wrong options.
         ordered: whether the options keep a natural order (scales, numbered boxes).
         variant: wording of the template.
         template: version of the template file.
-        warnings: rules of item writing that it bends.
+        warnings: item-writing rules that it violates mildly.
         seed: seed of the draw.
-        difficulty: that of its hardest wrong option, since all must be ruled out; empty for
-            boxes.
-        visible: whether a reader of the image could know the answer: ``yes``, ``partly`` or
-            ``no``.
-        block: id of the block of items it was drawn in; empty for none.
+        difficulty: that of its hardest wrong option, since all must be ruled out; empty for boxes.
+        visible: whether a reader of the image could know the answer: ``yes``, ``partly`` or ``no``.
+        block: id of the block of items in which it was drawn; empty if none.
     """
 
     id: str
@@ -116,18 +114,19 @@ _LISTS = ("options", "warnings")
 _NUMBERS = {"key": "int64", "seed": "int64", "ordered": "bool"}
 _DETAILS = tuple(column.name for column in fields(Option) if column.name != "text")
 COLUMNS = (*(column.name for column in fields(Item)), "details")
-"""Columns of ``items.parquet``: ``options`` holds the texts, ``details`` the rest as JSON."""
+"""Columns of ``items.parquet``: ``options`` holds the texts, ``details`` everything else as JSON.
+"""
 
 
 def items_to_frame(items: Iterable[Item]) -> pd.DataFrame:
-    """One row per item, columns in fixed order and type, also when there are none."""
+    """One row per item, with columns in fixed order and type even if there are no items."""
     frame = pd.DataFrame([_row(item) for item in items], columns=list(COLUMNS))
     texts = {name: "str" for name in COLUMNS if name not in (*_LISTS, *_NUMBERS)}
     return frame.astype({**texts, **_NUMBERS, **dict.fromkeys(_LISTS, "object")})
 
 
 def items_from_frame(frame: pd.DataFrame) -> list[Item]:
-    """Read back what ``items_to_frame`` wrote.
+    """Inverse of ``items_to_frame``.
 
     Raises:
         WorkspaceError: a column is missing.

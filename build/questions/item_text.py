@@ -1,7 +1,7 @@
 """Question and options in the form that the item-writing rules check.
 
-Both the build and the review queue use it, so that a wording proposed by a reviewer meets the rules
-that the items themselves have met.
+Build and review queue both use it, so that a wording proposed by a reviewer is checked by the same
+rules as the items themselves.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ def item_text(
     target: str = "",
     file: str = "",
 ) -> ItemText:
-    """Put what is known of each option beside its text.
+    """Combine the text of each option with its concept.
 
     Args:
         question: the stem.
-        texts: of the options, in display order.
-        concepts: label of each option in the term table; empty where it is none.
+        texts: texts of the options, in display order.
+        concepts: label of each option in the term table; empty if it is not a term.
         key: index of the right option.
         rules: tables and the user's ontologies.
         group: exclusive group of the options, or empty.
         ordered: whether the options keep a natural order.
         target: name of the concept that the stem itself names.
-        file: name of the image's file.
+        file: name of the image file.
 
     Raises:
         TermError: a concept is not in the term table.

@@ -1,9 +1,9 @@
-"""Item writer: names, order, wording and record of a question with its options.
+"""Item writer: option names, order and wording of a question, and its item record.
 
-The questions of a block read the same, or their words would tell them apart. Their options are
-named in one style: by the user's ontologies where every question of the block stays free of errors
-under these names, otherwise in this project's own words. One wording is drawn for the whole block;
-only a question that would break a rule in it gets the next one.
+All questions of a block have the same wording; otherwise the wording would distinguish them. Their
+options are named in one style: by the user's ontologies if every question of the block passes the
+item-writing rules with these names, otherwise in this project's own wording. One wording is drawn
+for the whole block; only a question that would break a rule in it gets the next one.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ __all__ = ["ItemWriter", "WrittenItems"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenItems:
-    """Items, and the questions that break a rule of item writing, each with its first one."""
+    """Items, and the questions that break an item-writing rule, each with the first such rule."""
 
     items: tuple[Item, ...]
     failed: tuple[tuple[EligibleQuestion, str], ...]
 
 
 class _FlawedError(Exception):
-    """No wording is free of errors; the message is the reason that is counted."""
+    """No wording passes the rules; the message is the reason that is counted."""
 
 
 class ItemWriter:
@@ -50,7 +50,7 @@ class ItemWriter:
     Args:
         rules: tables and the user's ontologies.
         seed: decides wordings.
-        words: source -> concept -> the data set's own word.
+        words: source -> concept -> the dataset's own word.
         wordings: question templates; the package's own by default.
     """
 
@@ -70,7 +70,7 @@ class ItemWriter:
         self._named: dict[frozenset[str], Sequence[Mapping[str, OptionName]]] = {}
 
     def block(self, members: Sequence[BlockMember]) -> WrittenItems:
-        """Items of questions that share their options, or of a single one."""
+        """Write the items of questions that share their options, or of a single one."""
         labels = frozenset(
             label for member in members for label in (member.ready.query.key, *member.wrong)
         )
@@ -87,7 +87,7 @@ class ItemWriter:
         return written
 
     def numbers(self, ready: EligibleQuestion) -> WrittenItems:
-        """The item of a question about numbered boxes or images."""
+        """Write the item of a question about numbered boxes or images."""
         sample, grade = ready.query.sample, ready.query.grade.value
         kind = "box" if sample.artefact == "boxes" else "frame"
         key = int(sample.truth) - 1
@@ -109,7 +109,7 @@ class ItemWriter:
         return WrittenItems(items=(item,), failed=())
 
     def _styles(self, labels: frozenset[str]) -> Sequence[Mapping[str, OptionName]]:
-        """Ways to name a set of options, the preferred one first."""
+        """Return the possible names of a set of options, the preferred style first."""
         styles = self._named.get(labels)
         if styles is None:
             terms, ordered = self._rules.terms, sorted(labels)
@@ -191,9 +191,10 @@ class ItemWriter:
     def _item(
         self, ready: EligibleQuestion, options: Sequence[Option], draw: str, *, ordered: bool
     ) -> Item:
-        """The item in the first wording, in an order drawn by lot, that breaks no rule.
+        """Return the item in the first wording that breaks no rule; wordings are tried at random.
 
-        Questions of one ``draw`` have one order, so that wordings do not tell them apart.
+        Questions with the same ``draw`` have the same order of wordings, so that the wording does
+        not distinguish them.
         """
         query = ready.query
         sample = query.sample

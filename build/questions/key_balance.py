@@ -1,10 +1,11 @@
 """Key balance: finds and drops options that are always or never the key.
 
-Who knows a source can learn from it, without an image, that one option is always right or that
-another never is. So within a source and task no set of options, and no option, that is shown often
-enough to learn from may have such an option, and no source asks a task with a single answer. A
-source is of one modality, and mostly of one organ, by its nature: there the sources are taken
-together, and what the source itself gives away is measured apart (``audit/source_leakage``).
+Someone who knows a source can learn, without an image, that one option is always right or that
+another never is. Therefore, within a source and task, no set of options, and no option, that is
+shown often enough to learn from may have such an option, and no source may have a task with a
+single answer. A source has one modality, and mostly one organ, by its nature: for these tasks the
+sources are pooled, and what the source itself gives away is measured separately
+(``audit/source_leakage``).
 """
 
 from __future__ import annotations
@@ -26,11 +27,12 @@ __all__ = [
 ]
 
 LEARNABLE = 10
-"""Items from which an option that is always or never the key is learnt: among four options a
-given one is never the key of ten by chance in 6 of 100 sets."""
+"""Number of items from which one can learn that an option is always or never the key: among four
+options, a given one is never the key of ten items by chance in 6 of 100 sets.
+"""
 
 ALL_SOURCES = "all sources"
-"""Place of the items of a task for which each source has one answer by its nature."""
+"""Place of items of tasks for which each source has one answer by its nature."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
@@ -40,7 +42,7 @@ class UnbalancedOption:
     Attributes:
         place: source, or ``ALL_SOURCES``.
         task: task.
-        options: concepts of the set of options; empty where the option is counted in all of its
+        options: concepts of the set of options; empty if the option is counted over all of its
             sets, and for the only answer of a task.
         concept: concept of the option.
         key: how often it is the key.
@@ -56,10 +58,11 @@ class UnbalancedOption:
 
 
 def unbalanced_options(items: Iterable[Item]) -> list[UnbalancedOption]:
-    """Every option that breaks the rule, sorted; numbered boxes name nothing and are not counted.
+    """Return every option that breaks the rule, sorted; numbered boxes have no concept to count.
 
-    An option breaks it when it is always or never the key of ``LEARNABLE`` items or more with one
-    set of options, or that show it in any set, or when it is the only key of a source and task.
+    An option breaks it if it is always or never the key of at least ``LEARNABLE`` items with one
+    set of options, or of as many that show it in any set, or if it is the only key of a source and
+    task.
     """
     show_counts: Counter[tuple[str, str, tuple[str, ...], str]] = Counter()
     key_counts: Counter[tuple[str, str, tuple[str, ...], str]] = Counter()
@@ -91,9 +94,9 @@ def unbalanced_options(items: Iterable[Item]) -> list[UnbalancedOption]:
 
 
 def drop_unbalanced(items: Sequence[Item]) -> tuple[Item, ...]:
-    """Items without those that show an option which is always or never the key, in their order.
+    """Drop the items that show an option which is always or never the key; the order is kept.
 
-    What one round leaves may be uneven anew, so rounds follow until nothing is.
+    The remaining items may be unbalanced again, so this is repeated until none is.
     """
     remaining = tuple(items)
     while unbalanced := unbalanced_options(remaining):
@@ -112,7 +115,7 @@ def drop_unbalanced(items: Sequence[Item]) -> tuple[Item, ...]:
 
 
 def comparison_places(items: Iterable[Item]) -> list[tuple[Item, str]]:
-    """Items whose options name something, each with the source it is compared in."""
+    """Return items whose options name concepts, each with the source or pool it is compared in."""
     named = [item for item in items if item.options and item.options[0].concept]
     answers: dict[tuple[str, str, str], set[str]] = {}
     for item in named:
@@ -130,5 +133,5 @@ def comparison_places(items: Iterable[Item]) -> list[tuple[Item, str]]:
 
 
 def option_set(item: Item) -> tuple[str, ...]:
-    """Concepts of the options, in one order."""
+    """Return the concepts of the options in a canonical order."""
     return tuple(sorted(option.concept for option in item.options))

@@ -1,14 +1,15 @@
 """Key draws: a seeded random key for each question of an option set.
 
-A block in which each of n options is right exactly once tells nothing by its options, but who
-knows the other keys of the block knows the last. So blocks only say which sets of options the
-questions of a block group can carry, and how often; the key of each place is drawn by lot from the
-set, with replacement, and a question with that answer takes the place. By the options alone each of
-them is right with the same chance, and the keys of the other places say next to nothing about it.
+A block in which each of n options is right exactly once reveals nothing by its options, but someone
+who knows the other keys of the block knows the last one. Blocks therefore only determine which sets
+of options the questions of a block group can have, and how often; the key of each place is drawn at
+random from the set, with replacement, and a question with that answer takes the place. Given the
+options alone, each of them is right with the same probability, and the keys of the other places
+reveal next to nothing about it.
 
-A label whose questions are all taken leaves its place empty: where questions are few that costs
-some of them, and some of what the other keys tell returns. ``docs/explanation/option-sets.md``
-has the figures.
+If all questions with a label are used up, its place stays empty: where questions are few this costs
+some of them, and the other keys reveal a little again. ``docs/explanation/option-sets.md`` has the
+figures.
 """
 
 from __future__ import annotations
@@ -29,8 +30,9 @@ _Turn = tuple[int, int, str, str]
 _Queue = tuple[Mapping[str, str], list[tuple[_Turn, EligibleQuestion]]]
 
 _REDRAWS = 100
-"""Draws of one set until its keys differ enough: the share that fails is below one half, so that
-a set is left as it is once in 2 ** 100 times."""
+"""Redraws of one set until enough keys differ: a draw fails with a probability below one half, so a
+set is left as it is once in 2 ** 100 times.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +40,7 @@ class QuestionGroup:
     """Questions that share a set of options and are written together.
 
     Attributes:
-        block: id of the block group and the set, that of all its questions.
+        block: id of the block group and the option set, shared by all its questions.
         members: the questions, each with the other labels of the set as wrong options.
     """
 
@@ -49,15 +51,15 @@ class QuestionGroup:
 def draw_keys(
     blocks: Iterable[Sequence[BlockMember]], spare: Iterable[EligibleQuestion], *, seed: str
 ) -> Iterator[QuestionGroup]:
-    """Fill the places of all blocks of one group with questions whose answers are drawn by lot.
+    """Fill the places of all blocks of one group with questions whose answers are drawn at random.
 
-    Every label of a set is the key of some question when it has two places or more for each;
-    otherwise two of its labels are.
+    Every label of a set is the key of some question if there are at least two places for each
+    label; otherwise at least two labels are.
 
     Args:
         blocks: sets of options with a question for each of their labels.
-        spare: questions of the group that stand in none.
-        seed: decides the lots, together with the labels of a set.
+        spare: questions of the group that are in no block.
+        seed: decides the draws, together with the labels of a set.
     """
     planned: dict[tuple[str, ...], list[Sequence[BlockMember]]] = {}
     for block in blocks:
@@ -73,7 +75,7 @@ def draw_keys(
 def _fill(
     names: tuple[str, ...], count: int, own: _QuestionPool, spare_pool: _QuestionPool, seed: str
 ) -> Iterator[QuestionGroup]:
-    """One group of questions for each block that was planned with these names."""
+    """Yield one group of questions for each block that was planned with these names."""
     block = sha256("\x1f".join((seed, *names)).encode()).hexdigest()[:12]
     keys = _keys(names, count * len(names), f"{seed}|{block}")
     for start in range(0, len(keys), len(names)):
@@ -87,7 +89,7 @@ def _fill(
 
 
 def _keys(names: tuple[str, ...], places: int, seed: str) -> list[str]:
-    """A label for each place, drawn evenly and again until enough of them differ."""
+    """Return a label for each place, drawn uniformly and redrawn until enough of them differ."""
     least = len(names) if places >= 2 * len(names) else 2
     keys: list[str] = []
     for attempt in range(_REDRAWS):
@@ -99,10 +101,10 @@ def _keys(names: tuple[str, ...], places: int, seed: str) -> list[str]:
 
 
 class _QuestionPool:
-    """Questions by answer and by what may stand against it, in turn.
+    """Questions by answer and by safe wrong options, served in turn.
 
-    The cells of the cube take turns, and in each of them the sources, so that none is lost by
-    lot; then the question that fits least elsewhere comes first.
+    The cells of the cube take turns, and in each of them the sources, so that none is missed by
+    chance; then the question with the fewest safe options comes first.
     """
 
     def __init__(self, ready: Iterable[EligibleQuestion]) -> None:
@@ -124,7 +126,7 @@ class _QuestionPool:
             heappush(kinds.setdefault(entry.compatible.number, (labels, []))[1], (turn, entry))
 
     def take(self, key: str, names: tuple[str, ...]) -> BlockMember | None:
-        """The question that is next in turn, of those with that answer that allow the others."""
+        """Remove and return the next question with this key for which the others are safe."""
         others = tuple(name for name in names if name != key)
         heads = self._fitting.get((key, others))
         if heads is None:
@@ -142,7 +144,7 @@ class _QuestionPool:
         return None
 
     def _heads(self, key: str, others: Sequence[str]) -> list[tuple[_Turn, _Queue]]:
-        """The first turn of each queue that allows the others, as a heap; turns only grow."""
+        """Return a heap of the queues for which the others are safe, by turn; turns only grow."""
         heads = [
             (queue[0][0], (labels, queue))
             for labels, queue in self._kinds.get(key, {}).values()
@@ -152,7 +154,7 @@ class _QuestionPool:
         return heads
 
     def rest(self) -> Iterator[EligibleQuestion]:
-        """Questions that were not taken."""
+        """Yield the questions that were not taken."""
         for kinds in self._kinds.values():
             for _, queue in kinds.values():
                 for _, question in queue:

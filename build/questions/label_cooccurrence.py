@@ -1,8 +1,8 @@
-"""Label co-occurrence: how often a label is absent where a key is present.
+"""Label co-occurrence: how often a label is absent if a key is present.
 
-Counted over all cases that a build reads, before any question is chosen, and once for each case.
-Only what a case says counts, as read or as implied. Silence says nothing, and a source that never
-calls a label absent does not tell how often it is.
+Counted over all cases that a build reads, before any question is selected, once for each case. Only
+labels that are read or implied count. Silence says nothing, and a source that never calls a label
+absent gives no frequency.
 """
 
 from __future__ import annotations
@@ -17,17 +17,18 @@ from medrcube.ontologies.distractor_safety import CaseFacts
 __all__ = ["LEAST", "LabelCooccurrence", "known_of_cases"]
 
 LEAST = 20
-"""Cases with the key that must say of a label whether it is there, for a share to be told: its
-standard error is then a ninth or less."""
+"""Fewest cases with the key in which a label is present or absent for a share to be computed: its
+standard error is then one ninth or less.
+"""
 
 
 def known_of_cases(queries: Iterable[QuestionCandidate]) -> Iterator[tuple[str, CaseFacts, int]]:
-    """What is known of the cases of questions: source, facts, and number of cases that say them."""
+    """Yield the known facts of the cases of questions: source, facts, and number of cases."""
     cases: dict[tuple[str, str], CaseFacts] = {}
     for query in queries:
         if query.pool and query.group is None and not query.ground.region:
             cases.setdefault((query.sample.source, query.sample.case), query.ground)
-    # Cases that say the same share their ground.
+    # Cases with equal facts share one ``ground`` object.
     alike = Counter((source, id(ground)) for (source, _), ground in cases.items())
     grounds = {id(ground): ground for ground in cases.values()}
     for (source, number), count in alike.items():
@@ -35,13 +36,13 @@ def known_of_cases(queries: Iterable[QuestionCandidate]) -> Iterator[tuple[str, 
 
 
 class LabelCooccurrence:
-    """Shares of one batch, by source and key.
+    """Co-occurrence shares of one batch, by source and key.
 
-    Exclusive groups have none: of their values all but one are always absent.
+    Exclusive groups have none: all but one of their values are always absent.
     """
 
     def __init__(self, known: Iterable[tuple[str, CaseFacts, int]]) -> None:
-        """Count the labels of cases, as ``known_of_cases`` tells them."""
+        """Count the labels of cases, as yielded by ``known_of_cases``."""
         self._absent: dict[tuple[str, str], Counter[str]] = {}
         self._said: dict[tuple[str, str], Counter[str]] = {}
         for source, ground, count in known:
@@ -49,7 +50,7 @@ class LabelCooccurrence:
         self._known: dict[tuple[str, str], Mapping[str, float]] = {}
 
     def apart(self, query: QuestionCandidate) -> Mapping[str, float]:
-        """Label -> share of absence beside the key of a query, where enough cases tell."""
+        """Return label -> share of absence given the key of a query, if enough cases are known."""
         if not query.pool or query.group is not None:
             return {}
         place = (query.sample.source, query.key)

@@ -1,10 +1,10 @@
 """Option blocks: option sets in which each member is the key of one question.
 
-A block of n questions shows the same n options, each of them right in one question: none of them is
-an option that is never the key, and each is safe in every question of the set. Which of them is
-right where is then drawn by lot (``key_draws``), since of a block the last key is known by the
-others. As many questions as possible are planned in large blocks; smaller ones follow where no
-larger one can be made.
+A block of n questions shows the same n options, each of them right in one question: no option is
+never the key, and each is safe in every question of the set. Which of them is right where is then
+drawn at random (``key_draws``), since the last key of a block follows from the others. As many
+questions as possible are planned in large blocks; smaller ones follow where no larger one is
+possible.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ from medrcube.ontologies.distractor_selection import seeded_order
 __all__ = ["BlockBuilder", "BlockMember", "block_builders"]
 
 TRIES = 64
-"""Questions of one answer that are tried as the first of a block before a smaller block is made:
-a bound on the search where hardly two questions may be asked against the same names."""
+"""Most questions with one answer that are tried as the first of a block before a smaller block is
+built: a bound on the search if hardly any two questions allow the same names.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,10 +40,11 @@ class BlockBuilder:
 
     Args:
         ready: questions whose options come from one group, or from label tables of one task.
-        rules: tables, for what may stand beside what.
+        rules: tables that decide which options may be shown together.
         options: most options of a block.
         seed: breaks ties.
-        wanted: difficulty that is preferred; none takes the labels that wait most.
+        wanted: preferred difficulty; without one, the labels with most waiting questions come
+            first.
     """
 
     def __init__(
@@ -66,7 +68,7 @@ class BlockBuilder:
         self.put_back(ready)
 
     def put_back(self, ready: Iterable[EligibleQuestion]) -> None:
-        """Add questions, or give back those of a block that cannot be made."""
+        """Add questions, or return those of a block that cannot be written."""
         for question in ready:
             if question.compatible is not None:
                 mask = self._mask(question.compatible.labels)
@@ -75,7 +77,7 @@ class BlockBuilder:
                 self._stuck.clear()
 
     def take(self) -> tuple[BlockMember, ...]:
-        """The next block; empty when none is found among the questions left."""
+        """Remove and return the next block; empty if the remaining questions allow none."""
         lot = seeded_order(f"{self._seed}|{self._made}")
         for size in range(self._options, 1, -1):
             anchors = [
@@ -94,19 +96,19 @@ class BlockBuilder:
         return ()
 
     def rest(self) -> tuple[EligibleQuestion, ...]:
-        """Questions that stand in no block, by lot."""
+        """Return the questions that are in no block, in random order."""
         questions = [question for stack in self._stacks.values() for question in stack.all()]
         return tuple(sorted(questions, key=lambda question: (question.lot, question.identity)))
 
     def _mask(self, names: Iterable[str]) -> int:
-        """Names as bits, so that a set of them is one number."""
+        """Encode names as bits of one integer."""
         mask = 0
         for name in names:
             mask |= self._bits.setdefault(name, 1 << len(self._bits))
         return mask
 
     def _block(self, anchor: str, size: int) -> dict[str, int]:
-        """Names of a block, each with the mask of the question that asks it; or nothing."""
+        """Return the names of a block, each with the mask of its question; empty if none."""
         there = self._mask(name for name, stack in self._stacks.items() if stack.count)
         tries = 0
         for mask in self._stacks[anchor].masks:
@@ -125,7 +127,7 @@ class BlockBuilder:
         return {}
 
     def _ranked(self, question: EligibleQuestion) -> list[str]:
-        """Candidates of a key: trust, the wanted difficulty, then those that wait most."""
+        """Rank the candidates of a key: by trust, wanted difficulty, then waiting questions."""
         if question.compatible is None:
             return []
         compatible, lot = question.compatible, seeded_order(f"{self._seed}|{self._made}")
@@ -139,7 +141,7 @@ class BlockBuilder:
         return sorted((name for name in waiting if self._stacks[name].count), key=rank)
 
     def _join(self, block: dict[str, int], name: str, *, pairs: bool) -> None:
-        """Add a name when a question with that answer fits all that the block has, and it them."""
+        """Add a name if a question with that answer is compatible with the whole block."""
         bit, needed = self._bits[name], 0
         for other, mask in block.items():
             if not mask & bit or (pairs and not self._fits(other, name)):
@@ -151,7 +153,7 @@ class BlockBuilder:
                 return
 
     def _fits(self, name_a: str, name_b: str) -> bool:
-        """Whether two names may stand together as wrong options of a third."""
+        """Whether two names may be shown together as wrong options of a third."""
         pair = (name_a, name_b) if name_a < name_b else (name_b, name_a)
         compatible = self._beside.get(pair)
         if compatible is None:
@@ -170,10 +172,10 @@ class BlockBuilder:
 
 
 class _AnswerStack:
-    """The questions with one answer, by the names that may stand against it.
+    """The questions with one answer, by the names that are safe wrong options.
 
-    ``masks`` come with the fewest names first, so that a block is filled with the questions that
-    fit least elsewhere.
+    ``masks`` are sorted by number of names, fewest first, so that a block is filled with the
+    questions that have the fewest alternatives.
     """
 
     def __init__(self) -> None:
@@ -184,7 +186,7 @@ class _AnswerStack:
 
     @property
     def request(self) -> DistractorRequest:
-        """Request of the first question: all have one answer, by name, and one group."""
+        """Request of the first question: all have the same answer and group."""
         if self._request is None:
             raise ValueError("an empty stack has no request")
         return self._request
@@ -222,10 +224,10 @@ def block_builders(
     seed: int,
     wanted: Difficulty | None = None,
 ) -> Iterator[tuple[str, BlockBuilder]]:
-    """By name one builder for each exclusive group, and for the label tables of each task.
+    """Yield one named builder for each exclusive group, and for the label tables of each task.
 
-    Questions whose words tell their images apart ("mammogram", "CT image") share no builder:
-    some of their options would never be right beside these words.
+    Questions whose wording distinguishes their images ("mammogram", "CT image") share no builder:
+    some of their options could never be right with that wording.
     """
     groups: dict[str, list[EligibleQuestion]] = {}
     for question in ready:

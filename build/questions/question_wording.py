@@ -35,41 +35,41 @@ _WHOLE = {
     Scope.STUDY: "the study from which {shown} {was} taken",
     Scope.PATIENT: "the patient imaged in {shown}",
 }
-"""What a fact of more than the image is about."""
+"""Phrase for the subject of a fact that is wider than the image."""
 
 _DENIES = re.compile(r"(?:no|not|normal|healthy)\b", re.IGNORECASE)
 _RESIDUAL = re.compile(r"unspecified|not elsewhere|other specified|\bNOS\b", re.IGNORECASE)
 _BRITISH = re.compile(r"oedem|aemi?|tumour|oesoph|fibre|centre|paed|grey|diarrhoea", re.IGNORECASE)
 
 _OWN_NAMES = frozenset({"modality", "view", "plane", "MRI sequence"})
-"""Kinds of terms that keep our names."""
+"""Kinds of terms that keep our own names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OptionName:
-    """Text of an option, and the preferred name that it is, if it is one."""
+    """Text of an option, and the preferred name it was taken from, if any."""
 
     text: str
     name: ConceptName | None = None
 
 
 def own_names(labels: Iterable[str], terms: Terms) -> dict[str, OptionName]:
-    """Option texts in this project's own wording, with a capital at the start."""
+    """Return option texts in this project's own wording, capitalised."""
     return {label: OptionName(text=_capital(terms[label].name)) for label in labels}
 
 
 def preferred_names(
     labels: Iterable[str], terms: Terms, knowledge: Knowledge
 ) -> dict[str, OptionName] | None:
-    """Option texts by the user's ontologies, chosen for all of them together.
+    """Return option texts from the user's ontologies, chosen for all options together.
 
-    One ontology names them all; only a name that denies a finding is our own where it has none.
-    Each name is of the noun of our own name, in its number, so that the set keeps one form:
-    "Irregular", "Gliomas of brain" and "Legionnaires disease" name nothing here. ``None`` where no
-    ontology can, where two names read alike, or where one stands out among the others: a rest class
-    ("unspecified"), two concepts in one ("bronchus or lung"), British spelling beside our American.
-    All options start with a capital letter; no other letter is changed. Modalities, views and
-    sequences keep our names, with the abbreviation that readers know them by.
+    One ontology names them all; only a name that denies a finding is our own if the ontology has
+    none. Each name has the head noun of our own name, in the same number, so that the set is
+    uniform in form: "Irregular", "Gliomas of brain" and "Legionnaires disease" are not used.
+    Returns ``None`` if no ontology qualifies, if two names read alike, or if one stands out among
+    the others: a rest class ("unspecified"), two concepts in one ("bronchus or lung"), British
+    spelling among American. All options start with a capital letter; no other letter is changed.
+    Modalities, views and sequences keep our names, with the abbreviation that readers know.
     """
     labels = list(labels)
     if any(terms[label].kind in _OWN_NAMES for label in labels):
@@ -90,15 +90,15 @@ def preferred_names(
 
 
 def denies(term: Term) -> bool:
-    """Whether a term says that nothing, or one thing, is not there."""
+    """Whether a term states that nothing, or one thing, is absent."""
     return term.kind == NORMALITY or bool(_DENIES.match(term.name))
 
 
 def own_words(cards: Iterable[Card]) -> dict[str, dict[str, str]]:
-    """Source -> concept -> the data set's own words for it, such as ``Finding Labels: Effusion``.
+    """Source -> concept -> the dataset's own words for it, such as ``Finding Labels: Effusion``.
 
-    Several raw values of one concept are joined by ``|``; what a card states of every case by
-    itself has no word in the data.
+    Several raw values of one concept are joined by ``|``; a constant that the card states for every
+    case has no word in the data.
     """
     words: dict[str, dict[str, str]] = {}
     for card in cards:
@@ -117,7 +117,7 @@ def own_words(cards: Iterable[Card]) -> dict[str, dict[str, str]]:
 
 
 def _name_in(ontology: str, term: Term, knowledge: Knowledge) -> ConceptName | None:
-    """The name that one ontology gives a term, if it can stand for our own among others."""
+    """Return the name of a term in one ontology, if it can replace our own among others."""
     for name in knowledge.names(term):
         if name.ontology == ontology:
             fits = same_head(name.text, term.name) and not _stands_out(name.text)
@@ -132,7 +132,7 @@ def _stands_out(text: str) -> bool:
 
 
 def _capital(text: str) -> str:
-    """A capital at the start, unless the first word has capitals or digits of its own."""
+    """Capitalise the first letter, unless the first word contains capitals or digits of its own."""
     first = text.split(maxsplit=1)[0] if text.strip() else ""
     return text[0].upper() + text[1:] if first.replace("-", "").islower() else text
 
@@ -140,10 +140,10 @@ def _capital(text: str) -> str:
 def wording_values(
     query: QuestionCandidate, terms: Terms, relations: Relations, labels: Iterable[str] = ()
 ) -> dict[str, str | bool]:
-    """Values for the templates of a query's task; no value gives the answer away.
+    """Return the template values of a query's task; no value gives the answer away.
 
     Args:
-        query: what is asked.
+        query: the question candidate.
         terms: term table.
         relations: relation table, for what the options of a group are called.
         labels: concepts of all options.
@@ -172,10 +172,10 @@ def wording_values(
 
 
 def wording_context(query: QuestionCandidate) -> str:
-    """What the words of a question tell of its image, in any wording of its template.
+    """Return what the wording of a question reveals about its image, in any of its wordings.
 
-    A reader who has no image learns this much: "mammogram", "these CT images", "the red
-    outline", "this patient". Nothing for a task whose wordings use no value.
+    A reader without the image learns this much: "mammogram", "these CT images", "the red outline",
+    "this patient". Empty for a task whose wordings use no value.
     """
     values = query.task.declaration.values
     if not values:
@@ -185,10 +185,10 @@ def wording_context(query: QuestionCandidate) -> str:
 
 
 def _subject_phrase(query: QuestionCandidate) -> str:
-    """What the fact is about: the image, or what it is a part of.
+    """Return the subject of the fact: the image, or the whole it belongs to.
 
-    A radiograph stands for its study, whose other films a reader does not see; and some tasks name
-    no scan or study.
+    A radiograph represents its study, whose other films a reader does not see; and some tasks never
+    mention a scan or study.
     """
     whole = _WHOLE.get(query.scope, "{shown}")
     film = query.scope is Scope.STUDY and Modality(query.sample.modality).projection
@@ -199,7 +199,7 @@ def _subject_phrase(query: QuestionCandidate) -> str:
 
 
 def _picture_phrase(query: QuestionCandidate) -> str:
-    """The image in words; of an organ that is asked for, they name no part of the body."""
+    """Return a phrase for the image; it names no body part if the question asks for the organ."""
     sample = query.sample
     modality = Modality(sample.modality)
     picture = modality.image
@@ -207,10 +207,10 @@ def _picture_phrase(query: QuestionCandidate) -> str:
         picture = image_name(modality, Anatomy(sample.anatomy))
     if _count(sample) == 1:
         return f"this {picture}"
-    # Their number is not said: "two" would point at a two-chamber view.
+    # The number is not stated: "two" would hint at a two-chamber view.
     if sample.artefact == "numbered":
         return f"these {pluralize(picture)}"
-    # "left" and "right" would point at options that hold them.
+    # "left" and "right" would hint at options that contain them.
     phases = ", then ".join(query.panels) if "about" in query.task.declaration.values else ""
     return f"these side-by-side {pluralize(picture)}{f' ({phases})' if phases else ''}"
 

@@ -1,8 +1,9 @@
 """Quotas: seeded selection of questions per source and task, or per cell.
 
 At most N per source and task, or as many per cell of the cube as a profile plans; spread over
-answers and patients, preferably on images that carry several tasks, because those form the chains
-for credibility. Drawn before options are, so that options are balanced over what is asked.
+answers and patients, preferably on images that several tasks use, because those form the chains for
+credibility. Quotas are applied before options are chosen, so that options are balanced over the
+selected questions.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class AnswerCell:
     """Questions of one cell of the cube that have one answer among the same options.
 
     ``block_group`` names the questions that may share a block; for boxes it is empty, as is the
-    answer: their number carries no information.
+    answer: box numbers carry no information.
     """
 
     cell: Voxel
@@ -60,13 +61,13 @@ class AnswerCell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuotaEntry:
-    """A question with what decides over it.
+    """A question with the properties that decide on it.
 
     Attributes:
         ready: the question.
-        picture: the slice that it shows; marked and clean images of one slice are one.
-        patient: the patient of that source; where it names none, each case counts as its own.
-        tasks: how many tasks the batch has on the image.
+        picture: the slice that it shows; marked and clean images of one slice are equal.
+        patient: patient of that source; if the source names none, each case counts as its own.
+        tasks: number of tasks in the batch that use the image.
     """
 
     ready: EligibleQuestion
@@ -76,7 +77,7 @@ class QuotaEntry:
 
 
 class _EntryKind(NamedTuple):
-    """Candidates among which only patient and image decide."""
+    """Group of candidates among which only patient and image decide."""
 
     key: tuple[str, str]
     source: str
@@ -87,9 +88,9 @@ class _EntryKind(NamedTuple):
 def select_questions(
     ready: Sequence[EligibleQuestion], *, per_cell: int | None
 ) -> tuple[EligibleQuestion, ...]:
-    """Keep at most ``per_cell`` questions of every (source, task), by lot.
+    """Keep at most ``per_cell`` questions of every (source, task), at random; ``None`` keeps all.
 
-    The same set of questions gives the same result in any order. ``None`` keeps all.
+    The same set of questions gives the same result in any order.
 
     Raises:
         ValueError: ``per_cell`` is below one.
@@ -118,14 +119,13 @@ def select_cells(
     per_patient: int,
     sources_per_key: int = 1,
 ) -> tuple[EligibleQuestion, ...]:
-    """Keep as many questions of every cell as are wanted, of one patient at most ``per_patient``.
+    """Keep the wanted number of questions in every cell, at most ``per_patient`` of one patient.
 
-    A key that fewer than ``sources_per_key`` sources have been drawn for goes to another source
-    first, wherever the cell has one. Then an answer that has its due number waits for the others of
-    its cell; then the rarest answer goes first, by its count over all cells of its block group,
-    then the rarest source. A cell with enough questions under the bound on patients is always
-    filled.
-    The same set of questions gives the same result in any order.
+    Priorities, in this order: a key drawn from fewer than ``sources_per_key`` sources goes to a new
+    source if the cell has one; an answer that has reached its due number waits for the others of
+    its cell; the rarest answer comes first, counted over all cells of its block group; then the
+    rarest source. A cell with enough questions under the limit per patient is always filled. The
+    same set of questions gives the same result in any order.
     """
     entries: dict[Voxel, list[QuotaEntry]] = {}
     for candidate in _quota_entries(ready):
@@ -138,20 +138,20 @@ def select_cells(
 
 
 def cell_of(question: EligibleQuestion) -> Voxel:
-    """The cell of the cube that a question counts in."""
+    """Return the cell of the cube in which a question counts."""
     sample = question.query.sample
     return _voxel(sample.anatomy, sample.modality, question.query.task, active_vocabulary())
 
 
 def answer_cell_of(question: EligibleQuestion) -> AnswerCell:
-    """The lot that a question belongs to."""
+    """Return the answer cell of a question."""
     if question.compatible is None:
         return AnswerCell(cell_of(question))
     return AnswerCell(cell_of(question), question.block_group, question.answer)
 
 
 def key_of(question: EligibleQuestion) -> Key:
-    """What a question asks for, whichever source it is of; of boxes not their number."""
+    """Return what a question asks for, regardless of its source; box numbers are ignored."""
     query = question.query
     return (
         query.task,
@@ -161,13 +161,13 @@ def key_of(question: EligibleQuestion) -> Key:
 
 
 def patient_of(question: EligibleQuestion) -> str:
-    """The patient, told apart from those of other sources."""
+    """Return the patient, qualified by source."""
     sample = question.query.sample
     return f"{sample.source}|{sample.patient or sample.case}"
 
 
 def picture_of(question: EligibleQuestion) -> str:
-    """The slice that is shown; marked and clean images of one slice are one."""
+    """Return the slice that is shown; marked and clean images of one slice are equal."""
     sample = question.query.sample
     return f"{sample.source}|{sample.case}|{sample.frames}"
 
@@ -178,12 +178,12 @@ def _voxel(anatomy: str, modality: str, task: Task, _vocabulary: Vocabulary) -> 
 
 
 def by_lot(ready: Iterable[EligibleQuestion]) -> tuple[EligibleQuestion, ...]:
-    """Questions in the order of their lots."""
+    """Sort questions by their random rank."""
     return tuple(sorted(ready, key=lambda question: (question.lot, question.identity)))
 
 
 def least_choice(entry: tuple[C, Sized]) -> tuple[int, C]:
-    """The cell with least choice goes first, so that the others can join its images."""
+    """Sort key: cells with the fewest choices first, so that the others can reuse their images."""
     return (len(entry[1]), entry[0])
 
 
@@ -201,14 +201,15 @@ def _quota_entries(ready: Sequence[EligibleQuestion]) -> Iterator[QuotaEntry]:
 
 @dataclass(slots=True, kw_only=True)
 class QuotaDraw:
-    """What has been drawn so far, cell by cell.
+    """State of the draw, cell by cell.
 
     Attributes:
-        per_patient: most questions of one patient in a cell; ``None`` for any number.
-        due: most questions of each lot before the others of its cell; ``None`` for any number.
-        sources_per_key: sources that each key is drawn from before any is drawn from again.
-        in_use: images of what was taken.
-        answers: how often each answer was taken, by block_group where lots are due.
+        per_patient: most questions of one patient in a cell; ``None`` for no limit.
+        due: number of questions of each answer cell after which the others of its cell take
+            precedence; ``None`` for no limit.
+        sources_per_key: number of sources that each key is drawn from before any source is reused.
+        in_use: images of the questions taken.
+        answers: how often each answer was taken, by block group if ``due`` is given.
         drawn_from: sources that each key was taken from.
     """
 
@@ -220,7 +221,7 @@ class QuotaDraw:
     drawn_from: dict[Key | None, set[str]] = field(default_factory=dict)
 
     def fill(self, candidates: Iterable[QuotaEntry], quota: int) -> list[EligibleQuestion]:
-        """Take the rarest answer so far, and of its items the one on the freshest patient."""
+        """Take the rarest answer so far, and of its questions that of the least used patient."""
         patients: Counter[str] = Counter()
         sources: Counter[str] = Counter()
         taken: Counter[AnswerCell | None] = Counter()
@@ -252,7 +253,7 @@ class QuotaDraw:
             kind = min(heaps, key=turn)
             old, identity, candidate = heappop(heaps[kind])
             full = self.per_patient is not None and patients[candidate.patient] >= self.per_patient
-            # Ranks only grow, so an entry that is still up to date is the smallest of all.
+            # Ranks only grow, so the top entry is the minimum if its rank is up to date.
             if not full and old != rank(candidate):
                 heappush(heaps[kind], (rank(candidate), identity, candidate))
                 continue
@@ -274,7 +275,7 @@ class QuotaDraw:
             self.drawn_from.setdefault(kind.asks, set()).add(kind.source)
 
     def _is_spread(self, kind: _EntryKind) -> bool:
-        """Whether one more question of the kind brings its key no source that it still needs."""
+        """Whether one more question of this kind adds no source that its key still needs."""
         sources = self.drawn_from.get(kind.asks, ())
         enough = len(sources) >= self.sources_per_key
         return self.sources_per_key == 1 or enough or kind.source in sources

@@ -1,8 +1,8 @@
 """Candidate boxes for ROI Grounding: one encloses the region, the others do not.
 
-No box can be told from the others by position, size or number (``questions.box_exchangeability``),
-and each number has one reading (``regions.box_labels``). Wrong boxes touch neither the region nor
-any other region that might be meant, and lie on tissue as the right one does.
+Boxes cannot be told apart by position, size or number (``questions.box_exchangeability``), and each
+number is unambiguous (``regions.box_labels``). Wrong boxes touch neither the region nor any other
+region that might be meant, and lie on tissue like the right one.
 """
 
 from __future__ import annotations
@@ -21,15 +21,16 @@ from medrcube.build.regions.draw_shapes import bounding_box
 __all__ = ["NumberedBoxes", "candidate_boxes"]
 
 _NEAR = 12
-"""Greys this close to that of an even border are background, such as the air around a body."""
+"""Grey values this close to that of a uniform border are background, such as the air around a body.
+"""
 _DARK = 16
-"""Greys up to this are background where the border is uneven."""
+"""Grey values up to this are background if the border is not uniform."""
 _MARGIN = (1, 6)
-"""Percent of the region by which a right box is wider on each side, as a reader would draw it."""
+"""Margin of the right box on each side, in percent of the region, as a reader would draw it."""
 _ROUNDS = 8
-"""Rounds of layouts; the first that leaves a wrong box is taken."""
+"""Rounds of layouts; the first round that yields a wrong box is used."""
 _LAYOUTS = 12
-"""Layouts by lot that are tried in a round; one with most boxes is taken."""
+"""Random layouts tried in a round; one with the most boxes is used."""
 
 Mask = NDArray[np.bool_]
 
@@ -39,8 +40,8 @@ class NumberedBoxes:
     """Numbered boxes in a part of an image.
 
     Attributes:
-        window: the part that is shown, in pixels of the whole image.
-        boxes: in the order of their numbers, in pixels of that part.
+        window: the visible part, in pixels of the whole image.
+        boxes: boxes in the order of their numbers, in pixels of that part.
         truth: number, from 1, of the box that encloses the region.
     """
 
@@ -57,16 +58,16 @@ def candidate_boxes(
     ground: Mask | None = None,
     seed: str,
 ) -> NumberedBoxes | None:
-    """Place up to four boxes; ``None`` when not even one wrong box has room.
+    """Place up to four boxes; ``None`` if there is no room for a single wrong box.
 
-    A wrong box over empty background would give itself away: it must hold at least half as much
+    A wrong box over empty background would be recognisable: it must hold at least half as much
     ground as the right one.
 
     Args:
         picture: ``(rows, columns)`` or ``(rows, columns, 3)``, 8 bit.
-        region: ``(rows, columns)`` mask of the region that is asked about.
-        others: masks of all other regions that may be what is asked about.
-        ground: where wrong boxes are plausible; without it, all that is not background.
+        region: ``(rows, columns)`` mask of the region that the question asks about.
+        others: masks of all other regions that the question might mean.
+        ground: mask of plausible places for wrong boxes; by default everything except background.
         seed: decides places and numbering; the same seed gives the same boxes.
     """
     barred = region.copy()
@@ -91,12 +92,12 @@ def candidate_boxes(
 def _plausible_layout(
     lot: SeededDraws, region: Mask, barred: Mask, ground: Mask
 ) -> BoxLayout | None:
-    """The true box and as many others, by lot, as are wrong and plausible.
+    """Return the true box and as many others, at random, as are wrong and plausible.
 
-    Whether they are is asked for every place that the true box might have had among these boxes.
-    Asked for its own alone, wrong boxes would crowd where the tissue is, and the true one would
-    stand out as the one farther from the middle. Its place is drawn anew with each layout: were it
-    kept, a layout that few others compete with would have it more often at one of its places.
+    The others must be wrong and plausible for every place that the true box might have had among
+    these boxes. If only its actual place were checked, wrong boxes would crowd where the tissue is,
+    and the true one would stand out as farther from the middle. Its place is redrawn with each
+    layout: if it were fixed, a layout with few rivals would put it more often at one of its places.
     """
     right = _around(lot, bounding_box(region), region.shape)
     turn = (lot.draw(0, 99), lot.draw(0, 99))
@@ -111,19 +112,19 @@ def _plausible_layout(
 
     subsets = [
         layout.boxes[:count] for count in range(2, len(layout.boxes) + 1)
-    ]  # others are by lot
+    ]  # the order of the wrong boxes is random
     most = max(filter(stands, subsets), key=len, default=None)
     return replace(layout, boxes=most) if most else None
 
 
 def _translate(box: Box, start: Box, end: Box) -> Box:
-    """The box, moved as one that goes from a start to an end."""
+    """Translate a box by the offset between two boxes."""
     x, y = end[0] - start[0], end[1] - start[1]
     return box[0] + x, box[1] + y, box[2] + x, box[3] + y
 
 
 def _number_boxes(lot: SeededDraws, layout: BoxLayout | None) -> NumberedBoxes | None:
-    """Boxes numbered by lot; of those without room for their numbers some are left out by lot."""
+    """Number boxes at random; while a number has no room, boxes are dropped at random."""
     if layout is None:
         return None
     left, top, right, bottom = layout.window
@@ -138,7 +139,7 @@ def _number_boxes(lot: SeededDraws, layout: BoxLayout | None) -> NumberedBoxes |
 
 
 def _content(grey: NDArray[np.uint8]) -> Mask:
-    """Pixels that are not background."""
+    """Mask of the pixels that are not background."""
     border = np.concatenate([grey[0], grey[-1], grey[:, 0], grey[:, -1]])
     quartiles = np.percentile(border, [25, 50, 75], method="nearest")
     low, background, high = (int(grey) for grey in quartiles)
@@ -159,7 +160,7 @@ def _part(mask: Mask, box: Box) -> Mask:
 
 
 def _around(lot: SeededDraws, region: Box, shape: tuple[int, ...]) -> Box:
-    """A box around a region with margins by lot, never so small that its frame hides the region."""
+    """Return a box around a region with random margins, large enough not to hide the region."""
     columns = _span(lot, region[0], region[2], shape)
     rows = _span(lot, region[1], region[3], shape)
     return (

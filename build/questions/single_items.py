@@ -1,7 +1,7 @@
-"""Items with options of their own, for inspecting what a source can be asked.
+"""Items with independently chosen options, to inspect which questions a source supports.
 
-No answer has to be the key of another question, so that a single image is asked all that it can
-be. Such a batch gives its keys away (see ``key_balance``); the audit says so and a release is
+An answer need not be the key of another question, so a single image is asked everything possible.
+Such a batch gives its keys away (see ``key_balance``); the audit reports this and a release is
 refused.
 """
 
@@ -27,7 +27,7 @@ def single_members(
     seed: int,
     wanted: Difficulty | None,
 ) -> Iterator[BlockMember]:
-    """Each question that is not about boxes, with safe labels that were used least so far."""
+    """Yield each question that is not about boxes, with the safe labels used least so far."""
     asked = sorted(
         (question for question in ready if question.compatible),
         key=lambda question: (question.lot, question.identity),

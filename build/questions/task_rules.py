@@ -15,11 +15,12 @@ __all__ = ["FactRule", "fact_rules"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactRule:
-    """A kind of fact on a kind of image makes a task.
+    """Rule that a task asks about a kind of fact on a kind of image.
 
     Attributes:
         task: the task.
-        kind: kind of fact; ``None`` where an axis of the cube is asked, which needs no field.
+        kind: kind of fact; ``None`` if the task asks about an axis of the cube, which needs no
+            field.
         artefact: kind of image.
     """
 
@@ -29,7 +30,7 @@ class FactRule:
 
 
 def fact_rules(tasks: Collection[Task]) -> tuple[FactRule, ...]:
-    """The rules of some tasks, in the order of the taxonomy."""
+    """Return the rules of some tasks, in the order of the taxonomy."""
     return _fact_rules(frozenset(tasks), active_vocabulary())
 
 

@@ -16,22 +16,22 @@ from medrcube.ontologies.distractor_selection import seeded_tiebreak
 __all__ = ["TWO_OPTIONS", "limit_two_option_items"]
 
 TWO_OPTIONS = "two options, beyond two_option_share"
-"""Reason under which the items are counted that are one too many."""
+"""Reason under which items in excess of the quota are counted."""
 
 _Unit = tuple[Item, ...]
 
 
 def limit_two_option_items(items: Sequence[Item], share: float, seed: int) -> tuple[Item, ...]:
-    """Leave out items of two options until they are no more than ``share`` of each task.
+    """Drop two-option items until they are at most ``share`` of each task.
 
-    Cells of the cube that no other item reaches come first; then cells take turns, and in each of
-    them the sets of options. Of each set the first two items that stay have different keys.
-    Otherwise the lot decides. The order is kept.
+    Cells of the cube that no other item reaches are kept first; then cells take turns, and in each
+    of them the sets of options. The first two items kept of each set have different keys if
+    possible. Otherwise the choice is random. The order is kept.
 
     Args:
         items: items of all tasks.
         share: largest share, 0 to 1; 1 keeps all.
-        seed: decides the lots.
+        seed: decides the random choices.
     """
     tasks: dict[str, list[Item]] = {}
     for item in items:
@@ -55,7 +55,7 @@ def _cell(item: Item) -> tuple[str, str]:
 
 
 def _turns(items: Sequence[Item], reached: Container[tuple[str, str]], seed: int) -> list[_Unit]:
-    """What is kept together, in the order in which it is kept."""
+    """Return units of items that are kept together, in order of priority."""
     cells: dict[tuple[str, str], dict[tuple[str, ...], list[Item]]] = {}
     for item in sorted(items, key=lambda item: seeded_tiebreak(seed, item.id)):
         names = (item.source, item.block, *sorted(option.text for option in item.options))
@@ -70,7 +70,7 @@ def _turns(items: Sequence[Item], reached: Container[tuple[str, str]], seed: int
 
 
 def _units(items: Sequence[Item]) -> list[_Unit]:
-    """The first pair with different keys, then item by item; boxes, which have no label, alone."""
+    """Split into units: first a pair with different keys, then single items; boxes stay single."""
     first = items[0]
     other = next((item for item in items if item.concept != first.concept), None)
     if other is None:
@@ -80,5 +80,5 @@ def _units(items: Sequence[Item]) -> list[_Unit]:
 
 
 def _alternate(queues: Sequence[Sequence[_Unit]]) -> list[_Unit]:
-    """The first of each, then the second of each, and so on."""
+    """Interleave: the first of each queue, then the second of each, and so on."""
     return [unit for row in zip_longest(*queues) for unit in row if unit is not None]

@@ -1,3 +1,3 @@
-"""For who writes tasks and templates: scaffold, contract checks, wording occasions."""
+"""Tools for authors of tasks and templates: scaffold, contract checks, wording occasions."""
 
 __all__ = ["occasions", "own_templates", "task_check", "task_scaffold"]

@@ -1,10 +1,10 @@
-"""Wording occasions: every question that the cards of some sources can lead to.
+"""Wording occasions: every kind of question that the cards of some sources can lead to.
 
-An occasion is what the words of a question depend on: task, part of the body, modality, mark,
-scope, number of images, group of the options, whether one of them denies a finding, and what is to
-be found. Cards do not say which findings a source marks, nor which cases hold two images; so all
-findings of a source that is asked for boxes are taken, and two images wherever a fact of a patient
-is asked, of one cardiac phase each where the card knows two.
+An occasion holds everything that the wording of a question depends on: task, region of the body,
+modality, mark, scope, number of images, group of the options, whether one of them denies a finding,
+and the concept to find. Cards do not state which findings a source marks, nor which cases hold two
+images. Therefore all findings of a source with box questions are covered, and two images for every
+fact about a patient, with one cardiac phase each if the card declares two.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ _BLANK = Sample(**{field.name: _TYPES.get(str(field.type), "") for field in fiel
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Occasion:
-    """A question that may be asked, and options on which its words depend."""
+    """A possible question, and options on which its wording depends."""
 
     query: QuestionCandidate
     labels: tuple[str, ...] = ()
 
 
 def occasions(cards: Iterable[Card], terms: Terms, relations: Relations) -> Iterator[Occasion]:
-    """Every occasion of the cards, in their order; one may come again from another card."""
+    """Yield every occasion of the cards, in their order; several cards may yield equal ones."""
     for card in cards:
         rules = fact_rules(card.tasks)
         for place in sorted({(voxel.anatomy, voxel.modality) for voxel in card.voxels}):
@@ -58,7 +58,7 @@ def occasions(cards: Iterable[Card], terms: Terms, relations: Relations) -> Iter
 def _of_field(
     card: Card, rule: FactRule, field: CardField, plain: Sample, knowledge: tuple[Terms, Relations]
 ) -> Iterator[Occasion]:
-    """Occasions of one rule and field, on one image and, where the card has such, on two."""
+    """Yield occasions of one rule and field, on one image and, if the card has such, on two."""
     terms, relations = knowledge
     patient = any(other.scope is Scope.PATIENT for other in card.fields.values())
     several = field.scope is Scope.PATIENT or (patient and field.kind.view)
@@ -72,20 +72,20 @@ def _of_field(
 
 
 def _phases(card: Card) -> tuple[str, ...]:
-    """What each of two images shows, where a card parts them by the cardiac phase."""
+    """Return what each of two images shows, if a card distinguishes them by cardiac phase."""
     fields = (field for field in card.fields.values() if field.group == "cardiac phase")
     return next((tuple(field.concepts()) for field in fields if not field.constant), ())
 
 
 def _panels(artefact: str, *, several: bool) -> tuple[str, ...]:
-    """Frames of one image or two; marks lie on one, numbers part two."""
+    """Return the frames of one image or two; marks lie on one, numbers distinguish two."""
     if artefact == "numbered":
         return ("0+0",)
     return ("0", "0+0") if several and artefact == "clean" else ("0",)
 
 
 def _numbered(task: Task, field: CardField, sample: Sample, terms: Terms) -> Iterator[Occasion]:
-    """What a box or a frame may show: nothing that is denied, and of frames the cardiac phase."""
+    """Yield what a box or frame may show: no denial, and for frames only the cardiac phase."""
     if field.constant or field.scope > Scope.IMAGE:
         return
     for key in field.concepts():
@@ -103,7 +103,7 @@ def _with_options(
     *,
     panels: tuple[str, ...] = (),
 ) -> Iterator[Occasion]:
-    """Options that all name something, and options of which one denies it."""
+    """Yield options that all name a concept, and options of which one denies it."""
     group = field.group
     if field.kind.structure:
         if sample.artefact == "clean":
@@ -125,7 +125,7 @@ def _with_options(
 
 
 def _elsewhere(pool: tuple[str, ...], sample: Sample, terms: Terms) -> bool:
-    """Whether a source of films and slices names planes of slices, or views of films, here."""
+    """Whether the pool does not fit the image: planes for a film, or film views for a slice."""
     kind = terms[pool[0]].kind
     film = Modality(sample.modality).projection
     return (kind == "plane" and film) or ({"AP", "PA"} <= set(pool) and not film)

@@ -24,15 +24,15 @@ _UNDEFINED = re.compile(r"'(\w+)' is undefined")
 
 
 def wordings_of(folder: str, cards: Iterable[Card]) -> Wordings:
-    """Wordings of a workspace, each rendered for every occasion of its sources.
+    """Load the wordings of a workspace and render each for every occasion of its sources.
 
     Args:
         folder: path of the templates; empty for those of the package.
-        cards: sources of the workspace.
+        cards: cards of the workspace's sources.
 
     Raises:
-        TemplateError: a template asks for a value that its task has not, breaks a rule of item
-            writing, or tells one image of a block from another; the message names file and line.
+        TemplateError: a template uses a value that its task lacks, breaks an item-writing rule, or
+            distinguishes images of one block; the message names file and line.
     """
     if not folder:
         return package_wordings()
@@ -73,10 +73,10 @@ def check_wordings(wordings: Wordings, tasks: Collection[Task], cards: Iterable[
 def render_wording(
     wordings: Wordings, task: Task, name: str, values: Mapping[str, str | bool]
 ) -> str:
-    """A question in one wording.
+    """Render a question in one wording.
 
     Raises:
-        TemplateError: it asks for a value that its task has not; names file, line and values.
+        TemplateError: it uses a value that its task lacks; names file, line and values.
     """
     try:
         return wordings.render(task, name, **values)

@@ -1,7 +1,8 @@
-"""Contract checks of a task on the sources that give it (``medrcube tasks check``).
+"""Contract checks of a task on the sources that provide it (``medrcube tasks check``).
 
-Nothing is rendered: every wording is tried on all that the cards allow, and placeholder cases
-decide which facts may be asked. The test suite runs the same checks on the tasks of the package.
+Nothing is rendered: every wording is tried on every occasion that the cards allow, and placeholder
+cases determine which facts may be asked about. The test suite runs the same checks on the tasks of
+the package.
 """
 
 from __future__ import annotations
@@ -23,14 +24,14 @@ __all__ = ["check_task"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Trial:
-    """A task with the cards of the sources that give it."""
+    """A task with the cards of the sources that provide it."""
 
     task: Task
     cards: Sequence[Card]
 
 
 def check_task(task: Task, cards: Sequence[Card]) -> tuple[ContractCheck, ...]:
-    """Hold one task to its contract.
+    """Check one task against its contract.
 
     Args:
         task: the task; its declaration was checked when it was read.
@@ -57,7 +58,7 @@ def _words_are_several(trial: _Trial) -> Iterator[str]:
 def _words_fit(trial: _Trial) -> Iterator[str]:
     try:
         wordings = Wordings(tasks=[trial.task])
-    except TemplateError:  # told by the check of the wordings
+    except TemplateError:  # reported by the check of the wordings
         return
     try:
         check_wordings(wordings, [trial.task], trial.cards)

@@ -1,4 +1,4 @@
-"""Scaffold of a task folder, with TODOs for what a person decides (``medrcube tasks new``)."""
+"""Scaffold of a task folder, with a TODO for each decision (``medrcube tasks new``)."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def new_task(name: str, into: Path, *, rule: bool = False) -> Path:
 
     Args:
         name: name of the task, such as ``Density Assessment``.
-        into: folder of task folders; made where it is missing.
-        rule: whether a rule finds its questions, so that it may have any form of answer.
+        into: folder of task folders; created if missing.
+        rule: whether a rule makes its questions, so that it may have any answer form.
 
     Returns:
         The new folder.
