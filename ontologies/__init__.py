@@ -1,4 +1,4 @@
-"""Concepts, their relations, and when a distractor is safe."""
+"""Concepts, their relations, and distractor safety."""
 
 __all__ = [
     "concept_records",

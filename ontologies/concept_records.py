@@ -1,8 +1,8 @@
 """Records that every ontology reader returns: edition, concepts, mappings.
 
-``hpo``, ``radlex`` and ``icd11`` are the ontologies; ids are written as their owners write them:
-``HP:0002202``, ``RID34539``, and for ICD-11 the URI of the linearization or foundation entity,
-whose MMS code stands in ``Concept.code``.
+The ontologies are ``hpo``, ``radlex`` and ``icd11``; ids are in their publishers' notation:
+``HP:0002202``, ``RID34539``, and for ICD-11 the URI of the linearization or foundation entity, with
+the MMS code in ``Concept.code``.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ SSSOM = "sssom"
 ONTOLOGIES = (HPO, RADLEX, ICD11)
 IS_A = "is_a"
 UNKNOWN = "unknown"
-"""Version of an edition that neither its file nor the name of the file tells."""
+"""Version of an edition that neither the file nor its name states."""
 
 
 class OntologyError(MedrcubeError, ValueError):
@@ -50,7 +50,7 @@ _LOST = re.compile("\N{REPLACEMENT CHARACTER}|\\?(?=\\w)")
 
 
 def has_lost_character(text: str) -> bool:
-    """Whether a character of a name was lost before we got it.
+    """Whether a name contains a character that was corrupted in the published file.
 
     RSNA's 2017 table has the replacement character in two names, and a question mark in place of
     an apostrophe or a sign in thirteen.
@@ -59,7 +59,7 @@ def has_lost_character(text: str) -> bool:
 
 
 class SynonymScope(StrEnum):
-    """How close a synonym is to its concept, in the words of the OBO format."""
+    """How close a synonym is to its concept, in OBO terms."""
 
     EXACT = "EXACT"
     BROAD = "BROAD"
@@ -74,8 +74,8 @@ class Synonym:
     Attributes:
         text: the name, unchanged.
         scope: how close it is.
-        type: what sort of name it is, in the words of its owner (``layperson``, ``abbreviation``,
-            ``obsolete_synonym``, ``inclusion``), or empty.
+        type: the publisher's synonym type (``layperson``, ``abbreviation``, ``obsolete_synonym``,
+            ``inclusion``), or empty.
     """
 
     text: str
@@ -85,7 +85,7 @@ class Synonym:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edge:
-    """A relation to another concept; ``relation`` is ``is_a`` or the ontology's own name."""
+    """A relation to another concept; ``relation`` is ``is_a`` or the ontology's own name for it."""
 
     target: str
     relation: str = IS_A
@@ -96,19 +96,19 @@ class Concept:
     """One class of an ontology.
 
     Attributes:
-        id: identity within its ontology.
-        label: preferred English name; where the file gives none, the id itself.
+        id: its id, unique within the ontology.
+        label: preferred English name, or the id itself if the file has none.
         synonyms: other English names.
         edges: parents (``is_a``) and other relations.
-        code: code by which people know it (ICD-11 MMS), or empty.
-        obsolete: whether its owner has withdrawn it.
-        replaced_by: ids that stand in its place; whoever meets the old id may take them.
-        consider: ids that may stand in its place, when a person agrees.
-        alt_ids: other ids that mean this concept: those merged into it, and in ICD-11 the URI of
-            the foundation entity.
-        residual: whether it is a rest class ("other specified", "unspecified").
+        code: human-readable code (ICD-11 MMS), or empty.
+        obsolete: whether the publisher has withdrawn it.
+        replaced_by: ids that replace it; may be substituted automatically.
+        consider: ids that may replace it, subject to a human decision.
+        alt_ids: other ids of this concept: those merged into it, and in ICD-11 the URI of the
+            foundation entity.
+        residual: whether it is a residual class ("other specified", "unspecified").
         kind: ``chapter``, ``block`` or ``category`` (ICD-11), or empty.
-        chapter: chapter that it stands in (ICD-11), or empty.
+        chapter: chapter it belongs to (ICD-11), or empty.
     """
 
     id: str
@@ -126,22 +126,22 @@ class Concept:
 
     @property
     def presentable(self) -> bool:
-        """Whether the label is a name that can be shown, with no character lost in the file."""
+        """Whether the label can be displayed: it is a name, without corrupted characters."""
         return self.label != self.id and not has_lost_character(self.label)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edition:
-    """One file of one ontology, as a user has it.
+    """One file of one ontology, as the user has it.
 
     Attributes:
         ontology: ``hpo``, ``radlex`` or ``icd11``; for mappings, ``sssom``.
-        version: as the file states it; where it states none, what its name says, or ``unknown``.
+        version: as the file states it; otherwise from the file name, or ``unknown``.
         file: name of the file, without its folder.
-        sha256: digest of the file; of a folder, digest of the names and digests of its files.
+        sha256: digest of the file; for a folder, digest of its file names and their digests.
         licence: short name of the licence.
-        statement: what the licence asks every user to carry, word for word.
-        remarks: what the reader mended or left out, one sentence each.
+        statement: notice that the licence requires every user to include, verbatim.
+        remarks: what the reader repaired or skipped, one sentence each.
     """
 
     ontology: str
@@ -155,9 +155,9 @@ class Edition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConceptMapping:
-    """A pair of an SSSOM table: two ids of different ontologies, as concepts carry them.
+    """A pair from an SSSOM table: two ids of different ontologies, in the notation of concepts.
 
-    Ids of ontologies that no reader knows stay as the table writes them (``MONDO:0000004``).
+    Ids of ontologies without a reader are kept as in the table (``MONDO:0000004``).
     """
 
     subject: str
@@ -167,7 +167,7 @@ class ConceptMapping:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ontology:
-    """What a reader made of one file; ``mappings`` only where the file is a mapping table."""
+    """The parsed content of one file; ``mappings`` is set only for a mapping table."""
 
     edition: Edition
     concepts: tuple[Concept, ...] = ()

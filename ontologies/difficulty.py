@@ -8,14 +8,15 @@ Rules (Alsubait, Parsia, Sattler 2014: difficulty rises with the similarity of k
 - easy: nothing in common with the key (another region or organ system), or nothing known.
 - medium: all others.
 
-The rank in the pool is by two measures alike, as far as they are known: similarity, and
-P(label absent | key present) in the source. What a source often shows beside the key is expected
-there, so that it takes the image to rule it out; what it hardly ever shows beside it is not.
+The pool is ranked by the mean rank under two measures, as far as they are known: similarity, and
+P(label absent | key present) in the source. A label that the source often shows together with the
+key is expected there, so ruling it out requires the image; one hardly ever seen with the key can be
+ruled out without it.
 
-Similarity is Lin's by the user's ontologies. Where no ontology holds both it comes from our own
-tables: on a scale 1 - distance / (steps - 1); otherwise the share that two labels have in common
-of all that is known of them: the concepts that they imply and the exclusive groups that hold them
-(Jaccard). Where our tables know nothing of one of them it is unknown, ``None``.
+Similarity is Lin's, from the user's ontologies. If no ontology contains both labels, it comes from
+our own tables: on a scale 1 - distance / (steps - 1); otherwise the Jaccard index of what is known
+of the two labels, i.e. the concepts they imply and the exclusive groups that contain them. If our
+tables know nothing about one of them, it is unknown, ``None``.
 """
 
 from __future__ import annotations
@@ -32,11 +33,11 @@ from medrcube.ontologies.relations import Relations
 __all__ = ["Difficulty", "hardest", "is_scale", "level_distance", "rate_difficulty"]
 
 NOTHING_IN_COMMON = 0.05
-"""Lin similarity of concepts that share no more than the branch of all abnormalities."""
+"""Lin similarity of concepts that share only the root of all abnormalities."""
 
 
 class Difficulty(StrEnum):
-    """Hardness of a distractor; of an item, that of its hardest distractor."""
+    """Difficulty of a distractor; for an item, that of its hardest distractor."""
 
     EASY = "easy"
     MEDIUM = "medium"
@@ -48,7 +49,7 @@ _ORDER = {level: place for place, level in enumerate(Difficulty)}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rating:
-    """Similarity to the key in [0, 1], ``None`` where unknown, and what it means in its pool."""
+    """Similarity to the key in [0, 1], ``None`` if unknown, and the difficulty within its pool."""
 
     similarity: float | None
     difficulty: Difficulty
@@ -57,7 +58,7 @@ class Rating:
 def rate_difficulty(
     request: DistractorRequest, grades: Mapping[str, Grade], rules: SafetyRules
 ) -> dict[str, Rating]:
-    """Rate every allowed candidate of a key; ``grades`` is the evidence against each.
+    """Rate every allowed candidate for a key; ``grades`` is the evidence against each.
 
     Raises:
         TermError: a label or the group is in no table.
@@ -82,17 +83,17 @@ def rate_difficulty(
 
 
 def hardest(levels: Iterable[Difficulty]) -> Difficulty | None:
-    """Difficulty of an item by those of its distractors; ``None`` where there are none."""
+    """Return the difficulty of an item from that of its distractors; ``None`` without any."""
     return max(levels, key=_ORDER.__getitem__, default=None)
 
 
 def level_distance(a: Difficulty, b: Difficulty) -> int:
-    """Steps between two levels."""
+    """Return the number of steps between two levels."""
     return abs(_ORDER[a] - _ORDER[b])
 
 
 def is_scale(request: DistractorRequest, relations: Relations) -> bool:
-    """Whether the options stand in an order: grades of severity, and groups that are scales."""
+    """Whether the options are ordered: severity grades, or groups that are scales."""
     group = request.group
     return group is not None and (
         (request.task is not None and request.task.declaration.ordered)
@@ -101,7 +102,7 @@ def is_scale(request: DistractorRequest, relations: Relations) -> bool:
 
 
 def similarity(label: str, request: DistractorRequest, rules: SafetyRules) -> float | None:
-    """Similarity of a label to the key by the ontologies or, failing them, by our tables."""
+    """Return the similarity of a label to the key from the ontologies, or else from our tables."""
     relations, terms, key, group = rules.relations, rules.terms, request.key, request.group
     if group is not None and is_scale(request, relations):
         steps = len(relations.group_members(group))
@@ -118,7 +119,7 @@ def similarity(label: str, request: DistractorRequest, rules: SafetyRules) -> fl
 def _top_quarter(
     alike: Mapping[str, float | None], apart: Mapping[str, float | None]
 ) -> frozenset[str]:
-    """Labels of the nearest quarter of a pool, by the mean of their places under both measures."""
+    """Return the labels in the nearest quarter of a pool, by mean rank under both measures."""
     likeness = _places({label: -value for label, value in alike.items() if value is not None})
     company = _places({label: value for label, value in apart.items() if value is not None})
     means = {}
@@ -134,13 +135,13 @@ def _top_quarter(
 
 
 def _places(values: Mapping[str, float]) -> dict[str, float]:
-    """Share of a pool that has at most the value of each label: the nearest has the least."""
+    """Map each label to the share of the pool with at most its value; the nearest has the least."""
     ordered = sorted(values.values())
     return {label: bisect_right(ordered, own) / len(ordered) for label, own in values.items()}
 
 
 def _known_of(label: str, relations: Relations) -> frozenset[str]:
-    """What a label implies beyond its own names, and the exclusive groups that hold it."""
+    """Return what a label implies beyond its own names, and the exclusive groups with it."""
     closure = relations.closure(label)
     groups = (
         f"group {group}"

@@ -1,14 +1,13 @@
 """Distractor safety: the conditions under which a wrong option is certainly wrong.
 
-The facts of one image are a ``CaseFacts``: concepts that are present, absent with a grade of
-evidence, or unknown. "Not asserted" is not "false" (Vinu and Kumar on open-world questions), so
-a candidate is allowed only when its falsity can be derived; see ``SafetyCondition``.
+The facts of one image are a ``CaseFacts``: concepts that are present, absent with an evidence
+grade, or unknown. "Not asserted" is not "false" (Vinu and Kumar on open-world questions), so a
+candidate is allowed only if its falsity can be derived; see ``SafetyCondition``.
 
-The conditions are stricter than necessary in one way: unknown concepts count as true in conditions
-1 to 4. Conditions 1, 2, 3, 9 and 10 query the relation table and the user's ontologies; an
-entailment in either refuses a candidate, and none ever allows one. Silence (grade C) is not
-evidence for condition 5 where the relation table says that candidate and truth often occur
-together.
+The conditions are deliberately conservative in one way: conditions 1 to 4 treat unknown concepts as
+true. Conditions 1, 2, 3, 9 and 10 query the relation table and the user's ontologies; an
+entailment in either rejects a candidate, and none ever allows one. Silence (grade C) is not
+evidence for condition 5 if the relation table says that candidate and truth often co-occur.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ class SafetyCondition(IntEnum):
     EVIDENCE = 5
     """The candidate is absent, with evidence of an accepted grade."""
     LEVEL = 6
-    """The evidence is about at least as much as the question."""
+    """The evidence has at least the scope of the question."""
     OTHER_READERS = 7
     """Holds by construction: disputed concepts are unknown in ``CaseFacts``."""
     VISIBLE = 8
@@ -64,12 +63,13 @@ class SafetyCondition(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """Evidence of one statement.
+    """Evidence for one statement.
 
     Attributes:
-        field: field of the card that states it; one field stands for one reader.
-        scope: what the statement is about.
-        grade: of an absence, its evidence; of a presence, how exhaustively the field was read.
+        field: card field that states it; one field represents one reader.
+        scope: scope of the statement.
+        grade: for an absence, its evidence grade; for a presence, how exhaustively the field was
+            read.
     """
 
     field: str
@@ -84,10 +84,10 @@ class CaseFacts:
     Attributes:
         present: concepts that are true.
         absent: concepts that are false.
-        unknown: concepts that are uncertain or disputed: neither key nor option.
-        anatomy: region of the body.
+        unknown: uncertain or disputed concepts, used neither as key nor as option.
+        anatomy: anatomical region.
         modality: imaging modality.
-        region: whether this is about a marked region and not about the whole image.
+        region: whether the facts are about a marked region rather than the whole image.
     """
 
     present: Mapping[str, Evidence]
@@ -103,15 +103,15 @@ class DistractorRequest:
     """A key that needs distractors.
 
     Attributes:
-        key: concept of the right answer; empty where a candidate is judged beside none.
+        key: concept of the right answer; empty if a candidate is judged without a key.
         ground: facts of the image.
-        scope: what the question is about.
+        scope: scope of the question.
         group: exclusive group whose members are the options, or ``None``.
         pool: concepts of the source's label table for this task.
-        task: what is asked, where a candidate source serves only some tasks.
+        task: the task, for candidate sources that serve only some tasks.
         apart: label -> P(label absent | key present) over the source's images that state the
-            label; labels that too few images state are left out. It ranks safe candidates and
-            makes none safe.
+            label; omits labels stated for too few images. It ranks safe candidates and never
+            makes a candidate safe.
     """
 
     key: str
@@ -128,8 +128,8 @@ class SafetyRules:
     """Tables, the user's ontologies, and the weakest accepted evidence of absence.
 
     ``entailment`` is derived from the others, and so is ``unreviewed``: concepts that a layer
-    outside the package adds and no reviewed relation holds. Nobody has said what they imply, so
-    they may be keys, and distractors only in their exclusive group or where they were read as
+    outside the package adds and that occur in no reviewed relation. What they imply is not known,
+    so they may be keys, but distractors only within their exclusive group or if they were read as
     absent.
     """
 
@@ -142,7 +142,7 @@ class SafetyRules:
     unreviewed: frozenset[str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Join tables and ontologies."""
+        """Derive ``entailment`` and ``unreviewed``."""
         joined = Entailment(self.terms, self.relations, self.knowledge)
         object.__setattr__(self, "entailment", joined)
         related = {
@@ -159,10 +159,10 @@ class SafetyVerdict:
     """Whether a concept may be an option, and why.
 
     Attributes:
-        allowed: whether it may.
-        grade: evidence that a distractor is false; ``None`` when refused.
+        allowed: whether it may be an option.
+        grade: evidence that a distractor is false; ``None`` if rejected.
         passed: conditions that were checked and hold.
-        reason: short code of the first condition that fails; empty when allowed.
+        reason: short code of the first condition that fails; empty if allowed.
     """
 
     allowed: bool
@@ -177,7 +177,7 @@ def judge_distractor(
     """Check conditions 1 to 9 and 11 for one distractor.
 
     Raises:
-        TermError: the candidate or key is in no table.
+        TermError: the candidate or key is not in any table.
     """
     passed: list[int] = []
     for condition, reason in _checks(candidate, request, rules):
@@ -191,21 +191,21 @@ def judge_distractor(
 def judge_absence(
     candidate: str, ground: CaseFacts, scope: Scope, rules: SafetyRules, *, group: str | None = None
 ) -> SafetyVerdict:
-    """Check that an image does not show a concept, by the conditions of a single distractor.
+    """Check that an image does not show a concept, by the conditions for a single distractor.
 
-    What is present parts it from the image where both are of ``group``; otherwise it stands
-    beside no key, so that a "no finding" alone, which denies everything by definition, proves
-    nothing of it.
+    If a present concept and the candidate are both in ``group``, that concept serves as the key.
+    Otherwise there is no key, so that "no finding" alone, which denies everything by definition,
+    proves nothing about the candidate.
 
     Args:
         candidate: the concept.
         ground: facts of the image.
-        scope: what the question is about.
+        scope: scope of the question.
         rules: tables, ontologies and the weakest accepted evidence.
         group: exclusive group of the field that states it, or ``None``.
 
     Raises:
-        TermError: the concept or the group is in no table.
+        TermError: the concept or the group is not in any table.
     """
     keys = (
         label
@@ -218,10 +218,10 @@ def judge_absence(
 
 
 def judge_key(request: DistractorRequest, rules: SafetyRules) -> SafetyVerdict:
-    """Check that the key is true and, for "no finding", that every label of the list is absent.
+    """Check that the key is true and, for "no finding", that every label of the pool is absent.
 
     Raises:
-        TermError: the key or a label of the pool is in no table.
+        TermError: the key or a label of the pool is not in any table.
     """
     ground, key = request.ground, request.key
     if key not in ground.present or key in ground.unknown:
@@ -242,7 +242,7 @@ def judge_key(request: DistractorRequest, rules: SafetyRules) -> SafetyVerdict:
 def option_conflict(
     label_a: str, label_b: str, request: DistractorRequest, rules: SafetyRules
 ) -> str:
-    """Condition 10 for two distractors: the reason why they cannot stand together, or empty."""
+    """Condition 10 for two distractors: return why they cannot be combined, or an empty string."""
     entailment = rules.entailment
     if entailment.same(label_a, label_b):
         return "same"
@@ -261,7 +261,7 @@ def option_conflict(
 def _checks(
     candidate: str, request: DistractorRequest, rules: SafetyRules
 ) -> Iterator[tuple[SafetyCondition, str]]:
-    """Conditions in order, each with a reason when it fails."""
+    """Yield the conditions in order, each with a reason if it fails."""
     ground, entailment = request.ground, rules.entailment
     true = (*ground.present, *sorted(ground.unknown))
     mark = ground.absent.get(candidate)
@@ -272,9 +272,9 @@ def _checks(
     yield SafetyCondition.NOT_IMPLIED, _first("implied", implied)
     surely_absent = exclusive or (mark is not None and mark.grade is Grade.A)
     above = entailment.closure(candidate)
-    # Also when read as absent, or parted by a group where an ontology differs, it cannot stand
-    # beside a key that it implies (condition 10): who sees both knows without the image that it
-    # is not the one right answer.
+    # Even if read as absent, or separated by a group where an ontology disagrees, a candidate must
+    # not appear with a key that implies it (condition 10): whoever sees both knows without the
+    # image that it is not the one right answer.
     barred = request.key in above or (not surely_absent and not above.isdisjoint(true))
     yield SafetyCondition.IMPLIES_NOTHING_TRUE, "implies-true" if barred else ""
     yield (
@@ -303,7 +303,7 @@ def _first(reason: str, failures: Iterator[bool]) -> str:
 
 
 def _same_reader(absent: Evidence | None, present: Evidence | None) -> bool:
-    """Whether one reader saw the one and read the other as absent."""
+    """Whether one reader saw one concept and read the other as absent."""
     return (
         absent is not None
         and present is not None
@@ -313,13 +313,13 @@ def _same_reader(absent: Evidence | None, present: Evidence | None) -> bool:
 
 
 def _exclusive(candidate: str, request: DistractorRequest, rules: SafetyRules) -> bool:
-    """Whether the card declares an exclusive group that parts key and candidate."""
+    """Whether the card declares an exclusive group that separates key and candidate."""
     group = request.group
     return group is not None and rules.relations.parted_by(group, candidate, request.key)
 
 
 def _grade(candidate: str, request: DistractorRequest, rules: SafetyRules) -> Grade | None:
-    """Best evidence that the candidate is false."""
+    """Return the best evidence that the candidate is false."""
     if _exclusive(candidate, request, rules):
         return Grade.A
     mark = request.ground.absent.get(candidate)
@@ -370,7 +370,7 @@ def _word_reason(candidate: str, ground: CaseFacts, rules: SafetyRules) -> str:
 
 
 def _no_finding(candidate: str, request: DistractorRequest, rules: SafetyRules) -> str:
-    """Condition 11: only beside a positive that was read, or when itself read as absent."""
+    """Condition 11: "no finding" only if the key was read as present or it was read as absent."""
     if rules.terms[candidate].kind != NORMALITY or _exclusive(candidate, request, rules):
         return ""
     key, mark = request.ground.present.get(request.key), request.ground.absent.get(candidate)

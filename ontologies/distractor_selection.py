@@ -1,9 +1,9 @@
-"""Distractor selection: candidates of several sources, filtered by the safety rules.
+"""Distractor selection: candidates from several sources, filtered by the safety rules.
 
-``judge_candidates`` judges all candidates of a key; ``choose_distractors`` picks some of them,
-greedily: labels that were used least so far come first, relative to how often each is a key in the
-batch. A label that is a distractor about (options - 1) times as often as it is a key tells a model
-nothing (options-only leakage: arXiv 2402.12483).
+``judge_candidates`` judges all candidates for a key; ``choose_distractors`` picks some of them
+greedily: labels used least so far come first, relative to how often each is a key in the batch. A
+label that is a distractor about (options - 1) times as often as it is a key gives a model no clue
+(options-only leakage: arXiv 2402.12483).
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ __all__ = [
 
 
 class CandidateSource(Protocol):
-    """Source of distractor candidates, which still have to pass every safety rule.
+    """Source of distractor candidates, which must still pass every safety rule.
 
     ``strategy`` is stored with each option. ``candidates`` returns concept labels, best first,
-    without the key, the same for equal requests; none when it does not apply.
+    without the key, and is deterministic; it returns none if the source does not apply.
     """
 
     @property
@@ -55,7 +55,7 @@ class CandidateSource(Protocol):
         ...
 
     def candidates(self, request: DistractorRequest, rules: SafetyRules) -> Sequence[str]:
-        """Labels that might be wrong options for the key."""
+        """Return labels that might be wrong options for the key."""
         ...
 
 
@@ -66,7 +66,7 @@ class ExclusiveGroup:
     strategy: str = "predefined"
 
     def candidates(self, request: DistractorRequest, rules: SafetyRules) -> Sequence[str]:
-        """Members of the group; an unknown group or a key outside it is a ``TermError``."""
+        """Return the group's members; an unknown group or a key outside it is a ``TermError``."""
         if request.group is None:
             return ()
         rules.relations.rank(request.group, request.key)
@@ -76,12 +76,12 @@ class ExclusiveGroup:
 
 @dataclass(frozen=True, slots=True)
 class LabelTable:
-    """Labels of the source's own table that are of the key's kind."""
+    """Labels from the source's own table that are of the same kind as the key."""
 
     strategy: str = "knowledge"
 
     def candidates(self, request: DistractorRequest, rules: SafetyRules) -> Sequence[str]:
-        """Labels of the pool that share the kind of the key; "no finding" goes with all."""
+        """Return labels of the pool with the kind of the key; "no finding" fits all kinds."""
         if request.group is not None:
             return ()
         kind = rules.terms[request.key].kind
@@ -104,11 +104,11 @@ class Distractor:
 
     Attributes:
         label: concept.
-        strategy: the source that gave it.
-        trust: place of that source in the order of trust, from 0.
+        strategy: candidate source it came from.
+        trust: rank of that source by trust, from 0.
         grade: evidence that it is wrong.
         passed: numbers of the safety conditions that were checked and hold.
-        similarity: to the key, 0 to 1; ``None`` where nothing is known.
+        similarity: to the key, 0 to 1; ``None`` if unknown.
         difficulty: by rank in the allowed pool.
     """
 
@@ -123,7 +123,7 @@ class Distractor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DistractorPool:
-    """Candidates of a key: label -> safe distractor, and refused label -> reason."""
+    """Candidates for a key: label -> safe distractor, and rejected label -> reason."""
 
     allowed: Mapping[str, Distractor]
     refused: Mapping[str, str]
@@ -131,7 +131,7 @@ class DistractorPool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DistractorChoice:
-    """Distractors of one question, and refused label -> reason."""
+    """Distractors of one question, and rejected label -> reason."""
 
     distractors: tuple[Distractor, ...]
     refused: Mapping[str, str]
@@ -145,17 +145,17 @@ class LabelUsage:
     used: Counter[str] = field(default_factory=Counter)
 
     def load(self, label: str, options: int) -> float:
-        """Use so far relative to its due share; the label with the lowest load comes next."""
+        """Return usage so far relative to the target share; the lowest load is chosen next."""
         return (self.used[label] + 1) / ((options - 1) * self.keyed.get(label, 0) + 1)
 
 
 def judge_candidates(
     request: DistractorRequest, rules: SafetyRules, sources: Iterable[CandidateSource] = SOURCES
 ) -> DistractorPool:
-    """Judge and rate every candidate of every source; a label counts for the first that has it.
+    """Judge and rate every candidate of every source; a label counts for the first source with it.
 
     Raises:
-        TermError: a label or group is in no table.
+        TermError: a label or group is not in any table.
     """
     verdicts: dict[str, tuple[int, str, SafetyVerdict, Grade]] = {}
     refused: dict[str, str] = {}
@@ -197,19 +197,19 @@ def choose_distractors(
     sources: Iterable[CandidateSource] = SOURCES,
     wanted: Difficulty | None = None,
 ) -> DistractorChoice:
-    """Choose at most ``options - 1`` distractors that are safe alone and together.
+    """Choose at most ``options - 1`` distractors that are safe individually and together.
 
     Args:
         request: the key and what is known.
         rules: tables and accepted evidence.
-        options: number of options wanted, the key included.
+        options: number of options wanted, including the key.
         seed: breaks ties; the same seed and prior give the same choice.
-        prior: counts of the batch; the chosen labels are added to it.
-        sources: in order of trust; a later one only fills what the earlier left open.
-        wanted: difficulty to prefer; none takes them as they come.
+        prior: usage counts of the batch; updated with the chosen labels.
+        sources: by decreasing trust; later sources only fill places that earlier ones left open.
+        wanted: preferred difficulty; ``None`` expresses no preference.
 
     Raises:
-        TermError: a label or group is in no table.
+        TermError: a label or group is not in any table.
     """
     pool = judge_candidates(request, rules, sources)
     return choose_from_pool(
@@ -227,7 +227,7 @@ def choose_from_pool(
     prior: LabelUsage,
     wanted: Difficulty | None = None,
 ) -> DistractorChoice:
-    """Choose from candidates that are judged already; see ``choose_distractors``."""
+    """Choose from candidates that have already been judged; see ``choose_distractors``."""
     lot = seeded_order(seed)
     ranked = sorted(
         pool.allowed.values(),

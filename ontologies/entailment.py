@@ -1,8 +1,8 @@
-"""Entailment between labels, from the relation table and the user's ontologies together.
+"""Entailment between labels, from the relation table and the user's ontologies combined.
 
-Ontologies miss entailments that matter (HPO makes a malignant pleural effusion a sibling of a
-pleural effusion), and the table holds only what somebody wrote down, so chains may mix both.
-Knowledge only ever adds entailments, and each of them refuses a distractor.
+Ontologies miss entailments that matter (HPO makes a malignant pleural effusion a sibling of
+pleural effusion), and the table contains only what somebody wrote down, so chains may mix both.
+Ontologies only ever add entailments, and each entailment rejects a distractor.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _IMAGING_KINDS = frozenset({"anatomy", "structure", "modality", "view", "plane",
 
 
 class Entailment:
-    """Entailment queries on pairs of labels, cached, since a batch repeats few pairs."""
+    """Entailment queries on pairs of labels, cached because a batch repeats few pairs."""
 
     def __init__(self, terms: Terms, relations: Relations, knowledge: Knowledge) -> None:
         self._terms = terms
@@ -32,10 +32,10 @@ class Entailment:
         self._normal: dict[str, tuple[str, str]] = {}
 
     def closure(self, label: str) -> frozenset[str]:
-        """All labels that are true when this one is, itself included.
+        """Return all labels that are true if this one is, including itself.
 
         Raises:
-            TermError: the label is in no table.
+            TermError: the label is not in any table.
         """
         closure = self._closures.get(label)
         if closure is None:
@@ -43,7 +43,7 @@ class Entailment:
         return closure
 
     def same(self, label_a: str, label_b: str) -> bool:
-        """Whether two labels are one concept: ids, synonyms, or names that read alike."""
+        """Whether two labels are the same concept: by ids, synonyms, or equivalent names."""
         if label_b in self._relations.synonyms(label_a):
             return True
         if self._name(label_a) == self._name(label_b):
@@ -63,10 +63,10 @@ class Entailment:
         return alike
 
     def nested(self, label_a: str, label_b: str) -> bool:
-        """Whether a name of one holds all content words of a name of the other.
+        """Whether a name of one contains all content words of a name of the other.
 
-        Ours are compared with ours and preferred names with preferred names; imaging terms stand
-        apart from the rest.
+        Our names are compared with ours and preferred names with preferred names; imaging terms are
+        only compared with imaging terms.
         """
         pair = (label_a, label_b)
         nested = self._nested.get(pair)
@@ -97,7 +97,7 @@ class Entailment:
         return any(a <= b or b <= a for a, b in names)
 
     def _content(self, label: str) -> tuple[frozenset[str], ...]:
-        """Content words of our name, and of the preferred name where there is one."""
+        """Return the content words of our name, and of the preferred name if there is one."""
         words = self._words.get(label)
         if words is None:
             term = self._terms[label]
@@ -107,7 +107,7 @@ class Entailment:
         return words
 
     def _name(self, label: str) -> tuple[str, str]:
-        """The name and what it is a value of: one grade of two zones is two facts."""
+        """Return the name and what it is a value of: one grade of two zones is two facts."""
         key = self._normal.get(label)
         if key is None:
             name = normalise(self._terms[label].name)

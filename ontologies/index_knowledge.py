@@ -1,8 +1,8 @@
 """``Knowledge`` backed by a compiled index: equality, implication and similarity of terms.
 
-An id identifies a term only when the term table calls it ``exact``. Every "yes" refuses or ranks a
-distractor, so doubtful matches (several forms of a name, any of the ontologies) count as yes;
-string matching alone never maps a term (see ``IndexKnowledge.preferred``).
+An id identifies a term only if the term table marks the match as ``exact``. Every "yes" rejects or
+ranks a distractor, so doubtful matches (any spelling of a name, any of the ontologies) count as
+yes; string matching alone never maps a term (see ``IndexKnowledge.preferred``).
 """
 
 from __future__ import annotations
@@ -26,11 +26,12 @@ NAMING = {
     **dict.fromkeys(("disease", "injury", "pathology", "cardiac group"), _DIAGNOSIS),
     "finding": (HPO, RADLEX, ICD11),
 }
-"""Kind of a term -> ontologies that may name it, best first; all other kinds are imaging terms."""
+"""Kind of term -> ontologies that may name it, best first; all other kinds are imaging terms."""
 
 NO_DIAGNOSIS = frozenset({"23", "24", "26", "V", "X"})
-"""Chapters of ICD-11: external causes, contact with services, traditional medicine, functioning,
-extension codes."""
+"""ICD-11 chapters without diagnoses: external causes, contact with services, traditional
+medicine, functioning, extension codes.
+"""
 
 _IMAGING = (RADLEX,)
 _CLOSE = "close"
@@ -44,11 +45,11 @@ class _Facts:
     """Index entries of one term.
 
     Attributes:
-        exact: ids that mean it, with those that exact mappings add.
+        exact: ids that mean the term, including those added by exact mappings.
         near: ids that mean it exactly or closely.
         above: all ancestors of the exact ids.
         parents: direct parents of the near ids.
-        spellings: names by which it may be known.
+        spellings: normalised names of the term.
     """
 
     exact: frozenset[str]
@@ -59,7 +60,7 @@ class _Facts:
 
 
 class IndexKnowledge:
-    """``Knowledge`` of an index; answers are cached, within a bound, for the object's lifetime."""
+    """``Knowledge`` from an index; answers are kept in bounded caches for the object's lifetime."""
 
     def __init__(self, index: OntologyIndex) -> None:
         self._index = index
@@ -68,14 +69,14 @@ class IndexKnowledge:
         self._likeness = lru_cache(_PAIRS)(self._compare)
 
     def editions(self) -> dict[str, str]:
-        """Ontology -> version; of several mapping tables all versions."""
+        """Return ontology -> version; if there are several mapping tables, all their versions."""
         return dict(self._versions)
 
     def same(self, a: Term, b: Term) -> bool:
-        """Whether an exact id or a name is common to both, after redirects and exact mappings.
+        """Whether the terms share an exact id or a name, after redirects and exact mappings.
 
-        Names are our own option text, labels and EXACT synonyms, spelt one way; abbreviations
-        do not count.
+        Names are our own option text, labels and EXACT synonyms in normalised spelling, without
+        abbreviations.
         """
         facts_a, facts_b = self._facts(a), self._facts(b)
         return not (
@@ -84,16 +85,16 @@ class IndexKnowledge:
         )
 
     def implies(self, a: Term, b: Term) -> bool:
-        """Whether an exact id of ``b`` stands above one of ``a`` in any ontology."""
+        """Whether an exact id of ``b`` is an ancestor of one of ``a`` in any ontology."""
         above = not self._facts(a).above.isdisjoint(self._facts(b).exact)
         return above and not self.same(a, b)
 
     def similarity(self, a: Term, b: Term) -> float | None:
-        """Lin similarity over exact and close ids: the highest that any ontology gives.
+        """Lin similarity over exact and close ids: the maximum over the ontologies.
 
-        Each ontology sees only some likeness (RadLex puts consolidation under "displaced
-        substance", HPO gives cardiomegaly nothing in common with the lung), so a pair is as much
-        alike as the ontology that sees most says.
+        Each ontology captures only some similarities (RadLex puts consolidation under "displaced
+        substance", HPO gives cardiomegaly nothing in common with the lung), so the highest value is
+        used.
         """
         first, second = sorted((a, b), key=lambda term: term.label)
         return self._likeness(first, second)
@@ -108,24 +109,16 @@ class IndexKnowledge:
         )
 
     def contents(self, terms: Sequence[Term]) -> tuple[float | None, ...]:
-        """Content of an exact id of each term, in the ontology that has most of them.
-
-        A concept that is merely close stands on a level of its own.
-        """
+        """Return the content of an exact id of each term, in the ontology with most of them."""
         contents = [self._in_ontology(terms, ontology) for ontology in (HPO, RADLEX, ICD11)]
         return max(contents, key=lambda row: sum(value is not None for value in row))
 
     def preferred(self, term: Term) -> ConceptName | None:
-        """The first of ``names``."""
+        """Return the first of ``names``."""
         return next(iter(self.names(term)), None)
 
     def names(self, term: Term) -> tuple[ConceptName, ...]:
-        """Labels of exact ids, unchanged, from the ontologies that name this kind of term.
-
-        ICD-11 for diagnoses, HPO for findings, RadLex for imaging terms, then the next of
-        ``NAMING``. Withdrawn concepts, rest classes, labels that lost a character and the chapters
-        of ICD-11 that hold no diagnosis name nothing.
-        """
+        """Return the labels of exact ids, unchanged, from the ontologies that name such terms."""
         names: list[ConceptName] = []
         for ontology in NAMING.get(term.kind, _IMAGING):
             identity, match = term.matches().get(ontology, ("", ""))
@@ -135,10 +128,10 @@ class IndexKnowledge:
         return tuple(names)
 
     def find(self, text: str) -> tuple[ConceptName, ...]:
-        """Concepts with a label or EXACT synonym that is spelt like the text, labels first.
+        """Return concepts with a label or EXACT synonym spelt like the text, labels first.
 
-        Withdrawn concepts, rest classes, abbreviations and the chapters of ICD-11 that hold no
-        diagnosis are no answer.
+        Withdrawn concepts, residual classes, abbreviations and the ICD-11 chapters without
+        diagnoses are excluded.
         """
         return tuple(
             self._name(concept.id, concept.code, concept.label, hit.ontology)

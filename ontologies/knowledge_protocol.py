@@ -1,9 +1,9 @@
-"""Protocol of ontology knowledge, as safety rules and distractor selection query it.
+"""Protocol for ontology knowledge, as safety rules and distractor selection query it.
 
 HPO may not be altered and ICD-11 may not be excerpted, so neither is shipped: users compile an
-index of their own files (``medrcube ontologies index``). Without one the tables of this project
-stand alone (``NoKnowledge``), and no distractor becomes unsafe, since knowledge only ever refuses,
-ranks or names a distractor.
+index from their own files (``medrcube ontologies index``). Without an index only the tables of this
+project are used (``NoKnowledge``), and no distractor becomes unsafe, since knowledge only ever
+rejects, ranks or names a distractor.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from medrcube.ontologies.terms import Term
 __all__ = ["CHECKED_EDITIONS", "ConceptName", "Knowledge", "NoKnowledge"]
 
 CHECKED_EDITIONS = {HPO: "2025-01-16", RADLEX: "2017-01", ICD11: "MMS 2024-01"}
-"""Editions against which the ids of ``terms.csv`` were checked, by ontology."""
+"""Editions that the ids of ``terms.csv`` were checked against, by ontology."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConceptName:
-    """A preferred name and where it stands.
+    """A preferred name and its origin.
 
     Attributes:
         text: the name, unchanged.
         id: id or code of the concept.
         ontology: ``hpo``, ``radlex`` or ``icd11``.
-        version: of the edition.
+        version: version of the edition.
     """
 
     text: str
@@ -39,10 +39,10 @@ class ConceptName:
 
 
 class Knowledge(Protocol):
-    """Answers about pairs of terms; every answer is the same for the same index."""
+    """Queries on pairs of terms; deterministic for a given index."""
 
     def editions(self) -> dict[str, str]:
-        """Ontology -> version, of every edition at hand."""
+        """Ontology -> version, for every available edition."""
         ...
 
     def same(self, a: Term, b: Term) -> bool:
@@ -50,11 +50,11 @@ class Knowledge(Protocol):
         ...
 
     def implies(self, a: Term, b: Term) -> bool:
-        """Whether some ontology makes ``a`` a kind of ``b``; false for one concept."""
+        """Whether some ontology makes ``a`` a kind of ``b``; false if they are the same concept."""
         ...
 
     def similarity(self, a: Term, b: Term) -> float | None:
-        """Lin similarity in [0, 1] with intrinsic content; ``None`` where no ontology has both."""
+        """Lin similarity in [0, 1] with intrinsic content; ``None`` unless an ontology has both."""
         ...
 
     def siblings(self, a: Term, b: Term) -> bool:
@@ -62,23 +62,23 @@ class Knowledge(Protocol):
         ...
 
     def contents(self, terms: Sequence[Term]) -> tuple[float | None, ...]:
-        """Intrinsic information content of each in [0, 1], ``None`` where it is not known.
+        """Intrinsic information content of each in [0, 1], ``None`` if unknown.
 
-        All are of the one ontology that holds most of the terms, since the depths of two
-        ontologies cannot be compared.
+        All values come from the one ontology that contains most of the terms, since depths in
+        different ontologies are not comparable.
         """
         ...
 
     def preferred(self, term: Term) -> ConceptName | None:
-        """The name to show: RadLex for imaging terms, ICD-11 for diagnoses, HPO for findings."""
+        """Return the name to display: RadLex for imaging terms, ICD-11 diagnoses, HPO findings."""
         ...
 
     def names(self, term: Term) -> tuple[ConceptName, ...]:
-        """All names that may be shown, the preferred one first; at most one of each ontology."""
+        """Return all names that may be displayed, preferred one first; at most one per ontology."""
         ...
 
     def find(self, text: str) -> tuple[ConceptName, ...]:
-        """Concepts whose label or EXACT synonym reads like the text, best first."""
+        """Return concepts whose label or EXACT synonym matches the text, best first."""
         ...
 
 
@@ -87,7 +87,7 @@ class NoKnowledge:
     """No index: nothing is known beyond our own tables."""
 
     def editions(self) -> dict[str, str]:
-        """No edition."""
+        """No editions."""
         return {}
 
     def same(self, a: Term, b: Term) -> bool:  # noqa: ARG002
@@ -111,13 +111,13 @@ class NoKnowledge:
         return (None,) * len(terms)
 
     def preferred(self, term: Term) -> ConceptName | None:  # noqa: ARG002
-        """No name but our own."""
+        """No names other than our own."""
         return None
 
     def names(self, term: Term) -> tuple[ConceptName, ...]:  # noqa: ARG002
-        """No name but our own."""
+        """No names other than our own."""
         return ()
 
     def find(self, text: str) -> tuple[ConceptName, ...]:  # noqa: ARG002
-        """Nothing."""
+        """No concepts."""
         return ()

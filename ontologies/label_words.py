@@ -1,4 +1,4 @@
-"""Tokens of concept names: normalization, content words, rest classes."""
+"""Tokens of concept names: normalization, content words, residual classes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _FILLERS = frozenset(
     "a an and at by for from in is of on or the this to with type view plane side".split()  # noqa: SIM905
 )
 _REST = frozenset({"other", "any", "unspecified", "miscellaneous", "undetermined"})
-# British spelling -> American, as letter sequences; from the spellings met in HPO and ICD-11.
+# British -> American spelling, as letter sequences; covers the spellings found in HPO and ICD-11.
 _BRITISH = (
     ("oedema", "edema"),
     ("haem", "hem"),
@@ -33,7 +33,7 @@ _remembered = lru_cache(maxsize=1 << 13)
 
 @_remembered
 def tokens(text: str) -> tuple[str, ...]:
-    """Words in order: lower case, American spelling, singular; hyphens part words."""
+    """Return the words in order: lower case, American spelling, singular; split at hyphens."""
     text = text.casefold().replace("_", " ")
     for british, american in _BRITISH:
         text = text.replace(british, american)
@@ -42,24 +42,24 @@ def tokens(text: str) -> tuple[str, ...]:
 
 @_remembered
 def normalise(text: str) -> str:
-    """One spelling of a name for comparison."""
+    """Return a canonical form of a name for comparison."""
     return " ".join(tokens(text))
 
 
 @_remembered
 def content_words(text: str) -> frozenset[str]:
-    """The words of a name that carry meaning."""
+    """Return the words of a name that carry meaning."""
     return frozenset(word for word in tokens(text) if word not in _FILLERS)
 
 
 @_remembered
 def is_rest_class(text: str) -> bool:
-    """Whether a name stands for "something else", which may always be true."""
+    """Whether a name is a residual class ("something else"), which may always be true."""
     return not _REST.isdisjoint(tokens(text))
 
 
 def is_composite(text: str) -> bool:
-    """Whether a name joins two concepts, such as ``Nodule/Mass``."""
+    """Whether a name combines two concepts, such as ``Nodule/Mass``."""
     return "/" in text or " or " in f" {text.casefold()} "
 
 

@@ -1,8 +1,8 @@
-"""Licences of the ontologies, and the statements that they require.
+"""Licences of the ontologies, and the notices that they require.
 
-The texts are those that the owners ask for: HPO at its licence page, RSNA in the head of RadLex,
-WHO in the licence of ICD-11. HPO may not be altered and ICD-11 may not be redistributed changed, so
-neither is part of this package.
+The wording is as the owners request it: HPO on its licence page, RSNA in the header of RadLex, WHO
+in the licence of ICD-11. HPO may not be altered and ICD-11 may not be redistributed with changes,
+so neither is part of this package.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ __all__ = ["LICENCES", "licence_of"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OntologyLicence:
-    """Terms of one ontology.
+    """Licence terms of one ontology.
 
     Attributes:
         name: short name.
-        text: statement to carry; ``{version}`` stands for the version in use.
-        terms: what may and may not be done, in one sentence.
+        text: required notice; ``{version}`` is replaced by the version in use.
+        terms: what is and is not permitted, in one sentence.
     """
 
     name: str
@@ -30,7 +30,7 @@ class OntologyLicence:
     terms: str
 
     def statement(self, version: str) -> str:
-        """The statement for one version."""
+        """Return the notice for one version."""
         return self.text.format(version=version)
 
 
@@ -82,11 +82,11 @@ _MAPPINGS: Mapping[str, OntologyLicence] = {
 
 
 def licence_of(ontology: str, licence_url: str = "") -> OntologyLicence:
-    """Terms of an ontology, or of a mapping table by the licence that its header states.
+    """Return the terms of an ontology, or of a mapping table by the licence in its header.
 
     Args:
         ontology: ``hpo``, ``radlex``, ``icd11`` or ``sssom``.
-        licence_url: licence that the header of a mapping table names; without one the terms are
+        licence_url: licence named in the header of a mapping table; without one the terms are
             unknown.
     """
     if ontology != SSSOM:

@@ -1,9 +1,8 @@
 """Grammar of concept names: head noun, number, article, fragments.
 
-Names of concepts are short noun phrases, so that rules over the last word before the first
-preposition go far; the words that they get wrong stand here by themselves. The rules are held
-against the whole of HPO where it is at hand
-(``tests/build/questions/test_question_wording_real.py``).
+Concept names are short noun phrases, so rules on the last word before the first preposition go a
+long way; words that the rules get wrong are listed here as exceptions. The rules are tested against
+the whole of HPO if it is available (``tests/build/questions/test_question_wording_real.py``).
 """
 
 from __future__ import annotations
@@ -94,7 +93,7 @@ _UNCOUNTED_ENDINGS = (
     "algia",
     "cephaly",
 )
-"""Heads that take no article as findings of an image, where others take "a"."""
+"""Endings of head nouns that take no article as imaging findings, where others take "a"."""
 
 _VOWELS = ("a", "e", "i", "o", "u", "hour", "heir")
 _SPOKEN_AS_YOU = ("uni", "ure", "ute", "eu", "one", "use")
@@ -103,23 +102,23 @@ _CAPITALS = re.compile(r"[A-Z]([A-Z0-9]+|-)")
 
 @lru_cache(maxsize=1 << 13)
 def head(name: str) -> str:
-    """The last word before the first preposition, in lower case: what the name is of."""
+    """Return the head noun in lower case: the last word before the first preposition."""
     words = phrase(name).casefold().split()
     return words[-1] if words else ""
 
 
 def phrase(name: str) -> str:
-    """The part of a name that ends with its head: ``mass`` of ``mass with a sharp margin``."""
+    """Return the part of a name up to its head: ``mass`` of ``mass with a sharp margin``."""
     return _TAIL.sub("", _bare(name))
 
 
 def tail(name: str) -> str:
-    """What follows the head, brackets left out."""
+    """Return what follows the head, without parentheses."""
     return _bare(name)[len(phrase(name)) :]
 
 
 def is_fragment(name: str) -> bool:
-    """Whether a name is a descriptor without the noun that it describes, such as ``Irregular``."""
+    """Whether a name is a descriptor without the noun it describes, such as ``Irregular``."""
     last = head(name)
     part = last.rpartition("-")[2]
     if part in _NOUNS:
@@ -128,7 +127,7 @@ def is_fragment(name: str) -> bool:
 
 
 def is_plural(name: str) -> bool:
-    """Whether the head stands in the plural; what cannot be counted is singular, as is ARDS."""
+    """Whether the head is plural; uncountable nouns are singular, and so is ARDS."""
     word = phrase(name).rpartition(" ")[2].rpartition("-")[2]
     part = word.casefold()
     if word.isupper() or part in _SINGULAR_IN_S:
@@ -137,12 +136,12 @@ def is_plural(name: str) -> bool:
 
 
 def same_head(name: str, other: str) -> bool:
-    """Whether two names are of one noun in one number."""
+    """Whether two names have the same head noun in the same number."""
     return head(name) == head(other)
 
 
 def pluralize(name: str) -> str:
-    """The name with its head in the plural: ``CT images of the head``."""
+    """Return the name with its head in the plural: ``CT images of the head``."""
     before = phrase(name)
     if before.endswith("y") and before[-2:-1] not in "aeiou":
         more = f"{before[:-1]}ies"
@@ -162,7 +161,7 @@ def asks_for_an(text: str) -> bool:
 
 
 def with_article(name: str) -> str:
-    """The name with its article, if it takes one: ``a lung nodule``, ``edema``."""
+    """Return the name with its article, if it takes one: ``a lung nodule``, ``edema``."""
     last = head(name)
     if is_plural(name) or last in _UNCOUNTED or last.endswith(_UNCOUNTED_ENDINGS):
         return name

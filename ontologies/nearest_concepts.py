@@ -1,4 +1,4 @@
-"""Nearest concepts to a raw value, by spelling."""
+"""Concepts whose spelling is nearest to a raw value."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from medrcube.ontologies.terms import Term
 __all__ = ["nearest_concepts"]
 
 _CUTOFF = 0.7
-"""Share of characters that agree; below it suggestions have nothing to do with the word."""
+"""Minimum fraction of matching characters; suggestions below it are unrelated to the word."""
 
 
 def nearest_concepts(word: str, terms: Mapping[str, Term], count: int = 3) -> tuple[str, ...]:
-    """Labels of the concepts that a word may mean, best first; spelling alone decides.
+    """Return labels of concepts that a word may mean, best first, by spelling alone.
 
-    Equal spellings come first, then concepts that hold all parts of the word, then close ones;
-    a word without a letter has none.
+    Exact matches come first, then concepts that contain all parts of the word, then similar ones; a
+    word without letters has none.
     """
     wanted = _plain(word)
     if not re.search("[a-z]", wanted):
@@ -36,6 +36,6 @@ def nearest_concepts(word: str, terms: Mapping[str, Term], count: int = 3) -> tu
 
 
 def _plain(text: str) -> str:
-    """Lower case, words parted by one blank: ``Pleural_Effusion``, ``PleuralEffusion`` are one."""
+    """Return lower-case words separated by blanks, also for ``Pleural_Effusion`` and CamelCase."""
     parted = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", text)
     return " ".join(re.findall(r"[a-z0-9]+", parted.lower()))

@@ -23,7 +23,7 @@ __all__ = ["terms_page"]
 
 
 def terms_page(terms: Terms | None = None, relations: Relations | None = None) -> str:
-    """Markdown page: counts, rows that no clinician has seen, and rows without a term.
+    """Return a Markdown page: counts, rows no clinician has reviewed, and rows without a term.
 
     Args:
         terms: term table; the package's own by default.
@@ -106,7 +106,7 @@ def _by_kind(terms: Iterable[Term]) -> Mapping[str, list[str]]:
 
 
 def _without(terms: Iterable[Term]) -> list[tuple[str, list[str]]]:
-    """Labels without any id by the reason that their notes give, most frequent reason first."""
+    """Group labels without any id by the reason in their notes, most frequent reason first."""
     reasons: dict[str, list[str]] = {}
     for term in terms:
         if not term.ids():

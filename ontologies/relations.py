@@ -1,9 +1,9 @@
 """Relations between labels (``relations.csv``): closure and consistency checks.
 
-``implies`` points from the special to the general, ``same as`` joins two names of one finding,
-``excludes`` says that both cannot be true of one thing, ``overlaps`` and ``suggests`` say that
+``implies`` points from the specific to the general, ``same as`` joins two names of one finding,
+``excludes`` says that both cannot be true of the same thing, ``overlaps`` and ``suggests`` say that
 both may well be, and ``accompanies`` that they often occur in one patient without being confused:
-silence about the one beside the other proves nothing. The first table is common radiology
+that only one is mentioned proves nothing about the other. The first table is common radiology
 knowledge around the CheXpert label tree (arXiv 1901.07031), and co-occurrence counted in the
 tables of NIH ChestX-ray14 and PadChest; no clinician has checked it yet.
 """
@@ -28,7 +28,7 @@ KINDS = ("implies", "suggests", "overlaps", "accompanies", "excludes", "same as"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relation:
-    """One row of the table; ``reviewed`` names the clinician who has seen it, and the day."""
+    """One row of the table; ``reviewed`` names the clinician who reviewed it, and the date."""
 
     group: str
     label_a: str
@@ -40,7 +40,7 @@ class Relation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scale:
-    """Presentation of a group of values: in scale order, under what name, and of what."""
+    """Presentation of a group of values: scale order, display name, and what is measured."""
 
     ordered: bool
     phrase: str
@@ -51,8 +51,8 @@ class Relations:
     """The relation table with its closure.
 
     Raises:
-        TermError: on construction, when a row names an unknown label or relation, when a pair
-            is both implied and excluded, or when two labels imply each other.
+        TermError: on construction, if a row names an unknown label or relation, if a pair is both
+            implied and excluded, or if two labels imply each other.
     """
 
     def __init__(
@@ -79,18 +79,18 @@ class Relations:
         self._check()
 
     def over(self, terms: Terms) -> Relations:
-        """The same relations over a larger table, whose new terms stand in no relation yet."""
+        """Return the same relations over a larger term table; its new terms have none yet."""
         wider = copy(self)
         wider._terms = terms  # noqa: SLF001 -- its own class
         return wider
 
     def closure(self, label: str) -> frozenset[str]:
-        """All that is true when the label is: itself, its synonyms, and what they imply."""
+        """Return what is true if the label is: itself, its synonyms, and what they imply."""
         self._terms[label]
         return self._closure.get(label, frozenset({label}))
 
     def synonyms(self, label: str) -> frozenset[str]:
-        """The label and its other names."""
+        """Return the label and its other names."""
         self._terms[label]
         return self._synonyms.get(label, frozenset({label}))
 
@@ -99,7 +99,7 @@ class Relations:
         return label_b in self.closure(label_a) or label_a in self.closure(label_b)
 
     def excludes(self, label_a: str, label_b: str) -> bool:
-        """Whether both cannot be true of one thing; inherited from what each implies."""
+        """Whether both cannot be true of the same thing; inherited from what each implies."""
         if self.implied(label_a, label_b):
             return False
         return any(
@@ -109,10 +109,7 @@ class Relations:
         )
 
     def parted_by(self, group: str, label_a: str, label_b: str) -> bool:
-        """Whether an exclusive group holds both, directly or through what they imply, apart.
-
-        A label is never parted from what it implies: both then hold the same member.
-        """
+        """Whether an exclusive group separates the two, as members directly or by implication."""
         members = self._group_sets.get(group, frozenset())
         held_a, held_b = self.closure(label_a) & members, self.closure(label_b) & members
         return bool(held_a and held_b) and held_a.isdisjoint(held_b)
@@ -120,9 +117,9 @@ class Relations:
     def alike(self, label_a: str, label_b: str) -> bool:
         """Whether one may well be true, or be read, where the other is, though neither implies it.
 
-        What a label implies is true with it, so its look-alikes are inherited by the special; and
-        what a look-alike implies may be true as well. That both labels imply the two ends of one
-        pair says nothing: it holds of every two kinds of the same thing.
+        What a label implies is true with it, so the specific label inherits its look-alikes; and
+        what a look-alike implies may be true as well. That two labels imply the two ends of one
+        pair means nothing, since this holds for any two kinds of the same thing.
         """
         if self.implied(label_a, label_b):
             return False
@@ -137,21 +134,21 @@ class Relations:
         )
 
     def accompanies(self, label_a: str, label_b: str) -> bool:
-        """Whether the two often occur together; the special inherits it from the general."""
+        """Whether the two often occur together; specific labels inherit it from general ones."""
         above_a, above_b = self.closure(label_a), self.closure(label_b)
         return any(
             b in self._accompanied.get(a, ()) for a in above_a - above_b for b in above_b - above_a
         )
 
     def groups(self) -> tuple[str, ...]:
-        """Names of the exclusive groups: those whose labels all exclude each other."""
+        """Return the names of the exclusive groups: those whose labels all exclude each other."""
         return tuple(self._groups)
 
     def group_members(self, group: str) -> tuple[str, ...]:
-        """Labels of an exclusive group in table order, which is scale order for scales.
+        """Return the labels of an exclusive group in table order, which is scale order for scales.
 
         Raises:
-            TermError: no exclusive group has that name.
+            TermError: there is no exclusive group with that name.
         """
         try:
             return self._groups[group]
@@ -163,7 +160,7 @@ class Relations:
             ) from None
 
     def rank(self, group: str, label: str) -> int:
-        """Place of a label on the scale of its group; a part stands with the step it implies.
+        """Return the rank of a label on its group's scale; a sub-grade has the rank it implies.
 
         Raises:
             TermError: the label is neither a member nor implies one.
@@ -178,11 +175,11 @@ class Relations:
         )
 
     def scale(self, group: str) -> Scale:
-        """Order and wording of a group; an unlisted one is unordered and carries its own name."""
+        """Return order and wording of a group; an unlisted one is unordered under its own name."""
         return self._scales.get(group, Scale(ordered=False, phrase=group))
 
     def measured(self, label: str) -> str:
-        """What a value is of (``Scale.of``), which the stem says and not its name; else empty."""
+        """Return what a value measures (``Scale.of``), which the stem names, not the label."""
         return self._of.get(label, "")
 
     def _check(self) -> None:
@@ -197,7 +194,7 @@ class Relations:
 
 
 def load_relations() -> Relations:
-    """The relations of the package, and of the active layers.
+    """Load the relations of the package and of the active layers.
 
     Raises:
         TermError: a row breaks the rules.
@@ -233,7 +230,7 @@ def _check_rows(rows: tuple[Relation, ...], terms: Terms) -> None:
 
 
 def _synonyms(rows: tuple[Relation, ...], terms: Terms) -> dict[str, frozenset[str]]:
-    """Join ``same as`` rows and labels that share an exactly matching ontology id."""
+    """Join ``same as`` rows, and labels that share an exactly matching ontology id."""
     by_id: dict[str, str] = {}
     pairs = [
         (by_id.setdefault(identity, term.label), term.label)
@@ -273,7 +270,7 @@ def _closures(
 def _pairs(
     rows: tuple[Relation, ...], synonyms: Mapping[str, frozenset[str]], *kinds: str
 ) -> dict[str, set[str]]:
-    """Unordered pairs as the rows of these kinds state them, synonyms included."""
+    """Return the unordered pairs stated by rows of these kinds, including synonyms."""
     pairs: dict[str, set[str]] = {}
     for row in rows:
         if row.relation in kinds:
@@ -287,7 +284,7 @@ def _pairs(
 def _may_be_true(
     alike: Mapping[str, set[str]], closures: Mapping[str, frozenset[str]]
 ) -> dict[str, frozenset[str]]:
-    """What may be true of a label by the look-alikes of all that it implies."""
+    """Return what may be true with a label through the look-alikes of everything it implies."""
     may: dict[str, frozenset[str]] = {}
     for label in {*alike, *closures}:
         near = {

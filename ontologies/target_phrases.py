@@ -14,24 +14,19 @@ __all__ = ["is_paired", "target_phrase"]
 COLUMNS = ("label", "text")
 PAIRED_COLUMNS = ("label", "reason")
 _SINGLE = frozenset({"anatomy", "structure", "tumor region"})
-"""Kinds of which an image shows one: a sentence speaks of "the left atrium", but "a nodule"."""
+"""Kinds that occur once per image: a sentence says "the left atrium", but "a nodule"."""
 
 _UNCOUNTED = frozenset({"cardiac phase"})
 """Kinds that take no article."""
 
 _LIMITED = frozenset({"finding", "disease"})
-"""Kinds whose names may say in brackets which of their kind are meant."""
+"""Kinds whose names may restrict their meaning in parentheses."""
 
 _BRACKETS = re.compile(r"\s*\([^)]*\)")
 
 
 def target_phrase(term: Term) -> str:
-    """What can be pointed at, with its article: ``a nodule``, ``the enlarged heart``, ``edema``.
-
-    A state (cardiomegaly) has no place of its own, so ``targets.csv`` names the thing that is in
-    it. What stands in brackets is left out, but for a finding or disease, of which it limits what
-    is marked: a cyst is a mass, and yet none of those of BI-RADS 3 to 5.
-    """
+    """Return what can be pointed at, with article: ``a nodule``, ``the enlarged heart``."""
     own = load_targets().get(term.label)
     if own:
         return own
@@ -42,22 +37,22 @@ def target_phrase(term: Term) -> str:
 
 
 def is_paired(label: str) -> bool:
-    """Whether the body has two of a structure, so that its name without a side tells neither.
+    """Whether a structure is paired, so that its name without a side is ambiguous.
 
-    Such are those of ``paired.csv``; what lies on one side has a name and label of its own.
+    Paired structures are listed in ``paired.csv``; each side has a name and label of its own.
 
     Raises:
-        TermError: a label of the table is in no term table.
+        TermError: a label in the table is not in any term table.
     """
     return label in load_paired()
 
 
 @cache
 def load_paired() -> frozenset[str]:
-    """Labels of structures of which there are two.
+    """Load the labels of paired structures.
 
     Raises:
-        TermError: a label is in no term table.
+        TermError: a label is not in any term table.
     """
     rows = read_table("paired.csv", PAIRED_COLUMNS)
     return frozenset(load_terms()[row["label"]].label for row in rows)
@@ -65,10 +60,10 @@ def load_paired() -> frozenset[str]:
 
 @cache
 def load_targets() -> Mapping[str, str]:
-    """Label -> text, where the name with its article will not do.
+    """Load label -> text, for labels whose name with an article would not do.
 
     Raises:
-        TermError: a label is in no term table, or stands in two rows.
+        TermError: a label is not in any term table, or is in two rows.
     """
     targets: dict[str, str] = {}
     for row in read_table("targets.csv", COLUMNS):

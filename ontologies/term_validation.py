@@ -1,8 +1,8 @@
 """Validation of the term and relation tables against an index of HPO, RadLex and ICD-11.
 
 Ids are renamed, merged and withdrawn from edition to edition, and a wrong id is worse than none.
-What the ontology says beyond the ids (another wording, a kind-of that our table lacks) is a
-proposal for a person: similarity of words maps nothing.
+Anything the ontology says beyond the ids (a different wording, an is_a that our table lacks) is a
+suggestion for a person: similar wording never creates a mapping.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from medrcube.ontologies.terms import EXACT, Term, Terms
 __all__ = ["BROKEN", "TITLES", "IssueKind", "check_terms"]
 
 TITLES = {HPO: "HPO", RADLEX: "RadLex", ICD11: "ICD-11"}
-"""Names of the ontologies for people; notes of the term table use them."""
+"""Display names of the ontologies; also used in notes of the term table."""
 
 OTHER_WORDING = "other wording in "
-"""Begins the part of a note that names the ontologies whose other wording a person has judged."""
+"""Prefix of the note part that lists ontologies whose different wording a person has accepted."""
 
 REST_CLASS = "rest class"
-"""Stands in the note of a term whose id is knowingly a rest class."""
+"""Note of a term whose id is deliberately a residual class."""
 
 _BRACKETS = re.compile(r"\([^)]*\)")
 
 
 class IssueKind(StrEnum):
-    """What is found, worst first."""
+    """Kinds of issue, worst first."""
 
     MISSING = "missing"
     OBSOLETE = "obsolete"
@@ -49,18 +49,18 @@ class IssueKind(StrEnum):
 
 
 BROKEN = frozenset({IssueKind.MISSING, IssueKind.OBSOLETE})
-"""Kinds that make the check fail: the id means nothing, or another thing, in this edition."""
+"""Kinds that make the check fail: the id means nothing, or something else, in this edition."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TermIssue:
-    """One thing that a person should look at.
+    """An issue that a person should look at.
 
     Attributes:
-        kind: what it is.
-        label: label of the term; empty where a whole ontology is meant.
+        kind: kind of issue.
+        label: label of the term; empty if it concerns a whole ontology.
         ontology: ``hpo``, ``radlex`` or ``icd11``.
-        identity: id as the table has it.
+        identity: id as in the table.
         detail: what was found, for people.
         known: whether the note of the term says that a person has judged it.
     """
@@ -76,15 +76,15 @@ class TermIssue:
 def check_terms(
     terms: Terms, index: OntologyIndex, relations: Relations | None = None
 ) -> tuple[TermIssue, ...]:
-    """Everything in the tables that the index does not bear out, worst first.
+    """Return everything in the tables that the index does not confirm, worst first.
 
     Args:
         terms: term table.
-        index: the user's index; an ontology that it lacks is reported once and left unchecked.
+        index: the user's index; an ontology it lacks is reported once and not checked.
         relations: relation table; the package's own by default.
 
     Raises:
-        IndexFileError: the file of the index is damaged.
+        IndexFileError: the index file is damaged.
     """
     relations = relations or load_relations()
     held = {edition.ontology for edition in index.editions}
@@ -173,7 +173,7 @@ def _check_shared(
 def _check_kinds(
     ontology: str, labels: dict[str, list[str]], relations: Relations, index: OntologyIndex
 ) -> Iterator[TermIssue]:
-    """Compare every kind-of between two of our labels with the relation table."""
+    """Compare every is_a between two of our labels with the relation table."""
     for identity, special in labels.items():
         for above in sorted(index.ancestors(identity) & labels.keys()):
             for label in special:
@@ -204,12 +204,12 @@ def _name(concept: Concept) -> str:
 
 
 def _reads_alike(name: str, spellings: frozenset[str]) -> bool:
-    """Whether a name has the words of one of the others, abbreviations in brackets aside."""
+    """Whether a name has the words of one of the others, ignoring abbreviations in parentheses."""
     words = content_words(_BRACKETS.sub(" ", name))
     return any(content_words(spelling) == words for spelling in spellings)
 
 
 def _judged_wordings(note: str) -> frozenset[str]:
-    """Ontologies that a note names after ``OTHER_WORDING``."""
+    """Return the ontologies that a note lists after ``OTHER_WORDING``."""
     _, _, named = note.partition(OTHER_WORDING)
     return frozenset(name.strip() for name in named.partition(";")[0].split(","))

@@ -1,6 +1,6 @@
 """Term table (``terms.csv``): the concepts that cards may name.
 
-``name`` is the option text and is this project's own wording. The ids point into HPO, RadLex and
+``name`` is the option text and is this project's own wording. The ids refer to HPO, RadLex and
 ICD-11; their titles are not copied (HPO may not be altered, ICD-11 is CC BY-ND).
 """
 
@@ -52,15 +52,15 @@ COLUMNS = (
 NORMALITY = "normality"
 DEVICE = "device"
 NO_TERM = "no term: "
-"""Begins the note of a term without any id; why follows, up to the first semicolon."""
+"""Prefix of the note of a term without any id; the reason follows, up to the first semicolon."""
 EXACT = "exact"
 MATCHES = (EXACT, "close", "broader", "narrower")
-"""How an id fits: of a broader one the ontology's concept is wider than the term here."""
+"""Closeness of an id; ``broader`` means that the ontology's concept is wider than our term."""
 _REVIEWED = re.compile(r".*\S \d{4}-\d{2}-\d{2}")
 
 
 class TermError(MedrcubeError, ValueError):
-    """A term or relation table is invalid, or a label is in no table."""
+    """A term or relation table is invalid, or a label is not in any table."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,18 +68,19 @@ class Term:
     """One concept.
 
     Attributes:
-        label: identity; what cards name.
-        kind: options of one question share it.
+        label: its identity, used in cards.
+        kind: kind of concept; the options of one question share it.
         name: plain clinical wording, used as option text.
-        hpo_id: id in the Human Phenotype Ontology, or empty; the ``*_match`` beside each id is
-            one of ``MATCHES``, or empty without an id.
+        hpo_id: id in the Human Phenotype Ontology, or empty; the ``*_match`` for each id is one of
+            ``MATCHES``, or empty without an id.
         hpo_match: closeness of ``hpo_id``.
         radlex_id: id in RadLex, or empty.
         radlex_match: closeness of ``radlex_id``.
         icd11_code: code in ICD-11 MMS, or empty.
         icd11_match: closeness of ``icd11_code``.
-        note: remark for people; for a term without any id it begins with ``NO_TERM`` and why.
-        reviewed: clinician who has seen the row, and the date; empty where none has.
+        note: remark for people; for a term without any id it begins with ``NO_TERM`` and the
+            reason.
+        reviewed: clinician who reviewed the row, and the date; empty if nobody has.
     """
 
     label: str
@@ -99,11 +100,11 @@ class Term:
         return {ontology: identity for ontology, (identity, _) in self.matches().items()}
 
     def exact_ids(self) -> frozenset[str]:
-        """Ids that mean exactly this concept: two terms that share one are one concept."""
+        """Ids that mean exactly this concept: two terms that share one are the same concept."""
         return frozenset(identity for identity, match in self.matches().values() if match == EXACT)
 
     def matches(self) -> Mapping[str, tuple[str, str]]:
-        """Id and closeness by ontology, of those that have an id."""
+        """Id and closeness by ontology, for ontologies with an id."""
         pairs = {
             HPO: (self.hpo_id, self.hpo_match),
             RADLEX: (self.radlex_id, self.radlex_match),
@@ -113,9 +114,9 @@ class Term:
 
 
 class Terms(Mapping[str, Term]):
-    """Terms by label; an unknown label is an error that names it.
+    """Terms by label; looking up an unknown label raises an error that names it.
 
-    ``added`` holds the labels that layers outside the package add.
+    ``added`` contains the labels added by layers outside the package.
     """
 
     __slots__ = ("_terms", "added")
@@ -154,7 +155,7 @@ class Terms(Mapping[str, Term]):
 
 
 def load_terms() -> Terms:
-    """The terms of the package, and of the active layers.
+    """Load the terms of the package and of the active layers.
 
     Raises:
         TermError: a row breaks the rules.
@@ -176,10 +177,10 @@ def _nearest(label: str, labels: Iterable[str]) -> str:
 
 
 def check_reviewed(reviewed: str, where: str) -> None:
-    """Hold a remark of review to its form, so that nobody can be named without a date.
+    """Validate a review entry, so that nobody is named without a date.
 
     Raises:
-        TermError: it is neither empty nor a name and a day.
+        TermError: it is neither empty nor a name and a date.
     """
     if reviewed and not _REVIEWED.fullmatch(reviewed):
         raise TermError(
@@ -189,12 +190,12 @@ def check_reviewed(reviewed: str, where: str) -> None:
 
 
 def read_table(name: str, columns: tuple[str, ...]) -> list[dict[str, str]]:
-    """Rows of one CSV table of this package, then those of the active layers.
+    """Read the rows of one CSV table of this package, then those of the active layers.
 
-    A row that two layers have in common counts once.
+    A row that two layers share counts once.
 
     Raises:
-        TermError: the header is another one, or a row has too few or too many cells.
+        TermError: the header differs, or a row has too few or too many cells.
     """
     rows = _shipped(name, columns)
     own = (row for folder in active_vocabulary().folders for row in read_own(folder, name, columns))
@@ -202,10 +203,10 @@ def read_table(name: str, columns: tuple[str, ...]) -> list[dict[str, str]]:
 
 
 def read_own(folder: Path, name: str, columns: tuple[str, ...]) -> list[dict[str, str]]:
-    """Rows of a table beside a card; none where it has no such table.
+    """Read the rows of a table next to a card; empty if there is no such table.
 
     Raises:
-        TermError: as ``read_table``.
+        TermError: as for ``read_table``.
     """
     path = folder / name
     if not path.is_file():

@@ -20,11 +20,11 @@ COLUMNS = ("concept", "anatomy", "modality", "shown", "reason", "reviewed")
 
 
 class VisibilityTable:
-    """The table; silent about most concepts, which then counts as "can be seen".
+    """The table; concepts that it does not list count as "can be seen".
 
     Raises:
-        TermError: on construction, when a row names an unknown concept or answers neither
-            ``yes`` nor ``no``.
+        TermError: on construction, if a row names an unknown concept or answers neither ``yes``
+            nor ``no``.
     """
 
     def __init__(self, rows: Iterable[Mapping[str, str]], terms: Terms) -> None:
@@ -45,12 +45,12 @@ class VisibilityTable:
                     )
 
     def shows(self, concept: str, anatomy: Anatomy, modality: Modality) -> bool | None:
-        """Whether such images also show the concept; ``None`` where the table is silent."""
+        """Whether such images also show the concept; ``None`` if the table does not say."""
         return self._rows.get((concept, anatomy, modality))
 
 
 def load_visibility() -> VisibilityTable:
-    """The visibility table of the package, and of the active layers.
+    """Load the visibility table of the package and of the active layers.
 
     Raises:
         TermError: a row breaks the rules.

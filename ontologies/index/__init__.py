@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 DEFAULT_INDEX = "ontologies.sqlite3"
-"""Name of the file that ``medrcube ontologies index`` writes."""
+"""Default name of the file that ``medrcube ontologies index`` writes."""
 
 EXACT_MATCH = frozenset(
     {
@@ -47,7 +47,7 @@ EXACT_MATCH = frozenset(
         "http://www.w3.org/2002/07/owl#equivalentClass",
     }
 )
-"""Predicates of SSSOM by which two ids mean one thing."""
+"""SSSOM predicates that state that two ids mean the same thing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,11 +62,11 @@ class EditionCounts:
 
 
 class OntologyIndex:
-    """An index file; every answer follows redirects, and every id may be any form of it.
+    """An index file; every query follows redirects and accepts any form of an id.
 
     Raises:
         NoIndexError: the file is something else.
-        IndexFileError: the file is missing, of another schema, or damaged.
+        IndexFileError: the file is missing, has a different schema, or is damaged.
     """
 
     def __init__(self, path: Path) -> None:
@@ -96,12 +96,12 @@ class OntologyIndex:
         self._file.close()
 
     def resolve(self, identity: str) -> str | None:
-        """Id of the concept that an id or ICD-11 code means today; ``None`` when unknown."""
+        """Return the current concept id for an id or ICD-11 code; ``None`` if unknown."""
         key = self._file.key(identity)
         return None if key is None else self._scalar("SELECT id FROM concept WHERE key = ?", key)
 
     def concept(self, identity: str) -> Concept | None:
-        """The record of a concept, with the edges that lead somewhere and every id it goes by."""
+        """Return the record of a concept, with all its ids and the edges that can be resolved."""
         key = self._file.key(identity)
         if key is None:
             return None
@@ -139,17 +139,14 @@ class OntologyIndex:
         )
 
     def edition_of(self, identity: str) -> Edition | None:
-        """The edition that holds a concept."""
+        """Return the edition that contains a concept."""
         key = self._file.key(identity)
         if key is None:
             return None
         return self.editions[self._edition(key) - 1]
 
     def spellings(self, identity: str) -> frozenset[str]:
-        """Label and EXACT synonyms, spelt one way; see ``name_normalization.spelling``.
-
-        Abbreviations are left out: "ASD" is a defect of the heart and a disorder of the mind.
-        """
+        """Return label and EXACT synonyms in one spelling; see ``name_normalization.spelling``."""
         rows = self._file.rows(
             "SELECT text, spelling, type FROM name WHERE concept = ? AND scope IN (?, ?)",
             self._file.key(identity),
@@ -161,7 +158,7 @@ class OntologyIndex:
         )
 
     def parents(self, identity: str) -> tuple[str, ...]:
-        """Direct parents by is_a."""
+        """Return the direct is_a parents."""
         return self._ids(
             "SELECT id FROM edge JOIN concept ON key = parent "
             "WHERE child = ? AND relation = ? ORDER BY key",
@@ -170,7 +167,7 @@ class OntologyIndex:
         )
 
     def children(self, identity: str) -> tuple[str, ...]:
-        """Direct children by is_a."""
+        """Return the direct is_a children."""
         return self._ids(
             "SELECT id FROM edge JOIN concept ON key = child "
             "WHERE parent = ? AND relation = ? ORDER BY label, key",
@@ -179,7 +176,7 @@ class OntologyIndex:
         )
 
     def ancestors(self, identity: str) -> frozenset[str]:
-        """All that the concept is a kind of, without itself."""
+        """Return all is_a ancestors, without the concept itself."""
         return frozenset(
             self._ids(
                 "SELECT id FROM closure JOIN concept ON key = ancestor WHERE concept = ?",
@@ -188,15 +185,12 @@ class OntologyIndex:
         )
 
     def content(self, identity: str) -> float | None:
-        """Intrinsic information content in [0, 1]: 0 at the root, 1 at a leaf."""
+        """Return the intrinsic information content in [0, 1]: 0 at the root, 1 at a leaf."""
         key = self._file.key(identity)
         return None if key is None else self._lineage(key)[key]
 
     def lin(self, a: str, b: str) -> float | None:
-        """Lin similarity in [0, 1]: twice the content of what both are, over their own contents.
-
-        ``None`` where one is unknown or they are of different ontologies.
-        """
+        """Lin similarity in [0, 1]: twice the content of the best common ancestor over the sum."""
         key_a, key_b = self._file.key(a), self._file.key(b)
         if key_a is None or key_b is None or self._edition(key_a) != self._edition(key_b):
             return None
@@ -208,21 +202,17 @@ class OntologyIndex:
         return 2 * shared / total if total else 0.0
 
     def named(self, text: str) -> tuple[SearchHit, ...]:
-        """Concepts with a name that is spelt like the text; labels first, then by closeness."""
+        """Return concepts with a name spelt like the text; labels first, then by closeness."""
         return find_by_name(self._file, text)
 
     def search(
         self, text: str, limit: int = 20, *, ontology: str | None = None
     ) -> tuple[SearchHit, ...]:
-        """Concepts whose names hold every word of the text; the last word may be begun only.
-
-        An id or code finds its concept. Equal names come first, then by BM25 the best name of
-        each concept; what is withdrawn or a rest class comes last.
-        """
+        """Search concepts whose names contain every word of the text; the last may be a prefix."""
         return search(self._file, text, limit, ontology)
 
     def mapped(self, identity: str) -> tuple[ConceptMapping, ...]:
-        """Rows of the SSSOM tables that name the concept, as they stand there."""
+        """Return the rows of the SSSOM tables that contain the concept, unchanged."""
         own = self.resolve(identity) or canonical(identity)
         rows = self._file.rows(
             "SELECT subject, predicate, object FROM mapping WHERE subject = ? OR object = ? "
@@ -233,7 +223,7 @@ class OntologyIndex:
         return tuple(ConceptMapping(subject=s, predicate=p, object=o) for s, p, o in rows)
 
     def equivalents(self, identity: str) -> frozenset[str]:
-        """Ids that mean the same by exact mappings, directly or by one id between; with itself."""
+        """Return ids equivalent by exact mappings, directly or via one other id, plus itself."""
         ids = {self.resolve(identity) or canonical(identity)}
         for _ in range(2):
             ids |= {
@@ -249,7 +239,7 @@ class OntologyIndex:
         return int(self._scalar("SELECT edition FROM concept WHERE key = ?", key))
 
     def _find_lineage(self, key: int) -> Mapping[int, float]:
-        """Content of a concept and of everything above it."""
+        """Return the content of a concept and of all its ancestors."""
         return dict(
             self._file.rows(
                 "SELECT key, content FROM concept WHERE key = ? UNION ALL "

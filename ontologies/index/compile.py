@@ -1,4 +1,4 @@
-"""Compiler of the ontology index: parsed ontologies to one SQLite file."""
+"""Compile parsed ontologies to one SQLite index file."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ EPOCH_MODULES = (
     *("concept_records.py", "licences.py", "label_words.py", "readers/*.py"),
     *("index/compile.py", "index/schema.py", "index/hierarchy.py", "index/name_normalization.py"),
 )
-"""Globs of the modules whose code decides what an index holds; each matches a file."""
+"""Globs of the modules whose code determines the content of an index; each matches a file."""
 
 
 def compile_index(path: Path, ontologies: Iterable[Ontology]) -> None:
-    """Write an index; it takes the place of the file at ``path`` when it is whole.
+    """Write an index, replacing the file at ``path`` once it is complete.
 
     Args:
         path: file to write.
-        ontologies: what the readers made, mapping tables last. Each is asked for when the one
-            before is written, so that a generator needs the memory of one at a time.
+        ontologies: output of the readers, mapping tables last. Consumed one at a time, so that a
+            generator keeps only one in memory.
 
     Raises:
-        NoIndexError: something else than an index stands at ``path``.
+        NoIndexError: the file at ``path`` is not an index.
         WorkspaceError: the file cannot be written, or one ontology is given twice.
     """
     _refuse_to_replace_others(path)
@@ -69,12 +69,12 @@ def compile_index(path: Path, ontologies: Iterable[Ontology]) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OntologyInput:
-    """A file that a user names for an index.
+    """An input file for an index.
 
     Attributes:
-        ontology: what it has to hold; ``sssom`` for a mapping table.
+        ontology: the ontology it must contain; ``sssom`` for a mapping table.
         path: the file, or the folder of ICD-API entities.
-        version: as the user states it; empty takes what the file says.
+        version: as the user states it; empty to use the one stated in the file.
     """
 
     ontology: str
@@ -83,14 +83,14 @@ class OntologyInput:
 
 
 def up_to_date(path: Path, given: Iterable[OntologyInput]) -> bool:
-    """Whether the index at ``path`` is what compiling these files would give.
+    """Whether the index at ``path`` is what compiling these files would produce.
 
     Args:
-        path: an index, or a place for one.
-        given: files in the order of compiling.
+        path: an index, existing or not.
+        given: input files in compilation order.
 
     Raises:
-        NoIndexError: something else than an index stands at ``path``.
+        NoIndexError: the file at ``path`` is not an index.
         OSError: a file cannot be read.
     """
     _refuse_to_replace_others(path)
@@ -107,7 +107,7 @@ def up_to_date(path: Path, given: Iterable[OntologyInput]) -> bool:
 
 @cache
 def epoch() -> str:
-    """Version of the readers and of the compiler: a hash of their code, which nobody forgets."""
+    """Version of readers and compiler: a hash of their code, so that it is never forgotten."""
     folder = Path(str(files("medrcube.ontologies")))
     digest = hashlib.sha256()
     for module in sorted(path for glob in EPOCH_MODULES for path in folder.glob(glob)):
@@ -221,7 +221,7 @@ def _write(
 
 
 def _own_id(database: sqlite3.Connection, identity: str) -> str:
-    """An id of a mapping as the concept's own, where the index holds the concept."""
+    """Convert an id of a mapping to the concept's own id, if the index contains the concept."""
     text = canonical(identity)
     row = database.execute(
         "SELECT concept.id FROM redirect JOIN concept ON concept.key = redirect.concept "
@@ -232,7 +232,7 @@ def _own_id(database: sqlite3.Connection, identity: str) -> str:
 
 
 def _names(tree: ConceptHierarchy) -> Iterator[tuple[int, str, str, str, str]]:
-    """Every name once for each scope; a label that is only the id is none."""
+    """Yield every name once per scope, except labels that are just the id."""
     for key, concept in tree.concepts.items():
         scopes = {(concept.label, LABEL): ""} if concept.label != concept.id else {}
         for synonym in concept.synonyms:

@@ -13,17 +13,14 @@ __all__ = ["describe"]
 
 
 def describe(index: OntologyIndex, identity: str) -> dict[str, Any] | None:
-    """One concept with its neighbours, and the labels of ``terms.csv`` that point at it.
+    """Describe one concept with its neighbours, and the labels of ``terms.csv`` that refer to it.
 
     Args:
         index: an opened index.
         identity: any form of its id, or an ICD-11 code.
 
     Returns:
-        Values ready for JSON; ``None`` when the index does not hold the id.
-
-    Raises:
-        TermError: a table of this package breaks its rules.
+        JSON-serialisable values; ``None`` if the index does not contain the id.
     """
     concept, edition = index.concept(identity), index.edition_of(identity)
     if concept is None or edition is None:

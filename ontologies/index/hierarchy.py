@@ -1,8 +1,8 @@
 """Concept hierarchy of one ontology: redirects, edges, ancestors, information content.
 
-Concepts that cannot hang where their file says (parents without a row, parents of another
-ontology, circles of is_a) are kept without that edge or with their circle, and each case is
-a remark: nothing hangs and nothing is left out in silence.
+Broken hierarchy entries (parents without a row, parents in another ontology, is_a cycles) are kept
+without the broken edge, or with the cycle, and reported as remarks: no input makes this loop
+forever, and nothing is dropped silently.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from medrcube.ontologies.concept_records import IS_A, Concept, Edge
 __all__ = ["ConceptHierarchy"]
 
 _SHOWN = 3
-"""Ids that a remark names."""
+"""Number of ids listed in a remark."""
 
 
 @dataclass(slots=True)
 class ConceptHierarchy:
-    """One ontology with integer keys, and the repairs that it needed.
+    """One ontology with integer keys, and the repairs it needed.
 
     Attributes:
-        given: concepts as the reader gave them.
-        taken: ids of the ontologies before, with their ontology.
-        start: number of the first concept.
-        concepts: concept by number; of two with one id the first.
-        keys: number by id.
-        redirects: number of the concept that an id stands for today.
-        edges: child, relation and target, both of this ontology and none withdrawn by is_a.
-        closures: all ancestors by is_a, without itself, of every concept that is not withdrawn.
+        given: concepts as the reader returned them.
+        taken: ids of the preceding ontologies, with their ontology.
+        start: key of the first concept.
+        concepts: concept by key; if two share an id, the first one.
+        keys: key by id.
+        redirects: key of the current concept for a redirected id.
+        edges: child, relation and target, both in this ontology; no is_a edge to a withdrawn one.
+        closures: all is_a ancestors, without itself, of every concept that is not withdrawn.
     """
 
     given: Sequence[Concept]
@@ -54,7 +54,7 @@ class ConceptHierarchy:
     def contents(self) -> dict[int, float]:
         """Intrinsic information content: 1 - log(descendants + 1) / log(N), Seco et al. 2004.
 
-        Withdrawn concepts have no place in the tree; theirs is 0.
+        Withdrawn concepts are not in the hierarchy; their content is 0.
         """
         below = Counter(above for ancestors in self.closures.values() for above in ancestors)
         size = math.log(max(2, len(self.closures)))
@@ -64,7 +64,7 @@ class ConceptHierarchy:
         }
 
     def remarks(self) -> list[str]:
-        """What was mended, one sentence for each kind."""
+        """Return the repairs, one sentence for each kind."""
         lines = []
         for kind, ids in self._repairs.items():
             named = ", ".join([*ids][:_SHOWN]) + (", ..." if len(ids) > _SHOWN else "")
@@ -106,7 +106,7 @@ class ConceptHierarchy:
                 self.redirects[identity] = self.keys[end]
 
     def _last(self, identity: str, to: Mapping[str, str]) -> str:
-        """Where a chain of redirects ends; empty when it runs in a circle."""
+        """Return the end of a chain of redirects; empty if it is circular."""
         visited: set[str] = set()
         while identity in to:
             if identity in visited:
@@ -130,12 +130,12 @@ class ConceptHierarchy:
                     self.edges.append((key, edge.relation, target))
 
     def _gone(self, edge: Edge, child: Concept, target: int) -> bool:
-        """Whether a living concept hangs under a withdrawn one; withdrawn ones may."""
+        """Whether an active concept is below a withdrawn one; withdrawn children are allowed."""
         withdrawn = self.concepts[target].obsolete and not child.obsolete
         return edge.relation == IS_A and withdrawn
 
     def _close(self) -> None:
-        """Ancestors of every concept that is not withdrawn, without itself."""
+        """Compute the ancestors of every concept that is not withdrawn, without itself."""
         up: dict[int, list[int]] = {}
         for child, relation, parent in self.edges:
             if relation == IS_A and not self.concepts[child].obsolete:

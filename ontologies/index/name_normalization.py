@@ -1,4 +1,4 @@
-"""Normalization of names and ids, shared by compiler and queries of the index."""
+"""Normalization of names and ids, shared by index compiler and queries."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ICD_ENTITY = "http://id.who.int/icd/entity/"
 
 
 def strip_accents(text: str) -> str:
-    """Letters without accents; Greek ones by name, so that alpha and beta stay apart."""
+    """Remove accents; Greek letters are spelt out, so that alpha and beta stay distinct."""
     if text.isascii():
         return text
     return "".join(
@@ -28,15 +28,15 @@ def strip_accents(text: str) -> str:
 
 
 def spelling(text: str) -> str:
-    """One spelling of a name: ``label_words.normalise`` without accents."""
+    """Return the canonical spelling of a name: ``label_words.normalise`` without accents."""
     return normalise(strip_accents(text))
 
 
 def canonical(identity: str) -> str:
-    """An id as its owner writes it, from the forms that go round.
+    """Convert any common form of an id to its publisher's notation.
 
-    RadLex is named by IRIs of three forms (notes of RSNA's readers), HPO by PURL, and ICD-11's
-    foundation by CURIE in SSSOM tables.
+    RadLex ids occur as three forms of IRI (notes of RSNA's readers), HPO ids as PURLs, and ICD-11
+    foundation ids as CURIEs in SSSOM tables.
     """
     text = identity.strip()
     if match := _RADLEX.search(text):
@@ -49,26 +49,26 @@ def canonical(identity: str) -> str:
 
 
 def match_expression(text: str) -> str:
-    """An FTS5 query: every word, the last one also as the beginning of a longer one.
+    """Build an FTS5 query from all words; the last one also matches as a prefix.
 
-    Empty when the text holds no word.
+    Empty if the text contains no word.
     """
     words = tokens(strip_accents(text))
     if not words:
         return ""
     first = [f'"{word}"' for word in words[:-1]]
-    # No plural ends in x, so the last word comes back as typed: "fibros" is not a plural here.
+    # No plural ends in x, so the last word is returned as typed: "fibros" is not a plural here.
     typed = tokens(f"{strip_accents(text).rstrip()}x")
     begun = typed[-1][:-1] if len(typed) == len(words) else words[-1]
     return " AND ".join([*first, f'("{words[-1]}" OR "{begun}" *)'])
 
 
 def is_abbreviation(text: str, kind: str = "") -> bool:
-    """Whether a name may mean many things: its owner says so, or it is a few capitals.
+    """Whether a name is ambiguous: the publisher calls it an abbreviation, or it is a few capitals.
 
     Args:
         text: the name.
-        kind: type of the synonym, as its owner has it.
+        kind: the publisher's synonym type.
     """
     return kind == "abbreviation" or (
         len(text) <= _SHORT and text.isalnum() and text == text.upper()

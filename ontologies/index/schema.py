@@ -7,13 +7,13 @@ from medrcube.errors import MedrcubeError
 __all__ = ["APPLICATION", "INDEXES", "LABEL", "SCHEMA", "TABLES", "IndexFileError", "NoIndexError"]
 
 APPLICATION = 0x6D724358
-"""``PRAGMA application_id``: says that a SQLite file is such an index."""
+"""``PRAGMA application_id``: identifies a SQLite file as an ontology index."""
 
 SCHEMA = 1
-"""``PRAGMA user_version``: raised whenever a table, or the spelling of names, changes."""
+"""``PRAGMA user_version``: increased whenever a table or the spelling of names changes."""
 
 LABEL = "LABEL"
-"""Scope of a concept's preferred name in the table of names, beside those of synonyms."""
+"""Scope of the preferred name in the names table, in addition to the synonym scopes."""
 
 TABLES = """
 CREATE TABLE meta (item TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -43,7 +43,7 @@ CREATE VIRTUAL TABLE fulltext USING fts5 (
     spelling, content='name', content_rowid='key',
     tokenize="unicode61 remove_diacritics 0 tokenchars '*'");
 """
-"""The full text is over spellings, whose words are ASCII letters and digits, and ``T2*``."""
+"""The full-text index is over spellings, whose words are ASCII letters and digits, and ``T2*``."""
 
 INDEXES = """
 CREATE UNIQUE INDEX concept_id ON concept (id);
@@ -58,7 +58,7 @@ INSERT INTO fulltext (fulltext) VALUES ('optimize');
 
 
 class IndexFileError(MedrcubeError):
-    """The index file is missing, outdated, damaged, or no index."""
+    """The index file is missing, outdated, damaged, or not an index."""
 
 
 class NoIndexError(IndexFileError):

@@ -15,7 +15,7 @@ __all__ = ["SearchHit", "find_by_name", "search"]
 
 _SCOPES = (LABEL, *(scope.value for scope in SynonymScope))
 _LEAST = 200
-"""Rows of the full text that are looked at, however few are wanted."""
+"""Minimum number of full-text rows to examine, however few results are requested."""
 
 _SHOWN = (
     "SELECT id, code, label, ontology, concept.obsolete, residual FROM concept "
@@ -36,19 +36,19 @@ _SEARCH = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchHit:
-    """A concept that a text leads to.
+    """A concept found by a search.
 
     Attributes:
         id: of the concept, after redirects.
         code: ICD-11 code, or empty.
         label: preferred name, unchanged.
         ontology: ``hpo``, ``radlex`` or ``icd11``.
-        matched: the name that the text met; that of a withdrawn concept may lead to its heir.
+        matched: the name that matched; may be that of a withdrawn concept that redirects here.
         scope: ``LABEL`` or the scope of the synonym.
-        type: what sort of synonym its owner calls it, or empty.
-        obsolete: whether it is withdrawn and has no heir.
-        residual: whether it is a rest class.
-        exact: whether text and name are spelt the same.
+        type: the publisher's synonym type, or empty.
+        obsolete: whether it is withdrawn without a replacement.
+        residual: whether it is a residual class.
+        exact: whether text and name have the same spelling.
     """
 
     id: str
@@ -64,13 +64,13 @@ class SearchHit:
 
 
 def find_by_name(file: IndexFile, text: str) -> tuple[SearchHit, ...]:
-    """Concepts with a name that is spelt like the text; labels first, then by closeness."""
+    """Return concepts with a name spelt like the text; labels first, then by closeness."""
     rows = file.rows(_NAMES + "WHERE name.spelling = ?", spelling(text))
     return _best(file, rows, text)
 
 
 def search(file: IndexFile, text: str, limit: int, ontology: str | None) -> tuple[SearchHit, ...]:
-    """Concepts that a text may mean, best first; see ``Index.search``."""
+    """Return concepts that match a text, best first; see ``OntologyIndex.search``."""
     hits = [*_by_id(file, text), *find_by_name(file, text)]
     expression = match_expression(text)
     if expression:
@@ -90,7 +90,7 @@ def _by_id(file: IndexFile, text: str) -> tuple[SearchHit, ...]:
 
 
 def _best(file: IndexFile, rows: Iterable[Any], text: str) -> tuple[SearchHit, ...]:
-    """The best name of each concept; a redirect is followed before it counts as one."""
+    """Return the best name of each concept, after following redirects."""
     wanted = spelling(text)
     best: dict[str, tuple[tuple[Any, ...], SearchHit]] = {}
     for score, identity, matched, same, scope, kind in rows:

@@ -13,10 +13,10 @@ from medrcube.ontologies.index.schema import APPLICATION, SCHEMA, IndexFileError
 __all__ = ["KNOWN", "IndexFile"]
 
 HOW = "medrcube ontologies index --hpo F --radlex F --icd11 F --out"
-"""The command that makes an index, up to its file."""
+"""Command that creates an index, without the file name."""
 
 KNOWN = 1 << 14
-"""Bound of each memory of an index; all terms of this project fit many times."""
+"""Size of each of an index's caches; far more than all terms of this project."""
 
 _KEY = (
     "SELECT concept, 1 FROM redirect WHERE id = ? UNION ALL "
@@ -26,21 +26,21 @@ _KEY = (
 
 
 class IndexFile:
-    """An opened index: read-only and immutable, so that no lock is taken.
+    """An opened index: read-only and immutable, so no lock is taken.
 
     Raises:
         NoIndexError: the file is something else.
-        IndexFileError: the file is missing, of another schema, or damaged.
+        IndexFileError: the file is missing, has a different schema, or is damaged.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._database = _open(path)
         self.key = lru_cache(KNOWN)(self._find_key)
-        """Number of the concept that an id or code means, after redirects; or ``None``."""
+        """Return the key of the concept for an id or code, after redirects, or ``None``."""
 
     def rows(self, statement: str, *values: object) -> list[Any]:
-        """Rows of a query, whose ``?`` bear no numbers: Python 3.12.0 to 3.12.3 warn of those."""
+        """Return a query's rows; use plain ``?``, since Python 3.12.0 to 3.12.3 warn of numbers."""
         try:
             return self._database.execute(statement, values).fetchall()
         except sqlite3.ProgrammingError:
@@ -64,7 +64,7 @@ def _open(path: Path) -> sqlite3.Connection:
     if not path.exists():
         raise IndexFileError(f"{path}: there is no ontology index; make it with  {HOW} {path}")
     try:
-        # Read-only, and serialised by SQLite itself: threads may share it.
+        # Read-only, and serialised by SQLite itself, so threads may share it.
         database = sqlite3.connect(
             f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True, check_same_thread=False
         )

@@ -1,10 +1,10 @@
-"""Item-writing rules that a program can check on one question.
+"""Item-writing rules that can be checked automatically on a single question.
 
 From the NBME guide (criteria listed in BMC Med Educ 2016, doi 10.1186/s12909-016-0559-7) and the
-19-criteria rubric of SAQUET and BenchMarker (arXiv 2602.06221). An error stops an item, a
-warning goes to the reviewer. Rules over a whole batch (key position, predictability) are in
-``build/audit/batch_rules.py``. Where the guide wants options in alphabetical order, keys are
-instead spread evenly over the positions, which gives away no less and can be checked.
+19-criteria rubric of SAQUET and BenchMarker (arXiv 2602.06221). An error blocks an item, a warning
+goes to the reviewer. Rules over a whole batch (key position, predictability) are in
+``build/audit/batch_rules.py``. Where the guide asks for options in alphabetical order, keys are
+instead spread evenly over the positions, which gives away no more and can be checked.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ RULES: tuple[ItemRule, ...] = tuple(
         key=lambda rule: rule.level != ERROR,
     )
 )
-"""Every rule of a single question, errors first."""
+"""Every rule on a single question, errors first."""
 
 
 def lint(draft: ItemText) -> tuple[Flaw, ...]:
     """Check one question against every rule; errors first.
 
-    A draft without two options and a key among them gets that error alone: every other rule
+    A draft without two options including a key gets that error alone, since every other rule
     compares options.
     """
     broken = _flaws(COUNT_RULE, draft)

@@ -1,4 +1,4 @@
-"""Item-writing rules on cues: words and grammar that point at the key or exclude an option."""
+"""Item-writing rules on cueing: words and grammar that point at the key or exclude an option."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _longest_is_key(draft: ItemText) -> Iterator[str]:
 
 
 def _word_repeats(draft: ItemText) -> Iterator[str]:
-    """The number of a box is a name, so a figure in the stem does not point at it."""
+    """Flag words of the stem repeated in an option. Box numbers are names: figures are no cue."""
     if all(_BOX.fullmatch(option) for option in draft.options):
         return
     shared = content_words(draft.question) & content_words(draft.options[draft.key])
@@ -83,7 +83,7 @@ def _leading_articles(draft: ItemText) -> Iterator[str]:
 
 
 def _plural(draft: ItemText) -> Iterator[str]:
-    """A plural lead-in rules out whatever stands in the singular, where others do not."""
+    """Flag a plural lead-in that rules out singular options but not others."""
     if not _PLURAL.search(draft.question):
         return
     singular = [option for option in draft.options if not is_plural(option)]

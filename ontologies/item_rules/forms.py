@@ -16,11 +16,11 @@ __all__ = ["FORM_RULES"]
 _CAPITAL = re.compile(r"[A-Z][a-z-]*(?!\S)")
 _APART = re.compile(r"\bother than\b.*")
 STEPS = 2
-"""Steps below what all options are kinds of by which two of them may differ, and no further."""
+"""Maximum difference in depth below the options' common ancestor."""
 
 
 def _fragments(draft: ItemText) -> Iterator[str]:
-    """Words of degree on a scale ("mild, moderate, severe") are answers by themselves."""
+    """Flag fragments. Grades of a scale ("mild, moderate, severe") are answers by themselves."""
     if draft.ranks:
         return
     for option in draft.options:
@@ -29,7 +29,7 @@ def _fragments(draft: ItemText) -> Iterator[str]:
 
 
 def _mixed_case(draft: ItemText) -> Iterator[str]:
-    """Abbreviations have their capitals in any list."""
+    """Flag mixed case. Abbreviations keep their capitals in any list."""
     small = [option for option in draft.options if option[:1].islower()]
     large = [option for option in draft.options if _CAPITAL.match(option)]
     if small and large:
@@ -46,7 +46,7 @@ def _mixed_number(draft: ItemText) -> Iterator[str]:
 
 
 def _mixed_form(draft: ItemText) -> Iterator[str]:
-    """What stands before the noun in one name stands behind it in no other; figures may."""
+    """Flag a word that precedes the noun in one option and follows it in another; figures may."""
     for option, other in permutations(_names(draft), 2):
         both = content_words(phrase(option)) & content_words(_trailing_words(other))
         shared = frozenset(word for word in both if not word.isdigit())
@@ -59,7 +59,7 @@ def _mixed_form(draft: ItemText) -> Iterator[str]:
 
 
 def _mixed_level(draft: ItemText) -> Iterator[str]:
-    """Members of an exclusive group part what there is among them, whatever their level."""
+    """Flag mixed levels of detail. An exclusive group covers its subject, so levels may differ."""
     if draft.grouped or not draft.above:
         return
     for index, other in permutations(range(len(draft.options)), 2):
@@ -75,12 +75,12 @@ def _mixed_level(draft: ItemText) -> Iterator[str]:
 
 
 def _trailing_words(option: str) -> str:
-    """What follows the noun, but not what the option sets itself apart from."""
+    """Return what follows the noun, except what the option distinguishes itself from."""
     return _APART.sub("", tail(option))
 
 
 def _names(draft: ItemText) -> list[str]:
-    """Options that name something; what denies a finding fits beside any form."""
+    """Return the options that name something; denials of a finding fit next to any form."""
     kinds = draft.kinds or ("",) * len(draft.options)
     pairs = zip(draft.options, kinds, strict=True)
     return [option for option, kind in pairs if kind != NORMALITY]

@@ -12,7 +12,7 @@ __all__ = ["NUMBER_RULES"]
 
 _UNIT = r"%|percent|mm|cm|ml|mL|HU|years?|weeks?|days?|degrees?|bpm|mmHg"
 _FIGURE = r"(\d+(?:\.\d+)?)"
-# Not the digits of T1, COVID-19 or BI-RADS 4A, which are names.
+# Does not match the digits of T1, COVID-19 or BI-RADS 4A, which are names.
 _MEASURED = re.compile(rf"(?<![\w.*-]){_FIGURE}\s*({_UNIT})(?!\w)")
 _RANGE = re.compile(rf"(?<![\w.*]){_FIGURE}\s*(?:{_UNIT})?\s*(?:to|-|\u2013)\s*{_FIGURE}(?![\w.])")
 _LEAST = re.compile(
@@ -55,7 +55,7 @@ def _numbers(draft: ItemText) -> Iterator[str]:
 
 
 def parse_interval(text: str) -> tuple[float, float] | None:
-    """The range that a text states, such as 40 to 54; ``None`` where it states none."""
+    """Parse the range that a text states, such as 40 to 54; ``None`` if it states none."""
     for pattern, bounds in _INTERVALS:
         match = pattern.search(text)
         if match:
@@ -71,7 +71,7 @@ _INTERVALS: Sequence[tuple[re.Pattern[str], Callable[[list[float]], tuple[float,
 
 
 def _subject(text: str) -> frozenset[str]:
-    """What a range is of: its unit, or where it has none, the words before it."""
+    """Return what a range measures: its unit or, without one, the words before it."""
     units = frozenset(_unit(unit) for _, unit in _MEASURED.findall(text))
     return units or frozenset(re.findall(r"[a-z]+", re.split(r"\d", text.casefold())[0]))
 
@@ -96,7 +96,7 @@ def _comparable(places: Sequence[float | tuple[float, str]]) -> list[tuple[float
 
 
 def _counted(options: Sequence[str]) -> list[tuple[float, str]] | None:
-    """Numbers that follow the same words in every option: BI-RADS 2, BI-RADS 4A."""
+    """Return the numbers that follow the same words in every option: BI-RADS 2, BI-RADS 4A."""
     matches = [_LEADING.match(option) for option in options]
     heads = {match.group(1).casefold() for match in matches if match}
     if len(heads) != 1 or not all(matches):
@@ -105,7 +105,7 @@ def _counted(options: Sequence[str]) -> list[tuple[float, str]] | None:
 
 
 def _graded(options: Sequence[str]) -> list[float] | None:
-    """Words of severity, where every option is graded by exactly one."""
+    """Return the severity grades, if every option has exactly one."""
     steps = [
         [step for step, words in enumerate(_LADDERS) if not set(words).isdisjoint(_words(option))]
         for option in options

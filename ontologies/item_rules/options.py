@@ -14,12 +14,12 @@ from medrcube.ontologies.terms import NORMALITY
 __all__ = ["COUNT_RULE", "OPTION_RULES"]
 
 DEPTH = 0.25
-"""Largest difference of information content between a distractor and the key."""
+"""Maximum difference in information content between a distractor and the key."""
 
 _COMBINED = re.compile(
     r"\b(all|none|both|neither|any) of (the|these)\b|\b[A-D] and [A-D]\b", re.IGNORECASE
 )
-# "grade 2 (moderate)" is a number with a name, "grade 2 glioma" a disease.
+# "grade 2 (moderate)" is a number with a name, "grade 2 glioma" is a disease.
 _NUMBERED = re.compile(
     r"^((?:(?!of |with |in )[\w-]+ ){0,3})(box|bi-?rads|grade|stage|score|category|class|type|ct)"
     r"[ -]?\d+[A-C]?(?=$|\s?[(:,;]| (?:to|in|of|or|and|for)\b)",
@@ -75,7 +75,7 @@ def _mixed_kinds(draft: ItemText) -> Iterator[str]:
 
 
 def _mixed_slots(draft: ItemText) -> Iterator[str]:
-    """A name that says that nothing is there fits beside any form."""
+    """Flag mixed forms. A negative option ("nothing is there") is compatible with any form."""
     slots = [
         _slot(option)
         for index, option in enumerate(draft.options)
@@ -132,7 +132,7 @@ def _specificity(draft: ItemText) -> Iterator[str]:
 
 
 def _exhaustive_subset(draft: ItemText) -> Iterator[str]:
-    """With two options that leave nothing out, the others cannot be right."""
+    """Flag two options that are exhaustive, so that the others cannot be right."""
     if len(draft.options) < 3:
         return
     for option, other in permutations(draft.options, 2):
@@ -163,7 +163,7 @@ def _abbreviations(draft: ItemText) -> Iterator[str]:
 
 
 def _convergence(draft: ItemText) -> Iterator[str]:
-    """Writers vary the key, so the option that shares most with the others is the key."""
+    """Flag convergence: writers vary the key, so the option most like the others is the key."""
     words = [content_words(option) for option in draft.options]
     shared = [sum(len(own & other) for other in words) - len(own) for own in words]
     rivals = [count for index, count in enumerate(shared) if index != draft.key]

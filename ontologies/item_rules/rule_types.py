@@ -1,4 +1,4 @@
-"""Types of the item-writing rules: the text of an item, rules and flaws."""
+"""Types for the item-writing rules: item text, rules and flaws."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ WARNING: RuleLevel = "warning"
 class ItemText:
     """Text and metadata of a question, as the rules see it.
 
-    A tuple with one entry for each option may be empty where its fact is not known; the rules
-    that need it then say nothing.
+    A tuple with one entry per option may be empty if the fact is unknown; the rules that need it
+    are then skipped.
 
     Attributes:
         question: the stem with its lead-in.
         options: option texts in display order.
         key: index of the right option.
-        kinds: term kind of each option; empty strings where options are no concepts.
-        grouped: whether the options are one exclusive group, whose kinds may differ.
+        kinds: term kind of each option; empty strings if options are not concepts.
+        grouped: whether the options form one exclusive group, whose kinds may differ.
         concepts: label of each option in the term table; empty strings for numbered boxes.
-        content: information content of each option in an ontology, 0 to 1, ``None`` where it is
-            in none.
-        ranks: place of each option on its scale; only for scales and numbered boxes.
-        above: what each option is a kind of by the relation table, without itself.
-        target: name of the concept that the stem itself names, such as what a box holds.
-        file: name of the image's file.
+        content: information content of each option in an ontology, 0 to 1, ``None`` if it is in
+            none.
+        ranks: position of each option on its scale; only for scales and numbered boxes.
+        above: ancestors of each option by the relation table, without itself.
+        target: name of the concept that the stem itself names, such as the content of a box.
+        file: name of the image file.
     """
 
     question: str
@@ -50,7 +50,7 @@ class ItemText:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flaw:
-    """One broken rule; the message says what was found and what to change."""
+    """One violation of a rule; the message says what was found and what to change."""
 
     rule: str
     level: RuleLevel
@@ -59,11 +59,11 @@ class Flaw:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemRule:
-    """One rule of item writing.
+    """One item-writing rule.
 
     Attributes:
-        id: stored with every item that bends the rule.
-        level: an error stops the item, a warning goes to the reviewer.
+        id: stored with every item that violates the rule.
+        level: an error blocks the item, a warning goes to the reviewer.
         asks: the rule in one line.
         check: yields a message for each flaw.
     """

@@ -12,7 +12,7 @@ from medrcube.vocabulary.image_names import names_modality
 
 __all__ = ["STEM_RULES"]
 
-# "Which of the following is the most likely diagnosis" names what is asked for.
+# "Which of the following is the most likely diagnosis" names what it asks for.
 _OPEN = re.compile(
     r"\bwhich (one )?of (these|the following) "
     r"((is|are)\b(?! the (most|best)\b)|(statements?|options?|answers?|entries)\b)"
@@ -35,7 +35,7 @@ _REPORT = re.compile(
     r"|[\"\u201c][^\"\u201d]*( [^\"\u201d ]+){3,}[\"\u201d]",
     re.IGNORECASE,
 )
-# Every mark that this project draws is red, so red says nothing and any other colour might.
+# Every mark that this project draws is red, so red is no hint, but any other colour might be.
 _COLOUR = re.compile(
     r"\b(green|blue|yellow|orange|purple|violet|pink|cyan|magenta|white|black|gr[ae]y)"
     r"(-coloured|-colored)? (\w+ )?"
@@ -76,7 +76,7 @@ def _no_modality(draft: ItemText) -> Iterator[str]:
 
 
 def _negative_stem(draft: ItemText) -> Iterator[str]:
-    """A label that the stem has to name may hold such a word: ``not COVID-19``."""
+    """Flag negative stems. A label in the stem may contain such a word: ``not COVID-19``."""
     stem = draft.question
     for name in (draft.target, *draft.options):
         if name:

@@ -5,7 +5,7 @@ must resolve to a concept of the user's ontologies (``name_resolution``) and pas
 condition like any other candidate.
 
 Prompts are sent before any item is composed, one per key, region and modality, and replies are
-logged: rebuilding the same workspace gives the same items without a request.
+logged, so that rebuilding the same workspace produces the same items without any request.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ __all__ = [
 ]
 
 LLM = "llm"
-"""Strategy of options that a language model proposed."""
+"""Strategy name of options that a language model proposed."""
 
 WANTED = 12
-"""Names asked for in one prompt; most fall to the rules."""
+"""Number of names requested per prompt; the rules reject most of them."""
 
 
 @dataclass(frozen=True, slots=True, order=True, kw_only=True)
@@ -66,12 +66,12 @@ class ProposalBatch:
     """Proposals of a build, from the log and the endpoint.
 
     Attributes:
-        names: proposed names of each place that was answered with a list.
-        sent: requests sent now, repeated ones too.
-        left: places without an answer: a bound was reached, or nobody answered.
-        stopped: why places were left, where a bound was reached.
-        outcomes: answers by outcome; ``prose`` is a reply that holds no list.
-        spent: requests and tokens that these places ever took, by the server's own count.
+        names: proposed names for each target that was answered with a list.
+        sent: requests sent now, including retries.
+        left: targets without an answer: a limit was reached, or the endpoint did not answer.
+        stopped: why targets were left, if a limit was reached.
+        outcomes: answers by outcome; ``prose`` is a reply without a list.
+        spent: requests and tokens spent on these targets over all builds, as counted by the server.
     """
 
     names: Mapping[PromptTarget, tuple[str, ...]]
@@ -84,13 +84,13 @@ class ProposalBatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LlmProposals:
-    """Candidates that a model proposed and an index knows; see ``CandidateSource``."""
+    """Candidates proposed by a model and found in an index; see ``CandidateSource``."""
 
     labels: Mapping[PromptTarget, Sequence[str]]
     strategy: str = LLM
 
     def candidates(self, request: DistractorRequest, rules: SafetyRules) -> Sequence[str]:
-        """Proposals for the key on such an image, for tasks whose options a model may propose."""
+        """Return proposals for the key on such an image, for tasks that accept proposed options."""
         if request.task is None or not request.task.declaration.model_proposals:
             return ()
         return tuple(
@@ -101,13 +101,13 @@ class LlmProposals:
 
 
 def prompt_target(request: DistractorRequest) -> PromptTarget:
-    """The place of a question."""
+    """Return the prompt target of a question."""
     ground = request.ground
     return PromptTarget(key=request.key, anatomy=ground.anatomy, modality=ground.modality)
 
 
 def proposal_prompt(place: PromptTarget, terms: Terms) -> str:
-    """The prompt of a place; names stand in it as JSON strings."""
+    """Return the prompt for a target; names are inserted as JSON strings."""
     data = {
         "anatomy": place.anatomy.value,
         "modality": place.modality.value,
@@ -119,18 +119,18 @@ def proposal_prompt(place: PromptTarget, terms: Terms) -> str:
 def fetch_proposals(
     places: Iterable[PromptTarget], terms: Terms, settings: LlmSettings, path: Path
 ) -> ProposalBatch:
-    """Answer every place from the store, and ask the endpoint for the rest within its bounds.
+    """Answer every target from the log, and ask the endpoint for the rest within the limits.
 
     Args:
-        places: what to ask; asked in their order, so that a bound always cuts the same.
+        places: prompt targets; asked in order, so that a limit always cuts off the same ones.
         terms: term table.
-        settings: whom to ask, and within what bounds.
-        path: the store, ``proposals.jsonl`` of the workspace.
+        settings: endpoint and limits.
+        path: the log, ``proposals.jsonl`` of the workspace.
 
     Raises:
-        ModelError: the endpoint wants another key, model or payment.
-        WorkspaceError: the store is damaged or cannot be written.
-        MissingExtraError: something is to be asked and openai is not installed.
+        ModelError: the endpoint requires another key, model or payment.
+        WorkspaceError: the log is damaged or cannot be written.
+        MissingExtraError: there is something to ask and openai is not installed.
     """
     sent = _parameters(settings)
     prompts = {place: proposal_prompt(place, terms) for place in sorted(set(places))}
@@ -166,8 +166,8 @@ def _ask(
     sent: Mapping[str, int],
     store: ProposalLog,
 ) -> tuple[int, str]:
-    """Send the prompts and keep what comes back; number of requests, and why some were left."""
-    # Only a workspace with [llm], and only when the store lacks something, needs openai.
+    """Send the prompts and log the replies; return number of requests, and why some were left."""
+    # openai is needed only in a workspace with [llm], and only if the log lacks something.
     from medrcube.ontologies.llm.chat_client import Completion, ask_all  # noqa: PLC0415
 
     keys = {prompt: key for key, prompt in todo.items()}
@@ -196,13 +196,13 @@ def _ask(
 
 
 def _parameters(settings: LlmSettings) -> dict[str, int]:
-    """What is sent beside the prompt; the official endpoint renamed the limit."""
+    """Return the request parameters besides the prompt; the official endpoint renamed the limit."""
     official = is_official(settings.base_url)
     return {"max_completion_tokens" if official else "max_tokens": settings.max_tokens}
 
 
 def _read(record: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
-    """Outcome and names of a final record; a truncated reply counts when its list is whole."""
+    """Return outcome and names of a final record; a cut-off reply counts if its list is whole."""
     outcome: str = record["outcome"]
     assert outcome in FINAL  # noqa: S101 - the store keeps no other among its answers
     if outcome not in (REPLY, TRUNCATED):

@@ -1,7 +1,8 @@
-"""Client for the OpenAI chat-completions protocol: retries, bounds, no key in any message.
+"""Client for the OpenAI chat-completions protocol: retries, limits, no key in any message.
 
-The API key comes from the environment and is removed from everything that the server sends. A body
-is read up to ``MOST_BYTES`` and never decompressed, so no server can exhaust the memory.
+The API key comes from the environment and is removed from everything that the server sends.
+Response bodies are read up to ``MOST_BYTES`` and never decompressed, so no server can exhaust
+memory.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ except ImportError as error:
 __all__ = ["CONNECTIONS", "MOST_BYTES", "STOP_AFTER", "Completion", "RetryTimes", "ask_all"]
 
 MOST_BYTES = 1_000_000
-"""Longest body of an answer; a list of names has a thousandth of it."""
+"""Maximum response size in bytes; a list of names needs about a thousandth of it."""
 
 CONNECTIONS = 4
 STOP_AFTER = 4
-"""Prompts in a row without an answer after which the session ends."""
+"""Number of consecutive unanswered prompts after which the session ends."""
 
 _SPENT = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 _FILTERED = frozenset({"content_filter", "content_policy_violation"})
@@ -42,9 +43,9 @@ _TRANSIENT = frozenset({408, 409, 425, 429})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryTimes:
-    """Number of tries for one prompt, and waits in between in seconds.
+    """Number of attempts per prompt, and the waits between them in seconds.
 
-    ``longest_wait`` also bounds what the server asks for.
+    ``longest_wait`` also caps the delay that the server asks for.
     """
 
     tries: int = 4
@@ -52,7 +53,7 @@ class RetryTimes:
     longest_wait: float = 30.0
 
     def wait(self, asked: float | None, tries: int) -> float:
-        """Seconds before the next try."""
+        """Return the seconds to wait before the next attempt."""
         spread = random.uniform(0.5, 1.0)  # noqa: S311 - keeps workers from knocking in step
         own = self.first_wait * 2.0 ** (tries - 1) * spread
         return min(own if asked is None else asked, self.longest_wait)
@@ -62,7 +63,7 @@ class RetryTimes:
 class Completion:
     """Outcome of one prompt after ``tries`` requests; ``outcome`` is one word.
 
-    ``detail`` says why it failed; ``again`` whether another try may do better.
+    ``detail`` says why it failed; ``again``, whether a retry may succeed.
     """
 
     outcome: str
@@ -93,17 +94,17 @@ def ask_all(
     keep: Callable[[str, Completion], None],
     patience: RetryTimes | None = None,
 ) -> SessionUsage:
-    """Send prompts until all are answered or a bound is reached.
+    """Send prompts until all are answered or a limit is reached.
 
     Args:
-        prompts: what to ask, most wanted first.
-        settings: whom, and within what bounds.
-        parameters: what is sent beside the prompt.
-        keep: called with a prompt and its last answer.
-        patience: how often to repeat what may pass.
+        prompts: prompts in order of priority.
+        settings: endpoint and limits.
+        parameters: request parameters besides the prompt.
+        keep: called with a prompt and its final answer.
+        patience: retry policy for transient errors.
 
     Raises:
-        ModelError: the endpoint wants another key, model or payment; what was kept stays.
+        ModelError: the endpoint requires another key, model or payment; answers kept so far remain.
     """
     key = os.environ.get(settings.api_key_env, "").strip()
     if not key and is_official(settings.base_url):
@@ -124,7 +125,7 @@ def ask_all(
 
 
 class _TooLargeError(Exception):
-    """A body is longer than ``MOST_BYTES``, or packed."""
+    """A response body is longer than ``MOST_BYTES``, or compressed."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -138,7 +139,7 @@ class _Session:
 
     async def ask_all(self, prompts: list[str]) -> None:
         queue = iter(prompts)
-        # The SDK wants a key even where the server wants none.
+        # The SDK requires a key even if the server does not.
         client = openai.AsyncOpenAI(
             api_key=self.key or "none",
             base_url=self.settings.base_url,
@@ -168,7 +169,7 @@ class _Session:
                 self.bill.stopped = f"no answer {STOP_AFTER} times in a row: {answer.detail}"
 
     async def _ask(self, client: openai.AsyncOpenAI, prompt: str) -> Completion | None:
-        """The last answer to one prompt; ``None`` when a bound forbids to ask at all."""
+        """Return the final answer to one prompt, or ``None`` if a limit prevents asking at all."""
         answer: Completion | None = None
         for tries in range(1, self.patience.tries + 1):
             if not self.bill.stopped and self.bill.requests >= self.settings.max_requests:
@@ -185,7 +186,7 @@ class _Session:
     async def _once(self, client: openai.AsyncOpenAI, prompt: str) -> Completion:
         started = time.monotonic()
         try:
-            # The SDK bounds the wait for each piece; this bounds the whole.
+            # The SDK's timeout applies to each chunk; this one to the whole response.
             async with asyncio.timeout(self.settings.timeout):
                 completion = await client.chat.completions.create(
                     model=self.settings.model,
@@ -201,7 +202,7 @@ class _Session:
             return self._status(error)
         except openai.APIConnectionError as error:
             cause = error.__cause__
-            if isinstance(cause, _TooLargeError):  # openai 2 wraps what a hook raises
+            if isinstance(cause, _TooLargeError):  # openai 2 wraps the exceptions of hooks
                 return Completion(outcome="too-large", detail=str(cause))
             detail = self._clean(str(cause or error))
             return Completion(outcome="connection", detail=f"no connection: {detail}", again=True)
@@ -213,7 +214,7 @@ class _Session:
         if not isinstance(completion, ChatCompletion) or not completion.choices:
             return self._malformed(str(getattr(completion, "error", None) or completion))
         try:
-            # The SDK builds what the server sent without checking it.
+            # The SDK does not validate what the server sent.
             choice: Any = completion.choices[0]
             text, refusal, reason = (
                 choice.message.content,
@@ -243,7 +244,7 @@ class _Session:
         )
 
     def _status(self, error: openai.APIStatusError) -> Completion:
-        """Sort an HTTP error by who can mend it: time, nobody, or the user."""
+        """Classify an HTTP error: transient, permanent, or to be fixed by the user."""
         status, body = error.status_code, error.body
         inner = body.get("message") if isinstance(body, Mapping) else None
         message = self._clean(str(inner or body or error.message))
@@ -259,7 +260,7 @@ class _Session:
         return Completion(outcome="rejected", detail=detail)
 
     def _refuse(self, status: int, message: str) -> NoReturn:
-        """Stop for what only the user can mend.
+        """Stop for an error that only the user can fix.
 
         Raises:
             ModelError: always.
@@ -285,7 +286,7 @@ class _Session:
 
 
 async def _bound(response: Any) -> None:
-    """Let the body of a response end with an error when it is packed or too long."""
+    """Make reading a response fail if it is compressed or too long."""
     if response.headers.get("content-encoding", "identity") != "identity":
         raise _TooLargeError("the body is packed although that was not asked for")
     read = response.aiter_raw
@@ -302,7 +303,7 @@ async def _bound(response: Any) -> None:
 
 
 def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The first error of a group; the others are the same trouble in other workers."""
+    """Return the first error of a group; the others are the same problem in other workers."""
     error: BaseException = errors
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]

@@ -1,8 +1,8 @@
-"""Resolution of proposed names to concepts of the term table or the user's ontologies.
+"""Resolve proposed names to concepts of the term table or the user's ontologies.
 
-A name that no ontology of the user holds is made up. One that names a concept of the table is
-that concept, whatever the model called it. Any other becomes a term for this build alone, whose
-label is its id; nobody ever read it as absent.
+A name that is in none of the user's ontologies is treated as made up. A name of a concept in the
+term table becomes that concept, whatever the model called it. Any other name becomes a term for
+this build only, labelled by its id; no reader ever read it as absent.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from medrcube.ontologies.terms import Term, Terms
 __all__ = ["KINDS", "LONGEST_NAME", "Resolver"]
 
 LONGEST_NAME = 80
-"""Characters; the longest preferred name among imaging diagnoses is far shorter."""
+"""Maximum characters; the longest preferred name among imaging diagnoses is far shorter."""
 
 DISEASE = "disease"
 FINDING = "finding"
 KINDS = frozenset({DISEASE, FINDING})
-"""Kinds of keys that proposals are asked for; normality and classes of a scale have their own."""
+"""Kinds of keys to request proposals for; normality and scale grades have their own distractors."""
 
 # ICD-11 MMS: chapters 21 symptoms, 23 external causes, 24 contact factors, 26 traditional
 # medicine, V functioning, X extension codes. Their codes begin with these letters.
@@ -38,10 +38,10 @@ _PHENOTYPE = Term(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResolvedName:
-    """What a proposed name is.
+    """Result of resolving a proposed name.
 
     Attributes:
-        term: the concept; ``None`` when the name is dropped.
+        term: the concept; ``None`` if the name is dropped.
         reason: short code why it is dropped; empty otherwise.
     """
 
@@ -51,7 +51,7 @@ class ResolvedName:
 
 @dataclass(frozen=True, slots=True)
 class Resolver:
-    """Looks names up in the user's index and joins them to the term table."""
+    """Looks names up in the user's index and links them to the term table."""
 
     terms: Terms
     relations: Relations
@@ -67,7 +67,7 @@ class Resolver:
                 index.setdefault(f"{ontology}:{identity}", []).append(term.label)
 
     def resolve(self, text: str, key: Term) -> ResolvedName:
-        """The concept that a name proposed beside ``key`` means, of the kind of the key."""
+        """Return the concept meant by a name proposed for ``key``, of the same kind as the key."""
         if not text or len(text) > LONGEST_NAME or not text.isprintable():
             return ResolvedName(reason="no-name")
         names = self.knowledge.find(text)
@@ -112,10 +112,10 @@ class Resolver:
 
 
 def _term(names: tuple[ConceptName, ...], kind: str) -> Term:
-    """A term of the first concept of each ontology."""
+    """Build a term from the first concept of each ontology."""
     first = {name.ontology: name for name in reversed(names)}
     ids = {ontology: name.id for ontology, name in first.items()}
-    # Diagnoses are named by ICD-11, findings by HPO.
+    # ICD-11 names diagnoses, HPO names findings.
     order = (ICD11, HPO, RADLEX) if kind == DISEASE else (HPO, ICD11, RADLEX)
     preferred = next((first[ontology] for ontology in order if ontology in first), names[0])
     match = {ontology: "exact" if ontology in ids else "" for ontology in order}
@@ -133,5 +133,5 @@ def _term(names: tuple[ConceptName, ...], kind: str) -> Term:
 
 
 def _is_disease(code: str) -> bool:
-    """Whether an ICD-11 code stands for a disease or injury; blocks and chapters have none."""
+    """Whether an ICD-11 code is a disease or injury; blocks and chapters have no code."""
     return bool(code) and "/" not in code and code[0] not in _NO_DISEASE

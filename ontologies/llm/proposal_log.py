@@ -1,9 +1,8 @@
 """``proposals.jsonl``: append-only log of prompts and replies, one JSON object per line.
 
-Only ever appended. A record counts as written after fsync; a line that was being written when
-the process died is cut off at the next start. The first record that is final for a key stays the
-answer to it, so that a build gives the same items again without asking. Who wants another answer
-removes its line.
+A record counts as written after fsync; a line that was being written when the process died is
+truncated at the next start. The first final record for a key remains its answer, so that a build
+produces the same items again without any request. To get a new answer, delete the line.
 """
 
 from __future__ import annotations
@@ -26,11 +25,11 @@ __all__ = ["FINAL", "REPLY", "TRUNCATED", "ProposalLog", "open_proposal_log", "r
 REPLY = "reply"
 TRUNCATED = "truncated"
 FINAL = frozenset({REPLY, TRUNCATED, "refusal", "filtered", "empty", "too-large"})
-"""Outcomes that asking again would not mend; everything else is asked again by the next build."""
+"""Outcomes that a retry would not change; the next build retries all others."""
 
 
 def request_key(model: str, base_url: str, prompt: str, parameters: Mapping[str, Any]) -> str:
-    """Identity of a request: SHA-256 of everything that may change the reply."""
+    """Return the identity of a request: SHA-256 of everything that may change the reply."""
     content = json.dumps([model, base_url, prompt, dict(parameters)], sort_keys=True)
     return sha256(content.encode()).hexdigest()
 
@@ -47,16 +46,16 @@ class ProposalLog:
     """Key -> requests and tokens of all its records, failed ones too."""
 
     def keep(self, record: Mapping[str, Any]) -> None:
-        """Append one record durably."""
+        """Append one record durably (fsync)."""
         line = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
-        # A lone surrogate in a reply has no UTF-8 form.
+        # A lone surrogate in a reply cannot be encoded as UTF-8.
         self.file.write(line.encode("utf-8", "backslashreplace") + b"\n")
         self.file.flush()
         os.fsync(self.file.fileno())
         self.add(record)
 
     def add(self, record: Mapping[str, Any]) -> None:
-        """Take note of a record that stands in the file."""
+        """Index a record that is already in the file."""
         spent = self.spent.setdefault(record["key"], Counter())
         spent.update({"requests": record.get("requests", 1), **record.get("usage", {})})
         if record["outcome"] in FINAL:
@@ -65,7 +64,7 @@ class ProposalLog:
 
 @contextlib.contextmanager
 def open_proposal_log(path: Path) -> Iterator[ProposalLog]:
-    """Open the store of a workspace, for its owner alone, and repair a torn last line.
+    """Open the log of a workspace with owner-only access, and repair a truncated last line.
 
     Raises:
         WorkspaceError: a line is not a record, or the file cannot be read or written.

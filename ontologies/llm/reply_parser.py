@@ -10,7 +10,7 @@ from typing import Any
 __all__ = ["MOST_NAMES", "names_in"]
 
 MOST_NAMES = 20
-"""A reply is heard so far; what follows is ignored."""
+"""Maximum number of names read from a reply; the rest is ignored."""
 
 _READ = 20_000
 _STARTS = 200
@@ -20,10 +20,10 @@ _NAMES = ("name", "distractor", "term", "text")
 
 
 def names_in(reply: str) -> tuple[str, ...] | None:
-    """The proposed names, at most ``MOST_NAMES``; what is not a string stands as an empty one.
+    """Return the proposed names, at most ``MOST_NAMES``; entries that are not strings become empty.
 
-    Reads a bare, fenced or embedded JSON list, or an object that holds one; thoughts before the
-    answer are left out. ``None`` when there is no list: prose is never searched for names.
+    Accepts a bare, fenced or embedded JSON list, or an object that contains one; reasoning before
+    the answer is ignored. ``None`` if there is no list: prose is never searched for names.
     """
     text = _THINKING.sub("", reply[:_READ])
     decoder = json.JSONDecoder()

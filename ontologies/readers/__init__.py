@@ -1,7 +1,7 @@
 """Ontology readers, one module per file format.
 
-Every reader has one public function, ``read(path, *, version="")``. Readers load when they are
-needed, since pronto and rdflib are extras and slow to import.
+Every reader has one public function, ``read(path, *, version="")``. Readers are imported on demand,
+since pronto and rdflib are extras and slow to import.
 """
 
 from __future__ import annotations
@@ -41,24 +41,24 @@ _MODULES: Mapping[Format, str] = {
 
 
 class OntologyReader(Protocol):
-    """What a module of this package offers."""
+    """Interface of the modules of this package."""
 
     def read(self, path: Path, *, version: str = "") -> Ontology:
-        """Read one file; ``version`` takes the place of what the file states."""
+        """Read one file; ``version`` overrides what the file states."""
         ...
 
 
 def open_ontology(path: Path, ontology: str | None = None, *, version: str = "") -> Ontology:
-    """Read an ontology or mapping table; the content of the file tells its format, not its name.
+    """Read an ontology or mapping table; the format is detected by content, not by file name.
 
     Args:
         path: the file, plain or in gzip or zip, or a folder of ICD-API entities (``.json``).
-        ontology: what it must hold (``hpo``, ``radlex``, ``icd11``, ``sssom``); ``None`` takes
-            what it is.
-        version: for a file that states none; it takes the place of what the file states.
+        ontology: what it must contain (``hpo``, ``radlex``, ``icd11``, ``sssom``); ``None`` accepts
+            any.
+        version: version, overriding what the file states.
 
     Raises:
-        OntologyError: the file is damaged, of no known format, or of another ontology.
+        OntologyError: the file is damaged, of unknown format, or contains a different ontology.
         MissingExtraError: the format needs a package that is not installed.
     """
     file_format = detect(path, ontology)
@@ -73,14 +73,14 @@ def open_ontology(path: Path, ontology: str | None = None, *, version: str = "")
 
 
 def detect(path: Path, ontology: str | None = None) -> Format:
-    """The format of a file or folder that can be read.
+    """Detect the format of a readable file or folder.
 
     Args:
         path: the file or folder.
-        ontology: what it is to hold, for the words of an error; ``None`` names all formats.
+        ontology: the ontology it should contain, for error messages; ``None`` lists all formats.
 
     Raises:
-        OntologyError: it is of no known format, or of one that cannot be read.
+        OntologyError: the format is unknown or cannot be read.
     """
     if path.is_dir():
         if not any(path.glob("*.json")):

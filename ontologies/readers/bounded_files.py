@@ -1,8 +1,8 @@
 """Bounded reading of ontology files: plain, gzip or zip, up to a size limit.
 
-The largest edition in use is RadLex 4.3 with 52 MB, the largest table ICD-11 with 11 MB. Whatever
-unpacks to several times as much is a mistake or a decompression bomb, and is refused before it
-fills the memory.
+The largest edition in use is RadLex 4.3 with 52 MB, the largest table ICD-11 with 11 MB. Anything
+that unpacks to several times as much is a mistake or a decompression bomb, and is refused before it
+exhausts memory.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from medrcube.ontologies.readers.detect_format import HEAD, Format, format_of
 __all__ = ["LIMIT", "TABLE_LIMIT", "UTF8", "open_bytes", "open_text"]
 
 LIMIT = 128 * 2**20
-"""Bytes after unpacking, of XML and JSON."""
+"""Maximum unpacked size of XML and JSON in bytes."""
 TABLE_LIMIT = 64 * 2**20
-"""Bytes after unpacking, of tables and OBO: a row of text takes many times its size in memory."""
+"""Maximum unpacked size of tables and OBO in bytes; text rows take far more than that in memory."""
 MEMBERS = 1000
 UTF8 = "utf-8-sig"
 _GZIP = b"\x1f\x8b"
@@ -33,18 +33,17 @@ _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 
 @contextmanager
 def open_bytes(path: Path, limit: int = LIMIT) -> Iterator[IO[bytes]]:
-    """The bytes of an ontology file, unpacked as its first bytes tell.
+    """Open an ontology file as bytes, unpacked according to its magic bytes.
 
-    Of a zip, the one member that holds an ontology; readme files and workbooks beside it are
-    passed over.
+    For a zip, opens the one member that is an ontology; readme files and workbooks are skipped.
 
     Args:
         path: the file.
-        limit: most bytes that it may hold unpacked.
+        limit: maximum unpacked size in bytes.
 
     Raises:
         OntologyError: the file is missing, damaged, larger than the limit, or a zip without
-            exactly one ontology; also when it turns out so while it is read.
+            exactly one ontology; may also be raised later, while reading.
     """
     if not path.is_file():
         kind = "is a folder" if path.is_dir() else "is not there, or no file"
@@ -71,10 +70,10 @@ def open_bytes(path: Path, limit: int = LIMIT) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def open_text(path: Path, encoding: str = UTF8, limit: int = LIMIT) -> Iterator[io.TextIOWrapper]:
-    """The text of an ontology file, with its line ends as they stand.
+    """Open an ontology file as text, without newline translation.
 
     Raises:
-        OntologyError: as ``open_bytes``, or the text is not of that encoding.
+        OntologyError: as for ``open_bytes``, or the text has a different encoding.
     """
     with open_bytes(path, limit) as file:
         try:
@@ -92,7 +91,7 @@ class _Readable(Protocol):
 
 
 class _Bounded(io.RawIOBase):
-    """Reads another file and stops when it gives more than an ontology can have."""
+    """File wrapper that fails if more data are read than an ontology can have."""
 
     def __init__(self, file: _Readable, path: Path, limit: int) -> None:
         self._file = file
@@ -149,7 +148,7 @@ def _head(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path) -> bytes:
     try:
         with archive.open(info) as member:
             return member.read(HEAD)
-    except (NotImplementedError, RuntimeError) as error:  # an unknown method; a password
+    except (NotImplementedError, RuntimeError) as error:  # unsupported method; a password
         raise OntologyError(
             f"{path}: {info.filename} cannot be unpacked ({error}); unpack it yourself and give "
             "the file inside"

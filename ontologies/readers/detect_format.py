@@ -1,4 +1,4 @@
-"""Format detection of ontology files by their first bytes; file names do not count."""
+"""Detect the format of ontology files by their first bytes; file names are ignored."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 HEAD = 64 * 1024
-"""How many unpacked bytes tell the format: RSNA's and Protege's XML prologs are within."""
+"""Unpacked bytes needed to detect the format; covers RSNA's and Protege's XML prologs."""
 
 
 class Format(StrEnum):
@@ -38,7 +38,7 @@ class Format(StrEnum):
 
     @property
     def ontology(self) -> str:
-        """The ontology that comes in this format."""
+        """The ontology that is published in this format."""
         return _ONTOLOGY[self]
 
 
@@ -64,10 +64,7 @@ _ROOT = re.compile(r"<(?:[\w.-]+:)?([\w.-]+)")
 
 
 def format_of(head: bytes) -> Format | str:
-    """The format of a file from its first ``HEAD`` unpacked bytes; else what was found, in words.
-
-    Broken UTF-8 does not keep a format from being seen: its reader says what is wrong.
-    """
+    """Return the format of a file from its first ``HEAD`` unpacked bytes, or what was found."""
     if not head.strip():
         return "an empty file"
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -86,7 +83,7 @@ def format_of(head: bytes) -> Format | str:
 
 
 def normalize_column(name: str) -> str:
-    """A column name without case, blanks and underscores, since editions differ in them."""
+    """Normalise a column name: ignore case, blanks and underscores, in which editions differ."""
     return re.sub(r"[\s_]+", "", name).lower()
 
 

@@ -1,4 +1,4 @@
-"""Edition metadata: version, digest, licence, and remarks of the reader."""
+"""Edition metadata: version, digest, licence, and the reader's remarks."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def make_edition(
     remarks: Iterable[str] = (),
     licence: str = "",
 ) -> Edition:
-    """The edition of a file.
+    """Return the edition of a file.
 
     Args:
         path: the file or folder that was read.
-        ontology: which ontology it holds.
-        version: as the file states it; empty where it does not, then its name is asked.
-        remarks: what the reader mended or left out.
-        licence: address of the licence, where the file states one.
+        ontology: which ontology it contains.
+        version: as the file states it; if empty, it is taken from the file name.
+        remarks: what the reader repaired or skipped.
+        licence: URL of the licence, if the file states one.
     """
     notes = list(remarks)
     if not version:
@@ -61,22 +61,22 @@ def make_edition(
 
 
 def plain_version(version: str) -> str:
-    """The date in what a header states as version (``hp/releases/2025-01-16``), else all of it."""
+    """Return the date in a header's version (``hp/releases/2025-01-16``), or else all of it."""
     date = _DATE.search(version)
     return date[0] if date else version.strip()
 
 
 def first_few(things: Iterable[str]) -> str:
-    """The first few items of a list, for a remark."""
+    """Return the first few items of a list, for a remark."""
     listed = list(things)
     return ", ".join(listed[:SHOWN]) + (", ..." if len(listed) > SHOWN else "")
 
 
 def with_stubs(concepts: Sequence[Concept], remarks: list[str]) -> tuple[Concept, ...]:
-    """The concepts, and an empty one for every target of an edge that has no entry of its own.
+    """Return the concepts plus a stub for every edge target that has no entry of its own.
 
-    Children of one lost parent stay siblings in this way. The stub has its id as label, so that
-    nobody shows it. Remarks tell of the stubs, and of replacements that lead nowhere.
+    This keeps children of a missing parent siblings. A stub has its id as label, so that it is
+    never displayed. Stubs, and replacements that lead nowhere, are reported as remarks.
     """
     ids = {concept.id for concept in concepts}
     ids.update(other for concept in concepts for other in concept.alt_ids)
@@ -103,7 +103,7 @@ def with_stubs(concepts: Sequence[Concept], remarks: list[str]) -> tuple[Concept
 
 
 def remark_broken(concepts: Iterable[Concept], remarks: list[str]) -> None:
-    """Add a remark on labels in which a character was lost before we got them."""
+    """Add a remark about labels with corrupted characters."""
     broken = [c.id for c in concepts if has_lost_character(c.label)]
     if broken:
         remarks.append(
@@ -113,7 +113,7 @@ def remark_broken(concepts: Iterable[Concept], remarks: list[str]) -> None:
 
 
 def remark_shared(concepts: Iterable[Concept], remarks: list[str]) -> None:
-    """Add a remark on labels that several living concepts carry."""
+    """Add a remark about labels shared by several active concepts."""
     ids: dict[str, list[str]] = {}
     for concept in concepts:
         if concept.label != concept.id and not concept.obsolete:

@@ -1,8 +1,8 @@
-"""Reader: Human Phenotype Ontology in OBO format, by pronto.
+"""Reader: Human Phenotype Ontology in OBO format, using pronto.
 
-pronto stops at a parent that has no frame of its own and at types that no header declares, so
-both are declared in the copy that it reads, and remarked on. Imports are never followed: reading
-a file has no business with the network.
+pronto fails on parents without a frame of their own and on undeclared synonym types, so both are
+declared in the copy that it reads and reported as remarks. Imports are never followed: reading a
+file must not access the network.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def read(path: Path, *, version: str = "") -> Ontology:
     """Read HPO from an OBO file.
 
     Raises:
-        OntologyError: the file cannot be read, breaks the OBO format, or holds no HPO term.
+        OntologyError: the file cannot be read, breaks the OBO format, or contains no HPO term.
         MissingExtraError: pronto is not installed.
     """
     remarks: list[str] = []
@@ -74,7 +74,7 @@ def read(path: Path, *, version: str = "") -> Ontology:
 
 @dataclass(slots=True)
 class _Survey:
-    """What the text declares and what it refers to."""
+    """What the text declares and what it references."""
 
     header: list[str] = field(default_factory=list)
     terms: set[str] = field(default_factory=set)
@@ -87,7 +87,7 @@ class _Survey:
     _id: str = ""
 
     def note(self, line: str) -> bool:
-        """Take one line; whether it belongs to the header."""
+        """Process one line; return whether it belongs to the header."""
         if line.startswith("["):
             self._frame = line.strip()
         if match := _REFERENCE.match(line):
@@ -112,31 +112,31 @@ class _Survey:
             self.parents.setdefault(second, self._id)
 
     def lost_terms(self) -> dict[str, str]:
-        """Parents and related terms without a frame, each with a term that names it."""
+        """Return parents and related terms without a frame, each with a term that references it."""
         return {term: child for term, child in self.parents.items() if term not in self.terms}
 
     def extra_version(self) -> list[str]:
-        """The first line that pronto needs, where the file lacks it."""
+        """Return the first line that pronto needs, if the file lacks it."""
         has_version = any(line.startswith("format-version:") for line in self.header)
         return [] if has_version else ["format-version: 1.2\n"]
 
     def extra_types(self) -> list[str]:
-        """Declarations of synonym types that the file lacks."""
+        """Return declarations of synonym types that the file lacks."""
         return [f'synonymtypedef: {name} "{name}"\n' for name in self._lost_types()]
 
     def line_of(self, line: int) -> int:
-        """Line of the file, from the line of the copy."""
+        """Map a line number of the copy to the line number of the file."""
         line -= len(self.extra_version())
         return line if line <= len(self.header) else line - len(self.extra_types())
 
     def extra_frames(self) -> str:
-        """Frames that pronto needs and the file lacks."""
+        """Return frames that pronto needs and the file lacks."""
         terms = [f"\n[Term]\nid: {term}\n" for term in self.lost_terms()]
         lost = [name for name in self.used_relations if name not in self.relations]
         return "".join([*terms, *(f"\n[Typedef]\nid: {name}\n" for name in lost)])
 
     def remarks(self) -> Iterator[str]:
-        """What was added, in sentences."""
+        """Return the additions as sentences."""
         if lost := self.lost_terms():
             pairs = first_few(f"{term} (of {child})" for term, child in lost.items())
             yield (
@@ -151,7 +151,7 @@ class _Survey:
 
 
 def _copy(path: Path, copy: Path) -> _Survey:
-    """Write the unpacked text with what it lacks, and tell what it holds."""
+    """Write the unpacked text plus the missing declarations; return what it contains."""
     survey = _Survey()
     body = copy.with_suffix(".body")
     with (
@@ -164,7 +164,7 @@ def _copy(path: Path, copy: Path) -> _Survey:
             else:
                 frames.write(line)
     with copy.open("w", encoding="utf-8", newline="") as whole:
-        # pronto knows OBO by a first line with the format version.
+        # pronto detects OBO by a first line with the format version.
         survey.header.sort(key=lambda line: not line.startswith("format-version:"))
         whole.writelines([*survey.extra_version(), *survey.header, *survey.extra_types()])
         with body.open(encoding="utf-8", newline="") as frames:
@@ -177,8 +177,8 @@ def _parse(path: Path, copy: Path, survey: _Survey, remarks: list[str]) -> Pront
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            # One thread keeps the order of the file; without an encoding pronto would guess one
-            # from the first 8 kB.
+            # One thread preserves file order; without an encoding pronto would guess one from the
+            # first 8 kB.
             parsed = ProntoOntology(str(copy), import_depth=0, threads=1, encoding="utf-8")
         except SyntaxError as error:
             line, text = survey.line_of(error.lineno or 0), (error.text or "").strip()

@@ -1,8 +1,8 @@
 """Reader: ICD-11 as ICD-API version 2 JSON-LD, one object per entity.
 
-A file may hold one object, a list, or one object after another; a folder holds one of these in
-each ``.json`` file. Linearization entities have a code and one parent, foundation entities have
-several. The exclusion list stands only here: what it names is near, and something else.
+A file may contain one object, a list, or concatenated objects; in a folder, each ``.json`` file is
+one of these. Linearization entities have a code and one parent, foundation entities have several.
+Only this format has exclusion lists: an excluded concept is near, but a different one.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def read(path: Path, *, version: str = "") -> Ontology:
     """Read ICD-API entities.
 
     Raises:
-        OntologyError: a file cannot be read, is not JSON, or holds no ICD-11 entity.
+        OntologyError: a file cannot be read, is not JSON, or contains no ICD-11 entity.
     """
     concepts_by_uri: dict[str, Concept] = {}
     twice: list[str] = []
@@ -80,7 +80,7 @@ def read(path: Path, *, version: str = "") -> Ontology:
 
 
 def _objects(path: Path) -> Iterator[Mapping[str, Any]]:
-    """The objects of a file, one at a time."""
+    """Yield the objects of a file one at a time."""
     with open_text(path) as file:
         text = file.read()
     if text.lstrip().startswith("[") and not text.rstrip().endswith("]"):
@@ -110,7 +110,7 @@ def _skip(text: str, position: int) -> int:
 
 
 def _concept(uri: str, entity: Mapping[str, Any]) -> Concept:
-    """One entity, with the references of its edges as they stand."""
+    """Parse one entity, leaving the references of its edges unresolved."""
     code = _string(entity.get("code"))
     source = _string(entity.get("source"))
     word = entity_of(uri).rpartition("/")[2]
@@ -140,9 +140,9 @@ def _concept(uri: str, entity: Mapping[str, Any]) -> Concept:
 
 
 def _resolved(concepts: Mapping[str, Concept]) -> list[Concept]:
-    """The concepts, with every reference as the id of a concept where there is one.
+    """Return the concepts with every reference resolved to a concept id if possible.
 
-    A linearization refers to entities of the foundation, and the root is not a concept.
+    A linearization references foundation entities, and the root is not a concept.
     """
     by_entity: dict[str, str] = {}
     for uri in concepts:
@@ -161,7 +161,7 @@ def _resolved(concepts: Mapping[str, Concept]) -> list[Concept]:
 
 
 def _english(value: object) -> str:
-    """English text of a language value, or of the first English one in a list."""
+    """Return the English text of a language value, or of the first English one in a list."""
     for item in _list(value):
         if isinstance(item, str):
             return " ".join(item.split())

@@ -1,8 +1,9 @@
-"""Reader: ICD-11 MMS tables of WHO (SimpleTabulation, LinearizationMiniOutput).
+"""Reader: WHO's ICD-11 MMS tables (SimpleTabulation, LinearizationMiniOutput).
 
-Columns are found by name, since every release moves them. The header may hold one name more than
-the rows have cells (the version), cells may hold line breaks, and the level of a row is the number
-of "- " before its title. The key is the linearization URI: groups have neither code nor block id.
+Columns are located by name, since every release moves them. The header may have one more name than
+the rows have cells (the version), cells may contain line breaks, and the level of a row is the
+number of "- " before its title. The key is the linearization URI: groups have neither code nor
+block id.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from medrcube.ontologies.readers.edition_metadata import first_few, make_edition
 __all__ = ["RELEASE", "RESIDUAL", "entity_of"]
 
 ENTITY = re.compile(r"/(\d+(?:/\w+)?)/?$")
-"""Entity at the end of every URI of ICD-11, with the word that marks a residual class."""
+"""Entity at the end of every ICD-11 URI, with the suffix that marks a residual class."""
 RESIDUAL = ("other", "unspecified")
 RELEASE = re.compile(r"/release/11/(\d{4}-\d{2})/")
 
@@ -43,7 +44,7 @@ _VERSION = re.compile(r"version\s*:\s*(.+)", re.IGNORECASE)
 
 
 def read(path: Path, *, version: str = "") -> Ontology:
-    """Read a table of ICD-11, plain, packed, or WHO's zip with its readme and workbook.
+    """Read a table of ICD-11: plain, packed, or WHO's zip with its readme and workbook.
 
     Raises:
         OntologyError: the file cannot be read, or lacks a column that every release has.
@@ -72,7 +73,7 @@ def read(path: Path, *, version: str = "") -> Ontology:
 
 
 def entity_of(uri: str) -> str:
-    """Entity number and residual word of a URI of any form; empty for the root."""
+    """Return entity number and residual suffix of a URI of any form; empty for the root."""
     match = ENTITY.search(uri)
     return match[1] if match else ""
 
@@ -102,7 +103,7 @@ class _Table:
     _nameless: int = 0
 
     def add(self, cells: Mapping[str, str]) -> None:
-        """Take one row; a second place of an entity only moves the path."""
+        """Add one row; a second occurrence of an entity only updates the path."""
         uri = cells["uri"]
         if not uri:
             self._nameless += 1
@@ -133,7 +134,7 @@ class _Table:
         )
 
     def concepts(self) -> Iterator[Concept]:
-        """The rows as concepts, with the parent that the table names or else the depth tells."""
+        """Return the rows as concepts, with the parent from the table or else from the depth."""
         by_entity = {entity_of(row.uri): row.uri for row in self.rows}
         lost: list[str] = []
         for row in self.rows:

@@ -1,6 +1,6 @@
-"""Reader: RadLex as BioPortal CSV, one row per class, lists joined by ``|``.
+"""Reader: RadLex as BioPortal CSV, one row per class, lists separated by ``|``.
 
-Withdrawn classes show the RID as their label and the name in ``Preferred_Name_for_Obsolete``.
+Withdrawn classes have the RID as label and the name in ``Preferred_Name_for_Obsolete``.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def read(path: Path, *, version: str = "") -> Ontology:
     """Read BioPortal's CSV of RadLex.
 
     Raises:
-        OntologyError: the file cannot be read, or holds classes without RadLex ids.
+        OntologyError: the file cannot be read, or contains classes without RadLex ids.
     """
     entries: dict[str, RadlexClass] = {}
     skipped: list[str] = []

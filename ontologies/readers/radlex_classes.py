@@ -1,9 +1,9 @@
-"""RadLex classes, assembled from the statements of any RadLex file.
+"""RadLex classes, assembled from the statements of any RadLex file format.
 
-The names of its properties are the same in RDF/XML and in BioPortal's CSV: ``Preferred_name``,
-``Synonym``, ``Acronym``, ``Preferred_Name_for_Obsolete``, ``Replaced_by``. In editions up to 3.x
-the label is the RID itself, and ``Is_A`` repeats the parents. Definitions are not read: they quote
-others who did not license them.
+Property names are the same in RDF/XML and in BioPortal's CSV: ``Preferred_name``, ``Synonym``,
+``Acronym``, ``Preferred_Name_for_Obsolete``, ``Replaced_by``. In editions up to 3.x the label is
+the RID itself, and ``Is_A`` repeats the parents. Definitions are not read: they quote third parties
+who did not license them.
 """
 
 from __future__ import annotations
@@ -51,31 +51,31 @@ REPLACED_BY = "Replaced_by"
 NAMES = (LABEL, PREFERRED, SYNONYM, ACRONYM, OBSOLETE_NAME)
 ABBREVIATION = "abbreviation"
 OBSOLETE_ROOT = "RID15849"
-"""The class "Obsolete Radlex Term"; older editions hang withdrawn terms below it."""
+"""The class "Obsolete Radlex Term"; in older editions withdrawn terms are below it."""
 
 _RID = re.compile(r"(RID\d+)/?$")
 _RIDS = re.compile(r"\bRID\d+\b")
 
 
 def rid_of(iri: str) -> str:
-    """Id at the end of any form of its IRI, and of the bare id; empty for anything else."""
+    """Return the id at the end of any form of IRI, or a bare id; empty for anything else."""
     match = _RID.search(iri.strip())
     return match[1] if match else ""
 
 
 def rids_in(text: str) -> list[str]:
-    """All ids in a text, such as the replacements of a withdrawn class."""
+    """Return all ids in a text, such as the replacements of a withdrawn class."""
     return _RIDS.findall(text)
 
 
 def local_name(iri: str) -> str:
-    """Name of a property, from any form of its IRI."""
+    """Return the name of a property from any form of its IRI."""
     return re.split(r"[/#]", iri)[-1]
 
 
 @dataclass(slots=True)
 class RadlexClass:
-    """Statements about one class, by property; only English texts."""
+    """Statements about one class, by property; English texts only."""
 
     texts: dict[str, list[str]] = field(default_factory=dict)
     edges: dict[Edge, None] = field(default_factory=dict)
@@ -89,12 +89,12 @@ class RadlexClass:
             self.texts.setdefault(name, []).append(cleaned)
 
     def relate(self, target: str, relation: str) -> None:
-        """Add a parent or a relation; ``Is_A`` is another word for parent."""
+        """Add a parent or a relation; ``Is_A`` is a synonym of parent."""
         relation = IS_A if relation.casefold() == IS_A else relation
         self.edges.setdefault(Edge(target=target, relation=relation))
 
     def concept(self, rid: str) -> Concept:
-        """The class as a concept."""
+        """Return the class as a concept."""
         named = self._texts(LABEL, PREFERRED, OBSOLETE_NAME)
         label = named[0] if named else rid
         names = [Synonym(text=text) for text in (*named, *self._texts(SYNONYM))]
@@ -113,14 +113,14 @@ class RadlexClass:
         )
 
     def _texts(self, *names: str) -> list[str]:
-        """Texts of some properties, without the RID that stands for a name in old editions."""
+        """Return the texts of some properties, without the RID that old editions use as a name."""
         return [text for name in names for text in self.texts.get(name, ()) if rid_of(text) != text]
 
 
 def make_radlex(
     path: Path, concepts: Sequence[Concept], remarks: list[str], version: str
 ) -> Ontology:
-    """The ontology of a file, with withdrawn branches marked and lost parents stubbed.
+    """Build the ontology of a file, with withdrawn branches marked and missing parents stubbed.
 
     Raises:
         OntologyError: there is no concept.

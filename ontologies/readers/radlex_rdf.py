@@ -1,8 +1,8 @@
-"""Reader: RadLex as RDF/XML, by rdflib with the Oxigraph store.
+"""Reader: RadLex as RDF/XML, using rdflib with the Oxigraph store.
 
-rdflib's own store takes half a minute for what Oxigraph does in a second. What a file says about
-a class is asked by its subject: RadLex puts labels of some classes into an ``rdf:Description``
-far from their ``owl:Class``.
+rdflib's own store takes half a minute for what Oxigraph does in a second. Statements are collected
+by subject: RadLex puts labels of some classes into an ``rdf:Description`` far from their
+``owl:Class``.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def read(path: Path, *, version: str = "") -> Ontology:
     """Read RadLex from RDF/XML.
 
     Raises:
-        OntologyError: the file cannot be read, is not RDF/XML, or holds no class of RadLex.
+        OntologyError: the file cannot be read, is not RDF/XML, or contains no RadLex class.
         MissingExtraError: rdflib or oxrdflib is not installed.
     """
     graph = _load(path)
@@ -80,7 +80,7 @@ def _load(path: Path) -> Graph:
 
 
 def _entries(graph: Graph) -> dict[str, RadlexClass]:
-    """Statements about every subject with a RadLex id, in a deterministic order."""
+    """Collect the statements about every subject with a RadLex id, in deterministic order."""
     entries: dict[str, RadlexClass] = defaultdict(RadlexClass)
     for declared in graph.subjects(RDF.type, OWL.Class):
         if rid := rid_of(str(declared)):
@@ -110,7 +110,7 @@ def _add_texts(graph: Graph, predicate: str, entries: dict[str, RadlexClass]) ->
 
 
 def _add_edges(graph: Graph, predicate: str, entries: dict[str, RadlexClass]) -> None:
-    """Add what leads from class to class; editions up to 3.x state relations so."""
+    """Add edges from class to class; editions up to 3.x state relations this way."""
     relation = IS_A if predicate == str(RDFS.subClassOf) else local_name(predicate)
     if relation == REPLACED_BY or (relation != IS_A and predicate.startswith(_W3C)):
         return
@@ -120,14 +120,14 @@ def _add_edges(graph: Graph, predicate: str, entries: dict[str, RadlexClass]) ->
 
 
 def _values_of(graph: Graph, predicate: str) -> Iterator[tuple[str, Node]]:
-    """Subjects with a RadLex id, as ids, and what a property says of them."""
+    """Yield subjects with a RadLex id, as ids, and the values of a property."""
     for subject, value in graph.subject_objects(URIRef(predicate)):
         if isinstance(subject, URIRef) and (rid := rid_of(str(subject))):
             yield rid, value
 
 
 def _english(graph: Graph, predicate: str) -> Iterator[tuple[str, int, str]]:
-    """English texts, those that say that they are English before those without a language."""
+    """Return English texts, those tagged as English before those without a language tag."""
     for rid, value in _values_of(graph, predicate):
         if not isinstance(value, Literal):
             continue

@@ -1,6 +1,6 @@
 """Reader: RadLex as RSNA's comma-separated table of term, RID and parent RID.
 
-With a header line (2014) or without (2017), in UTF-8 or in Windows-1252, one parent a term, no
+With a header line (2014) or without (2017), in UTF-8 or Windows-1252, one parent per term, no
 synonyms.
 """
 
@@ -32,7 +32,7 @@ def read(path: Path, *, version: str = "") -> Ontology:
     """Read a three-column RadLex table.
 
     Raises:
-        OntologyError: the file cannot be read or holds no row of term, RID and parent RID.
+        OntologyError: the file cannot be read or has no row of term, RID and parent RID.
     """
     remarks: list[str] = []
     entries: dict[str, RadlexClass] = {}

@@ -1,6 +1,6 @@
-"""Reader: SSSOM mappings, a tab-separated table under a header of ``#`` lines.
+"""Reader: SSSOM mappings, a tab-separated table below a header of ``#`` lines.
 
-Only positive mappings are read: a row with the modifier ``Not`` says that two ids do not match.
+Only positive mappings are read: a row with the modifier ``Not`` states that two ids do not match.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def read(path: Path, *, version: str = "") -> Ontology:
     """Read a mapping table.
 
     Raises:
-        OntologyError: the file cannot be read, lacks a column, or holds no mapping.
+        OntologyError: the file cannot be read, lacks a column, or contains no mapping.
     """
     remarks: list[str] = []
     with open_text(path, limit=TABLE_LIMIT) as file:
@@ -90,7 +90,7 @@ def _mappings(
 
 
 def _id(curie: str, prefixes: Mapping[str, str]) -> str:
-    """The id as concepts carry it: a URI for ICD-11, the bare RID for RadLex, else the CURIE."""
+    """Return the id as concepts have it: a URI for ICD-11, bare RID for RadLex, else the CURIE."""
     prefix, colon, local = curie.partition(":")
     base = prefixes.get(prefix, "") if colon else ""
     if ICD_HOST in base:
@@ -99,7 +99,7 @@ def _id(curie: str, prefixes: Mapping[str, str]) -> str:
 
 
 def _facts(header: Iterable[str]) -> dict[str, str]:
-    """The plain ``name: value`` lines of the header."""
+    """Return the plain ``name: value`` lines of the header."""
     facts: dict[str, str] = {}
     for line in header:
         match = re.match(r"# ?(\w+):\s+(\S.*)", line)
@@ -109,7 +109,7 @@ def _facts(header: Iterable[str]) -> dict[str, str]:
 
 
 def _prefixes(header: Iterable[str]) -> dict[str, str]:
-    """What the header's ``curie_map`` says; its lines are indented."""
+    """Return the header's ``curie_map``, whose lines are indented."""
     prefixes: dict[str, str] = {}
     for line in header:
         match = re.match(r"#\s{2,}([\w.-]+):\s+(\S+)", line)

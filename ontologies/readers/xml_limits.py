@@ -1,8 +1,8 @@
-"""XML guard: entities, nesting depth and well-formedness are checked while a file is read.
+"""XML guard: checks entities, nesting depth and well-formedness while a file is read.
 
-The RDF parsers of rdflib and Oxigraph expand entities without a bound and take quadratic time
-over nested elements, so a file of a few hundred bytes can fill the memory. RadLex and Protege
-declare entities for namespaces alone: short texts that hold no other entity.
+The RDF parsers of rdflib and Oxigraph expand entities without limit and take quadratic time over
+nested elements, so a file of a few hundred bytes can exhaust memory. RadLex and Protege declare
+entities only for namespaces: short texts that contain no other entity.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ ENTITY_LENGTH = 512
 
 
 class GuardedXml(io.RawIOBase):
-    """Bytes of an XML file, each looked at before it is handed on.
+    """Byte stream of an XML file, checked before the bytes are passed on.
 
-    Reading raises ``OntologyError`` for what is not well formed, nests deeper than ``DEPTH``, or
-    declares an entity that holds another one, lies outside the file, or is long.
+    Reading raises ``OntologyError`` for XML that is not well-formed, nests deeper than ``DEPTH``,
+    or declares an entity that references another one, is external, or is long.
     """
 
     def __init__(self, file: IO[bytes], path: Path) -> None:
@@ -40,11 +40,11 @@ class GuardedXml(io.RawIOBase):
         self._parser.EndElementHandler = self._on_end
 
     def readable(self) -> bool:
-        """Always."""
+        """Always true."""
         return True
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
-        """Hand on the next bytes, once they are known to be harmless."""
+        """Pass on the next bytes after checking them."""
         if self._ended:
             return 0
         data = self._file.read(len(buffer))
