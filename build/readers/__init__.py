@@ -1,4 +1,4 @@
-"""Image readers: one raw file to one ``Volume``, chosen by content, not by name."""
+"""Image readers: one raw file to one ``Volume``; the reader is chosen by content, not by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Analyze 7.5 reader: a ``.hdr`` of 348 bytes with its ``.img``; values are not rescaled."""
+"""Analyze 7.5 reader: a 348-byte ``.hdr`` with its ``.img``; values are not rescaled."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _HEADER = 348
 def read(path: Path, frame: int | None = None, member: str | None = None) -> Volume:  # noqa: ARG001
     """Read a volume as ``(k, j, i)``: slices along the third stored axis, columns the first.
 
-    The volume has no affine: the format has no field for one, and what programs assume of it
-    differs (https://nifti.nimh.nih.gov/nifti-1/documentation).
+    The volume has no affine: the format has no field for one, and programs make different
+    assumptions (https://nifti.nimh.nih.gov/nifti-1/documentation).
 
     Raises:
-        ReadError: code ``truncated`` (also when the ``.img`` is missing), ``unreadable``,
+        ReadError: code ``truncated`` (also if the ``.img`` is missing), ``unreadable``,
             ``unsupported-format``, ``too-large``, ``not-finite``, ``missing-frame``.
     """
     header = _header(path)
@@ -54,7 +54,7 @@ def _header(path: Path) -> Any:
 
 
 def _pixels(path: Path, header: Any) -> Array:
-    """Stored values, slowest axis first, without axes of one time point."""
+    """Return the stored values, slowest axis first, without singleton time axes."""
     axes, shape = int(header["dim"][0]), tuple(map(int, header.get_data_shape()))
     offset = float(header["vox_offset"])
     if not 1 <= axes <= 7 or min(shape, default=0) < 1 or not (offset >= 0 and offset % 1 == 0):

@@ -1,4 +1,4 @@
-"""ASCII paths: a link for file names that are not UTF-8, which ITK and PyAV cannot open."""
+"""ASCII paths: symbolic links for file names that are not UTF-8, which ITK and PyAV cannot open."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ __all__ = ["ascii_path"]
 
 @contextmanager
 def ascii_path(path: Path, beside: Sequence[str] = ()) -> Iterator[Path]:
-    """The path of a file, or a link to it where a part of its path is not valid UTF-8.
+    """Yield the path of a file, or a link to it if a part of its path is not valid UTF-8.
 
     Args:
         path: the file.
-        beside: names of files in its folder that are read with it.
+        beside: names of files in the same folder that are read together with it.
     """
     if not has_raw_bytes(str(path)):
         yield path

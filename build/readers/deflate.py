@@ -1,4 +1,4 @@
-"""Length of what a deflate stream holds, without keeping it."""
+"""Uncompressed length of a deflate stream, without keeping its content."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from pathlib import Path
 __all__ = ["unpacked_length"]
 
 _ANY_DEFLATE = zlib.MAX_WBITS | 32
-"""The header of zlib or of gzip, whichever is there."""
+"""Accepts a zlib or a gzip header."""
 _PIECE = 1 << 20
 
 
 def unpacked_length(file: Path, begin: int, enough: int) -> int:
-    """Number of bytes that a deflate stream holds, counted no further than ``enough``."""
+    """Return the uncompressed length of a deflate stream in bytes; counting stops at ``enough``."""
     unpacker = zlib.decompressobj(wbits=_ANY_DEFLATE)
     count = 0
     with file.open("rb") as packed:

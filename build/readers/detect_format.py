@@ -54,24 +54,24 @@ _LIBRARIES: Mapping[str, str] = MappingProxyType(
 
 
 def read(image: ImageRef, *, forward: bool = False) -> Volume:
-    """Read one image or stack as stored, without any window, flip or resampling.
+    """Read one image or stack as stored, without windowing, flipping or resampling.
 
-    ``ImageRef.frame`` picks one entry of the slowest stored axis: a frame of a video, GIF or
+    ``ImageRef.frame`` selects one entry of the slowest stored axis: a frame of a video, GIF or
     multi-frame DICOM, a slice of a 3-D array (n = 1), or a time point of a 4-D array (n = its
     number of slices).
 
-    Several files are the slices of one DICOM series, in any order; then ``frame`` picks one by
-    its place in the stack.
+    Several files are the slices of one DICOM series, in any order; then ``frame`` selects one by
+    its position in the stack.
 
     Args:
-        image: files, and what in them is wanted.
-        forward: the slices will be taken once, in ascending order; then those of NIfTI are
-            unpacked one by one and never lie in memory as a whole.
+        image: files, and the member and frame to read.
+        forward: whether the slices are taken only once, in ascending order; compressed NIfTI slices
+            are then decompressed one by one and never all held in memory.
 
     Raises:
-        ReadError: code ``series-unsupported`` (several files that are no DICOM),
-            ``missing-file``, ``unsupported-format``, ``truncated``, ``unreadable``,
-            ``missing-frame``, ``frame-count`` and those of the single readers.
+        ReadError: code ``series-unsupported`` (several files that are not DICOM), ``missing-file``,
+            ``unsupported-format``, ``truncated``, ``unreadable``, ``missing-frame``,
+            ``frame-count`` and those of the individual readers.
     """
     path = image.paths[0]
     if image.raw is not None:
@@ -89,9 +89,9 @@ def read(image: ImageRef, *, forward: bool = False) -> Volume:
 
 
 def module_of(content: str) -> Any:
-    """The reader of a kind of content, loaded on first use.
+    """Return the reader module of a format, imported on first use.
 
-    pydicom, nibabel, SimpleITK and PyAV take 10 to 90 MB each; a worker holds only those that its
+    pydicom, nibabel, SimpleITK and PyAV take 10 to 90 MB each; a worker imports only those that its
     files need.
     """
     return lean_import(_MODULES[content], _LIBRARIES.get(content, ""))
@@ -110,7 +110,7 @@ def _read_series(image: ImageRef) -> Volume:
 
 
 def content_of(path: Path) -> str:
-    """Name of the format that the first bytes of a file show: a key of the reader table.
+    """Return the format that the first bytes of a file indicate: a key of the reader table.
 
     Raises:
         ReadError: code ``missing-file``, ``truncated`` for an empty file, or
@@ -178,13 +178,13 @@ def _plain_content(head: bytes) -> str | None:
         return "video"
     if any(line.startswith((b"ObjectType", b"NDims")) for line in head.splitlines()[:8]):
         return "metaimage"
-    # Data sets without the 128-byte preamble start at group 0002 or 0008 (little endian).
+    # Datasets without the 128-byte preamble start at group 0002 or 0008 (little endian).
     if head[:2] in {b"\x02\x00", b"\x08\x00"} and head[3:4] == b"\x00":
         return "dicom"
     return None
 
 
 def _is_nifti(head: bytes) -> bool:
-    if len(head) < 348:  # cut within the header: its own size comes first
+    if len(head) < 348:  # truncated within the header, which starts with its own size
         return head[:4] in _NIFTI_SIZES
     return head[344:347] in {b"n+1", b"ni1"} or head[4:7] in {b"n+2", b"ni2"}

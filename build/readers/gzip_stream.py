@@ -1,7 +1,7 @@
-"""Gzip stream: ISA-L where installed (twice as fast), else Python's zlib.
+"""Gzip stream: ISA-L if installed (twice as fast), else Python's zlib.
 
-libdeflate is as fast but needs the whole file, so that the packed bytes lie in memory beside the
-volume.
+libdeflate is as fast but needs the whole file, so that the compressed bytes are in memory in
+addition to the volume.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ else:
 __all__ = ["DAMAGE", "open_gzip"]
 
 DAMAGE: tuple[type[Exception], ...] = (BadGzipFile, _ERROR)
-"""What reading damaged gzip raises, beside ``EOFError`` where it ends early."""
+"""Exceptions raised on damaged gzip, in addition to ``EOFError`` on truncation."""
 
 
 def open_gzip(path: Path) -> BinaryIO:
-    """The content of a gzip file, to be read from its start."""
+    """Open the content of a gzip file, to be read from its start."""
     return cast("BinaryIO", _FILE(path, "rb"))

@@ -25,9 +25,9 @@ __all__ = ["read"]
 def read(path: Path, frame: int | None = None, member: str | None = None) -> Volume:
     """Read one array of the container.
 
-    MATLAB writes its columns first, so HDF5 shows its arrays transposed; they are turned back:
-    a matrix of m rows by n columns gives ``(1, m, n)``, and m x n x k gives ``(k, m, n)``.
-    Arrays of plain HDF5 are ``([n,] rows, columns)`` as they stand.
+    MATLAB stores arrays in column-major order, so they appear transposed in HDF5; this is undone: a
+    matrix of m rows by n columns gives ``(1, m, n)``, and m x n x k gives ``(k, m, n)``. Arrays of
+    plain HDF5 are read as ``([n,] rows, columns)``.
 
     Raises:
         ReadError: code ``unsupported-format`` (also MATLAB before 7.3), ``missing-member``,
@@ -58,7 +58,7 @@ def _load(path: Path, member: str | None) -> Array:
             array: Array = _member(path, file, member)[()]
     except (ReadError, MemoryError):
         raise
-    except Exception as error:  # damaged HDF5 raises nearly any type
+    except Exception as error:  # damaged HDF5 raises almost any type
         raise unreadable(
             path, f"is damaged HDF5 ({error.__class__.__name__}); get the file again"
         ) from error

@@ -1,4 +1,4 @@
-"""Volumes that ITK reads: coordinates from LPS to RAS, pixels without a copy."""
+"""Volumes read by ITK: coordinates are converted from LPS to RAS, pixels are not copied."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def load_with_itk(
     Args:
         path: the file, for messages.
         link: the same file under a name that ITK can open.
-        reader_name: class of ITK, such as ``MetaImageIO``.
-        check_length: refuses a file that holds fewer bytes of pixels than its argument.
+        reader_name: ITK reader class, such as ``MetaImageIO``.
+        check_length: raises if the file holds fewer bytes of pixels than its argument.
 
     Raises:
         ReadError: code ``unreadable``, ``truncated`` or ``too-large``.
     """
     toolkit: Any = SimpleITK
-    toolkit.ProcessObject.SetGlobalDefaultNumberOfThreads(1)  # workers run one thread each
+    toolkit.ProcessObject.SetGlobalDefaultNumberOfThreads(1)  # each worker uses one thread
     reader = toolkit.ImageFileReader()
     reader.SetImageIO(reader_name)
     reader.SetFileName(str(link))
@@ -68,13 +68,13 @@ def load_with_itk(
 
 
 def volume_of(path: Path, image: Any, frame: int | None, *, placed: bool = True) -> Volume:
-    """An ITK image of two to four axes as a volume.
+    """Convert an ITK image of two to four axes to a volume.
 
     Args:
         path: its file, for messages.
-        image: of ITK, in LPS.
-        frame: entry of the slowest axis, if one is wanted.
-        placed: whether the file says where its axes point in the patient.
+        image: ITK image, in LPS.
+        frame: entry of the slowest axis, or ``None`` for all.
+        placed: whether the file states the orientation of its axes in the patient.
 
     Raises:
         ReadError: code ``unsupported-format``, ``singular-affine``, ``not-finite`` or
@@ -97,7 +97,7 @@ def volume_of(path: Path, image: Any, frame: int | None, *, placed: bool = True)
 
 
 class _Pixels:
-    """Pixels of an ITK image where they lie; an array made of this keeps the image alive."""
+    """View on the pixels of an ITK image; an array made from it keeps the image alive."""
 
     def __init__(self, image: Any) -> None:
         self._image = image

@@ -1,4 +1,4 @@
-"""Cache of the last two files: regions of one case often lie in the same file."""
+"""Cache of the last two files: regions of one case are often in the same file."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _FILES = 2
 
 
 def cache_last_files(reader: Callable[Given, Held]) -> Callable[Given, Held]:
-    """Give again what a reader made of its last two files, as long as they do not change.
+    """Cache the results of a reader for its last two files, as long as they do not change.
 
-    What is given is shared: nobody may write into it.
+    Results are shared: nobody may write to them.
 
     Args:
         reader: a function whose first argument is the path of the file.

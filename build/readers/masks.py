@@ -36,38 +36,38 @@ __all__ = [
     "read_mask",
 ]
 
-# A JPEG smears a mask of 0 and 255; halfway is the edge that was drawn.
+# JPEG blurs a mask of 0 and 255; the drawn edge is halfway.
 _HALF = 127
 _NAMED = 20
-"""Most values that a message names; a probability map holds thousands."""
+"""Most values that a message lists; a probability map holds thousands."""
 _DRAWN = ("SEG", "RTSTRUCT")
 
 
 def read_mask(mask: MaskFile, volume: Volume) -> Mask:
-    """Where a region is marked, on the stored grid of its image; several files are joined.
+    """Return the mask of a region on the stored grid of its image; several files are joined.
 
     Several DICOM files on a volume are the slices of one series; any other file covers the grid.
     Without ``mask.values`` every value above zero counts (above 127 in a JPEG, whose zeros are not
     exact). With them, labels equal to one of them count: labels stored as fractions are rounded,
-    and images with a palette count by palette index. In a DICOM segmentation the values are
-    segment numbers; in an RT structure set ``mask.member`` is the name of the ROI.
+    and images with a palette count by palette index. In a DICOM segmentation the values are segment
+    numbers; in an RT structure set ``mask.member`` is the name of the ROI.
 
-    A mask lies on the grid of its image: voxel for voxel, by size and, where both say it, by
-    place. One whose axes are stored in another order, or backwards, is turned to those of the
-    image by both affines, which loses nothing. One that was drawn on another image
-    (``mask.drawn_on``) lies on the grid of that one and is carried over through both affines,
-    each voxel from the nearest one. Of files that draw the line around a region
-    (``mask.outlined``) the line and all within it count.
+    A mask must match the grid of its image: voxel for voxel in size and, if both state it, in
+    position. A mask whose axes are stored in another order or direction is reoriented to those of
+    the image by both affines, which is lossless. A mask drawn on another image (``mask.drawn_on``)
+    matches the grid of that one and is resampled through both affines, nearest neighbour. In files
+    that contain the outline of a region (``mask.outlined``) the outline and everything inside it
+    count.
 
     Args:
-        mask: files, and what in them marks the region.
+        mask: files, and the values or member that mark the region.
         volume: the image as it was read.
 
     Raises:
-        ReadError: code ``mask-size`` when a mask has another size than the image that it was
-            drawn on; ``mask-place`` when it lies elsewhere in space; ``uneven-spacing`` and
-            ``no-position`` when it cannot be carried over; and all codes of ``read``,
-            ``segmentation.read`` and ``structure_set.read``.
+        ReadError: code ``mask-size`` if a mask differs in size from the image that it was drawn on;
+            ``mask-place`` if it lies elsewhere in space; ``uneven-spacing`` and ``no-position`` if
+            it cannot be resampled; and all codes of ``read``, ``segmentation.read`` and
+            ``structure_set.read``.
     """
     drawings = [mask.paths] if _is_series(mask, volume) else [(path,) for path in mask.paths]
     marked = [_placed(paths, mask, volume) for paths in drawings]
@@ -109,7 +109,7 @@ def _placed(paths: tuple[Path, ...], mask: MaskFile, volume: Volume) -> Mask:
 
 
 def _kind_of(path: Path) -> str:
-    """Modality of a DICOM file; empty for others."""
+    """Return the modality of a DICOM file; empty for others."""
     if content_of(path) != "dicom":
         return ""
     from medrcube.build.readers.dicom.opening import modality_of  # noqa: PLC0415 - slow to load
@@ -118,7 +118,7 @@ def _kind_of(path: Path) -> str:
 
 
 def labels_in(mask: MaskFile) -> tuple[float, ...]:
-    """Values that mask files of labels hold, in order; none where they do not name labels.
+    """Return the values in label-map files, sorted; empty if they are not label maps.
 
     Raises:
         ReadError: as ``read_mask``.
@@ -127,7 +127,10 @@ def labels_in(mask: MaskFile) -> tuple[float, ...]:
 
 
 def describe_values(mask: MaskFile) -> str:
-    """What mask files hold and what would mark a region, for people; empty for drawn segments.
+    """Describe the values in mask files and those that would mark a region, for display.
+
+    Returns:
+        The description; empty for DICOM SEG and RTSTRUCT.
 
     Raises:
         ReadError: as ``read_mask``.
@@ -147,7 +150,7 @@ def describe_values(mask: MaskFile) -> str:
 def _values_in(mask: MaskFile) -> tuple[float, ...]:
     values: set[float] = set()
     for path in mask.paths:
-        if _kind_of(path) in _DRAWN:  # segment numbers and names, no stored values
+        if _kind_of(path) in _DRAWN:  # segment numbers and names, not stored values
             continue
         stored = _stored(path, member=mask.member, labels=bool(mask.values))
         for k in range(stored.slices.shape[0]):
@@ -156,7 +159,7 @@ def _values_in(mask: MaskFile) -> tuple[float, ...]:
 
 
 def check_grids(mask: MaskFile, volume: Volume) -> None:
-    """Refuse masks on another grid than that of their image, without taking their pixels.
+    """Reject masks whose grid differs from that of their image, without reading pixels.
 
     Raises:
         ReadError: as ``read_mask``.
@@ -168,10 +171,10 @@ def check_grids(mask: MaskFile, volume: Volume) -> None:
 
 
 def check_axes(mask: MaskFile, volume: Volume) -> None:
-    """Refuse masks whose axes may not be those of their image, where affines prove no direction.
+    """Reject masks whose axes may differ from those of their image, if affines prove nothing.
 
-    Such a dummy affine cannot tell a mask that is turned from one that is not, so both files must
-    say the same, or neither may say anything.
+    A dummy affine does not reveal whether a mask is reoriented, so both files must state the same
+    affine, or neither may state one.
 
     Raises:
         ReadError: code ``mask-place``, and all codes of ``read``.
@@ -186,14 +189,14 @@ def check_axes(mask: MaskFile, volume: Volume) -> None:
 def check_stored_alike(
     name: str, first: Volume, second: Volume, whose: str = "the image beside it"
 ) -> None:
-    """Refuse two volumes of one body whose dummy affines differ.
+    """Reject two volumes of one body whose dummy affines differ.
 
     Raises:
         ReadError: code ``mask-place``.
     """
     shapes = first.slices.shape[:3], second.slices.shape[:3]
     if sorted(shapes[0]) != sorted(shapes[1]) or (first.affine is None and second.affine is None):
-        return  # by their size they belong to different volumes, whichever way they are turned
+        return  # sizes differ in any orientation, so they belong to different volumes
     if first.affine is None or second.affine is None:
         difference = "one of the two says how it lies in space, the other does not"
     elif shapes[0] != shapes[1]:
@@ -211,7 +214,7 @@ def check_stored_alike(
 
 
 def _check_grid(path: Path, stored: Volume, drawn_on: Path | None, volume: Volume) -> Orientation:
-    """How the axes of a mask become those of its image."""
+    """Return the reorientation of the axes of a mask to those of its image."""
     if drawn_on is None:
         image, whose = volume, "its image"
     else:
@@ -296,7 +299,7 @@ def _marked(path: Path, stored: Volume, values: tuple[int, ...]) -> Mask:
 def _rule(
     path: Path, stored: Volume, values: tuple[int, ...]
 ) -> Callable[[Array], NDArray[np.bool_]]:
-    """Which stored values mark the region, for one slice at a time."""
+    """Return a predicate for the stored values that mark the region, applied slice by slice."""
     if values:
         _check_grey(path, stored)
         return lambda picture: np.isin(_labels(stored.greys, picture), values)

@@ -44,9 +44,9 @@ def _load(path: Path) -> Any:
 
 
 def _check_header(path: Path) -> str:
-    """Name of the file of pixels, ``LOCAL`` for the file itself.
+    """Return the name of the pixel file, ``LOCAL`` for the file itself.
 
-    Refuses a header that ends ITK's process, or that leads to files that no case names.
+    Rejects a header that crashes ITK, or that leads to files that no case names.
     """
     with path.open("rb") as file:
         head = file.read(_LONGEST_HEADER)
@@ -67,9 +67,10 @@ def _check_header(path: Path) -> str:
 
 
 def _check_length(path: Path, pixels: str, promised: int) -> None:
-    """Refuse a file that ends before its last voxel: ITK makes up what is missing.
+    """Reject a file that ends before its last voxel: ITK makes up missing values.
 
-    What is compressed is unpacked piece by piece; numbers written as text have no known length.
+    Compressed data are decompressed piece by piece; for numbers written as text the length is
+    unknown.
 
     Raises:
         ReadError: code ``truncated``.
@@ -87,7 +88,7 @@ def _check_length(path: Path, pixels: str, promised: int) -> None:
     if _PACKED.search(head):
         there = unpacked_length(file, begin, promised)
     else:
-        # HeaderSize = -1 puts the pixels at the end of the file, whatever goes before.
+        # HeaderSize = -1 puts the pixels at the end of the file, whatever precedes them.
         there = file.stat().st_size - max(begin, 0)
     if there < promised:
         raise truncated(

@@ -35,13 +35,14 @@ __all__ = ["read", "read_forward"]
 
 _GZIP = b"\x1f\x8b"
 _LONGEST_HEADER = 540
-# What some writers leave behind the pixels.
+# Allowance for what some writers append after the pixels.
 _SMALL = 64 << 20
 _MOST_PACKED = 200
-"""Times that an image may be smaller as gzip. The format allows 1,032, which constants reach
-(https://www.zlib.net/zlib_tech.html); a volume of which 95 % is one value stays below 60."""
+"""Highest accepted gzip compression ratio. The format allows 1,032, which constant data reach
+(https://www.zlib.net/zlib_tech.html); a volume of which 95 % is one value stays below 60.
+"""
 _AT_ONCE = 8 << 20
-"""Packed bytes that are held beside the volume."""
+"""Most compressed bytes held in memory in addition to the volume."""
 _SLACK = 1 << 20
 _STEP = 1 << 20
 _BROKEN = (nib.spatialimages.HeaderDataError, nib.wrapstruct.WrapStructError)
@@ -52,13 +53,13 @@ _MILLIMETRES = {1: 1000.0, 2: 1.0, 3: 0.001}
 def read(path: Path, frame: int | None = None, member: str | None = None) -> Volume:  # noqa: ARG001
     """Read a volume as ``(k, j, i)``: slices along the third NIfTI axis, columns the first.
 
-    ``.nii`` is memory-mapped; gzip is unpacked once. A file without sform and qform has no
-    affine: where its axes point is not known. ``PixelSemantics`` holds ``scl_slope`` and
-    ``scl_inter``, and the number of voxels without a value (``gaps``).
+    ``.nii`` is memory-mapped; gzip is decompressed once. A file without sform and qform has no
+    affine: the orientation of its axes is unknown. ``PixelSemantics`` holds ``scl_slope`` and
+    ``scl_inter``, and the number of non-finite voxels (``gaps``).
 
     Raises:
-        ReadError: code ``ambiguous-sibling`` when ``a.nii`` and ``a.nii.gz`` stand side by
-            side, ``truncated``, ``unreadable``, ``unsupported-format``, ``too-large``,
+        ReadError: code ``ambiguous-sibling`` if ``a.nii`` and ``a.nii.gz`` are in the same folder,
+            ``truncated``, ``unreadable``, ``unsupported-format``, ``too-large``,
             ``singular-affine``, ``not-finite``, ``missing-frame``.
     """
     _refuse_sibling(path)
@@ -77,10 +78,10 @@ def read(path: Path, frame: int | None = None, member: str | None = None) -> Vol
 
 
 def read_forward(path: Path) -> Volume:
-    """Read a volume whose slices are taken once, in ascending order: one is in memory at a time.
+    """Read a volume whose slices are taken once, in ascending order; one is in memory at a time.
 
     Raises:
-        ReadError: as ``read``; what is wrong with the pixels shows when they are taken.
+        ReadError: as ``read``; errors in the pixels are raised when slices are taken.
     """
     _refuse_sibling(path)
     head = bytes(_unpacked(path, _LONGEST_HEADER))
@@ -118,7 +119,7 @@ def _is_packed(path: Path) -> bool:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[BinaryIO]:
-    """The content of a file, unpacked where it is gzip, as a stream."""
+    """Open the content of a file as a stream, decompressed if it is gzip."""
     try:
         with open_gzip(path) if _is_packed(path) else path.open("rb") as file:
             yield file
@@ -140,15 +141,15 @@ def _pictures(path: Path, header: Any) -> Iterator[Array]:
             picture: Array = np.frombuffer(data, dtype).reshape(shape[1:])
             check_finite(path, picture)
             if k == shape[0] - 1:
-                file.read(_SLACK)  # for the checksum at the end
+                file.read(_SLACK)  # includes the checksum at the end
             yield picture
 
 
 def _gunzip(path: Path) -> Array:
-    """Unpack what the header promises and, for its checksum, what little may lie behind that.
+    """Decompress the length stated in the header, and the little that may follow it.
 
-    A step at a time: the packed bytes of a long CT are as large as half of what a worker may take
-    beside its volume.
+    The latter verifies the checksum. Data are read in steps: the compressed bytes of a long CT are
+    half as large as the memory that a worker may use in addition to its volume.
     """
     needed, packed = _needed(path, _unpacked(path, _LONGEST_HEADER).tobytes()), path.stat().st_size
     if needed > _SMALL and needed > _MOST_PACKED * packed:
@@ -162,9 +163,10 @@ def _gunzip(path: Path) -> Array:
 
 
 def _unpacked_at_once(path: Path, needed: int) -> Array | None:
-    """The content of a small file by libdeflate, in three quarters of the time.
+    """Decompress a small file with libdeflate, in three quarters of the time.
 
-    ``None`` where it is not one gzip member of just the needed length: a stream tells why.
+    Returns ``None`` if it is not a single gzip member of exactly the needed length; the stream
+    reader then reports the error.
     """
     data = path.read_bytes()
     if int.from_bytes(data[-4:], "little") != needed % (1 << 32):  # RFC 1952, 2.3.1
@@ -177,7 +179,7 @@ def _unpacked_at_once(path: Path, needed: int) -> Array | None:
 
 
 def _unpacked(path: Path, most: int, behind: int = 0) -> Array:
-    """The first bytes of the content of a file, ``most`` of them where there are as many."""
+    """Return the first ``most`` bytes of the content of a file, fewer if it is shorter."""
     content, size = np.empty(most, np.uint8), 0
     with _opened(path) as file:
         while data := file.read(min(_STEP, most - size)):
@@ -188,7 +190,7 @@ def _unpacked(path: Path, most: int, behind: int = 0) -> Array:
 
 
 def _needed(path: Path, head: bytes) -> int:
-    """Length of a file, in bytes, by its own header.
+    """Return the uncompressed length of a file in bytes, according to its header.
 
     Raises:
         ReadError: code ``too-large`` or ``unreadable``.
@@ -216,7 +218,7 @@ def _shape(header: Any) -> tuple[int, ...]:
 
 
 def _stored_shape(header: Any) -> tuple[int, ...]:
-    """Shape without axes of one time point, direction and so on."""
+    """Return the shape without singleton axes for time, direction and so on."""
     shape = _shape(header)
     while len(shape) > 3 and shape[-1] == 1:
         shape = shape[:-1]
@@ -254,9 +256,9 @@ def _array(path: Path, raw: Array, header: Any) -> Array:
 
 
 def _affine(path: Path, header: Any, first: int) -> NDArray[np.float64] | None:
-    """The sform; the qform where there is none, or where the sform does not span space.
+    """Return the sform; the qform if there is none, or if the sform is singular.
 
-    A damaged sform beside a good qform is common: tools that know the qform alone write zeros.
+    A damaged sform with a valid qform is common: tools that only know the qform write zeros.
     """
     forms = {"sform": header.get_sform, "qform": partial(_qform, path, header)}
     coded = [form for name, form in forms.items() if int(header[f"{name}_code"])]
@@ -282,16 +284,16 @@ def _check_forms(path: Path, header: Any) -> None:
     try:
         qform = _qform(path, header)
     except ReadError:
-        return  # a damaged one contradicts nothing; it is refused where it is needed
+        return  # a damaged one contradicts nothing; it is rejected where it is needed
     check_forms(path, header.get_sform(), qform)
 
 
 def _qform(path: Path, header: Any) -> Any:
-    """Method 2 of nifti1.h.
+    """Compute the affine of the qform (method 2 of nifti1.h).
 
-    ``pixdim[0]`` is the sign of the third axis and 1 where it is 0. The others are the widths of
-    a voxel and positive; of a negative one nifti1_io makes 1, nibabel its absolute value, and
-    Analyze, from which it comes, a mirrored axis.
+    ``pixdim[0]`` is the sign of the third axis, and 1 if it is 0. The others are the sizes of a
+    voxel and positive; a negative one is replaced by 1 in nifti1_io, by its absolute value in
+    nibabel, and means a mirrored axis in Analyze, from which it comes.
     """
     widths = np.asarray(header["pixdim"][1:4], np.float64)
     if not (widths > 0).all():
@@ -319,9 +321,10 @@ def _spans_space(matrix: Any) -> bool:
 
 
 def _spacing(header: Any, affine: NDArray[np.float64] | None) -> tuple[float, float, float] | None:
-    """Widths of a voxel by the affine; by ``pixdim`` without one, or where the affine is a dummy.
+    """Return the voxel sizes from the affine; from ``pixdim`` if there is none or it is a dummy.
 
-    A dummy has voxels of 1 along the axes, whatever ``pixdim`` states: files of ACDC and EMIDEC.
+    A dummy affine has voxels of size 1 along the axes, whatever ``pixdim`` states: files of ACDC
+    and EMIDEC.
     """
     zooms = [float(zoom) for zoom in header.get_zooms()[:3]]
     stated = np.asarray([*zooms, 1.0][:3])[::-1] * _millimetres(header)

@@ -1,8 +1,8 @@
 """Consistency of the two affines of a NIfTI file, sform and qform.
 
 A registration (sform codes 2 to 4 of nifti1.h) rotates, shifts and scales; it never mirrors a body
-nor turns an axis by more than a right angle. Where both affines are set and differ like that, one
-of them is wrong, and left and right, or top and bottom, depend on which one a program reads.
+or rotates an axis by more than a right angle. If both affines are set and differ like that, one of
+them is wrong, and left and right, or top and bottom, depend on which one a program reads.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ __all__ = ["check_forms"]
 
 
 def check_forms(path: Path, sform: NDArray[np.float64], qform: NDArray[np.float64]) -> None:
-    """Refuse a file whose sform and qform, 4 x 4 each, contradict each other.
+    """Reject a file whose sform and qform, 4 x 4 each, contradict each other.
 
-    One that does not span space says nothing.
+    A singular affine states nothing.
 
     Raises:
         ReadError: code ``contradicting-affines``.

@@ -1,8 +1,8 @@
-"""Non-finite voxels: NaN and infinity filled with the darkest value, and counted.
+"""Non-finite voxels: NaN and infinity are filled with the darkest value, and counted.
 
-Resampling and skull stripping leave them behind, beside the body, so they are shown as background:
-the darkest value of the volume. They are counted, and the recipe of an image records their number.
-Their location is kept, since within a marked region they are no background.
+Resampling and skull stripping leave them outside the body, so they are shown as background: the
+darkest value of the volume. The recipe of an image records their number. Their location is kept,
+since within a marked region they are not background.
 """
 
 from __future__ import annotations
@@ -19,22 +19,23 @@ from medrcube.errors import ReadError
 __all__ = ["fill_non_finite"]
 
 MOST = 0.9
-"""Share of a volume: a brain fills a fifth of its field of view, so of more than nine tenths too
-little would be left to be sure that the file is sound."""
+"""Largest tolerated share of a volume: a brain fills a fifth of its field of view, so with more
+than nine tenths missing, too little would be left to be sure that the file is intact.
+"""
 
 
 def fill_non_finite(
     path: Path, stored: Array, greys: PixelSemantics
 ) -> tuple[Array, PixelSemantics]:
-    """Stored values that are all finite, and their meaning with the number of those filled in.
+    """Return stored values that are all finite, and their meaning with the number of filled voxels.
 
     Args:
         path: names the file in errors.
-        stored: ``(n, rows, columns)``; given back as it is where nothing is to be filled.
-        greys: meaning of the values; a slope below zero makes the highest the darkest.
+        stored: ``(n, rows, columns)``; returned unchanged if nothing has to be filled.
+        greys: meaning of the values; with a negative slope the highest value is the darkest.
 
     Raises:
-        ReadError: code ``not-finite`` when more than ``MOST`` of the voxels have no value.
+        ReadError: code ``not-finite`` if more than ``MOST`` of the voxels are not finite.
     """
     if stored.dtype.kind != "f":
         return stored, greys

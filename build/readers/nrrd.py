@@ -1,4 +1,4 @@
-"""NRRD reader (``.nrrd``, ``.nhdr`` with its file of pixels), through ITK."""
+"""NRRD reader (``.nrrd``, ``.nhdr`` with its pixel file), through ITK."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ _PLACED = frozenset(
     {"right-anterior-superior", "ras", "left-anterior-superior", "las"}
     | {"left-posterior-superior", "lps"}
 )
-"""Spaces that say where an axis points in the patient; ITK turns each of them to LPS."""
+"""Spaces that define the direction of the axes in the patient; ITK converts each of them to LPS."""
 _COUNTED = frozenset({"raw", "gzip", "gz"})
 
 
 def read(path: Path, frame: int | None = None, member: str | None = None) -> Volume:  # noqa: ARG001
-    """Read a 2-D, 3-D or 4-D NRRD; without a space of the patient it has no affine.
+    """Read a 2-D, 3-D or 4-D NRRD; without a patient space it has no affine.
 
     Raises:
-        ReadError: code ``truncated`` (also when its file of pixels is missing or short),
-            ``unreadable``, ``outside-root``, ``too-large``, ``unsupported-format``,
-            ``singular-affine``, ``not-finite``, ``missing-frame``.
+        ReadError: code ``truncated`` (also if its pixel file is missing or short), ``unreadable``,
+            ``outside-root``, ``too-large``, ``unsupported-format``, ``singular-affine``,
+            ``not-finite``, ``missing-frame``.
     """
     fields, begin = _header(path)
     pixels = _pixel_file(path, fields)
@@ -45,7 +45,7 @@ def read(path: Path, frame: int | None = None, member: str | None = None) -> Vol
 
 
 def _header(path: Path) -> tuple[dict[str, str], int]:
-    """Fields by name in lower case, and where the pixels of an attached header begin."""
+    """Return the fields by lower-case name, and the offset of pixels after an attached header."""
     with path.open("rb") as file:
         head = file.read(_LONGEST_HEADER)
     end = _END.search(head)
@@ -67,9 +67,9 @@ def _header(path: Path) -> tuple[dict[str, str], int]:
 
 
 def _pixel_file(path: Path, fields: dict[str, str]) -> str:
-    """Name of the file of pixels; empty for the file itself.
+    """Return the name of the pixel file; empty for the file itself.
 
-    Refuses a header that leads to files that no case names.
+    Rejects a header that leads to files that no case names.
     """
     name = fields.get("data file", "").removeprefix("./")
     if "/" in name or "\\" in name:
@@ -87,7 +87,7 @@ def _pixel_file(path: Path, fields: dict[str, str]) -> str:
 def _check_length(
     path: Path, pixels: str, fields: dict[str, str], begin: int, promised: int
 ) -> None:
-    """Refuse a file that ends before its last voxel; skipped parts and text have no known length.
+    """Reject a file that ends before its last voxel; skipped parts and text have no known length.
 
     Raises:
         ReadError: code ``truncated``.

@@ -29,10 +29,9 @@ _BAND = 128
 def read(path: Path, frame: int | None = None, member: str | None = None) -> Volume:  # noqa: ARG001
     """Read an image, or the frames of an animated one.
 
-    Grey stays grey with its depth (1 bit becomes 0 and 255, 16 bits stay), colour is RGB, a
-    palette becomes its colours, and RGB with three equal channels becomes grey. Transparency
-    is flattened on black; an alpha channel that is opaque changes nothing. EXIF rotation is
-    applied.
+    Grey images keep their depth (1 bit becomes 0 and 255, 16 bits stay), colour is RGB, a palette
+    is applied, and RGB with three equal channels becomes grey. Transparency is flattened onto
+    black; an opaque alpha channel changes nothing. EXIF rotation is applied.
 
     Raises:
         ReadError: code ``truncated``, ``unreadable``, ``too-large`` (Pillow's limit against
@@ -52,10 +51,10 @@ def read(path: Path, frame: int | None = None, member: str | None = None) -> Vol
 
 
 def read_labels(path: Path) -> Array:
-    """Stored labels of a mask image, ``(n, rows, columns)``: a palette gives its indices.
+    """Return the stored labels of a mask image, ``(n, rows, columns)``; for a palette, its indices.
 
     Raises:
-        ReadError: as ``read``; code ``unsupported-format`` when the image is coloured.
+        ReadError: as ``read``; code ``unsupported-format`` if the image is coloured.
     """
     with _Faults(path), Image.open(path) as image:
         if image.mode == "P" and getattr(image, "n_frames", 1) == 1:
@@ -69,13 +68,13 @@ def read_labels(path: Path) -> Array:
 
 
 def is_lossy(path: Path) -> bool:
-    """Whether the image is a JPEG, whose pixels are not exactly what was drawn."""
+    """Whether the image is a JPEG, whose pixels differ slightly from what was drawn."""
     with path.open("rb") as file:
         return file.read(3) == b"\xff\xd8\xff"
 
 
 class _Faults:
-    """Turns what Pillow raises on damaged files into ``ReadError``."""
+    """Translates Pillow's exceptions on damaged files into ``ReadError``."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -106,7 +105,7 @@ def _frames(path: Path) -> Iterator[Array]:
 
 
 def _pixels(path: Path, image: Image.Image) -> Array:
-    """``(rows, columns)`` or ``(rows, columns, 3)`` of the current frame."""
+    """Return the current frame as ``(rows, columns)`` or ``(rows, columns, 3)``."""
     upright = _upright(image)
     if upright.mode in _SIXTEEN_BIT:
         return np.asarray(upright).astype(np.uint16)
@@ -124,7 +123,7 @@ def _pixels(path: Path, image: Image.Image) -> Array:
 
 
 def _array(image: Image.Image) -> Array:
-    """Pixels of 8 bit, a band at a time: Pillow makes two copies of what it hands over."""
+    """Return 8-bit pixels, converted band by band: Pillow makes two copies of what it exports."""
     image.load()
     array = np.empty((image.height, image.width, len(image.getbands())), np.uint8)
     for top in range(0, image.height, _BAND):
@@ -135,13 +134,13 @@ def _array(image: Image.Image) -> Array:
 
 
 def _upright(image: Image.Image) -> Image.Image:
-    # Pillow copies the image where nothing is to be turned, too.
+    # Pillow copies the image even if no rotation is needed.
     turned = image.getexif().get(ExifTags.Base.Orientation, 1) != 1
     return ImageOps.exif_transpose(image) if turned else image
 
 
 def _refuse_deep_colour(path: Path) -> None:
-    """PNG with colour or alpha at 16 bits: Pillow would quietly keep the upper 8."""
+    """Reject PNG with 16-bit colour or alpha, of which Pillow silently keeps the upper 8 bits."""
     with path.open("rb") as file:
         head = file.read(26)
     if head.startswith(_PNG) and len(head) == 26 and head[24] == 16 and head[25] != 0:

@@ -1,4 +1,4 @@
-"""Headerless pixel reader, by the layout that an adapter states."""
+"""Reader of headerless pixel files, in the layout that an adapter states."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ __all__ = ["read"]
 
 
 def read(path: Path, layout: PixelLayout, frame: int | None = None) -> Volume:
-    """Read one image of integers.
+    """Read one integer image.
 
     Raises:
-        ReadError: code ``file-size`` when the file is not exactly as long as its layout says,
-            ``wrong-layout`` when a value needs more bits, ``missing-frame``.
+        ReadError: code ``file-size`` if the file is not exactly as long as its layout requires,
+            ``wrong-layout`` if a value needs more bits, ``missing-frame``.
         ValueError: the layout names no integer type.
     """
     dtype = np.dtype(layout.dtype)

@@ -1,4 +1,4 @@
-"""Errors and bounds shared by all readers."""
+"""Errors and limits shared by all readers."""
 
 from __future__ import annotations
 
@@ -27,33 +27,35 @@ __all__ = [
 ]
 
 MOST_BYTES = 2 << 30
-"""What one array may take: four times the longest CT in the sources, and far from a bomb."""
+"""Largest size of one array: four times the longest CT in the sources, far below a decompression
+bomb.
+"""
 
 MOST_PIXELS = 178_956_970
-"""Of one image: where Pillow, too, takes a small file for a decompression bomb."""
+"""Most pixels of one image: the limit at which Pillow, too, assumes a decompression bomb."""
 
 
 def truncated(path: Path, what: str) -> ReadError:
-    """The file ends early."""
+    """Return the error for a file that ends early."""
     return ReadError(f"{path.name}: {what}; get the file again", code="truncated")
 
 
 def unreadable(path: Path, what: str) -> ReadError:
-    """The file is damaged, or not what its first bytes promise."""
+    """Return the error for a file that is damaged, or not what its first bytes indicate."""
     return ReadError(f"{path.name}: {what}", code="unreadable")
 
 
 def unsupported(path: Path, what: str) -> ReadError:
-    """The file is sound but of a kind that is not read."""
+    """Return the error for an intact file of an unsupported kind."""
     return ReadError(f"{path.name}: {what}", code="unsupported-format")
 
 
 def check_size(path: Path, size: int) -> None:
-    """Refuse an array before it is made (code ``too-large``).
+    """Reject an array before it is allocated (code ``too-large``).
 
     Args:
         path: names the file in errors.
-        size: of the array in bytes, exact: a damaged header can promise any number.
+        size: exact size of the array in bytes; a damaged header can state any number.
     """
     if not 0 <= size <= MOST_BYTES:
         raise ReadError(
@@ -64,11 +66,11 @@ def check_size(path: Path, size: int) -> None:
 
 
 def check_pixels(path: Path, shape: Sequence[int]) -> None:
-    """Refuse an image of more pixels than any has, before it is made (code ``too-large``).
+    """Reject an image with implausibly many pixels before it is allocated (code ``too-large``).
 
     Args:
         path: names the file in errors.
-        shape: axes in space; an image may lie across any two.
+        shape: spatial axes; an image may lie across any two.
     """
     rows, columns = sorted((1, 1, *shape))[-2:]
     if rows * columns > MOST_PIXELS:
@@ -80,7 +82,7 @@ def check_pixels(path: Path, shape: Sequence[int]) -> None:
 
 
 def check_frame(path: Path, frame: int | None, count: int) -> None:
-    """Refuse a frame that the file does not have (code ``missing-frame``)."""
+    """Reject a frame that the file does not have (code ``missing-frame``)."""
     if frame is not None and not 0 <= frame < count:
         raise ReadError(
             f"{path.name}: frame {frame} is wanted, but the file has {count} (counted from 0)",
@@ -89,7 +91,7 @@ def check_frame(path: Path, frame: int | None, count: int) -> None:
 
 
 def check_finite(path: Path, array: Array) -> None:
-    """Refuse NaN and infinity, which have no grey (code ``not-finite``)."""
+    """Reject NaN and infinity, which have no grey value (code ``not-finite``)."""
     if array.dtype.kind != "f":
         return
     for part in array if array.ndim > 2 else (array,):
@@ -101,13 +103,13 @@ def check_finite(path: Path, array: Array) -> None:
 
 
 def check_numeric(path: Path, array: Array) -> None:
-    """Refuse complex, structured and text data (code ``unsupported-format``)."""
+    """Reject complex, structured and text data (code ``unsupported-format``)."""
     if array.dtype.kind not in "iufb":
         raise unsupported(path, f"holds {array.dtype} values; expected real numbers")
 
 
 def as_stack(path: Path, array: Array, frame: int | None) -> Array:
-    """``(n, rows, columns)`` of an array with 2 to 4 axes, slowest first; picks the frame.
+    """Reshape an array with 2 to 4 axes, slowest first, to ``(n, rows, columns)``; select a frame.
 
     Args:
         path: names the file in errors.
@@ -138,12 +140,12 @@ def as_stack(path: Path, array: Array, frame: int | None) -> Array:
 
 
 def first_slice(array: Array, frame: int | None) -> int:
-    """Index that slice 0 of ``as_stack(..., frame)`` has on the slice axis of the file."""
+    """Return the index of slice 0 of ``as_stack(..., frame)`` on the slice axis of the file."""
     return frame if frame is not None and array.ndim == 3 else 0
 
 
 def check_frame_of_reference(path: Path, frame_of_reference: str, volume: Volume) -> None:
-    """Refuse marks that were drawn in another space than that of their image (DICOM C.7.4.1).
+    """Reject marks drawn in another frame of reference than that of their image (DICOM C.7.4.1).
 
     Args:
         path: file of the marks.

@@ -32,21 +32,20 @@ from medrcube.errors import ReadError
 __all__ = ["check_count", "read"]
 
 _SLANT = 1.0
-"""Degrees; a matrix of whole numbers states a quarter turn exactly."""
-# Swscale without platform-dependent shortcuts.
+"""Tolerance in degrees; an integer matrix states a quarter turn exactly."""
+# Disable platform-dependent shortcuts of swscale.
 _EXACT = Interpolation.BILINEAR | Interpolation.ACCURATE_RND | Interpolation.BITEXACT
 
 
 def read(path: Path, frame: int | None = None, member: str | None = None) -> Volume:  # noqa: ARG001
     """Read the first video stream; frames are counted by decoding them, never from the header.
 
-    With ``frame``, decoding stops there. Otherwise one pass counts the frames and finds out
-    whether any has colour, and images are decoded again when asked for. Rotation metadata
-    is applied; pixels that are not square show in ``spacing``.
+    With ``frame``, decoding stops there. Otherwise one pass counts the frames and detects colour,
+    and images are decoded again on access. Rotation metadata is applied; non-square pixels are
+    reflected in ``spacing``.
 
     Raises:
-        ReadError: code ``truncated``, ``unreadable``, ``unsupported-format``,
-            ``missing-frame``.
+        ReadError: code ``truncated``, ``unreadable``, ``unsupported-format``, ``missing-frame``.
     """
     if not is_whole(path):
         raise truncated(path, "is shorter than it says")
@@ -69,9 +68,9 @@ def read(path: Path, frame: int | None = None, member: str | None = None) -> Vol
 
 
 def check_count(path: Path, count: int) -> None:
-    """Refuse a video that has another number of frames than its source states.
+    """Reject a video whose number of frames differs from what its source states.
 
-    Packets are counted, which are frames in a video without audio, and nothing is decoded.
+    Packets are counted, which equal frames in a video without audio; nothing is decoded.
 
     Raises:
         ReadError: code ``frame-count``, ``unreadable``.
@@ -101,7 +100,7 @@ def _single(path: Path, frame: int) -> Volume:
 
 
 def _frames(path: Path) -> Iterator[Array]:
-    """RGB frames in order of display."""
+    """Yield RGB frames in display order."""
     done = 0
     try:
         with ascii_path(path) as link, av.open(link, metadata_errors="replace") as container:
@@ -126,7 +125,7 @@ def _frames(path: Path) -> Iterator[Array]:
 
 
 def _quarters(path: Path, frame: av.VideoFrame) -> int:
-    """Quarter turns, counter-clockwise, from the stored image to the one that is shown."""
+    """Return the quarter turns, counter-clockwise, from the stored to the displayed image."""
     matrix: Any = frame.side_data.get("DISPLAYMATRIX")
     if matrix is None:
         return 0
@@ -140,7 +139,7 @@ def _quarters(path: Path, frame: av.VideoFrame) -> int:
 
 
 def _spacing(path: Path) -> tuple[float, float, float] | None:
-    """Shape of the pixels: a sample aspect ratio says width over height of the stored image."""
+    """Return the relative pixel size; the sample aspect ratio is width over height as stored."""
     with ascii_path(path) as link, av.open(link, metadata_errors="replace") as container:
         stream = container.streams.video[0]
         ratio = stream.sample_aspect_ratio

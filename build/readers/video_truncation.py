@@ -1,7 +1,7 @@
 """Truncation check of AVI and QuickTime/MP4 files.
 
-Decoders take a truncated file for a shorter film, in which every frame chosen by its share of the
-length is another one.
+Decoders take a truncated file for a shorter film, in which a frame chosen by its relative position
+is a different one.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import BinaryIO
 __all__ = ["is_whole"]
 
 _BOXES = (b"ftyp", b"moov", b"mdat", b"wide", b"free", b"skip", b"pnot")
-# Writers that cannot go back leave these in place of a length.
+# Written in place of a length by writers that cannot seek back.
 _UNSTATED = (0, 0xFFFFFFFF)
 
 
 def is_whole(path: Path) -> bool:
-    """Whether AVI or QuickTime/MP4 is there in full length; others do not say it."""
+    """Whether an AVI or QuickTime/MP4 file is complete; true for formats that state no length."""
     with path.open("rb") as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(0)
@@ -31,7 +31,7 @@ def is_whole(path: Path) -> bool:
 
 
 def _ends(file: BinaryIO) -> int:
-    """Where the last top-level box ends (ISO/IEC 14496-12, 4.2)."""
+    """Return where the last top-level box ends (ISO/IEC 14496-12, 4.2)."""
     place = 0
     while True:
         file.seek(place)
@@ -41,6 +41,6 @@ def _ends(file: BinaryIO) -> int:
         length = int.from_bytes(head[:4], "big")
         if length == 1:
             length = int.from_bytes(head[8:], "big")
-        if length < 8:  # 0: up to the end of the file; others are damaged, as decoding will tell
+        if length < 8:  # 0: up to the end of the file; else damaged, which decoding reports
             return place
         place += length

@@ -1,4 +1,4 @@
-"""Regions of an image: masks, outlines, boxes, and drawing them."""
+"""Regions of an image: masks, outlines and boxes, and drawing them."""
 
 __all__ = [
     "box_labels",

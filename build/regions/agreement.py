@@ -15,21 +15,22 @@ from medrcube.regions import files_of
 __all__ = ["LEAST", "check_agreement", "dice", "millimetres_between"]
 
 LEAST = 0.7
-"""Dice coefficient from which on two outlines of one thing agree excellently, by Zijdenbos et al.,
+"""Dice coefficient from which two outlines of one structure agree excellently, by Zijdenbos et al.,
 "Morphometric analysis of white matter lesions in MR images", IEEE Trans. Med. Imaging 13, 1994,
-https://doi.org/10.1109/42.363096. One line that is drawn into pixels by two rules stays above it:
-half a pixel more all round leaves a disc of three pixels at 0.72."""
+https://doi.org/10.1109/42.363096. One outline rasterised by two rules stays above it: half a pixel
+more all round leaves a disc of three pixels at 0.72.
+"""
 
 
 def dice(first: Mask, second: Mask) -> float:
-    """Overlap of two masks of one grid: 1 where they are equal, 0 where they share no pixel."""
+    """Return the Dice coefficient of two masks on one grid: 1 if equal, 0 if disjoint."""
     both = sum(int((first[k] & second[k]).sum()) for k in range(first.shape[0]) if first.marks(k))
     total = int(first.areas().sum() + second.areas().sum())
     return 2 * both / total if total else 1.0
 
 
 def millimetres_between(first: Mask, second: Mask, affine: NDArray[np.float64]) -> float:
-    """Distance between the centres of two masks that mark something."""
+    """Return the distance in mm between the centres of two non-empty masks."""
     return float(np.linalg.norm(affine[:3, :3] @ (first.centre() - second.centre())))
 
 
@@ -38,11 +39,11 @@ def check_agreement(
     drawings: tuple[tuple[Shape, Mask], tuple[Shape, Mask]],
     affine: NDArray[np.float64] | None,
 ) -> None:
-    """Refuse two drawings of one thing that contradict each other.
+    """Reject two annotations of one structure that contradict each other.
 
     Args:
-        what: name of the thing, for people.
-        drawings: both, each with its mask on the grid of the image.
+        what: name of the structure, for messages.
+        drawings: both annotations, each with its mask on the grid of the image.
         affine: of the image, index (slice, row, column, 1) to mm, or ``None``.
 
     Raises:
@@ -64,6 +65,6 @@ def check_agreement(
 
 
 def _name(shape: Shape) -> str:
-    """Of its first file; those of series are alike but for their folder."""
+    """Name of the first file; files of a series differ only in their folder."""
     path = next(iter(files_of(shape)), Path("a table"))
     return f"{path.parent.name}/{path.name}" if path.parent.name else path.name

@@ -1,16 +1,14 @@
-"""Placement of box numbers so that each has one reading.
+"""Placement of box numbers so that each belongs to one box without doubt.
 
-The frame of a box is the ring of one line around it; a tag is the small plate with its number. A
-layout has one reading when, in pixels of the image,
+The frame of a box is the ring of one line width around it; a tag is the small plate with its
+number. A layout is unambiguous if, in pixels of the image,
 
-1. no frame shares a pixel with another box or another frame;
-2. each tag lies in the image, touches its own frame along an edge, and covers no box, no frame
-   and no other tag;
-3. each tag keeps its own width free from every other frame: the nearest frame is its own, which
-   it touches, by a margin of one tag;
-4. and from every other tag: two plates side by side would read as one number.
+1. no frame shares a pixel with another box or another frame; 2. each tag lies in the image, touches
+its own frame along an edge, and covers no box, no frame and no other tag; 3. each tag is at least
+its own width away from every other frame: the nearest frame is its own, which it touches, by a
+margin of one tag; 4. and from every other tag: two adjacent plates would read as one number.
 
-``place_tags`` finds such a layout or says that there is none.
+``place_tags`` returns such a layout, or ``None`` if there is none.
 """
 
 from __future__ import annotations
@@ -23,27 +21,27 @@ Box = tuple[int, int, int, int]
 """``(x0, y0, x1, y1)`` in pixels, ``x1`` and ``y1`` excluded."""
 
 _DOTS = (7, 9)
-"""Columns and rows of a tag: a digit of 5 x 7 dots with a margin of one."""
+"""Columns and rows of dots of a tag: a digit of 5 x 7 dots with a margin of one."""
 
 
 def line_width(shape: tuple[int, ...]) -> int:
-    """Thickness of lines for an image of ``(rows, columns, ...)``, in pixels."""
+    """Return the line width for an image of ``(rows, columns, ...)``, in pixels."""
     return max(1, round(max(shape[:2]) / 256))
 
 
 def dot_size(shape: tuple[int, ...]) -> int:
-    """Side of one dot of a digit, large enough to read at the size of the image."""
+    """Return the side of one dot of a digit in pixels, legible at the size of the image."""
     return max(1, round(max(shape[:2]) / 240))
 
 
 def tag_size(shape: tuple[int, ...]) -> tuple[int, int]:
-    """Width and height of a tag in an image of ``(rows, columns, ...)``."""
+    """Return width and height of a tag in an image of ``(rows, columns, ...)``, in pixels."""
     dot = dot_size(shape)
     return (_DOTS[0] * dot, _DOTS[1] * dot)
 
 
 def frame_of(box: Box, shape: tuple[int, ...]) -> Box:
-    """Outer edge of the frame around a box, cut off at the border of the image."""
+    """Return the outer edge of the frame around a box, clipped to the image."""
     line = line_width(shape)
     x0, y0, x1, y1 = box
     return (
@@ -60,7 +58,7 @@ def overlap(a: Box, b: Box) -> bool:
 
 
 def place_tags(boxes: Sequence[Box], shape: tuple[int, ...]) -> tuple[Box, ...] | None:
-    """A tag for each box, by the rules of this module; ``None`` when no layout keeps them.
+    """Return a tag for each box, by the rules of this module; ``None`` if no layout satisfies them.
 
     Args:
         boxes: in pixels, in the order of their numbers.
@@ -98,7 +96,7 @@ def _choose(free: Sequence[Sequence[Box]], chosen: tuple[Box, ...]) -> tuple[Box
 
 
 def _beside(frame: Box, width: int, height: int) -> Iterator[Box]:
-    """Places along the outside of a frame: at its corners first, then at the middle of a side."""
+    """Yield places along the outside of a frame: first at corners, then at the middle of a side."""
     x0, y0, x1, y1 = frame
     middle = ((x0 + x1 - width) // 2, (y0 + y1 - height) // 2)
     corners = [

@@ -1,4 +1,4 @@
-"""Where the regions of a case lie on one of its stored images, and what speaks against them."""
+"""Region masks of one stored image of a case, and checks of their plausibility."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from medrcube.regions import files_of, frame_of
 __all__ = ["check_marks", "check_stored_axes", "drawn_frame", "readings_of", "region_masks"]
 
 _ELSEWHERE = ("mask-size", "outline-frame")
-"""Codes of marks that were drawn on an image of another size or form than this copy has."""
+"""Codes of marks that were drawn on an image of another size or shape than this copy has."""
 
 
 def region_masks(
     job: RenderJob, number: int, stored: Volume
 ) -> tuple[dict[int, Mask], dict[int, tuple[Mask, ...]], tuple[str, str] | None]:
-    """Where the regions of one image lie, as stored, and what their names need.
+    """Return the masks of the regions of one stored image, those of each reader, and any problem.
 
-    A single image is worth showing where a box or mask of it has no place, as in a copy of
-    another size: then none has one, and the code and reason are given. In a volume regions also
-    choose the slice.
+    A single image is still worth showing if a box or mask does not fit it, as in a copy of another
+    size: then no region has a mask, and the code and reason are returned. In a volume, regions also
+    determine the slice.
 
     Raises:
         ReadError: a region cannot be read, or marks no pixel.
@@ -65,7 +65,7 @@ def region_masks(
 
 
 def _check_whole(region: Region, mask: Mask, stored: Volume) -> None:
-    """Refuse a marked region in which voxels have no value: there they are no background."""
+    """Reject a marked region with non-finite voxels: there they are not background."""
     gaps = stored.greys.gaps
     if gaps is None:
         return
@@ -80,13 +80,13 @@ def _check_whole(region: Region, mask: Mask, stored: Volume) -> None:
 
 
 def _check_empty(region: Region, filled: set[Path]) -> None:
-    """Refuse a region that marks nothing, unless its source says that it may be missing.
+    """Reject a region that marks nothing, unless its source states that it may be missing.
 
-    A file of which no region finds its values holds others than are expected: nothing follows of
-    what it marks.
+    If no region finds its values in a file, the file holds unexpected values, and nothing can be
+    concluded from it.
 
     Args:
-        region: without a marked pixel.
+        region: region without a marked pixel.
         filled: mask files in which another region of the image is marked.
     """
     held = () if filled & {*files_of(region.shape)} else _values_in(region.shape)
@@ -101,7 +101,7 @@ def _check_empty(region: Region, filled: set[Path]) -> None:
 
 
 def drawn_frame(job: RenderJob, numbers: Iterable[int], stored: Volume) -> tuple[int, int] | None:
-    """Size of the image that boxes and outlines were drawn in, where it is another one."""
+    """Return the size of the image in which boxes and outlines were drawn, if it differs."""
     rows, columns = stored.slices.shape[1:3]
     for shape in (job.case.regions[number].shape for number in numbers):
         frame = frame_of(shape)
@@ -111,7 +111,7 @@ def drawn_frame(job: RenderJob, numbers: Iterable[int], stored: Volume) -> tuple
 
 
 def check_marks(job: RenderJob, masks: Mapping[int, Mask], volume: Volume) -> None:
-    """Hold the marks on one image against what the card says of the body."""
+    """Check the masks of one image against the card's anatomical rules."""
     if job.enclosed is not None:
         named: dict[str, list[Mask]] = {}
         for number, mask in masks.items():
@@ -122,7 +122,7 @@ def check_marks(job: RenderJob, masks: Mapping[int, Mask], volume: Volume) -> No
 
 
 def check_stored_axes(job: RenderJob, number: int, stored: Volume) -> None:
-    """Refuse masks whose axes are not those of the image that is shown as stored."""
+    """Reject masks whose axes differ from those of an image that is shown as stored."""
     regions = (
         region for index, region in enumerate(job.case.regions) if job.concepts[index] is not None
     )
@@ -133,12 +133,12 @@ def check_stored_axes(job: RenderJob, number: int, stored: Volume) -> None:
 
 
 def readings_of(shape: Shape) -> tuple[Shape, ...]:
-    """What each of several readers marked; none where a region has one reading."""
+    """Return the marks of each of several readers; empty if a region has a single reading."""
     return shape.readings if isinstance(shape, Consensus) else ()
 
 
 def _values_in(shape: Shape) -> tuple[float, ...]:
-    """What a mask of labels holds; none where it names no values."""
+    """Return the values in a label mask; empty if it names no values."""
     return labels_in(shape) if isinstance(shape, MaskFile) and shape.values else ()
 
 

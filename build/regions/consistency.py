@@ -1,4 +1,4 @@
-"""Anatomical consistency of masks: enclosure and side of the patient."""
+"""Anatomical consistency of masks: enclosure, and side of the patient."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ __all__ = ["check_enclosed", "check_side"]
 
 
 def check_enclosed(rule: Enclosed, masks: Mapping[str, Sequence[Mask]]) -> None:
-    """Refuse labels in which a part does not lie within the one that encloses it.
+    """Reject masks in which a part does not lie within the one that encloses it.
 
     Args:
-        rule: of the card.
-        masks: concept -> its masks on one image; nothing is known where one is missing.
+        rule: rule of the card.
+        masks: concept -> its masks on one image; nothing is checked if one is missing.
 
     Raises:
         RefusedError: code ``label-order``.
@@ -46,12 +46,12 @@ def check_enclosed(rule: Enclosed, masks: Mapping[str, Sequence[Mask]]) -> None:
 
 
 def check_side(rule: Side, facts: Mapping[str, str], masks: Sequence[Mask], volume: Volume) -> None:
-    """Refuse marks that lie on the other side of the patient than a fact of the case says.
+    """Reject marks that lie on the other side of the patient than a fact of the case states.
 
     Args:
-        rule: of the card.
-        facts: of the case.
-        masks: of all regions on one image.
+        rule: rule of the card.
+        facts: facts of the case.
+        masks: masks of all regions on one image.
         volume: that image, on whose grid the masks lie.
 
     Raises:
@@ -78,7 +78,7 @@ def _joined(masks: Sequence[Mask], k: int) -> NDArray[np.bool_]:
 
 
 def _grown(part: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """The part and the pixels that share a side with it."""
+    """Dilate the part by the pixels that share an edge with it."""
     wide = np.pad(part, 1)
     return np.asarray(
         part | wide[:-2, 1:-1] | wide[2:, 1:-1] | wide[1:-1, :-2] | wide[1:-1, 2:], np.bool_

@@ -18,7 +18,7 @@ from medrcube.build.stages.plan import Artefact, RenderJob
 __all__ = ["MarkedImage", "draw_artefact", "draw_numbers"]
 
 _COLUMNS = 2
-"""Images in a row that are compared."""
+"""Images in a row of compared images."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,15 +26,15 @@ class MarkedImage:
     """One artefact before it is written.
 
     Attributes:
-        artefact: what it is an image of.
+        artefact: artefact that it shows.
         pixels: ``(rows, columns)`` or ``(rows, columns, 3)``, 8 bit.
         area: share of the image that the marked region covers.
-        regions: how many separate regions of the concept are marked.
-        truth: number of the box that encloses the region, or of the panel that shows the fact;
-            0 where nothing is numbered.
+        regions: number of separate regions of the concept that are marked.
+        truth: number of the box that encloses the region, or of the panel that shows the fact; 0 if
+            nothing is numbered.
         boxes: boxes drawn, in the order of their numbers, in pixels of the artefact.
-        window: part of the clean image that is shown; empty for all of it.
-        order: image of the case under each number, where images are numbered.
+        window: visible part of the clean image; empty for all of it.
+        order: index of the image under each number, if images are numbered.
     """
 
     artefact: Artefact
@@ -50,9 +50,10 @@ class MarkedImage:
 def draw_numbers(
     job: RenderJob, artefact: Artefact, pictures: Sequence[NDArray[np.uint8]]
 ) -> MarkedImage:
-    """Number the images of a case in an order drawn by lot.
+    """Number the images of a case in random order.
 
-    Frames stand in a row as they are. Images that are compared stand two by two, none too small.
+    Frames are placed in one row at their own size. Compared images are placed two in a row, none
+    too small.
     """
     order = panel_order(job.source, job.case.key, len(pictures))
     truth = 1 + next(n for n, index in enumerate(order) if job.panels[index] == artefact.concept)
@@ -76,12 +77,12 @@ def draw_artefact(
         job: the case.
         artefact: what to draw.
         clean: ``(rows, columns)`` or ``(rows, columns, 3)``, 8 bit.
-        masks: number of a region -> where it lies on the image.
-        untrue: numbers of regions whose names say more than the slice shows.
+        masks: number of a region -> its mask on the image.
+        untrue: numbers of regions whose names imply more than the slice shows.
 
     Returns:
-        The artefact; a reason when its region cannot be asked about; ``None`` when the region
-        is not on this slice.
+        The artefact; a reason if its region cannot be asked about; ``None`` if the region is not on
+        this slice.
     """
     if artefact.kind == "clean":
         return MarkedImage(artefact=artefact, pixels=clean)
@@ -102,8 +103,8 @@ def draw_artefact(
     if len(mine) > 1:
         return f"{len(mine)} regions are marked as {artefact.concept!r}"
     seed = f"{job.source}/{job.case.key}/{artefact.field}/{artefact.concept}"
-    # No part of another structure is the one asked about, all of which is marked; a finding that
-    # goes by another name may be the same disease.
+    # No part of another structure can be the one in question, which is marked completely; a finding
+    # with another name may be the same disease.
     others = [number for number in masks if number not in mine]
     inside = [] if mine[0] in job.structures else [n for n in others if n in job.structures]
     layout = candidate_boxes(
@@ -117,7 +118,7 @@ def draw_artefact(
         return f"{artefact.concept!r} leaves no room for a second box that is equally hard to tell"
     left, top, right, bottom = layout.window
     area = float(region[top:bottom, left:right].mean())
-    del region  # as large as the image, and a copy of that in colour follows
+    del region  # as large as the image; a colour copy of that size follows
     return MarkedImage(
         artefact=artefact,
         pixels=draw_boxes(clean[top:bottom, left:right], layout.boxes),
@@ -132,7 +133,7 @@ def draw_artefact(
 def _ground(
     region: NDArray[np.bool_], structures: Sequence[NDArray[np.bool_]]
 ) -> NDArray[np.bool_] | None:
-    """The structures in which a region lies, such as the lungs of a nodule; else ``None``."""
+    """Return the structures in which a region lies, such as the lungs of a nodule, or ``None``."""
     if not structures:
         return None
     whole = np.zeros_like(region)

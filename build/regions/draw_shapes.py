@@ -1,7 +1,7 @@
 """Drawing of outlines and numbered boxes, in integer arithmetic.
 
-The clean image is always kept beside the marked one. Integer arithmetic gives the same pixels on
-every platform.
+The clean image is always kept in addition to the marked one. Integer arithmetic gives the same
+pixels on every platform.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _DIGITS = {
 
 
 def bounding_box(mask: NDArray[np.bool_]) -> Box:
-    """Smallest box around all marked pixels of a ``(rows, columns)`` mask that is not empty."""
+    """Return the smallest box around all marked pixels of a non-empty ``(rows, columns)`` mask."""
     rows = np.flatnonzero(mask.any(axis=1))
     columns = np.flatnonzero(mask.any(axis=0))
     return (int(columns[0]), int(rows[0]), int(columns[-1]) + 1, int(rows[-1]) + 1)
@@ -62,12 +62,12 @@ def draw_outline(picture: NDArray[np.uint8], mask: NDArray[np.bool_]) -> NDArray
 
 
 def draw_boxes(picture: NDArray[np.uint8], boxes: Sequence[Box]) -> NDArray[np.uint8]:
-    """Draw boxes in red, each with its number, from 1, on a tag beside it.
+    """Draw boxes in red, each with its number, from 1, on an adjacent tag.
 
-    The frame lies just outside the box, the tag where ``box_labels`` puts it.
+    The frame lies just outside the box, the tag at the place chosen by ``box_labels``.
 
     Raises:
-        ValueError: no place of the tags gives every number one reading.
+        ValueError: no placement of the tags is unambiguous.
     """
     tags = place_tags(boxes, picture.shape)
     if tags is None:
@@ -88,14 +88,14 @@ def draw_boxes(picture: NDArray[np.uint8], boxes: Sequence[Box]) -> NDArray[np.u
 
 
 def to_rgb(picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """A colour copy of a grey or colour image."""
+    """Return a colour copy of a grey or colour image."""
     canvas = blank_canvas(*picture.shape[:2])
     canvas[...] = picture if picture.ndim == 3 else picture[:, :, None]
     return canvas
 
 
 def digit(number: str, dot: int) -> NDArray[np.bool_]:
-    """Dots of a digit, ``7 * dot`` rows and ``5 * dot`` columns."""
+    """Return the dots of a digit, ``7 * dot`` rows and ``5 * dot`` columns."""
     dots = np.array([[int(bit) for bit in row] for row in _DIGITS[number]], np.bool_)
     return np.kron(dots, np.ones((dot, dot), np.bool_))
 

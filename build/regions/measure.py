@@ -1,10 +1,10 @@
-"""Measurements of a mask: box, centroid, pieces, longest diameter, extent across, ellipse.
+"""Measurements of a mask: box, centroid, components, longest diameter, extent across, ellipse.
 
-Coordinates are ``(x, y)`` in pixels from the top left corner of the image: the centre of the
-first pixel is (0.5, 0.5). A region reaches to the middle of each edge of its pixels, as contours at
-the level one half do, so that a row of ``n`` pixels is ``n`` long. All is exact integer arithmetic
-up to the last square root, so that every platform measures the same. Nothing of scipy is used: it
-would take as much memory in a worker as everything else.
+Coordinates are ``(x, y)`` in pixels from the top left corner of the image: the centre of the first
+pixel is (0.5, 0.5). A region reaches to the middle of each edge of its pixels, like contours at the
+level one half, so that a row of ``n`` pixels is ``n`` long. All arithmetic is exact integer
+arithmetic up to the last square root, so that every platform measures the same. scipy is not used:
+it would take as much memory in a worker as everything else.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ Point = tuple[float, float]
 """``(x, y)`` in pixels of the image."""
 
 _DIGITS = 4
-"""Of a pixel, to which lengths and means are kept."""
+"""Decimal digits of a pixel to which lengths and means are rounded."""
 _ROWS = 16
-"""Rows that are multiplied at a time."""
+"""Rows processed at a time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ellipse:
-    """The ellipse with the area and second moments of a region.
+    """The ellipse with the same area and second moments as a region.
 
     Attributes:
-        major: long axis, from end to end, in pixels.
-        minor: short axis.
-        degrees: turn of the long axis from the x axis towards the y axis, from 0 to below 180.
+        major: full length of the major axis, in pixels.
+        minor: full length of the minor axis, in pixels.
+        degrees: angle of the major axis from the x axis towards the y axis, from 0 to below 180.
     """
 
     major: float
@@ -46,7 +46,10 @@ class Ellipse:
 
     @property
     def circumference(self) -> float:
-        """In pixels; S. Ramanujan's second formula, below a thousandth off up to axes of 10:1."""
+        """Return the circumference in pixels, by S. Ramanujan's second formula.
+
+        Its error is below a thousandth up to axes of 10:1.
+        """
         a, b = self.major / 2, self.minor / 2
         flat = 3 * ((a - b) / (a + b)) ** 2
         return math.pi * (a + b) * (1 + flat / (10 + math.sqrt(4 - flat)))
@@ -54,21 +57,21 @@ class Ellipse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measurement:
-    """What was measured of one region on the grid of an image.
+    """Measurements of one region on the grid of an image.
 
     Attributes:
         box: smallest box around it.
-        pixels: how many pixels it has.
-        pieces: how many parts it has that do not touch, not even at a corner.
-        largest: pixels of its largest part.
-        cut: whether it reaches the border of the image, behind which it may go on.
-        centroid: mean of its pixels.
-        inside: column and row of one of its pixels: that of the centroid, or else, where the
-            centroid lies outside, the one farthest from any other pixel.
-        longest: end points ``(x0, y0, x1, y1)`` of its longest diameter, over all its parts.
-        across: its extent at right angles to the longest diameter.
-        hull: length of the line around its convex hull.
-        ellipse: with its area and second moments.
+        pixels: number of its pixels.
+        pieces: number of its 8-connected components.
+        largest: number of pixels of its largest component.
+        cut: whether it reaches the border of the image, beyond which it may continue.
+        centroid: mean coordinates of its pixels.
+        inside: column and row of one of its pixels: that of the centroid, or, if the centroid lies
+            outside, the one farthest from any unmarked pixel.
+        longest: end points ``(x0, y0, x1, y1)`` of its longest diameter, over all components.
+        across: its extent perpendicular to the longest diameter.
+        hull: perimeter of its convex hull.
+        ellipse: ellipse with the same area and second moments.
     """
 
     box: Box
@@ -91,7 +94,7 @@ class Measurement:
 
 
 def measure(mask: NDArray[np.bool_]) -> Measurement:
-    """Measure a ``(rows, columns)`` mask that is not empty."""
+    """Measure a non-empty ``(rows, columns)`` mask."""
     x0, y0, x1, y1 = box = bounding_box(mask)
     part = mask[y0:y1, x0:x1]
     sizes = count_pieces(part)
@@ -122,7 +125,7 @@ def measure(mask: NDArray[np.bool_]) -> Measurement:
 
 
 def longest_diameter(mask: NDArray[np.bool_]) -> float:
-    """Length of the longest diameter of a ``(rows, columns)`` mask that is not empty, in pixels."""
+    """Return the longest diameter of a non-empty ``(rows, columns)`` mask, in pixels."""
     x0, y0, x1, y1 = bounding_box(mask)
     hull = _hull(mask[y0:y1, x0:x1])
     first, last = _farthest(hull)
@@ -130,18 +133,18 @@ def longest_diameter(mask: NDArray[np.bool_]) -> float:
 
 
 def count_pieces(mask: NDArray[np.bool_]) -> tuple[int, ...]:
-    """Pixels of each part of a mask that touches no other, not even at a corner, in any order.
+    """Return the number of pixels of each 8-connected component of a mask, in any order.
 
     Runs of marked pixels are joined with the runs of the next row that they touch.
     """
     height, width = mask.shape
-    # A column of background on the right keeps the runs of two rows apart.
+    # A background column on the right separates the runs of two rows.
     flat = np.zeros((height, width + 1), np.int8)
     flat[:, :width] = mask
     steps = np.diff(flat.ravel(), prepend=0, append=0)
     starts, ends = np.flatnonzero(steps == 1), np.flatnonzero(steps == -1)
-    # A run touches those of the next row that end behind its start and start before its end, when
-    # both are widened by the one pixel of a corner.
+    # A run touches those of the next row that end after its start and start before its end, with
+    # both widened by one pixel for diagonal contact.
     below = width + 1
     first = np.searchsorted(ends, starts + below, side="left")
     last = np.searchsorted(starts, ends + below, side="right")
@@ -164,7 +167,7 @@ def count_pieces(mask: NDArray[np.bool_]) -> tuple[int, ...]:
 
 
 def _inside(part: NDArray[np.bool_], centre: Point) -> tuple[int, int]:
-    """Column and row of a marked pixel: at the centre, or the deepest and of those the nearest."""
+    """Return column and row of a marked pixel: at the centre, or the deepest, nearest first."""
     column, row = int(centre[0]), int(centre[1])
     if part[row, column]:
         return (column, row)
@@ -176,7 +179,7 @@ def _inside(part: NDArray[np.bool_], centre: Point) -> tuple[int, int]:
 
 
 def _depths(part: NDArray[np.bool_]) -> NDArray[np.uint16]:
-    """Steps along rows and columns from each pixel to the nearest one that is not marked."""
+    """Return the city-block distance of each pixel to the nearest unmarked one."""
     depth = np.zeros(part.shape, np.uint16)
     above = np.zeros(part.shape[1], np.uint16)
     for row, marked in enumerate(part):
@@ -196,9 +199,9 @@ def _depths(part: NDArray[np.bool_]) -> NDArray[np.uint16]:
 def _hull(part: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Corners ``(x, y)`` of the convex hull in half pixels, in order around it.
 
-    Of a row only the outer edges of the first and last pixel can lie on the hull, and likewise of a
-    column. The hull is found by A. M. Andrew's "Another efficient algorithm for convex hulls in two
-    dimensions", Information Processing Letters 9(5), 1979.
+    In each row only the outer edges of the first and last pixel can lie on the hull, and likewise
+    in each column. The hull is found by A. M. Andrew's "Another efficient algorithm for convex
+    hulls in two dimensions", Information Processing Letters 9(5), 1979.
     """
     rows, columns = (np.flatnonzero(part.any(axis=axis)) for axis in (1, 0))
     left = part[rows].argmax(axis=1)
@@ -213,7 +216,7 @@ def _hull(part: NDArray[np.bool_]) -> NDArray[np.int64]:
 
 
 def _chain(points: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Points from first to last without those at which the way turns right or not at all."""
+    """Return the points from first to last, without those where the path does not turn left."""
     kept: list[tuple[int, int]] = []
     for x, y in points:
         while len(kept) > 1:
@@ -226,10 +229,10 @@ def _chain(points: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _farthest(hull: NDArray[np.int64]) -> tuple[int, int]:
-    """The two corners that lie farthest apart; of equal pairs the first around the hull.
+    """Return the two corners that are farthest apart; of equal pairs the first around the hull.
 
-    A hull on a grid of ``n`` points a side has some ``n ** (2 / 3)`` corners, so that all pairs are
-    fewer than its pixels.
+    A hull on a grid of ``n`` points a side has about ``n ** (2 / 3)`` corners, so there are fewer
+    pairs than pixels.
     """
     apart = np.square(hull[:, None] - hull[None]).sum(axis=2)
     first, last = divmod(int(apart.argmax()), len(hull))
@@ -265,7 +268,11 @@ def _moments(part: NDArray[np.bool_]) -> _Moments:
 
 
 def _ellipse(of: _Moments) -> Ellipse:
-    """An ellipse has a quarter of each half axis squared as variance; a pixel a twelfth."""
+    """Return the ellipse of the moments.
+
+    Variance along an axis of an ellipse is a quarter of the squared half axis; that of a pixel is
+    one twelfth.
+    """
     xx = (of.count * of.xx - of.x**2) / of.count**2 + 1 / 12
     yy = (of.count * of.yy - of.y**2) / of.count**2 + 1 / 12
     xy = (of.count * of.xy - of.x * of.y) / of.count**2

@@ -13,13 +13,13 @@ Points = Sequence[tuple[float, float]]
 
 
 def fill_polygon(points: Points, shape: tuple[int, int]) -> NDArray[np.bool_]:
-    """Pixels whose centre lies inside a closed line (even-odd rule).
+    """Return the pixels whose centre lies inside a closed polygon (even-odd rule).
 
-    A centre on the line itself belongs to one side only: to the inside on left and upper edges.
+    A centre on the line itself belongs to one side only: left and upper edges are inside.
 
     Args:
-        points: corners as ``(x, y)``; the centre of the first pixel is (0, 0). Parts outside
-            the image are cut off.
+        points: corners as ``(x, y)``; the centre of the first pixel is (0, 0). Parts outside the
+            image are clipped.
         shape: ``(rows, columns)`` of the image.
     """
     rows, columns = shape
@@ -31,13 +31,13 @@ def fill_polygon(points: Points, shape: tuple[int, int]) -> NDArray[np.bool_]:
             continue
         y = np.arange(first, last)
         x = x0 + (y - y0) * (x1 - x0) / (y1 - y0)
-        # Noise of the last digits must not move a crossing past a pixel's centre.
+        # Floating-point noise must not move a crossing past a pixel's centre.
         np.add.at(flips, (y, np.clip(np.ceil(np.round(x, 9)), 0, columns).astype(np.intp)), 1)
     return (np.cumsum(flips, axis=1)[:, :columns] % 2).astype(np.bool_)
 
 
 def fill_convex(line: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """A closed line around a convex region with all that it encloses; a filled region stays.
+    """Fill the closed outline of a convex region; a filled region is unchanged.
 
     Args:
         line: ``(rows, columns)``, true on the line.
@@ -51,7 +51,7 @@ def fill_convex(line: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 def outline_pixels(points: Points, shape: tuple[int, int]) -> NDArray[np.bool_]:
-    """Pixels under a closed line, one pixel wide; its corners lie on the nearest pixels."""
+    """Return the pixels under a closed line, one pixel wide; corners lie on the nearest pixels."""
     canvas = np.zeros(shape, np.bool_)
     corners = [(_nearest(x), _nearest(y)) for x, y in points]
     for start, end in zip(corners, [*corners[1:], *corners[:1]], strict=True):

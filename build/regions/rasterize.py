@@ -19,23 +19,23 @@ from medrcube.regions import is_resized
 
 __all__ = ["rasterise"]
 
-# Lines and boxes drawn by hand may end on the far edge, one past the last pixel.
+# Hand-drawn lines and boxes may end on the far edge, one past the last pixel.
 _SLACK = 1
 
 
 def rasterise(shape: Shape, volume: Volume) -> Mask:
-    """Where a region lies, on the stored grid of its image.
+    """Return the mask of a region on the stored grid of its image.
 
     Args:
-        shape: of the region.
+        shape: shape of the region.
         volume: the image as it was read; without an affine, masks are placed by index alone.
 
     Raises:
         ReadError: code ``box-frame``, ``outline-frame``, ``box-outside``, ``outline-outside``,
-            ``run-outside``, ``mask-size`` when the shape is not one of this image; ``no-slice``
-            when it does not say on which of several slices it lies; ``unknown-slice`` when it
-            names a slice that the image lacks; ``no-reading`` for a consensus of nobody; and all
-            codes of ``readers.read_mask``.
+            ``run-outside``, ``mask-size`` if the shape does not belong to this image; ``no-slice``
+            if it does not state on which of several slices it lies; ``unknown-slice`` if it names a
+            slice that the image lacks; ``no-reading`` for a consensus of no readers; and all codes
+            of ``readers.read_mask``.
     """
     if isinstance(shape, MaskFile):
         return readers.read_mask(shape, volume)
@@ -70,7 +70,7 @@ def _rectangle(box: Rectangle, volume: Volume) -> Mask:
 
 
 def _scaled(box: Rectangle, size: tuple[int, int]) -> tuple[float, float, float, float]:
-    """The corners of a box in pixels of the image, whatever the size that it was drawn in."""
+    """Return the corners of a box in pixels of the image, whatever image size it was drawn in."""
     across, down = _factors("box", box.frame, size)
     x0, y0, x1, y1 = box.xyxy
     return (x0 * across, y0 * down, x1 * across, y1 * down)
@@ -79,10 +79,10 @@ def _scaled(box: Rectangle, size: tuple[int, int]) -> tuple[float, float, float,
 def _factors(
     what: str, frame: tuple[int, int] | None, size: tuple[int, int]
 ) -> tuple[float, float]:
-    """How much wider and higher an image is than the one in which something was drawn.
+    """Return the factors in width and height between an image and the one used for drawing.
 
     Raises:
-        ReadError: it is not a larger or smaller form of that image.
+        ReadError: the images differ in aspect ratio.
     """
     if frame is None or frame == size:
         return 1, 1
@@ -100,7 +100,7 @@ def _polygons(shape: Polygons, volume: Volume) -> Mask:
     rows, columns = volume.slices.shape[1:3]
     factors = _factors("outline", shape.frame, (columns, rows))
     by_slice: dict[int, list[Outline]] = {}
-    # Holes go last: what one outline adds, no order of the file may give back.
+    # Holes are applied last, so that the order of outlines in the file does not matter.
     for outline in sorted(shape.outlines, key=lambda outline: outline.hole):
         by_slice.setdefault(_slice_of(outline, volume), []).append(outline)
 
@@ -116,7 +116,7 @@ def _polygons(shape: Polygons, volume: Volume) -> Mask:
 
 
 def _resized(outline: Outline, factors: tuple[float, float]) -> Outline:
-    """An outline on a larger or smaller image: edges of pixels are carried along, not centres."""
+    """Scale an outline to a larger or smaller image; pixel edges are scaled, not centres."""
     if factors == (1, 1):
         return outline
     across, down = factors
@@ -177,7 +177,7 @@ def _consensus(shape: Consensus, volume: Volume) -> Mask:
     if not shape.readings:
         raise ReadError("a consensus of no reading marks nothing", code="no-reading")
     masks = [rasterise(reading, volume) for reading in shape.readings]
-    # Shares are no exact numbers: 0.28 of 25 is a little above 7 and still means 7.
+    # Shares are inexact: 0.28 of 25 is a little above 7 and still means 7.
     needed = max(1, math.ceil(shape.share * len(shape.readings) - 1e-9))
 
     def agreed(k: int) -> NDArray[np.bool_]:
@@ -191,7 +191,7 @@ def _consensus(shape: Consensus, volume: Volume) -> Mask:
 
 
 def _only(count: int, what: str) -> int:
-    """1, where the image is a single slice, so that nothing needs to say which one."""
+    """Return 1 if the image is a single slice, which need not be named."""
     if count != 1:
         raise ReadError(
             f"{what} that names no slice needs an image of one slice, found {count}",

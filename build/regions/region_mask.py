@@ -23,9 +23,9 @@ class Mask:
 
     Attributes:
         shape: ``(n, rows, columns)`` of the stack.
-        first: slice, row and byte of a row at which ``bits`` begin.
-        bits: ``(slices, rows, bytes)`` of the box that holds every mark; the highest bit of a
-            byte is the leftmost of its eight pixels.
+        first: slice, row and byte within a row at which ``bits`` begin.
+        bits: ``(slices, rows, bytes)`` of the box that holds every mark; the highest bit of a byte
+            is the leftmost of its eight pixels.
     """
 
     shape: Shape3
@@ -34,11 +34,13 @@ class Mask:
 
     @classmethod
     def of(cls, shape: tuple[int, ...], pictures: Iterable[tuple[int, NDArray[np.bool_]]]) -> Self:
-        """The mask of numbered images, ``(rows, columns)`` each; those of one slice are joined.
+        """Build the mask from numbered images, ``(rows, columns)`` each.
+
+        Images of one slice are combined.
 
         Args:
-            shape: of the stack; axes beyond the third are left out.
-            pictures: taken one at a time, in any order.
+            shape: of the stack; axes beyond the third are ignored.
+            pictures: consumed one at a time, in any order.
         """
         count, rows, columns = (int(size) for size in shape[:3])
         pieces: list[tuple[Shape3, NDArray[np.uint8]]] = []
@@ -62,7 +64,7 @@ class Mask:
         return np.dtype(np.bool_)
 
     def __getitem__(self, k: int, /) -> NDArray[np.bool_]:
-        """Marks of the ``k``-th image, ``(rows, columns)``."""
+        """Return the marks of the ``k``-th image, ``(rows, columns)``."""
         if not 0 <= k < self.shape[0]:
             raise IndexError(k)
         picture = np.zeros(self.shape[1:], np.bool_)
@@ -73,22 +75,22 @@ class Mask:
         return picture
 
     def any(self) -> bool:
-        """Whether a pixel is marked."""
+        """Whether any pixel is marked."""
         return self.bits.size > 0
 
     def marks(self, k: int) -> bool:
-        """Whether a pixel of the ``k``-th image is marked."""
+        """Whether any pixel of the ``k``-th image is marked."""
         return k in self._span(0) and bool(self.bits[k - self.first[0]].any())
 
     def areas(self) -> NDArray[np.int64]:
-        """Number of marked pixels of each image."""
+        """Return the number of marked pixels of each image."""
         areas = np.zeros(self.shape[0], np.int64)
         span = self._span(0)
         areas[span.start : span.stop] = np.bitwise_count(self.bits).sum(axis=(1, 2), dtype=np.int64)
         return areas
 
     def centre(self) -> NDArray[np.float64]:
-        """Mean slice, row and column of the marked pixels; NaN where none is."""
+        """Return mean slice, row and column of the marked pixels; NaN if there are none."""
         areas = self.areas()
         places = np.zeros(3)
         for k in np.flatnonzero(areas):
@@ -99,7 +101,7 @@ class Mask:
     def at(
         self, k: NDArray[np.intp], row: NDArray[np.intp], column: NDArray[np.intp]
     ) -> NDArray[np.bool_]:
-        """Whether pixels are marked, given their indices as arrays of one shape.
+        """Return whether pixels are marked, given their indices as arrays of one shape.
 
         Pixels outside the stack are not.
         """
@@ -113,7 +115,7 @@ class Mask:
         return marked
 
     def turned(self, axes: Shape3, flips: tuple[bool, bool, bool]) -> Self:
-        """The mask with its axes in another order, as ``geometry.Orientation`` says.
+        """Return the mask with reordered axes; see ``geometry.Orientation``.
 
         Args:
             axes: present axis of each new axis.
@@ -138,14 +140,14 @@ class Mask:
         )
 
     def _span(self, axis: int) -> range:
-        """Pixels along an axis that the box covers."""
+        """Return the pixels that the box covers along an axis."""
         start, size = self.first[axis], self.bits.shape[axis]
         if axis < 2:
             return range(start, start + size)
         return range(8 * start, min(8 * (start + size), self.shape[2]))
 
     def _cut(self, axis: int, index: int) -> NDArray[np.bool_]:
-        """Marks of all pixels at one place of an axis, over the two other axes."""
+        """Return the marks of all pixels at one index of an axis, over the two other axes."""
         if axis == 0:
             return self[index]
         picture = np.zeros([size for other, size in enumerate(self.shape) if other != axis], bool)
@@ -161,7 +163,7 @@ class Mask:
 
 
 def _around(pieces: Sequence[tuple[Shape3, NDArray[np.uint8]]]) -> tuple[Shape3, Shape3]:
-    """Where the box of all pieces begins, and its size."""
+    """Return the origin of the box around all pieces, and its size."""
     if not pieces:
         return (0, 0, 0), (0, 0, 0)
     places = np.array([place for place, _ in pieces])

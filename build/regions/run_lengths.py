@@ -11,7 +11,7 @@ __all__ = ["decode_runs", "encode_runs"]
 
 
 def encode_runs(mask: NDArray[np.bool_]) -> tuple[int, ...]:
-    """Lengths of the runs of a ``(rows, columns)`` mask; they add up to its pixels."""
+    """Return the run lengths of a ``(rows, columns)`` mask; they add up to its number of pixels."""
     flat = mask.ravel(order="F")
     turns = np.flatnonzero(flat[1:] != flat[:-1]) + 1
     runs = np.diff(np.concatenate(([0], turns, [flat.size])))
@@ -20,7 +20,7 @@ def encode_runs(mask: NDArray[np.bool_]) -> tuple[int, ...]:
 
 
 def decode_runs(counts: Sequence[int], size: tuple[int, int]) -> NDArray[np.bool_]:
-    """The ``(rows, columns)`` mask of runs, for an image of ``size`` (width, height)."""
+    """Decode runs into a ``(rows, columns)`` mask, for an image of ``size`` (width, height)."""
     width, height = size
     inside = np.arange(len(counts)) % 2 == 1
     return np.repeat(inside, np.asarray(counts, np.int64)).reshape((height, width), order="F")

@@ -1,4 +1,4 @@
-"""Which of two regions lies to the left of the other on an image, where that is beyond doubt."""
+"""Left-right order of two regions on an image, if it is beyond doubt."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from medrcube.build.regions.box_labels import Box
 __all__ = ["LEAST_APART", "MOST_SHARED", "Columns", "is_left_of"]
 
 LEAST_APART = 0.08
-"""Between the centroids of two regions, as a share of the width of the image."""
+"""Least distance between the centroids of two regions, as a share of the width of the image."""
 MOST_SHARED = 0.25
-"""Of the columns of the narrower region: those that the other one reaches as well."""
+"""Largest share of the columns of the narrower region that the other one may also cover."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Columns:
-    """Where a region lies across an image, in pixels.
+    """Horizontal extent of a region, in pixels.
 
     Attributes:
         centroid: mean column of its pixels.
@@ -30,17 +30,17 @@ class Columns:
 
     @classmethod
     def of(cls, centroid: float, box: Box) -> Columns:
-        """Columns of a region with that centroid and smallest box."""
+        """Return the horizontal extent of a region with that centroid and smallest box."""
         return cls(centroid=centroid, first=box[0], end=box[2])
 
 
 def is_left_of(region: Columns, other: Columns, width: int) -> bool | None:
-    """Whether a region lies to the left of another; ``None`` where readers might not agree.
+    """Whether a region lies to the left of another; ``None`` if readers might disagree.
 
     Args:
-        region: the one.
-        other: the other, on the same image.
-        width: of the image, in pixels.
+        region: the region.
+        other: the other region, on the same image.
+        width: width of the image, in pixels.
     """
     apart = other.centroid - region.centroid
     shared = min(region.end, other.end) - max(region.first, other.first)

@@ -12,15 +12,15 @@ __all__ = ["panel_doubt", "size_contradiction"]
 
 
 def panel_doubt(job: RenderJob, case_images: Sequence[CaseImage], index: int) -> str:
-    """Why the masks do not confirm what the panels of a case state; empty where they do.
+    """Return why the masks do not confirm what the panels of a case state; empty if they do.
 
-    The slice that is shown must let a reader tell the images apart, and the volume that is marked
-    must not say otherwise.
+    A reader must be able to distinguish the images by the displayed slice, and the marked volume
+    must not contradict it.
 
     Args:
         job: the case.
         case_images: one for each image.
-        index: slice that is shown.
+        index: displayed slice.
     """
     if job.larger is None:
         return ""
@@ -31,12 +31,12 @@ def panel_doubt(job: RenderJob, case_images: Sequence[CaseImage], index: int) ->
 
 
 def size_contradiction(larger: Larger, panels: Sequence[str | None], sizes: Sequence[float]) -> str:
-    """Why sizes do not show a part to be largest where the card says; empty where they do.
+    """Return why sizes contradict the card's statement on which is largest; empty if they do not.
 
     Args:
-        larger: what the card says.
+        larger: statement of the card.
         panels: concept of each image.
-        sizes: area or volume of the part on each image, in one unit; 0 where it is not marked.
+        sizes: area or volume of the part on each image, in one unit; 0 if it is not marked.
     """
     if not all(sizes):
         return f"{larger.part!r} is not marked on every image, so {larger.panel!r} is unconfirmed"
@@ -53,7 +53,7 @@ def size_contradiction(larger: Larger, panels: Sequence[str | None], sizes: Sequ
 def _sizes(
     job: RenderJob, larger: Larger, case_images: Sequence[CaseImage], index: int
 ) -> tuple[list[float], list[float]]:
-    """Area on one slice and volume of the part on each image: in mm where all say their spacing."""
+    """Return area on one slice and volume of the part per image, in mm if all state a spacing."""
     spacings = [case_image.volume.spacing for case_image in case_images]
     areas, volumes = [], []
     for case_image, spacing in zip(case_images, spacings, strict=True):

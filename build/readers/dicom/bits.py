@@ -19,10 +19,10 @@ __all__ = ["check_bits", "stored_values"]
 
 
 def check_bits(path: Path, header: Dataset) -> None:
-    """Refuse a place of the stored bits that does not exist, or that a coding does not have.
+    """Reject a bit position that does not exist, or that the transfer syntax cannot have.
 
-    RLE codes the bytes of a pixel as they lie; what other codings hold is a number of its own,
-    which ends at the last bit.
+    RLE encodes the bytes of a pixel as they are; other encodings hold integers, whose stored bits
+    end at bit 0.
 
     Raises:
         ReadError: code ``unreadable`` or ``unsupported-format``.
@@ -48,11 +48,11 @@ def check_bits(path: Path, header: Dataset) -> None:
 
 
 def stored_values(header: Dataset, pixels: Array) -> Array:
-    """Values of the stored bits, with their sign; the pixels themselves where they are that.
+    """Return the values of the stored bits, sign-extended; the input array if nothing changes.
 
     Args:
-        header: says which bits are stored.
-        pixels: as they came from the file or a decoder, signed where the header says so.
+        header: states which bits are stored.
+        pixels: array from the file or a decoder, signed if the header says so.
     """
     stored = header.get("BitsStored")
     if pixels.dtype.kind not in "iu" or not stored or header.get("BitsAllocated") == 1:
@@ -70,7 +70,7 @@ def stored_values(header: Dataset, pixels: Array) -> Array:
 
 
 def _fits(pixels: Array, bits: int) -> bool:
-    """Whether every pixel is a number of so many bits, so that the bits above say nothing else."""
+    """Whether every pixel fits in ``bits`` bits, so that the bits above carry nothing else."""
     if pixels.dtype.kind == "u":
         return int(pixels.max()) < 1 << bits
     return -(1 << bits - 1) <= int(pixels.min()) and int(pixels.max()) < 1 << bits - 1

@@ -1,4 +1,4 @@
-"""Frames of a DICOM file as arrays, by decoders that survive damaged files."""
+"""DICOM frames as arrays, by decoders that survive damaged files."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _LOSSY_JPEG = (JPEGBaseline8Bit, JPEGExtended12Bit)
 
 @silent_pydicom()
 def decode_frame(path: Path, header: Dataset, k: int) -> Array:
-    """Frame ``k`` as stored, or as RGB in uint8.
+    """Decode frame ``k`` as stored, or as RGB in uint8.
 
     Raises:
         ReadError: as ``read``.
@@ -48,7 +48,7 @@ def decode_frame(path: Path, header: Dataset, k: int) -> Array:
     except (AttributeError, ValueError) as error:
         raise damaged_elements(path, error) from None
     except BaseException as error:
-        # The RLE decoder is Rust: its panics are no Exception (PyO3).
+        # The RLE decoder is written in Rust; its panics are not subclasses of Exception (PyO3).
         panic = type(error).__name__ == "PanicException"
         if isinstance(error, MemoryError) or not (isinstance(error, Exception) or panic):
             raise
@@ -64,26 +64,26 @@ def decode_frame(path: Path, header: Dataset, k: int) -> Array:
 
 
 def decode_stored(source: Path | Dataset, header: Dataset, k: int) -> Array:
-    """Frame ``k`` by the decoders that survive damaged files; OpenJPEG goes before Pillow.
+    """Decode frame ``k`` with decoders that survive damaged files; OpenJPEG is tried before Pillow.
 
-    GDCM, which pydicom tries first, ends the whole process on damaged JPEG, and takes a sixth
+    GDCM, which pydicom tries first, kills the whole process on damaged JPEG, and takes a sixth
     longer for JPEG 2000. Pillow decodes lossy JPEG to the same pixels as GDCM.
 
     Raises:
-        RuntimeError: no decoder can.
+        RuntimeError: no decoder can decode it.
         ValueError: the file holds no such frame.
     """
     return stored_values(header, _decoded(source, header, k))
 
 
 def _decoded(source: Path | Dataset, header: Dataset, k: int) -> Array:
-    """Frame ``k`` with all bits that it came in: pydicom would clear some, by other rules."""
+    """Return frame ``k`` with all allocated bits; pydicom would clear some, by other rules."""
     syntax = header.file_meta.TransferSyntaxUID
     if not syntax.is_encapsulated:
         frame = stored_frame(source, header, k) if isinstance(source, Path) else None
         if frame is not None:
             return frame
-        view = isinstance(source, Path)  # nobody writes into stored pixels: they need no copy
+        view = isinstance(source, Path)  # stored pixels are never written to, so no copy is needed
         return pixel_array(source, index=k, view_only=view, correct_unused_bits=False)
     if isinstance(source, Path):
         source = coded_frame(source, header) or source
@@ -91,7 +91,7 @@ def _decoded(source: Path | Dataset, header: Dataset, k: int) -> Array:
     order = ("pillow", "pylibjpeg") if syntax in _LOSSY_JPEG else ("pylibjpeg", "pydicom", "pillow")
     safe = [name for name in order if name in plugins] or [""]
     for name in safe[:-1]:
-        with suppress(RuntimeError):  # what it cannot decode, others may
+        with suppress(RuntimeError):  # try the next decoder
             return _by(name, source, k)
     return _by(safe[-1], source, k)
 
@@ -101,7 +101,7 @@ def _by(plugin: str, source: Path | Dataset, k: int) -> Array:
 
 
 def _inflated(path: Path) -> Dataset:
-    """A deflated file as a whole: pydicom finds no single frame in it by its path."""
+    """Read a deflated file as a whole, in which pydicom cannot locate single frames by path."""
     return dcmread(path, specific_tags=[*TAGS, "PixelData"], force=True)
 
 
@@ -127,7 +127,7 @@ def _checked_syntax(path: Path, header: Dataset) -> UID:
 
 
 def _eight_bit(picture: Array) -> Array:
-    """Palettes of 16 bits as 8; some writers keep 8-bit colours in 16-bit entries."""
+    """Convert 16-bit palettes to 8 bits; some writers keep 8-bit colours in 16-bit entries."""
     if picture.dtype == np.uint8:
         return picture
     return (picture >> 8 if picture.max() > 255 else picture).astype(np.uint8)

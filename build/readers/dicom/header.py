@@ -93,12 +93,12 @@ _FUNCTIONS = {
 }
 _LPS_TO_RAS = np.diag([-1.0, -1.0, 1.0, 1.0])
 _SPACINGS = ("PixelSpacing", "ImagerPixelSpacing", "NominalScannedPixelSpacing")
-# Frames make a volume when each lies within this share of a step from its even place.
+# Frames make a volume if each deviates from even spacing by at most this share of a step.
 _UNEVEN = 0.05
 
 
 def pixel_semantics_of(header: Dataset, frames: Sequence[int]) -> PixelSemantics:
-    """Meaning of the stored values of some frames; see ``common_window`` for their windows."""
+    """Return the meaning of the stored values of some frames; for windows see ``common_window``."""
     signed = bool(header.get("PixelRepresentation"))
     rescales = {rescale_of(header, k) for k in frames}
     slope, intercept = rescales.pop() if len(rescales) == 1 else (1.0, 0.0)
@@ -112,7 +112,7 @@ def pixel_semantics_of(header: Dataset, frames: Sequence[int]) -> PixelSemantics
         windows=windows,
         function=function,
         median_of=median_of,
-        # A rescale below zero makes the input of the VOI table signed (PS3.3 C.11.2.1.1).
+        # A negative rescale intercept makes the input of the VOI table signed (PS3.3 C.11.2.1.1).
         voi_table=_table(header, voi, "VOILUTSequence", signed=signed or intercept < 0),
         inverted=header.get("PhotometricInterpretation") == "MONOCHROME1",
         bits=int(header.BitsStored) if header.get("BitsStored") else None,
@@ -121,17 +121,17 @@ def pixel_semantics_of(header: Dataset, frames: Sequence[int]) -> PixelSemantics
 
 
 def common_window(each: Sequence[tuple[Windows, str]]) -> tuple[Windows, str, int]:
-    """The window of a volume, out of those of its slices: one volume has one grey scale.
+    """Return the window of a volume, given those of its slices: one volume has one grey scale.
 
-    Where they differ it is their median, by centre and then by width, so that a few slices with
-    windows of their own decide nothing. Where less than half of the slices have one, or functions
-    differ, there is none.
+    If they differ it is their median, by centre and then by width, so that a few slices with
+    unusual windows do not matter. If less than half of the slices have one, or functions differ,
+    there is none.
 
     Args:
         each: windows and function of each slice.
 
     Returns:
-        Windows, function, and the number of slices whose median the window is; 0 where all agree.
+        Windows, function, and the number of slices whose median the window is; 0 if all agree.
     """
     if len(set(each)) == 1:
         return (*each[0], 0)
@@ -143,10 +143,10 @@ def common_window(each: Sequence[tuple[Windows, str]]) -> tuple[Windows, str, in
 
 
 def rescale_of(header: Dataset, frame: int) -> tuple[float, float]:
-    """Slope and intercept of one frame.
+    """Return the rescale slope and intercept of one frame.
 
     Raises:
-        ReadError: code ``unreadable`` when the slope is zero or not finite.
+        ReadError: code ``unreadable`` if the slope is zero or not finite.
     """
     group = _group(header, frame, "PixelValueTransformationSequence", "RescaleSlope")
     slope = float(_or(group.get("RescaleSlope"), 1.0))
@@ -163,12 +163,12 @@ def rescale_of(header: Dataset, frame: int) -> tuple[float, float]:
 def geometry_of(
     header: Dataset, frames: Sequence[int]
 ) -> tuple[Spacing | None, NDArray[np.float64] | None]:
-    """Spacing and affine of some frames, in the form that ``Volume`` has them.
+    """Return the spacing and affine of some frames, in the form used by ``Volume``.
 
-    Frames that do not lie evenly along one line, or are not all parallel, have no affine.
+    Frames that are not evenly spaced along one line, or not all parallel, have no affine.
 
     Raises:
-        ReadError: code ``singular-affine`` when the orientation is not a pair of directions.
+        ReadError: code ``singular-affine`` if the orientation is not a pair of directions.
     """
     rows, columns = pixel_size(header, frames[0]) or (0.0, 0.0)
     between = _slice_distance(header, frames[0])
@@ -189,10 +189,10 @@ def geometry_of(
 
 
 def normal_of(orientation: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Unit vector across a plane, from the directions of its rows and its columns.
+    """Return the unit normal of a plane, given the directions of its rows and columns.
 
     Raises:
-        ReadError: code ``singular-affine`` when they are no pair of directions.
+        ReadError: code ``singular-affine`` if they are not a pair of directions.
     """
     normal = np.cross(orientation[:3], orientation[3:])
     length = np.linalg.norm(normal)
@@ -207,14 +207,15 @@ def normal_of(orientation: NDArray[np.float64]) -> NDArray[np.float64]:
 def stack_geometry(
     positions: NDArray[np.float64], orientation: NDArray[np.float64], spacing: Spacing
 ) -> tuple[Spacing, NDArray[np.float64], bool]:
-    """Spacing and affine of parallel slices, and whether they lie evenly along one line.
+    """Return the spacing and affine of parallel slices, and whether they are evenly spaced.
 
-    Where they do not, both are those of an even stack with the same first and last slice.
+    If they are not evenly spaced along one line, both are those of an even stack with the same
+    first and last slice.
 
     Args:
         positions: ``(n, 3)`` first pixel of each slice in LPS mm, in slice order.
         orientation: directions of rows and columns.
-        spacing: of one slice; its first number holds for a single slice.
+        spacing: of one slice; its first number applies to a single slice.
     """
     between, rows, columns = spacing
     step, even = normal_of(orientation) * between, True
@@ -232,7 +233,7 @@ def stack_geometry(
 
 
 def _group(header: Dataset, frame: int, sequence: str, keyword: str) -> Any:
-    """Where an element of a frame stands: its own group, the shared one, or the top level."""
+    """Return the dataset that holds an element: the frame's group, the shared one, or the top."""
     per_frame = header.get("PerFrameFunctionalGroupsSequence") or []
     shared = header.get("SharedFunctionalGroupsSequence") or []
     for groups in (per_frame[frame : frame + 1], shared[:1]):
@@ -256,7 +257,7 @@ def _windows(header: Dataset, frame: int) -> tuple[Windows, str]:
 
 
 def pixel_size(header: Dataset, frame: int) -> tuple[float, float] | None:
-    """Distance of rows and of columns, in mm or in their ratio; ``None`` when nothing says it."""
+    """Return the distance of rows and of columns, in mm or relative; ``None`` if not stated."""
     size = pixel_millimetres(header, frame)
     if size is not None:
         return size
@@ -267,7 +268,7 @@ def pixel_size(header: Dataset, frame: int) -> tuple[float, float] | None:
 
 
 def pixel_millimetres(header: Dataset, frame: int) -> tuple[float, float] | None:
-    """Distance of rows and of columns in mm; ``None`` when nothing says it."""
+    """Return the distance of rows and of columns in mm; ``None`` if not stated."""
     group = _group(header, frame, "PixelMeasuresSequence", "PixelSpacing")
     for keyword in _SPACINGS:
         size = _numbers(group if keyword in group else header, keyword)
@@ -286,7 +287,7 @@ def _slice_distance(header: Dataset, frame: int) -> float:
 
 
 def _plane(header: Dataset, frame: int) -> tuple[list[float], list[float]] | None:
-    """Position and orientation of a frame; the top level speaks of a single frame only."""
+    """Return position and orientation of a frame; the top level applies only to a single frame."""
     where = _group(header, frame, "PlanePositionSequence", "ImagePositionPatient")
     how = _group(header, frame, "PlaneOrientationSequence", "ImageOrientationPatient")
     if where is header and int(header.get("NumberOfFrames") or 1) > 1:
@@ -311,7 +312,7 @@ def _padding(header: Dataset, *, signed: bool) -> tuple[int, int] | None:
 
 
 def _table(header: Dataset, holder: Any, keyword: str, *, signed: bool) -> LookupTable | None:
-    """First table of a sequence (PS3.3 C.11.1.1.1)."""
+    """Return the first lookup table of a sequence (PS3.3 C.11.1.1.1)."""
     items = holder.get(keyword) or []
     if not items:
         return None
@@ -337,7 +338,7 @@ def _table(header: Dataset, holder: Any, keyword: str, *, signed: bool) -> Looku
 
 
 def _as_signed(number: int) -> int:
-    """A 16-bit number that was written as unsigned although the pixels are signed."""
+    """Convert a 16-bit number that was written as unsigned although the pixels are signed."""
     return number - 65536 if number > 32767 else number
 
 

@@ -1,9 +1,9 @@
-"""Header of a DICOM file in one pass, with the place of its pixel data.
+"""Header of a DICOM file in one pass, with the position of its pixel data.
 
-pydicom asks the file for one element after the other, which takes half a millisecond for a slice of
-CT and as long again when it looks for the pixels. Here the first bytes are read once, elements that
-nobody wants are stepped over, and the others become pydicom's own, so that their meaning is the
-same. A file that is unusual in any way is left to pydicom.
+pydicom reads one element after the other from the file, which takes half a millisecond for a slice
+of CT, and as long again to find the pixels. Here the first bytes are read once, elements that are
+not wanted are skipped, and the others are converted by pydicom, so that their meaning is the same.
+A file that is unusual in any way is left to pydicom.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from pydicom.valuerep import EXPLICIT_VR_LENGTH_32, VR
 __all__ = ["ScannedHeader", "scan_header"]
 
 _HEAD = 1 << 16
-"""Bytes of a header; that of a slice of CT or MR has 2,000 to 20,000."""
+"""Bytes read as header; that of a CT or MR slice has 2,000 to 20,000."""
 _PREAMBLE = 128
 _META_START = _PREAMBLE + 4
 _PIXEL_DATA = (0x7FE00008, 0x7FE00009, 0x7FE00010)
@@ -43,7 +43,7 @@ _ITEM, _ITEM_END, _SEQUENCE_END = 0xFFFEE000, 0xFFFEE00D, 0xFFFEE0DD
 _ITEM_END_HALVES = (_ITEM_END >> 16, _ITEM_END & 0xFFFF)
 _UNDEFINED = 0xFFFFFFFF
 _FIRST_GROUP = 0x00020000
-"""Of a file; group 0 holds commands of the network."""
+"""First tag of a file; group 0 holds network commands."""
 _CHARACTER_SET = 0x00080005
 _SYNTAX = 0x00020010
 _OTHER_ENCODINGS = (ExplicitVRBigEndian, DeflatedExplicitVRLittleEndian)
@@ -55,21 +55,21 @@ _LONG = {vr.value.encode(): vr.value for vr in VR if vr in EXPLICIT_VR_LENGTH_32
 _SHORT = {vr.value.encode(): vr.value for vr in VR if vr not in EXPLICIT_VR_LENGTH_32}
 _META_GROUP = 2
 _PLAIN = frozenset(("CS", "DS", "FD", "FL", "IS", "SL", "SS", "UI", "UL", "US"))
-"""VRs whose values depend on nothing else: neither on a character set nor on another element."""
+"""VRs whose values depend neither on a character set nor on another element."""
 _SHORT_VALUE = 128
 _Elements = dict[BaseTag, RawDataElement | DataElement]
 _Read = Callable[[bytes, int], tuple[str | None, int, int]]
 _DEEPEST = 8
-"""Sequences within sequences that are stepped over."""
+"""Most nested sequences that are skipped."""
 
 
 class ScannedHeader(FileDataset):
-    """A header and where in its file the element of the pixel data begins."""
+    """A header, and the file offset at which the element of the pixel data begins."""
 
     pixels_at = 0
 
     def get(self, key: Any, default: Any = None) -> Any:
-        """Value of an element by its keyword, in a third of pydicom's time; a series asks often."""
+        """Return an element's value by keyword, three times as fast as pydicom; used per slice."""
         tag = _tag_of(key) if isinstance(key, str) else None
         if tag is None:
             return super().get(key, default)
@@ -86,14 +86,14 @@ def _tag_of(keyword: str) -> BaseTag | None:
 
 
 class _UnusualError(Exception):
-    """The file is for pydicom."""
+    """The file must be read by pydicom."""
 
 
 def scan_header(file: BinaryIO, wanted: AbstractSet[int]) -> ScannedHeader | None:
-    """The wanted elements before the pixel data; ``None`` where pydicom has to read the file.
+    """Return the wanted elements before the pixel data; ``None`` if pydicom has to read the file.
 
     Args:
-        file: at its start; left at the element of the pixel data, or at its start again.
+        file: at its start; left at the pixel data element, or at its start again.
         wanted: tags.
     """
     head = file.read(_HEAD)
@@ -117,7 +117,7 @@ def _scanned(file: BinaryIO, head: bytes, wanted: AbstractSet[int]) -> ScannedHe
         raise _UnusualError
     implicit = uid == ImplicitVRLittleEndian
     if implicit and head[place + 4 : place + 6].isupper():
-        raise _UnusualError  # a VR where none should be
+        raise _UnusualError  # the VR is missing
     read = _implicit if implicit else _explicit
     elements, place = _elements(head, place, read, wanted, _PIXEL_DATA.__contains__)
     header = ScannedHeader(
@@ -136,7 +136,7 @@ def _scanned(file: BinaryIO, head: bytes, wanted: AbstractSet[int]) -> ScannedHe
 
 
 def _encoding(elements: _Elements) -> list[str] | str:
-    """Character sets of the text elements, by their names in Python."""
+    """Return the character sets of the text elements as Python encodings."""
     if _CHARACTER_SET not in elements:
         return default_encoding
     try:
@@ -156,7 +156,7 @@ def _elements(
     wanted: AbstractSet[int],
     is_behind: Callable[[int], bool],
 ) -> tuple[_Elements, int]:
-    """Wanted elements, and the place of the first one that lies behind them."""
+    """Return the wanted elements, and the offset of the first one after them."""
     elements: _Elements = {}
     while True:
         group, number = _TAG.unpack_from(data, place)
@@ -193,7 +193,7 @@ def _elements(
 
 @lru_cache(maxsize=4096)
 def _converted(raw: RawDataElement) -> DataElement:
-    """An element with its value; most are the same in all files of a series."""
+    """Convert a raw element; most are identical in all files of a series."""
     return convert_raw_data_element(raw)
 
 
@@ -205,7 +205,7 @@ def _meta_of(syntax: UID) -> FileMetaDataset:
 
 
 def _explicit(data: bytes, place: int) -> tuple[str | None, int, int]:
-    """VR and length of an element, and where its value starts."""
+    """Return VR and length of an element, and the offset of its value."""
     code, length = _VR_LENGTH.unpack_from(data, place + 4)
     if code in _SHORT:
         return _SHORT[code], length, place + 8
@@ -216,18 +216,18 @@ def _explicit(data: bytes, place: int) -> tuple[str | None, int, int]:
 
 
 def _implicit(data: bytes, place: int) -> tuple[str | None, int, int]:
-    """The same of an element whose VR is not written."""
+    """Return the same for an element with implicit VR."""
     (length,) = _LENGTH.unpack_from(data, place + 4)
     return None, length, place + 8
 
 
 def _vr_of(tag: int) -> str:
-    """VR of a tag that is known; empty for others."""
+    """Return the VR of a known tag; empty for others."""
     return dictionary_VR(tag) if dictionary_has_tag(tag) else ""
 
 
 def _behind_sequence(data: bytes, place: int, read: _Read, deepest: int) -> int:
-    """Where a sequence without a length ends."""
+    """Return where a sequence of undefined length ends."""
     if not deepest:
         raise _UnusualError
     while True:
@@ -244,7 +244,7 @@ def _behind_sequence(data: bytes, place: int, read: _Read, deepest: int) -> int:
 
 
 def _behind_item(data: bytes, place: int, read: _Read, deepest: int) -> int:
-    """Where an item without a length ends."""
+    """Return where an item of undefined length ends."""
     while (halves := _TAG.unpack_from(data, place)) != _ITEM_END_HALVES:
         tag = halves[0] << 16 | halves[1]
         vr, length, place = read(data, place)

@@ -37,24 +37,24 @@ __all__ = ["AS_SHOWN", "COLOUR", "GREY", "read"]
 
 GREY = ("MONOCHROME1", "MONOCHROME2")
 COLOUR = ("RGB", "YBR_FULL", "YBR_FULL_422", "YBR_ICT", "YBR_RCT")
-# A window that leaves 8-bit values as they are: colour that turned out grey is ready to show.
+# A window that keeps 8-bit values unchanged: colour converted to grey is ready for display.
 AS_SHOWN = PixelSemantics(windows=((128.0, 256.0),))
 
 
 @silent_pydicom()
 def read(path: Path, frame: int | None = None, member: str | None = None) -> Volume:  # noqa: ARG001
-    """Read one file; frames of a multi-frame file are decoded when they are asked for.
+    """Read one file; frames of a multi-frame file are decoded on access.
 
-    Grey frames are stored values, whose meaning ``PixelSemantics`` gives. Where the slices of one
+    Grey frames are stored values, whose meaning ``PixelSemantics`` describes. If the slices of one
     body are scaled differently, as in PET, they are modality values (float32) instead. Colour is
-    RGB; a single image without colour becomes grey, while a stack that is decoded on demand
+    RGB; a single RGB image without colour becomes grey, while a stack that is decoded on demand
     stays RGB.
 
     Raises:
-        ReadError: code ``no-pixels``, ``unsupported-syntax`` (retired codings),
+        ReadError: code ``no-pixels``, ``unsupported-syntax`` (retired transfer syntaxes),
             ``unsupported-format``, ``unreadable``, ``truncated``, ``missing-frame``,
             ``singular-affine``, ``not-finite``, ``mosaic``, ``several-scales`` (frames that are
-            scaled differently and are no slices of one body: several kinds of image).
+            scaled differently and are not slices of one body: several kinds of image).
     """
     header = open_header(path)
     count = frames_of(path, header)
@@ -103,13 +103,13 @@ def read(path: Path, frame: int | None = None, member: str | None = None) -> Vol
 
 
 def _ids(header: Dataset, frames: int) -> dict[str, int]:
-    """A multi-frame file has one identity for all its frames: it names no slice."""
+    """A multi-frame file has one UID for all its frames, which identifies no slice."""
     uid = str(header.get("SOPInstanceUID") or "")
     return {uid: 0} if uid and frames == 1 else {}
 
 
 class _Frames(LazySlices):
-    """All frames of a file, decoded one by one; the first tells shape and type of all."""
+    """Frames of a file, decoded one by one; the first determines shape and type of all."""
 
     def __init__(
         self,

@@ -1,8 +1,8 @@
 """Detection of Siemens mosaics: slices of a volume tiled into one image.
 
-No standard element says where a tile ends. Three things identify a mosaic: ``ImageType``, Siemens'
-private elements, and, where both were removed, its size: it covers more of the patient than any
-scanner sees, and each side is a multiple of the acquisition matrix.
+No standard element states where a tile ends. Three criteria identify a mosaic: ``ImageType``,
+Siemens' private elements, and, if both were removed, its size: it covers more of the patient than
+any scanner can image, and each side is a multiple of the acquisition matrix.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pydicom.dataset import Dataset
 __all__ = ["KEYWORDS", "PRIVATE", "is_mosaic"]
 
 CSA = 0x00291010
-"""``CSA Image Header Info``: Siemens' own header, in a format of its own."""
+"""``CSA Image Header Info``: Siemens' own header, in its own format."""
 COUNT = 0x0019100A
 """``Number Of Images In Mosaic``."""
 PRIVATE = (CSA, COUNT)
@@ -24,12 +24,13 @@ KEYWORDS = ("Modality", "ImageType", "NumberOfFrames", "AcquisitionMatrix", "Pix
 _NAME = b"NumberOfImagesInMosaic\0"
 _NAME_BYTES = 64
 _FIELD_OF_VIEW = 700.0
-"""Millimetres: the width of the widest bore that is built, so that no image of one scan in both
-directions is larger."""
+"""Width in millimetres of the widest bore that is built; no single image is larger in both
+directions.
+"""
 
 
 def is_mosaic(header: Dataset) -> bool:
-    """Whether an image is a sheet of tiles, by the elements ``KEYWORDS`` and ``PRIVATE``."""
+    """Whether an image is a mosaic, by the elements ``KEYWORDS`` and ``PRIVATE``."""
     if "MOSAIC" in (header.get("ImageType") or ()):
         return True
     if int(header.get("NumberOfFrames") or 1) > 1 or header.get("Modality") != "MR":
@@ -44,10 +45,10 @@ def _says_so(header: Dataset) -> bool:
 
 
 def _count_in_csa(data: object) -> int:
-    """Number of tiles by a CSA header; 0 where it states none.
+    """Return the number of tiles stated in a CSA header; 0 if it states none.
 
     An entry has a name of 64 bytes, multiplicity, type (4 bytes), syngo type, number of items and a
-    mark; each item has four numbers, of which the second is its length, and its text in multiples
+    marker; each item has four numbers, of which the second is its length, and its text in multiples
     of four bytes (nibabel's description of the format).
     """
     place = data.find(_NAME) if isinstance(data, bytes) else -1

@@ -1,6 +1,6 @@
-"""Header of a DICOM file: named elements, after checks that an image of sound size is there.
+"""Header of a DICOM file: named elements, after checks that it has an image of plausible size.
 
-Messages carry file names and technical values only, never the content of a text element.
+Messages contain file names and technical values only, never the content of a text element.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ DAMAGE = (
     ValueError,
     struct.error,
 )
-"""What elements of the wrong kind raise when numbers are made of them."""
+"""Exceptions raised when elements of the wrong kind are converted to numbers."""
 
 
 _HEAD = 1024
@@ -62,7 +62,7 @@ _STEP = 1 << 20
 
 @silent_pydicom()
 def modality_of(path: Path) -> str:
-    """What kind of object a DICOM file is, such as ``CT``, ``SEG`` or ``RTSTRUCT``.
+    """Return the modality of a DICOM file, such as ``CT``, ``SEG`` or ``RTSTRUCT``.
 
     Raises:
         ReadError: code ``unreadable``.
@@ -80,11 +80,11 @@ def modality_of(path: Path) -> str:
 
 @silent_pydicom()
 def open_header(path: Path, tags: tuple[str, ...] = TAGS) -> Dataset:
-    """Named elements of a file with an image, after a check that the pixel data are whole.
+    """Read named elements of an image file, after a check that the pixel data are complete.
 
     Raises:
         ReadError: code ``no-pixels``, ``truncated``, ``unreadable``, ``localiser`` for a scout
-            image, which shows where the slices lie and is none of them, or ``mosaic`` for all
+            image, which shows where the slices lie and is not one of them, or ``mosaic`` for all
             slices of a volume as one image.
     """
     try:
@@ -101,7 +101,7 @@ def open_header(path: Path, tags: tuple[str, ...] = TAGS) -> Dataset:
     except (MemoryError, ReadError):
         raise
     except Exception as error:  # noqa: BLE001
-        # Damaged elements raise nearly any type; the message may quote their content.
+        # Damaged elements raise almost any type; the message may quote their content.
         raise damaged_elements(path, error) from None
     if not header.get("Rows") or not header.get("Columns"):
         raise ReadError(
@@ -124,7 +124,7 @@ def open_header(path: Path, tags: tuple[str, ...] = TAGS) -> Dataset:
 
 
 def _read_header(path: Path, file: BinaryIO, tags: tuple[str, ...]) -> Dataset:
-    """Wanted elements; the file is left where its pixel data begin."""
+    """Read the wanted elements; the file is left where its pixel data begin."""
     scanned = scan_header(file, _numbers_of((*tags, *mosaic.KEYWORDS)) | set(mosaic.PRIVATE))
     if scanned is not None:
         return scanned
@@ -135,18 +135,18 @@ def _read_header(path: Path, file: BinaryIO, tags: tuple[str, ...]) -> Dataset:
 
 @cache
 def _numbers_of(keywords: tuple[str, ...]) -> frozenset[int]:
-    """Tags of elements by their keywords."""
+    """Return the tags of elements, given their keywords."""
     return frozenset(tag for word in keywords if (tag := tag_for_keyword(word)) is not None)
 
 
 def frames_of(path: Path, header: Dataset) -> int:
-    """Number of frames.
+    """Return the number of frames.
 
     Raises:
-        ReadError: code ``truncated`` when the file is too short for that many.
+        ReadError: code ``truncated`` if the file is too short for that many.
     """
     count = int(header.get("NumberOfFrames") or 1)
-    # A coded frame has eight bytes at least, a stored one a bit for each pixel.
+    # An encoded frame has at least eight bytes, a native one at least a bit for each pixel.
     if count > path.stat().st_size and not _is_deflated(header):
         raise truncated(path, f"promises {count} frames, more than it has bytes")
     return count
@@ -158,7 +158,7 @@ def _is_deflated(header: Dataset) -> bool:
 
 
 def _check_numbers(path: Path, header: Dataset) -> None:
-    """Refuse an image that no memory holds, and numbers that are none."""
+    """Reject an image that does not fit in memory, and invalid numbers."""
     rows, columns, samples, bits, frames = (
         int(header.get(keyword) or 1)
         for keyword in ("Rows", "Columns", "SamplesPerPixel", "BitsAllocated", "NumberOfFrames")
@@ -171,13 +171,13 @@ def _check_numbers(path: Path, header: Dataset) -> None:
     check_bits(path, header)
     syntax = header.file_meta.get("TransferSyntaxUID")
     bare = syntax is not None and not syntax.is_encapsulated and not syntax.is_deflated
-    # Colour may be stored at half the size (YBR_FULL_422).
+    # Chroma subsampling may halve the stored size of colour (YBR_FULL_422).
     if header.get("Rows") and bare and size // 2 > path.stat().st_size:
         raise truncated(path, f"promises {size} bytes of pixels, more than it has")
 
 
 def check_deflated(path: Path, file: BinaryIO) -> None:
-    """Refuse a deflated data set that would fill the memory: pydicom inflates it as a whole.
+    """Reject a deflated dataset that would exhaust memory: pydicom inflates it as a whole.
 
     Raises:
         ReadError: code ``too-large``.
@@ -186,7 +186,7 @@ def check_deflated(path: Path, file: BinaryIO) -> None:
     file.seek(0)
     if not deflated:
         return
-    # Preamble and prefix, the element of the group length, and the group (PS3.10 7.1).
+    # Preamble and prefix, the group length element, and the group (PS3.10 7.1).
     file.seek(132 + 12 + int(read_file_meta_info(path).FileMetaInformationGroupLength))
     stream, size = zlib.decompressobj(-zlib.MAX_WBITS), 0
     while size <= MOST_BYTES and (data := stream.unconsumed_tail or file.read(_STEP)):
@@ -207,7 +207,7 @@ def _check_pixel_data(path: Path, file: BinaryIO, header: Dataset) -> None:
 
 
 def damaged_elements(path: Path, error: Exception) -> ReadError:
-    """Damaged elements; the message does not quote them, for they may hold an identifier."""
+    """Return the error for damaged elements, without quoting them: they may hold identifiers."""
     return unreadable(
         path, f"has damaged DICOM elements ({error.__class__.__name__}); get the file again"
     )

@@ -1,7 +1,7 @@
-"""Pixel data of a file whose header was scanned, read from their place.
+"""Pixel data of a file whose header was scanned, read from their known position.
 
-pydicom reads the whole file again for each frame that it decodes, which takes longer than to decode
-a slice that is not coded.
+pydicom reads the whole file again for each frame that it decodes, which takes longer than reading
+an uncompressed slice.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ _WIDTHS = (8, 16)
 
 
 def stored_frame(path: Path, header: Dataset, k: int) -> Array | None:
-    """Frame ``k`` of grey pixels that are not coded; ``None`` where pydicom has to read it.
+    """Read frame ``k`` of uncompressed grey pixels; ``None`` if pydicom has to read it.
 
-    Only what can be told from the header in one way is read here: one sample of 8 or 16 bits, and
-    as many bytes as the header promises.
+    Only unambiguous headers are handled here: one sample of 8 or 16 bits, and as many bytes as the
+    header states.
     """
     syntax = header.file_meta.TransferSyntaxUID
     if not isinstance(header, ScannedHeader) or syntax not in _BARE:
@@ -67,7 +67,7 @@ def stored_frame(path: Path, header: Dataset, k: int) -> Array | None:
 
 
 def _bare_start(head: bytes, *, explicit: bool) -> tuple[int, int] | None:
-    """How far behind its tag the value of the pixel data starts, and its length."""
+    """Return the offset of the pixel data value from its tag, and its length."""
     if len(head) < 12 or struct.unpack("<HH", head[:4]) != (
         _PIXEL_DATA >> 16,
         _PIXEL_DATA & 0xFFFF,
@@ -80,7 +80,7 @@ def _bare_start(head: bytes, *, explicit: bool) -> tuple[int, int] | None:
 
 
 def coded_frame(path: Path, header: Dataset) -> Dataset | None:
-    """What a decoder needs of a file with one coded frame; ``None`` where it needs the file."""
+    """Return what a decoder needs for one encoded frame; ``None`` if it needs the whole file."""
     if not isinstance(header, ScannedHeader) or int(header.get("NumberOfFrames") or 1) != 1:
         return None
     with path.open("rb") as file:
@@ -98,7 +98,7 @@ def coded_frame(path: Path, header: Dataset) -> Dataset | None:
 
 
 def _size_of_items(file: BinaryIO) -> int:
-    """Bytes of the items that begin where the file stands, without the delimiter behind them."""
+    """Return the size in bytes of the items at the file position, without the delimiter."""
     start = end = file.tell()
     while len(head := file.read(8)) == 8 and struct.unpack("<HH", head[:4]) == _ITEM:
         end = file.seek(struct.unpack("<I", head[4:])[0], os.SEEK_CUR)

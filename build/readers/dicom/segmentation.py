@@ -49,13 +49,14 @@ _TAGS = (
     "SharedFunctionalGroupsSequence",
     "PerFrameFunctionalGroupsSequence",
 )
-# A frame may lie this share of a slice beside it; further off, it was drawn on other slices.
+# Largest distance of a frame from a slice, as a share of a slice; if farther away, it was drawn on
+# other slices.
 _OFF = 0.25
 
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
-    """One frame: its number, segment, the slices it was drawn on, and where it lies."""
+    """One frame: its number, segment, the slices it was drawn on, and its position."""
 
     number: int
     segment: int
@@ -73,22 +74,21 @@ class _Segmentation:
 
 @silent_pydicom()
 def read(path: Path, values: Collection[int], volume: Volume) -> Mask:
-    """Pixels of some segments, on the stored grid of the image.
+    """Return the mask of some segments, on the stored grid of the image.
 
-    Each frame goes to the slice that it names by SOP instance UID, or else to the one at its
-    own position; the order of the frames means nothing. Within the slice it is placed by its
-    own orientation. A fractional segmentation marks from one half upwards.
+    Each frame is assigned to the slice that it names by SOP instance UID, or else to the one at its
+    own position; the order of the frames is ignored. Within the slice it is placed by its own
+    orientation. In a fractional segmentation, values from one half upwards are marked.
 
     Args:
         path: a segmentation.
-        values: segment numbers; none takes every segment.
+        values: segment numbers; if empty, every segment is used.
         volume: the image as it was read.
 
     Raises:
-        ReadError: code ``missing-segment``, ``frame-of-reference``, ``mask-place`` when a frame
-            lies on no slice, contradicts its own reference or has other pixels than its slice,
-            ``mask-size``, ``unreadable``, ``truncated``,
-            ``unsupported-format``.
+        ReadError: code ``missing-segment``, ``frame-of-reference``, ``mask-place`` if a frame lies
+            on no slice, contradicts its own reference or has a pixel grid other than its slice's,
+            ``mask-size``, ``unreadable``, ``truncated``, ``unsupported-format``.
     """
     stored = _parse(path)
     frame_of_reference = str(stored.header.get("FrameOfReferenceUID") or "")
@@ -107,7 +107,7 @@ def read(path: Path, values: Collection[int], volume: Volume) -> Mask:
 def _placed(
     path: Path, stored: _Segmentation, wanted: Collection[int], volume: Volume
 ) -> Iterator[tuple[int, NDArray[np.bool_]]]:
-    """Every frame with a mark, and the slice that it goes to."""
+    """Yield every frame with a mark, and the slice to which it is assigned."""
     for frame in stored.frames:
         if stored.kind != "LABELMAP" and frame.segment not in wanted:
             continue
@@ -158,7 +158,7 @@ def _frames(header: Dataset, count: int, kind: str) -> Iterator[_Frame]:
 def _sources(group: Dataset) -> Iterator[str]:
     for derivation in group.get("DerivationImageSequence") or []:
         for source in derivation.get("SourceImageSequence") or []:
-            # A frame number points into a multi-frame image, whose slices share one identity.
+            # A frame number refers to a multi-frame image, whose slices share one UID.
             if "ReferencedFrameNumber" not in source:
                 yield str(source.get("ReferencedSOPInstanceUID") or "")
 
@@ -178,7 +178,7 @@ def _marked(
 
 
 def _decode(path: Path, header: Dataset, number: int) -> Array:
-    # A frame of single bits that ends within a byte cannot be cut out of the file by itself.
+    # A frame of single bits that ends within a byte cannot be read from the file on its own.
     if header.get("BitsAllocated") == 1 and int(header.Rows) * int(header.Columns) % 8 > 0:
         whole = _all_frames(path)
         if number >= len(whole):
@@ -205,7 +205,7 @@ def _all_frames(path: Path) -> Array:
 
 
 def _slice_of(path: Path, frame: _Frame, size: tuple[int, ...], volume: Volume) -> int | None:
-    """Slice of the image that a frame lies on; ``None`` where it lies beyond the stack."""
+    """Return the slice of the image that a frame lies on; ``None`` if it lies beyond the stack."""
     named = {volume.slice_ids[uid] for uid in frame.sources if uid in volume.slice_ids}
     place = None
     if frame.affine is not None and volume.affine is not None and not volume.uneven:
@@ -231,7 +231,7 @@ def _place(
     size: tuple[int, ...],
     image: NDArray[np.float64],
 ) -> float:
-    """Slice coordinate of a frame, which must be parallel to the slices."""
+    """Return the slice coordinate of a frame, which must be parallel to the slices."""
     ends = [(0, r, c, 1) for r in (0, size[0] - 1) for c in (0, size[1] - 1)]
     places = (np.asarray(ends) @ index_map(affine, image).T)[:, 0]
     if np.ptp(places) > 0.5:
@@ -245,7 +245,7 @@ def _place(
 def _on_slice(
     path: Path, frame: _Frame, marked: NDArray[np.bool_], k: int, volume: Volume
 ) -> NDArray[np.bool_]:
-    """A frame on the pixels of its slice, each from the nearest one."""
+    """Resample a frame to the pixels of its slice, nearest neighbour."""
     rows, columns = volume.slices.shape[1:3]
     if frame.affine is None or volume.affine is None or volume.uneven:
         if marked.shape != (rows, columns):
@@ -274,7 +274,7 @@ def _on_slice(
 def _check_pixels(
     path: Path, frame: _Frame, matrix: NDArray[np.float64], size: tuple[int, int]
 ) -> None:
-    """Refuse a frame whose pixels are not those of its slice; it may be turned, or a part of it.
+    """Reject a frame whose pixel grid is not that of its slice; rotation and cropping are allowed.
 
     Args:
         path: the segmentation.

@@ -29,10 +29,10 @@ from medrcube.sources._formats.dicom.quiet_pydicom import silent_pydicom
 
 __all__ = ["read"]
 
-# Slices closer than this, in mm, are copies of one slice.
+# Slices closer together than this, in mm, are copies of one slice.
 _SAME_PLACE = 0.01
 _PARALLEL = 1e-3
-# Images of one place that differ in one of these belong to several volumes.
+# Images at one position that differ in one of these belong to several volumes.
 _MOMENTS = (
     "TemporalPositionIdentifier",
     "TriggerTime",
@@ -45,7 +45,7 @@ _MOMENTS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Slice:
-    """One file, with what its header says."""
+    """One file with its header values."""
 
     path: Path
     header: Dataset
@@ -64,23 +64,22 @@ class _Slice:
 
 
 def read(paths: Sequence[Path], frame: int | None = None) -> Volume:
-    """Read the headers of a series; each slice is decoded when it is asked for.
+    """Read the headers of a series; each slice is decoded on access.
 
     Slices are ordered along their normal. Of several files at one position the one with the
-    smallest InstanceNumber stays. The whole series has one grey scale: of windows that differ
-    between the files it has the median (``common_window``), and where files are scaled
-    differently, slices are given in modality values (float32), so that equal HU are equal greys.
+    smallest InstanceNumber is kept. The whole series has one grey scale: if windows differ between
+    the files, it has their median (``common_window``), and if files are scaled differently, slices
+    are returned as modality values (float32), so that equal HU have equal grey values.
 
     Args:
         paths: all files of the series, in any order.
-        frame: one slice by its place in the stack, or ``None`` for all.
+        frame: one slice by its position in the stack, or ``None`` for all.
 
     Raises:
-        ReadError: code ``mixed-series``, ``mixed-geometry``, ``several-volumes``,
-            ``no-position``, ``localiser``, ``missing-frame``, ``unsupported-format`` and those
-            of ``dicom.read``.
+        ReadError: code ``mixed-series``, ``mixed-geometry``, ``several-volumes``, ``no-position``,
+            ``localiser``, ``missing-frame``, ``unsupported-format`` and those of ``dicom.read``.
     """
-    # By identity, so that no order or name of the files shows in the result.
+    # Sorted by UID, so that the result does not depend on the order or names of the files.
     files = sorted((_open(path) for path in paths), key=lambda s: (s.uid, s.number, s.path.name))
     _check_alike(files)
     stack, copies = _ordered(files)
@@ -110,7 +109,7 @@ def read(paths: Sequence[Path], frame: int | None = None) -> Volume:
 
 
 def _frame_of_reference(stack: Sequence[_Slice]) -> str:
-    """The space that all slices share; empty where they name none, or several."""
+    """Return the frame of reference that all slices share; empty if they name none, or several."""
     named = {str(stack_slice.header.get("FrameOfReferenceUID") or "") for stack_slice in stack}
     return named.pop() if len(named) == 1 else ""
 
@@ -190,7 +189,7 @@ def _dtype(header: Dataset) -> np.dtype[Any]:
 
 
 def _check_alike(files: Sequence[_Slice]) -> None:
-    """Refuse files that are not slices of one stack."""
+    """Reject files that are not slices of one stack."""
     series: tuple[tuple[str, Callable[[_Slice], Hashable]], ...] = (
         (
             "series (SeriesInstanceUID)",
@@ -229,7 +228,7 @@ def _mixed(files: Sequence[_Slice], what: str, code: str) -> ReadError:
 
 
 def _ordered(files: Sequence[_Slice]) -> tuple[list[_Slice], list[tuple[int, _Slice]]]:
-    """Slices along their normal, and left-out copies with the number of the slice they copy."""
+    """Return the slices along their normal, and omitted copies with the index of their slice."""
     try:
         normal = normal_of(files[0].orientation)
     except ReadError as error:
@@ -240,7 +239,7 @@ def _ordered(files: Sequence[_Slice]) -> tuple[list[_Slice], list[tuple[int, _Sl
     stack: list[_Slice] = []
     copies: list[tuple[int, _Slice]] = []
     for _, group in groupby(zip(places, along, strict=True), key=lambda pair: pair[0]):
-        # Ties go to the smaller identity: the sort is stable and the files came in that order.
+        # Ties go to the smaller UID: the sort is stable and the files are already in that order.
         here = sorted((file for _, file in group), key=lambda file: (file.number, file.uid))
         _check_copies(here)
         copies.extend((len(stack), file) for file in here[1:])
@@ -264,7 +263,7 @@ def _check_copies(here: Sequence[_Slice]) -> None:
 
 
 def _common_greys(files: Sequence[_Slice]) -> tuple[PixelSemantics, bool]:
-    """Meaning of the values of a whole series, and whether they must be made equal first."""
+    """Return the meaning of a series' values, and whether they must be rescaled first."""
     if files[0].colour:
         return AS_SHOWN, False
     each = [file.greys for file in files]

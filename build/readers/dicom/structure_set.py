@@ -27,15 +27,15 @@ __all__ = ["read"]
 _TAGS = ["FrameOfReferenceUID", "StructureSetROISequence", "ROIContourSequence"]
 _CLOSED = ("CLOSED_PLANAR", "CLOSEDPLANAR_XOR")
 _LPS_TO_RAS = np.array([-1.0, -1.0, 1.0])
-# Lines on one slice, in slices: further apart, they were drawn on other slices.
+# Largest extent of a contour across slices, in slices; if larger, it was drawn on other slices.
 _FLAT = 0.25
-# Of the corner of a line in mm; nothing that is scanned is a kilometre long.
+# Largest coordinate of a contour in mm; nothing that is scanned is a kilometre long.
 _FAR = 1e6
 
 
 @dataclass(frozen=True, slots=True)
 class _Loop:
-    """One line: ``(m, 3)`` corners in RAS mm, and the slices that it names."""
+    """One contour: ``(m, 3)`` corners in RAS mm, and the slices that it names."""
 
     closed: bool
     corners: NDArray[np.float64]
@@ -44,7 +44,7 @@ class _Loop:
 
 @dataclass(frozen=True, slots=True)
 class _Roi:
-    """Lines of one name, and the frame of reference that their corners lie in."""
+    """Contours of one ROI, and the frame of reference of their coordinates."""
 
     space: str
     loops: tuple[_Loop, ...]
@@ -52,23 +52,23 @@ class _Roi:
 
 @silent_pydicom()
 def read(path: Path, name: str | None, volume: Volume) -> Mask:
-    """Pixels inside the lines of one ROI, on the stored grid of the image.
+    """Return the mask of one ROI's contours, on the stored grid of the image.
 
-    A pixel is inside where its centre is. Several lines on one slice are joined by exclusive
-    or, so that holes stay open whether they are drawn as lines of their own or by a keyhole.
-    Lines beyond the first and last slice are left out.
+    A pixel is inside if its centre is. Several contours on one slice are combined by exclusive or,
+    so that holes stay open whether they are drawn as separate contours or with a keyhole. Contours
+    beyond the first and last slice are left out.
 
     Args:
         path: a structure set.
-        name: name of the ROI, exactly.
+        name: exact name of the ROI.
         volume: the image as it was read.
 
     Raises:
         ReadError: code ``missing-member`` or ``ambiguous-member`` for the name,
-            ``frame-of-reference`` when they were drawn in another space, ``no-position``
-            or ``uneven-spacing`` when the image cannot carry lines in space, ``mask-place``
-            when the lines do not lie on its slices, ``unknown-slice`` when they name others,
-            ``unsupported-format`` for points and open lines, ``unreadable``.
+            ``frame-of-reference`` if they were drawn in another space, ``no-position`` or
+            ``uneven-spacing`` if the image has no usable position in space, ``mask-place`` if the
+            contours do not lie on its slices, ``unknown-slice`` if they name others,
+            ``unsupported-format`` for points and open contours, ``unreadable``.
     """
     if volume.affine is None or volume.uneven:
         raise ReadError(
@@ -115,7 +115,7 @@ def _rasterise(
         k = _slice_of(path, loop, height, volume)
         heights.setdefault(k, []).append(height)
         if 0 <= k < count:
-            # Drawn coordinates are decimals: what is nearly on a pixel's centre is on it.
+            # Coordinates are rounded decimals: what is almost at a pixel's centre is at it.
             points = [(float(x), float(y)) for y, x in np.round(index[:, 1:], 6)]
             lines_of.setdefault(k, []).append(points)
     _check_heights(path, heights)
@@ -151,7 +151,7 @@ def _slice_of(path: Path, loop: _Loop, height: float, volume: Volume) -> int:
 
 
 def _check_heights(path: Path, heights: Mapping[int, list[float]]) -> None:
-    """Refuse lines that were drawn on slices of another thickness than the image's."""
+    """Reject contours that were drawn on slices of another thickness than the image's."""
     planes = sorted(heights)
     gaps = [after - before for before, after in pairwise(planes)]
     stacked = any(max(values) - min(values) > _FLAT for values in heights.values())
@@ -166,7 +166,7 @@ def _check_heights(path: Path, heights: Mapping[int, list[float]]) -> None:
 
 @cache_last_files
 def _parse(path: Path) -> Mapping[str, list[_Roi]]:
-    """Every ROI by name; a name that occurs twice has two entries."""
+    """Return every ROI by name; a name that occurs twice has two entries."""
     try:
         with path.open("rb") as file:
             check_deflated(path, file)

@@ -16,17 +16,17 @@ _UNDEFINED = 0xFFFFFFFF
 
 
 def has_pixel_data(file: BinaryIO, syntax: UID) -> bool:
-    """Whether an element of pixel data begins where the file stands; does not move it."""
+    """Whether a pixel data element begins at the file position, which is kept."""
     tag = _read(file, "HH", syntax)
     file.seek(-4 if tag else 0, os.SEEK_CUR)
     return tag in _PIXEL_TAGS
 
 
 def is_whole(file: BinaryIO, syntax: UID) -> bool:
-    """Whether the pixel data that begin where the file stands are there in their full length.
+    """Whether the pixel data at the file position are complete.
 
-    Decoders of JPEG and JPEG-LS fill what is missing with grey and do not complain. A lacking
-    sequence delimiter at the end is forgiven: all fragments are there (PS3.5 A.4).
+    Decoders of JPEG and JPEG-LS silently fill what is missing with grey. A missing sequence
+    delimiter at the end is tolerated: all fragments are present (PS3.5 A.4).
     """
     start = file.tell()
     size = file.seek(0, os.SEEK_END)
