@@ -1,3 +1,3 @@
-"""The clinician review queue: a Django project that only the command line starts."""
+"""Clinician review queue: a Django project that is started only from the command line."""
 
 __all__ = ["errors", "models", "nearest_name", "settings", "wsgi"]

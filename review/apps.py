@@ -13,5 +13,5 @@ class ReviewConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Keep the log short, whatever server runs the application."""
+        """Shorten the log, whatever server runs the application."""
         shorten_log()

@@ -1,4 +1,4 @@
-"""Errors of the queue; the views map each to a status code."""
+"""Errors of the queue; the views map each class to an HTTP status."""
 
 from medrcube.errors import MedrcubeError
 
@@ -12,19 +12,19 @@ __all__ = [
 
 
 class ReviewError(MedrcubeError):
-    """Something about the review queue that a person can mend."""
+    """An error of the review queue that a person can resolve."""
 
 
 class IllegalTransitionError(ReviewError):
-    """A step that the table of states does not know (HTTP 409)."""
+    """A transition that the state machine does not allow (HTTP 409)."""
 
 
 class ConflictError(ReviewError):
-    """Somebody else was faster: the item has changed since it was read (HTTP 409)."""
+    """Concurrent change: the item has changed since it was read (HTTP 409)."""
 
 
 class StaleClaimError(ConflictError):
-    """The claim has expired, was given back, or was submitted already (HTTP 409)."""
+    """The claim has expired, was given back, or was already submitted (HTTP 409)."""
 
 
 class InvalidAnswerError(ReviewError):

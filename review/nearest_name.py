@@ -9,7 +9,7 @@ __all__ = ["nearest_names"]
 
 
 def nearest_names(text: str, names: Iterable[str]) -> str:
-    """`` (nearest: 'a', 'b')`` for the end of a message, the best first; empty where none is."""
+    """Return `` (nearest: 'a', 'b')`` to append to a message, best first; empty if none is near."""
     spelled = {name.casefold(): name for name in names}
     near = get_close_matches(text[:200].casefold(), spelled, n=3)
     return f" (nearest: {', '.join(repr(spelled[name]) for name in near)})" if near else ""

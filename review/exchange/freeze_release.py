@@ -58,7 +58,7 @@ def freeze_release(tree: Path) -> FrozenRelease:
         ReleaseError: the folder is not a release, or a file of it was changed.
         ReviewError: it was made from another queue, or holds a wording that nobody has judged.
         ConflictError: an item was edited, or another release has that name.
-        IllegalStepError: an item was taken back since, such as into quarantine.
+        IllegalTransitionError: an item was taken back since, such as into quarantine.
     """
     manifest = _verified_sums(tree)
     audit = json.loads((tree / "audit.json").read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""Agreement, gold items, and the figures of each reviewer."""
+"""Agreement, gold items, and figures per reviewer."""
 
 __all__ = [
     "agreement",

@@ -1,21 +1,21 @@
-"""Inter-rater agreement: a panel of coefficients, never one alone.
+"""Inter-rater agreement: a panel of coefficients, never a single one.
 
-With mostly good items, kappa and alpha fall to 0 although reviewers hardly ever differ, and AC1
-stays near 1 although they never agree on what is bad (BMC Med Res Methodol 2013, 13:61). Only
-side by side, and beside the table itself, do they say something.
+If most items are good, kappa and alpha fall to 0 although reviewers hardly ever disagree, and AC1
+stays near 1 although they never agree on which items are bad (BMC Med Res Methodol 2013, 13:61).
+They are informative only side by side and together with the rating table.
 
-Intervals hold 95 %:
+All intervals are 95 % intervals:
 
-- raw agreement, shares, and what follows from them (Brennan-Prediger, specific agreement):
-  Wilson's score. For more than two ratings of an item it is on the safe side, because the mean of
-  an item's pairs varies no more than a yes or no;
-- AC1: Gwet's variance (Br J Math Stat Psychol 2008, 61:29, eq. 14; with ratings missing as in his
+- raw agreement, shares, and functions of them (Brennan-Prediger, specific agreement): Wilson score.
+  With more than two ratings per item it is conservative, because the mean over the pairs of an item
+  varies no more than a binary outcome;
+- AC1: Gwet's variance (Br J Math Stat Psychol 2008, 61:29, eq. 14; with missing ratings as in his
   Handbook, 4th ed., ch. 5) and Student's t;
-- kappa and alpha: percentiles of a bootstrap over items, from a fixed seed. Where nobody ever
-  differs every resample says 1, which is not an interval, so none is given.
+- kappa and alpha: bootstrap percentiles over items, with a fixed seed. If nobody ever disagrees,
+  every resample yields 1, so no interval is reported.
 
-Only categories that somebody has used are counted: one that nobody uses would raise AC1 and
-Brennan-Prediger and change nothing else.
+Only categories that were used at least once are counted: an unused one would raise AC1 and
+Brennan-Prediger and leave the other coefficients unchanged.
 """
 
 from __future__ import annotations
@@ -66,23 +66,23 @@ TOO_FEW = "too_few"
 _RESAMPLES = 2000
 _SEED = 20_130_429
 _LEAST_DEFINED = 0.9
-"""Share of resamples in which a coefficient must be defined."""
+"""Minimum share of bootstrap resamples in which a coefficient must be defined."""
 _NOTHING = 1e-12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IntervalEstimate:
-    """One coefficient.
+    """One coefficient with its interval.
 
     Attributes:
-        name: such as ``gwet_ac1``.
-        value: ``None`` where it is not defined.
-        low: lower end of the 95 % interval; ``None`` where there is none.
+        name: name of the coefficient, such as ``gwet_ac1``.
+        value: estimate; ``None`` if undefined.
+        low: lower end of the 95 % interval; ``None`` if there is none.
         high: upper end.
-        items: items with two or more ratings; for a share, what it is a share of.
-        reason: why there is no value, or no interval: ``no_pairs`` (no item has two ratings),
+        items: number of items with two or more ratings; for a share, its denominator.
+        reason: why there is no value or no interval: ``no_pairs`` (no item has two ratings),
             ``no_variation`` (all ratings are equal), ``not_two_raters``, ``not_used`` (nobody
-            chose that category), ``too_few`` (nobody differs, or too few items for an interval).
+            chose that category), ``too_few`` (no disagreement, or too few items for an interval).
     """
 
     name: str
@@ -94,7 +94,7 @@ class IntervalEstimate:
 
 
 def agreement_panel(table: RatingTable, critical: str) -> dict[str, IntervalEstimate]:
-    """Every coefficient by its name; ``critical`` is the category looked at alone."""
+    """Compute all coefficients, by name; ``critical`` is the category for specific agreement."""
     estimates = (
         raw_agreement(table),
         cohen_kappa(table),
@@ -108,7 +108,7 @@ def agreement_panel(table: RatingTable, critical: str) -> dict[str, IntervalEsti
 
 
 def raw_agreement(table: RatingTable) -> IntervalEstimate:
-    """Share of pairs of ratings that are equal, as the mean over items."""
+    """Raw agreement: share of equal pairs of ratings, averaged over items."""
     counts = table.counts
     if not counts.paired:
         return IntervalEstimate(name="raw", value=None, reason=NO_PAIRS)
@@ -118,7 +118,7 @@ def raw_agreement(table: RatingTable) -> IntervalEstimate:
 
 
 def cohen_kappa(table: RatingTable) -> IntervalEstimate:
-    """Cohen's kappa: chance by what each of two raters uses (Educ Psychol Meas 1960, 20:37)."""
+    """Cohen's kappa: chance from the marginals of two raters (Educ Psychol Meas 1960, 20:37)."""
     columns = (table.values >= 0).any(axis=0)
     if columns.sum() != 2:
         reason = NO_PAIRS if columns.sum() < 2 else NOT_TWO_RATERS
@@ -140,9 +140,9 @@ def cohen_kappa(table: RatingTable) -> IntervalEstimate:
 
 
 def fleiss_kappa(table: RatingTable) -> IntervalEstimate:
-    """Fleiss' kappa: chance by what all raters use together (Psychol Bull 1971, 76:378).
+    """Fleiss' kappa: chance from the pooled marginals of all raters (Psychol Bull 1971, 76:378).
 
-    With ratings missing, as Gwet extends it: every item counts the same, whoever saw it.
+    Missing ratings are handled by Gwet's extension: every item has the same weight.
     """
     counts = table.counts
     if not counts.paired:
@@ -156,7 +156,7 @@ def fleiss_kappa(table: RatingTable) -> IntervalEstimate:
 
 
 def krippendorff_alpha(table: RatingTable) -> IntervalEstimate:
-    """Krippendorff's alpha for names: 1 - seen over expected disagreement (Content Analysis)."""
+    """Nominal Krippendorff's alpha: 1 - observed / expected disagreement (Content Analysis)."""
     counts = table.counts.with_pairs()
     if not counts.paired:
         return IntervalEstimate(name="alpha", value=None, reason=NO_PAIRS)
@@ -174,7 +174,7 @@ def krippendorff_alpha(table: RatingTable) -> IntervalEstimate:
 
 
 def brennan_prediger(table: RatingTable) -> IntervalEstimate:
-    """Brennan and Prediger's kappa: chance is one in the number of categories."""
+    """Brennan-Prediger kappa: chance is 1 / number of categories."""
     counts, agreed = table.counts, raw_agreement(table)
     if agreed.value is None or counts.used < 2:
         reason = NO_PAIRS if agreed.value is None else NO_VARIATION
@@ -193,10 +193,10 @@ def brennan_prediger(table: RatingTable) -> IntervalEstimate:
 
 
 def gwet_ac1(table: RatingTable) -> IntervalEstimate:
-    """Gwet's AC1: chance by how hard the categories are to tell apart, not by how often used.
+    """Gwet's AC1: chance from the difficulty of the categories, not from their frequency.
 
-    Where nobody ever differs the variance is 0, which says nothing of so few items; the lower end
-    is then that of the raw agreement, with the chance as it was seen.
+    If nobody ever disagrees, the variance is 0, which is not informative for few items; the lower
+    end is then derived from that of the raw agreement, with the observed chance.
     """
     counts = table.counts
     if not counts.paired or counts.used < 2:
@@ -229,11 +229,12 @@ def gwet_ac1(table: RatingTable) -> IntervalEstimate:
 
 
 def specific_agreement(table: RatingTable, label: str) -> IntervalEstimate:
-    """When one says this, how often does another? For two raters 2a / (2a + b + c).
+    """Specific agreement: probability that another rater chooses ``label`` if one does.
 
-    From Fleiss, Statistical Methods for Rates and Proportions, ch. 18; every rating counts once,
-    however many others have seen the item. ``items`` are those of which at least one said it. The
-    interval is that of the share of them of which two said it, carried over; exact for two raters.
+    2a / (2a + b + c) for two raters. From Fleiss, Statistical Methods for Rates and Proportions,
+    ch. 18; every rating has the same weight, however many raters saw the item. ``items`` are those
+    to which at least one rater gave the label. The interval is transformed from that of the share
+    of these with two such ratings; exact for two raters.
     """
     counts, name = table.counts.with_pairs(), f"specific_{label}"
     if not counts.paired:
@@ -249,7 +250,7 @@ def specific_agreement(table: RatingTable, label: str) -> IntervalEstimate:
 
 
 def share_estimate(name: str, count: int, total: int) -> IntervalEstimate:
-    """A share of a total, with Wilson's interval; no value where the total is 0."""
+    """Return a share of a total with its Wilson interval; no value if the total is 0."""
     if not total:
         return IntervalEstimate(name=name, value=None, reason=NO_PAIRS)
     low, high = _share_interval(count / total, total)
@@ -257,10 +258,10 @@ def share_estimate(name: str, count: int, total: int) -> IntervalEstimate:
 
 
 def defect_bound(audited: int) -> float:
-    """Highest rate of defects that an audit without one leaves open, with 95 % (3 / n).
+    """Upper 95 % bound of the defect rate after an audit that found none (rule of three, 3 / n).
 
     Raises:
-        ValueError: nothing was audited.
+        ValueError: no item was audited.
     """
     if audited < 1:
         raise ValueError(f"{audited} audited items, expected 1 or more")
@@ -282,7 +283,7 @@ def _chance_corrected(agreed: Floats, chance: Floats) -> Floats:
 
 
 def _quotient(above: Floats, below: Floats) -> Floats:
-    """Quotients, not a number where there is nothing to divide by."""
+    """Divide elementwise; NaN where the denominator is 0."""
     quotient = np.full_like(above, np.nan, dtype=np.float64)
     np.divide(above, below, out=quotient, where=np.abs(below) > _NOTHING)
     return quotient
@@ -305,11 +306,11 @@ def _bootstrapped(
 
 
 def _share_interval(value: float, total: int) -> tuple[float, float]:
-    """Wilson's 95 % interval of a share, which rounding may have put beyond 0 or 1."""
+    """Wilson 95 % interval of a share, which is clipped because rounding may exceed 0 or 1."""
     return wilson_at(min(max(value, 0.0), 1.0), total)
 
 
 def _student(freedom: int) -> float:
-    """97.5 % point of Student's t to 3e-4; below 5 degrees the expansion is worse than that."""
+    """97.5 % quantile of Student's t to 3e-4; tabulated below 5 degrees of freedom."""
     exact = {1: 12.7062, 2: 4.3027, 3: 3.1824, 4: 2.7764}
     return exact.get(freedom) or t_quantile(freedom)

@@ -37,12 +37,12 @@ BLIND_ACCURACY = "blind_accuracy"
 _REJECTS = f"specific_{Decision.REJECT.value}"
 _AT_ONCE = 10_000
 _Row = tuple[str, str, str, bool | None]
-"""Item, pseudonym, decision, whether the answer was the key; ``None`` where it was not blind."""
+"""Item, pseudonym, decision, and whether the answer was the key (``None`` if not blind)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateCondition:
-    """One thing that a release needs; ``passed`` is ``None`` where the reviews cannot tell."""
+    """One condition of a release; ``passed`` is ``None`` if the reviews cannot decide it."""
 
     passed: bool | None
     words: str
@@ -53,9 +53,8 @@ class GateDecision:
     """Whether a stratum may be released.
 
     Attributes:
-        passed: ``None`` where nothing speaks against it but something cannot be told; a person
-            then decides.
-        conditions: one for each figure of the policy.
+        passed: ``None`` if no condition fails but one is undecided; a person then decides.
+        conditions: one condition per figure of the policy.
     """
 
     passed: bool | None
@@ -63,7 +62,7 @@ class GateDecision:
 
     @property
     def words(self) -> str:
-        """The verdict in a few words."""
+        """Return the verdict in a few words."""
         if self.passed is None:
             return "cannot be told yet"
         return "may be released" if self.passed else "not good enough to be released"
@@ -71,14 +70,14 @@ class GateDecision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StratumAgreement:
-    """Everything that is said about the agreement of one stratum.
+    """Agreement statistics of one stratum.
 
     Attributes:
-        stratum: empty for everything together.
-        raters: pseudonyms of those who reviewed in it.
-        estimates: by name, see ``agreement.panel``, and ``blind_accuracy``.
+        stratum: name of the stratum; empty for all together.
+        raters: pseudonyms of its reviewers.
+        estimates: coefficients by name, see ``agreement.agreement_panel``, and ``blind_accuracy``.
         pairs: (accept, revise, reject) twice, see ``rating_counts.pairs_table``.
-        verdict: of the release gate.
+        verdict: decision of the release gate.
     """
 
     stratum: str
@@ -89,13 +88,13 @@ class StratumAgreement:
 
 
 def agreement_of(stratum: str) -> StratumAgreement:
-    """Agreement of one stratum: valid reviews of current versions; gold items are left out."""
+    """Compute the agreement of one stratum from valid reviews of current versions, without gold."""
     reviews = _valid_reviews().filter(claim__version__item__stratum=stratum).values_list(*_FIELDS)
     return _stratum_agreement(stratum, [_row(*row[1:]) for row in reviews], current_policy())
 
 
 def agreement_by_stratum() -> tuple[StratumAgreement, list[StratumAgreement]]:
-    """Agreement of all strata together, and of every one that has a review, by name."""
+    """Compute the agreement of all strata together and of each stratum with a review, by name."""
     rules = current_policy()
     parts: dict[str, list[_Row]] = {}
     for row in _valid_reviews().values_list(*_FIELDS).iterator(chunk_size=_AT_ONCE):
@@ -106,7 +105,7 @@ def agreement_by_stratum() -> tuple[StratumAgreement, list[StratumAgreement]]:
 
 
 def gate_decision(estimates: Mapping[str, IntervalEstimate], rules: Policy) -> GateDecision:
-    """Judge the three figures of the policy; one number alone would pass the wrong pairs."""
+    """Check the three figures of the policy; one alone would pass the wrong strata."""
     ac1, rejects, blind = estimates["ac1"], estimates[_REJECTS], estimates[BLIND_ACCURACY]
     conditions = (
         _gate_condition("Lower bound of AC1", ac1.low, rules.ac1_lower, ac1.reason),
@@ -127,7 +126,7 @@ REASONS = {
     "not_used": "nobody chose it",
     "too_few": "nobody differs, or there are too few items",
 }
-"""Why a coefficient or its interval is missing, in words."""
+"""Reason code for a missing coefficient or interval -> text."""
 
 _FIELDS = (
     "claim__version__item__stratum",

@@ -1,7 +1,7 @@
-"""Cache of figures that take long to count; large queues recount in the background.
+"""Cache of expensive figures; for large queues they are recomputed in the background.
 
-A small queue is counted for every page. Of a large one a page shows the last figures, tells when
-they were counted, and has them counted again once something has happened since.
+A small queue is counted for every page. For a large one, the page shows the last figures with the
+time at which they were computed, and starts a recount if anything has happened since.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ T = TypeVar("T")
 _LOG = logging.getLogger(__name__)
 
 LARGE = 20_000
-"""Events of the trail from which on figures are kept; fewer are counted in some 0.2 s."""
+"""Number of trail events from which figures are cached; fewer are counted in some 0.2 s."""
 STALE = timedelta(minutes=1)
-"""Age at which they are counted again though nothing was recorded: a lease ends unrecorded."""
+"""Age at which figures are recomputed even without new events: a lease expires without one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CachedFigures(Generic[T]):
-    """Figures, and what they rest on.
+    """Figures, and the state of the queue that they were computed from.
 
     Attributes:
-        figures: what was counted.
-        at: when counting began.
-        head: of the trail at that time.
-        now: number of the last event when the figures were asked for.
+        figures: the figures.
+        at: time at which counting began.
+        head: head of the trail at that time.
+        now: number of the last event when the figures were requested.
     """
 
     figures: T
@@ -55,19 +55,19 @@ class CachedFigures(Generic[T]):
 
     @property
     def events_since(self) -> int:
-        """Events that the figures do not know of."""
+        """Number of events that the figures do not include."""
         return self.now - self.head.number
 
 
 class FigureCache(Generic[T]):
-    """Keeps what one function counts; of threads that want figures at once, one counts.
+    """Cache of the result of one counting function; of concurrent threads only one counts.
 
-    The last figures of a large queue lie in a file beside the images, so that they outlive the
-    process and all processes of a server show the same.
+    The last figures of a large queue are stored in a file next to the images, so that they survive
+    the process and all processes of a server show the same figures.
 
     Args:
-        name: of the file.
-        count: counts the figures of the queue as it is.
+        name: name of the file.
+        count: function that counts the current queue.
     """
 
     def __init__(self, name: str, count: Callable[[], T]) -> None:
@@ -77,7 +77,7 @@ class FigureCache(Generic[T]):
         self._read: tuple[Path, int, CachedFigures[T] | None] | None = None
 
     def figures(self) -> CachedFigures[T]:
-        """The figures as they are now; of a large queue perhaps the last ones."""
+        """Return the current figures; for a large queue possibly the last cached ones."""
         top = chain_head()
         if top.number < LARGE:
             with self._counting:
@@ -91,11 +91,11 @@ class FigureCache(Generic[T]):
         return replace(cached, now=top.number)
 
     def forget(self) -> None:
-        """Have the next page count: somebody has just changed what it shows."""
+        """Invalidate the cache, because the figures have just been changed."""
         self._path.unlink(missing_ok=True)
 
     def ahead(self) -> None:
-        """Count in the background what the first page of a large queue would have to wait for."""
+        """Count a large queue in the background, so that the first page need not wait."""
         if (
             chain_head().number >= LARGE
             and self._last() is None
@@ -108,7 +108,7 @@ class FigureCache(Generic[T]):
         return Path(settings.FOLDER) / "figures" / self._name
 
     def _last(self) -> CachedFigures[T] | None:
-        """What was counted last, of this queue; ``None`` where there is nothing."""
+        """Return the last figures of this queue; ``None`` if there are none."""
         path = self._path
         try:
             written = path.stat().st_mtime_ns
@@ -155,7 +155,7 @@ def _sign(cached: CachedFigures[Any]) -> bytes:
 
 
 def _verified(sealed: bytes) -> Any:
-    """Figures that this version of medrcube has sealed; ``None`` for anything else."""
+    """Return figures signed by this version of medrcube; ``None`` for anything else."""
     seal, data = sealed[:_SEAL], sealed[_SEAL:]
     if not constant_time_compare(seal, _signature(data)):
         return None
@@ -174,5 +174,5 @@ def _signature(data: bytes) -> bytes:
 
 
 def _is_in_trail(head: ChainHead) -> bool:
-    """Whether that event is still in the trail; a restored queue has another one."""
+    """Whether this event is still in the trail; in a restored queue it is not."""
     return Event.objects.filter(number=head.number, sha256=head.sha256).exists()

@@ -1,8 +1,8 @@
-"""Options and provenance of a gold item, consistent with its defect.
+"""Options and provenance of a gold item, made consistent with its defect.
 
-A reviewer sees how near each option is to the key, where it comes from and what the label rests on.
-All of that is taken from a real item with the same options and key, but for what is known of the
-image itself, which stays.
+A reviewer sees how similar each option is to the key, where it comes from and what the label is
+based on. All of this is copied from a real item with the same options and key, except for facts
+about the image itself, which are kept.
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ from medrcube.review.wording.proposals import concept_named
 __all__ = ["DefectRecord", "move_key", "option_naming", "record_of_edit"]
 
 _OF_KEY = ("strategy", "grade", "passed", "similarity", "difficulty")
-"""What of an option says whether, or how far from, it is the key."""
+"""Attributes of an option that state whether it is the key, or its distance from the key."""
 _OF_NAME = ("text", "concept", "ids", "versions", "named_by", "word")
-"""What of an option follows from what it names."""
+"""Attributes of an option that follow from the concept it names."""
 _OF_LABEL = ("evidence", "concept", "group", "strategy", "difficulty", "marked")
-"""What of the provenance follows from options and key; the rest is about the image."""
+"""Provenance fields that follow from options and key; the others are about the image."""
 _HIDDEN = frozenset({"fingerprint", "licence", "sample", "wording"})
-"""What of the provenance tells a reviewer nothing about the image."""
+"""Provenance fields that carry no information about the image."""
 _WORD = re.compile(r"[^\W_]{2,}")
 DefectRecord = tuple[list[dict[str, Any]], int, dict[str, Any]]
-"""Options, key and provenance of a version with a defect."""
+"""Options, key and provenance of a defective version."""
 
 
 def move_key(version: ItemVersion, key: int, seed: int, real: RealItems) -> DefectRecord | None:
-    """The key is another option, and what is shown is what a real item with that key shows.
+    """Move the key to another option, and show what a real item with that key shows.
 
-    ``None`` where there is no such item, or where what is known of the image names the old key.
-    Boxes and frames have no concept; there the two options change places.
+    Return ``None`` if there is no such item, or if facts about the image name the old key. Boxes
+    and frames have no concept; for them the two options swap their attributes.
 
     Args:
-        version: sound.
+        version: a sound version.
         key: index of the new key.
-        seed: draws the real item, where there are several.
+        seed: seed for drawing the real item, if there are several.
         real: items of the same source and task.
     """
     options = version.options
@@ -72,13 +72,12 @@ def move_key(version: ItemVersion, key: int, seed: int, real: RealItems) -> Defe
 def record_of_edit(
     version: ItemVersion, options: Sequence[Mapping[str, Any]], key: int
 ) -> DefectRecord:
-    """What stands beside a wording with a defect that a manager has written.
+    """Return the options, key and provenance for a defective wording written by a manager.
 
-    Where the key moves it is what a real item says; failing one, what the two options say changes
-    places.
+    If the key moves, they are those of a real item, or else the two options swap their attributes.
 
     Args:
-        version: the item that is copied.
+        version: version of the copied item.
         options: its options with the new texts.
         key: index of the new key.
     """
@@ -99,7 +98,7 @@ def record_of_edit(
 
 
 def _swap_keys(version: ItemVersion, key: int) -> DefectRecord:
-    """What the old and the new key say of themselves changes places."""
+    """Swap the attributes of the old and the new key."""
     changed = [dict(option) for option in version.options]
     old, new = changed[version.key], changed[key]
     for name in _OF_KEY:
@@ -121,7 +120,7 @@ def _of_key(option: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _names_old_key(version: ItemVersion, old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
-    """Whether what stays beside the image names the old key: "axial" in the name of the case."""
+    """Whether facts about the image name the old key, such as "axial" in the case name."""
     texts = (
         str(value)
         for name, value in version.provenance.items()
@@ -139,7 +138,7 @@ def _words(*texts: str) -> set[str]:
 
 
 def _replace_first(value: str, words: Sequence[tuple[str, str]]) -> str:
-    """A text with the first of the words that it holds replaced."""
+    """Replace the first of the words that a text contains."""
     for old, new in words:
         if old and old in value:
             return value.replace(old, new)
@@ -149,9 +148,9 @@ def _replace_first(value: str, words: Sequence[tuple[str, str]]) -> str:
 def option_naming(
     option: Mapping[str, Any], label: str, real: RealItems, *, anyhow: bool = False
 ) -> dict[str, Any] | None:
-    """What an option says of a concept that it is to name, as real items do.
+    """Return the name attributes of an option for another concept, as real items have them.
 
-    ``None`` where no item of the source names it, though the source has words for its options.
+    ``None`` if no item of the source names the concept although the source words its own options.
     """
     there = real.naming(label, option)
     if there is not None:

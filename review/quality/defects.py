@@ -1,7 +1,7 @@
-"""Defects that can be put into a sound item, and the codes that name each.
+"""Defects that can be inserted into a sound item, and the codes that name them.
 
-Every one is such as a source or a build might really have: what is shown beside the key tells of
-the wrong label as it would of a right one, and no item rule is broken that stops an item.
+Each defect could occur in a real source or build: the details shown with the key support the wrong
+label as they would a right one, and no item rule is violated that would reject the item.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ __all__ = [
 
 DefectKind = Literal["wrong-key", "second-right", "wrong-box", "sound", "other"]
 DEFECT_KINDS: tuple[DefectKind, ...] = ("wrong-key", "second-right", "wrong-box")
-"""Defects that are made by themselves."""
+"""Defects that are generated automatically."""
 SOUND = "SOUND"
-"""Stands for the defect of a gold item that has none: who refuses it raises a false alarm."""
+"""Code of a gold item without a defect; refusing it is a false alarm."""
 FITTING_CODES: Mapping[DefectKind, frozenset[str]] = {
     "wrong-key": frozenset({Reason.KEY_WRONG}),
     "second-right": frozenset(
@@ -52,7 +52,7 @@ FITTING_CODES: Mapping[DefectKind, frozenset[str]] = {
     ),
     "wrong-box": frozenset({Reason.ROI_WRONG, Reason.KEY_WRONG}),
 }
-"""Reasons, and verdicts on an option, that name a defect."""
+"""Reasons, and verdicts on an option, that identify a defect."""
 _DEFECTS: Mapping[DefectKind, Reason] = {
     "wrong-key": Reason.KEY_WRONG,
     "second-right": Reason.MULTI_CORRECT,
@@ -65,8 +65,8 @@ class DefectiveCopy:
     """A version with a defect.
 
     Attributes:
-        defect: reason code that names it; ``SOUND`` for none.
-        warnings: item rules that it bends.
+        defect: reason code of the defect; ``SOUND`` for none.
+        warnings: item rules for which it gets a warning.
     """
 
     defect: str
@@ -77,7 +77,7 @@ class DefectiveCopy:
 
 
 def kind_of(defect: str) -> DefectKind:
-    """What kind of gold item a code stands for; ``other`` where a manager chose another one."""
+    """Return the kind of gold item of a code; ``other`` if a manager chose another code."""
     if defect == SOUND:
         return "sound"
     kinds = (kind for kind, codes in FITTING_CODES.items() if defect in codes)
@@ -87,13 +87,13 @@ def kind_of(defect: str) -> DefectKind:
 def defective_copies(
     version: ItemVersion, kind: DefectKind, seed: int, present: Sequence[str], real: RealItems
 ) -> Iterator[DefectiveCopy]:
-    """Defective twins of a version, in an order drawn by lot; none where the kind does not fit.
+    """Yield defective copies of a version in random order; none if the kind does not apply.
 
     Args:
-        version: sound, as far as is known.
-        kind: of the defect.
-        seed: of the draw.
-        present: concepts that other items of the same image say are there.
+        version: version that is sound as far as is known.
+        kind: kind of defect.
+        seed: seed of the draw.
+        present: concepts that are present according to other items of the same image.
         real: items of the same source and task.
     """
     boxes = any(option.get("strategy") == "box" for option in version.options)
@@ -102,7 +102,7 @@ def defective_copies(
     if kind == "second-right":
         records = _second_right(version, wrong, present, real)
     elif kind == "wrong-box" and not (version.asks_mark or version.overlay is None):
-        return  # what is marked beside the question would have to move
+        return  # the mark of the question would have to move
     elif boxes == (kind == "wrong-box"):
         sure = (place for place in wrong if _is_sure(version.options[place]))
         records = filter(None, (move_key(version, place, seed, real) for place in sure))
@@ -123,7 +123,7 @@ def defective_copies(
 def _second_right(
     version: ItemVersion, wrong: Sequence[int], present: Sequence[str], real: RealItems
 ) -> Iterator[DefectRecord]:
-    """A wrong option says what is true as well: the key in other words, or what is there too."""
+    """Make a distractor true: a synonym of the key, or another concept that is present."""
     options = version.options
     key = str(options[version.key].get("concept") or "")
     texts = {normalise(str(option["text"])) for option in options}
@@ -142,7 +142,7 @@ def _second_right(
 
 @cache
 def _true_with(key: str) -> tuple[str, ...]:
-    """Synonyms of a concept, then what it implies, by the relation table."""
+    """Return the synonyms of a concept, then the concepts it implies, from the relation table."""
     terms, relations = load_terms(), load_relations()
     if key not in terms:
         return ()
@@ -153,18 +153,18 @@ def _true_with(key: str) -> tuple[str, ...]:
 
 
 def _is_sure(option: Mapping[str, Any]) -> bool:
-    """Whether the option is wrong by what somebody has read, or by what it is implied by."""
+    """Whether the option is known to be false, because it was read as absent or by implication."""
     return option.get("grade") in ("A", "B")
 
 
 def _rule_warnings(
     version: ItemVersion, options: Sequence[Mapping[str, Any]], key: int, *, meant: bool
 ) -> list[str] | None:
-    """Warnings of the item rules; ``None`` where one is broken that stops an item.
+    """Return the warnings of the item rules; ``None`` if a rule is violated that rejects the item.
 
-    Those of the version stay where the change does not mend them: the build knows more of an item.
-    Where two options are meant to be true the rules look at their words alone, since that they are
-    one concept, or one a kind of the other, is the defect.
+    Existing warnings of the version are kept unless the change resolves them, because the build
+    knows more about an item. If two options are meant to be true, only their wording is checked,
+    because the defect is that they are one concept or one a subtype of the other.
     """
     before = _flaws(version, version.options, version.key, meant=meant)
     after = _flaws(version, options, key, meant=meant)
@@ -187,7 +187,7 @@ def _flaws(
 
 
 def sound_copy(version: ItemVersion) -> DefectiveCopy:
-    """A copy without a defect."""
+    """Return a copy without a defect."""
     return DefectiveCopy(
         defect=SOUND,
         options=list(version.options),

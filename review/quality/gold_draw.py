@@ -1,8 +1,8 @@
-"""Random draw of gold items: sound items, each copied once with one defect.
+"""Random draw of gold items: copies of sound items, each with one defect.
 
-A reviewer who has seen an item never gets its copy, nor the other way round (``claim_queries``),
-and copies of items that still wait leave enough reviewers for these. No item is copied twice, and
-at most one item of a case.
+A reviewer who has seen an item never gets its copy, or vice versa (``claim_queries``), and copies
+of queued items leave enough reviewers for the originals. No item is copied twice, and at most one
+item per case is copied.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ _FIT = (*_DECIDED, ReviewState.QUEUED)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoldDraw:
-    """What was made.
+    """Result of a draw.
 
     Attributes:
         counts: kind -> number of gold items.
-        wanted: how many with a defect were asked for.
+        wanted: requested number of defective items.
     """
 
     counts: Mapping[DefectKind, int]
@@ -53,23 +53,23 @@ class GoldDraw:
 
     @property
     def defective(self) -> int:
-        """Those that have a defect."""
+        """Number of gold items with a defect."""
         return sum(self.counts.get(kind, 0) for kind in DEFECT_KINDS)
 
 
 def draw_gold(
     count: int, actor: str, *, seed: int | None = None, clean: int = 0, now: datetime | None = None
 ) -> GoldDraw:
-    """Make gold items with defects, as evenly over the kinds as the items allow.
+    """Create gold items with defects, spread as evenly over the kinds as the items allow.
 
-    Items that clinicians have accepted come first; then those that wait, in the order of the lot.
+    Accepted items are copied first, then queued ones, in random order.
 
     Args:
-        count: how many with a defect.
-        actor: whom the trail names.
-        seed: of the draw; that of the project by default.
-        clean: how many copies without a defect, of accepted items only.
-        now: when.
+        count: number of gold items with a defect.
+        actor: actor recorded in the trail.
+        seed: seed of the draw; by default that of the project.
+        clean: number of copies without a defect, of accepted items only.
+        now: time of the draw.
 
     Raises:
         InvalidAnswerError: a number is negative.
@@ -90,7 +90,7 @@ def draw_gold(
 
 
 def top_up_gold(actor: str, now: datetime | None = None) -> GoldDraw:
-    """Draw what the policy's share of gold items still lacks."""
+    """Draw gold items until the policy's share is reached."""
     rules = current_policy()
     real = Item.objects.filter(gold_defect="").count()
     there = Item.objects.exclude(gold_defect__in=("", SOUND)).count()
@@ -100,7 +100,7 @@ def top_up_gold(actor: str, now: datetime | None = None) -> GoldDraw:
 def _draw_defective(
     candidates: Sequence[ItemVersion], count: int, seed: int, actor: str, now: datetime
 ) -> Counter[DefectKind]:
-    """First an equal share of each kind; then whatever the items still allow."""
+    """Draw an equal share of each kind, then whatever the items still allow."""
     counts: Counter[DefectKind] = Counter()
     taken: set[int] = set()
     real = cache(RealItems)
@@ -124,7 +124,7 @@ def _draw_defective(
 
 
 def _candidates(seed: int) -> list[ItemVersion]:
-    """Sound items by lot, decided ones first; one of each case, and none that was copied."""
+    """Return sound items in random order, decided ones first: one per case, none copied before."""
     copied = Item.objects.exclude(gold_defect="").values("copied_from")
     versions = ItemVersion.objects.filter(
         number=F("item__version"),
@@ -155,7 +155,7 @@ def _load(keys: Sequence[int]) -> Iterator[ItemVersion]:
 
 
 def _present_concepts(version: ItemVersion) -> list[str]:
-    """Concepts that are the key of other items of the same image."""
+    """Return the concepts that are keys of other items of the same image."""
     others = ItemVersion.objects.filter(
         number=F("item__version"),
         item__gold_defect="",
@@ -168,7 +168,7 @@ def _present_concepts(version: ItemVersion) -> list[str]:
 
 
 def _copy(version: ItemVersion, trap: DefectiveCopy, actor: str, now: datetime) -> bool:
-    """Make the gold item; false where the item has changed meanwhile."""
+    """Create the gold item; return false if the item has changed in the meantime."""
     try:
         gold_items.copy_with_defect(version, trap, actor, now)
     except ConflictError:

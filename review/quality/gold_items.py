@@ -1,7 +1,7 @@
 """Gold items: copies with a known defect, handed out unannounced to measure reviewers.
 
-Nothing that a reviewer sees tells them apart: the id has the same form, the order is the queue's,
-and the page shows the wording of a version like any other.
+Nothing that a reviewer sees identifies them: the id has the same form, they follow the order of the
+queue, and the page shows their wording like that of any other version.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ __all__ = [
 
 
 def is_gold_turn(user: User, rules: Policy) -> bool:
-    """Whether a reviewer gets a gold item now; lot decides, from what nobody knows beforehand."""
+    """Decide at random, and unpredictably, whether a reviewer gets a gold item now."""
     if not rules.gold_rate:
         return False
     digest = sha256(f"{rules.seed}|{user.pk}|{review_queries.chain_number()}".encode()).digest()
@@ -63,15 +63,15 @@ def make_gold(
     """Copy an item with a known defect.
 
     Args:
-        item_id: the item to copy.
-        version: the version that was read.
-        user: the manager who makes it.
-        defect: the reason code that reviewers should find.
-        change: the wording with the defect.
-        now: when.
+        item_id: id of the item to copy.
+        version: number of the version that was displayed.
+        user: manager who creates it.
+        defect: reason code that reviewers should find.
+        change: the defective wording.
+        now: time of the change.
 
     Raises:
-        InvalidAnswerError: no such code, nothing changed, or the item is a gold item itself.
+        InvalidAnswerError: unknown code, no change, or the item is itself a gold item.
         ConflictError: the item has changed since it was read.
     """
     now = now or timezone.now()
@@ -92,7 +92,7 @@ def make_gold(
 
 
 def copy_with_defect(version: ItemVersion, trap: DefectiveCopy, actor: str, now: datetime) -> Item:
-    """Copy an item with a defect that was drawn.
+    """Copy an item with a randomly drawn defect.
 
     Raises:
         ConflictError: the item has changed since it was read.
@@ -109,7 +109,7 @@ def _store_gold(
     actor_and_note: tuple[str, str],
     now: datetime,
 ) -> Item:
-    """The gold item; in a transaction. ``told``: actor and note."""
+    """Store the gold item, within a transaction."""
     actor, note = actor_and_note
     item = _gold_row(old.item, trap.defect)
     digest = content_sha256(question, trap.options, trap.key, old.picture.sha256)
@@ -140,10 +140,10 @@ def _store_gold(
 
 
 def decides_rightly(claim: Claim) -> bool:
-    """Whether the review of a gold item decides rightly.
+    """Whether the review of a gold item is right.
 
-    A defect is caught by who does not accept and names it, or who has answered what is right. An
-    item without one is refused wrongly by who rejects it or names such a defect.
+    A defect is caught if the reviewer does not accept the item and names the defect, or has
+    answered correctly. Refusing a sound item or naming such a defect is a false alarm.
     """
     review, version = claim.review, claim.version
     named = {reason.code for reason in review.reasons.all()} | set(review.verdicts.values())
@@ -152,7 +152,7 @@ def decides_rightly(claim: Claim) -> bool:
 
 
 def _is_right(defect: str, decision: str, named: AbstractSet[str], *, away: bool) -> bool:
-    """``named``: codes of the review; ``away``: whether the blind answer is not the key."""
+    """Judge a decision; ``named``: its codes, ``away``: whether the blind answer is not the key."""
     kind = kind_of(defect)
     if kind == "sound":
         alarms = frozenset[str]().union(*FITTING_CODES.values())
@@ -165,14 +165,13 @@ def _is_right(defect: str, decision: str, named: AbstractSet[str], *, away: bool
 
 
 def pause_if_inattentive(user: User, now: datetime) -> bool:
-    """Pause a reviewer who misses too many known defects; whether that happened.
+    """Pause a reviewer who misses too many known defects; return whether they were paused.
 
-    Asked after every review, and with one statement whatever was reviewed, so that neither the work
-    nor the time of a review tells a gold item.
+    Called after every review, with a single statement whatever was reviewed, so that neither the
+    work nor the time of a review reveals a gold item.
 
-    The reviews that they made since the first of the gold items that were looked at count no
-    more, as long as they were not released; with them the gold items themselves, so that a
-    reviewer who is let in again starts afresh.
+    Unreleased reviews since the first gold item considered are voided, including those of the gold
+    items themselves, so that a reviewer who is resumed starts afresh.
     """
     rules = current_policy()
     latest = _latest_outcomes(user, rules.gold_window)
@@ -193,7 +192,7 @@ def pause_if_inattentive(user: User, now: datetime) -> bool:
 
 
 def latest_gold_claims(user: User, count: int) -> list[Claim]:
-    """The latest valid reviews of gold items by a reviewer, the newest first."""
+    """Return the latest valid reviews of gold items by a reviewer, newest first."""
     rows = _latest_gold_reviews(user, count).select_related("version__item", "blind", "review")
     return list(rows.prefetch_related("review__reasons"))
 
@@ -209,7 +208,7 @@ def _latest_gold_reviews(user: User, count: int) -> QuerySet[Claim]:
 
 
 def _latest_outcomes(user: User, count: int) -> list[tuple[datetime, bool]]:
-    """When each of the latest was sent, and whether it decides rightly; one statement."""
+    """Return the time and correctness of the latest gold reviews, in one statement."""
     rows = Claim.objects.filter(pk__in=_latest_gold_reviews(user, count).values("pk")).values_list(
         "pk",
         "submitted_at",
@@ -232,7 +231,7 @@ def _latest_outcomes(user: User, count: int) -> list[tuple[datetime, bool]]:
 
 
 def pause_reviewer(user_id: int, manager: User, note: str, now: datetime | None = None) -> None:
-    """Hand nothing new to a reviewer; their reviews stay valid.
+    """Pause a reviewer: they get no new items, and their reviews remain valid.
 
     Raises:
         InvalidAnswerError: no note.
@@ -242,7 +241,7 @@ def pause_reviewer(user_id: int, manager: User, note: str, now: datetime | None 
 
 
 def resume_reviewer(user_id: int, manager: User, note: str, now: datetime | None = None) -> None:
-    """Let a paused reviewer in again.
+    """Resume a paused reviewer.
 
     Raises:
         InvalidAnswerError: no note.
@@ -272,7 +271,7 @@ def _end_live(user: User, now: datetime) -> None:
 
 
 def _gold_row(item: Item, defect: str) -> Item:
-    """The row of a gold item, with an id of the same form."""
+    """Return the row of a gold item, with an id of the same form as real ones."""
     name = secrets.token_hex(len(item.pk))[: len(item.pk)]
     return Item.objects.create(
         id=name,

@@ -1,4 +1,4 @@
-"""Progress of the queue: by kind of item, reviewer, reason and time, with a forecast."""
+"""Progress of the queue by cell, reviewer, reason and time, with a forecast."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ __all__ = [
 ]
 
 PACE_DAYS = 7
-"""Days whose reviews the forecast goes by."""
+"""Number of recent days on which the forecast is based."""
 SecondsTaken = Mapping[int, Counter[int]]
-"""Person -> seconds -> number of valid reviews that took so long."""
+"""Reviewer -> duration in seconds -> number of valid reviews of that duration."""
 _BINS = (15, 30, 60, 90, 120, 180, 300, 600)
-"""Upper ends, in seconds, of the classes of time; what is longer comes last."""
+"""Upper ends, in seconds, of the histogram bins; longer reviews are in the last bin."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VoxelProgress:
-    """Items of one anatomy, modality and task, by state; gold items are left out.
+    """Items of one anatomy, modality and task, by state, without gold items.
 
     Attributes:
         states: state -> number of items.
-        in_review: how many of the queued ones somebody holds now.
+        in_review: number of queued items that are currently claimed.
     """
 
     anatomy: str
@@ -63,20 +63,21 @@ class VoxelProgress:
 
     @property
     def items(self) -> int:
-        """All of them."""
+        """Total number of items."""
         return sum(self.states.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewerProgress:
-    """What one person has reviewed; valid reviews only, gold items apart.
+    """Progress of one reviewer: valid reviews only, gold items counted separately.
 
     Attributes:
-        key: of the account.
-        seconds: median time from claim to submit; ``None`` without reviews.
+        key: key of the account.
+        seconds: median time from claim to submission; ``None`` without reviews.
         decisions: decision -> share of the reviews.
-        blind: share of the answers that equal the key; those that were not blind are left out.
-        gold_found: known defects found among ``gold_seen``, the latest that the policy looks at.
+        blind: share of blind answers that equal the key.
+        gold_found: known defects found among ``gold_seen``, the latest ones considered by the
+            policy.
     """
 
     key: int
@@ -93,13 +94,13 @@ class ReviewerProgress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueForecast:
-    """When the queue would be empty at the pace of the last days.
+    """Forecast of the time to empty the queue at the recent pace.
 
     Attributes:
-        missing: reviews that queued items still need.
-        lately: reviews made in the last ``PACE_DAYS``.
-        days: ``None`` where nothing was reviewed lately.
-        hours: of work, by the median time of a review; ``None`` without one.
+        missing: number of reviews that queued items still need.
+        lately: number of reviews in the last ``PACE_DAYS``.
+        days: days until the queue is empty; ``None`` without recent reviews.
+        hours: hours of work, from the median time of a review; ``None`` without reviews.
     """
 
     missing: int
@@ -109,7 +110,7 @@ class QueueForecast:
 
     @property
     def work(self) -> str:
-        """The time in words, rounded up below an hour; empty where nothing is known."""
+        """Return the hours of work in words, rounded up below an hour; empty if unknown."""
         if self.hours is None:
             return ""
         if self.hours < 1:
@@ -119,7 +120,7 @@ class QueueForecast:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueProgress:
-    """All that the page of progress shows; see the functions of these names.
+    """Everything that the progress page shows; see the functions of these names.
 
     Attributes:
         queued: see ``outstanding.queued_groups``.
@@ -134,7 +135,7 @@ class QueueProgress:
 
 
 def count_progress() -> QueueProgress:
-    """Count everything."""
+    """Compute everything that the progress page shows."""
     rules, now, taken = current_policy(), timezone.now(), seconds_taken()
     return QueueProgress(
         voxels=voxel_progress(now),
@@ -147,7 +148,7 @@ def count_progress() -> QueueProgress:
 
 
 def voxel_progress(now: datetime) -> list[VoxelProgress]:
-    """Every kind of item, by name."""
+    """Return the progress of every cell, by name."""
     real = Item.objects.filter(gold_defect="")
     axes = ("anatomy", "modality", "task")
     states: dict[tuple[str, str, str], dict[str, int]] = {}
@@ -175,7 +176,7 @@ def voxel_progress(now: datetime) -> list[VoxelProgress]:
 
 
 def seconds_taken() -> SecondsTaken:
-    """How long the reviews of each person took."""
+    """Return the review durations of each reviewer."""
     taken: dict[int, Counter[int]] = {}
     for user, seconds, count in (
         _valid_reviews()
@@ -188,11 +189,11 @@ def seconds_taken() -> SecondsTaken:
 
 
 def reviewer_progress(rules: Policy, taken: SecondsTaken | None = None) -> list[ReviewerProgress]:
-    """Everybody who reviews or has reviewed, by pseudonym.
+    """Return the progress of all present and former reviewers, by pseudonym.
 
     Args:
-        rules: of the project.
-        taken: ``seconds_taken()``, where it is known already.
+        rules: policy of the project.
+        taken: result of ``seconds_taken()``, if already known.
     """
     taken = seconds_taken() if taken is None else taken
     decisions: dict[int, dict[str, int]] = {}
@@ -227,7 +228,7 @@ def reviewer_progress(rules: Policy, taken: SecondsTaken | None = None) -> list[
 
 
 def reason_counts() -> list[tuple[str, int]]:
-    """How often each reason was given, the most frequent first."""
+    """Return the number of times each reason was given, most frequent first."""
     counted = (
         ReviewReason.objects.filter(review__claim__released_at=None)
         .exclude(review__claim__version__in=gold_versions())
@@ -239,7 +240,7 @@ def reason_counts() -> list[tuple[str, int]]:
 
 
 def time_histogram(taken: SecondsTaken) -> list[tuple[str, int]]:
-    """Reviews by the time that they took, in classes."""
+    """Return a histogram of review durations."""
     counts = [0] * (len(_BINS) + 1)
     for user in taken.values():
         for seconds, count in user.items():
@@ -249,7 +250,7 @@ def time_histogram(taken: SecondsTaken) -> list[tuple[str, int]]:
 
 
 def queue_forecast(rules: Policy, now: datetime, taken: SecondsTaken) -> QueueForecast:
-    """Look ahead; a sum of what is missing over the pace, no more."""
+    """Forecast the remaining time: missing reviews divided by the recent pace."""
     waiting = Item.objects.filter(state=ReviewState.QUEUED, gold_defect="")
     summed = waiting.aggregate(items=Count("pk"), reviews=Sum("reviews"))
     missing = max(0, summed["items"] * rules.reviews - (summed["reviews"] or 0))
@@ -295,20 +296,20 @@ def _live_claims(now: datetime) -> QuerySet[Claim]:
 
 
 def _valid_reviews() -> QuerySet[Review]:
-    """Valid reviews of items that measure nobody; gold items are few, so they are taken away."""
+    """Return valid reviews without those of gold items, which are few and thus excluded by key."""
     return Review.objects.filter(claim__released_at=None).exclude(
         claim__version__in=gold_versions()
     )
 
 
 def gold_versions() -> Sequence[int]:
-    """Keys of all versions of gold items."""
+    """Return the keys of all versions of gold items."""
     versions = ItemVersion.objects.filter(item__in=Item.objects.exclude(gold_defect=""))
     return list(versions.values_list("pk", flat=True))
 
 
 def median_of_counts(counts: Counter[int]) -> int | None:
-    """Lower median of values counted by frequency; ``None`` without any."""
+    """Return the lower median of a frequency count; ``None`` if it is empty."""
     middle = (counts.total() + 1) // 2
     passed = 0
     for seconds in sorted(counts):

@@ -1,4 +1,4 @@
-"""Rating table and label counts, from which every agreement coefficient is computed."""
+"""Rating table and label counts: the input of all agreement coefficients."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelCounts:
-    """Items that were rated alike, put together.
+    """Label counts, with items of equal counts merged.
 
     Attributes:
-        by_label: (kinds of items, labels), how many raters chose the label.
-        weights: (kinds of items,), how many items are of that kind.
+        by_label: (patterns, labels), number of raters who chose the label.
+        weights: (patterns,), number of items with that pattern.
     """
 
     by_label: Floats
@@ -27,7 +27,7 @@ class LabelCounts:
 
     @classmethod
     def of(cls, values: NDArray[np.int8], labels: int) -> LabelCounts:
-        """Count the labels of every item that was rated at all."""
+        """Count the labels of every rated item."""
         counted = np.zeros((len(values), labels))
         for at in range(labels):
             counted[:, at] = (values == at).sum(axis=1)
@@ -36,51 +36,51 @@ class LabelCounts:
         return cls(by_label=rows.astype(np.float64), weights=weights.astype(np.float64))
 
     def with_pairs(self) -> LabelCounts:
-        """Only the items that have two ratings or more."""
+        """Return only the items with two or more ratings."""
         several = self.ratings > 1
         return LabelCounts(by_label=self.by_label[several], weights=self.weights[several])
 
     @property
     def ratings(self) -> Floats:
-        """Ratings of an item."""
+        """Number of ratings per item."""
         total: Floats = self.by_label.sum(axis=1)
         return total
 
     @property
     def items(self) -> int:
-        """How many items were rated."""
+        """Number of rated items."""
         return int(self.weights.sum())
 
     @property
     def paired(self) -> int:
-        """How many items have two ratings or more."""
+        """Number of items with two or more ratings."""
         return int(self.weights[self.ratings > 1].sum())
 
     @property
     def used(self) -> int:
-        """How many labels somebody has chosen."""
+        """Number of labels that were used at least once."""
         return int((self.by_label.sum(axis=0) > 0).sum())
 
     @property
     def shares(self) -> Floats:
-        """Share of each label among the ratings of an item."""
+        """Share of each label among the ratings of each item."""
         return self.by_label / self.ratings[:, None]
 
     @property
     def agreeing(self) -> Floats:
-        """Share of the pairs of an item that are equal; 0 where there is no pair."""
+        """Share of equal pairs of ratings per item; 0 if there is no pair."""
         equal: Floats = (self.by_label * (self.by_label - 1)).sum(axis=1)
         return equal / np.maximum(self.ratings * (self.ratings - 1), 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RatingTable:
-    """Who said what of which item.
+    """Ratings of all items by all raters.
 
     Attributes:
-        values: (items, raters), index of a label or -1 where a rater has not seen the item.
+        values: (items, raters), index of the label, or -1 if the rater has not rated the item.
         labels: the categories.
-        counts: the same, by how often each label was chosen; follows from the others.
+        counts: label counts, derived from the other two.
     """
 
     values: NDArray[np.int8]
@@ -92,11 +92,11 @@ class RatingTable:
 
 
 def rating_table(rows: Sequence[Sequence[str | None]], labels: Sequence[str] = ()) -> RatingTable:
-    """A table of labels, one row an item, one column a rater, ``None`` for not rated.
+    """Build a rating table: one row per item, one column per rater, ``None`` if not rated.
 
     Args:
-        rows: of equal length.
-        labels: their order; what is missing here follows in alphabetical order.
+        rows: rows of equal length.
+        labels: order of the labels; any others follow in alphabetical order.
     """
     used = {value for row in rows for value in row if value is not None}
     names = (*labels, *sorted(used - set(labels)))
@@ -107,10 +107,10 @@ def rating_table(rows: Sequence[Sequence[str | None]], labels: Sequence[str] = (
 
 
 def pairs_table(table: RatingTable) -> NDArray[np.int64]:
-    """(labels, labels): how often one rater said the row and another the column, of one item.
+    """Return the (labels, labels) contingency table of pairs of ratings of the same item.
 
-    With two raters the rows are the first one's. With more, who is first means nothing, so
-    everything stands on or above the diagonal.
+    With two raters, rows are the first rater. With more, the order within a pair is meaningless, so
+    all counts are on or above the diagonal.
     """
     size = len(table.labels)
     pairs = np.zeros((size, size), dtype=np.int64)

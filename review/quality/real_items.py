@@ -1,6 +1,6 @@
-"""Index of real items of a source and task, by their options and keys.
+"""Index of the real items of a source and task, by options and key.
 
-A gold item says the same: what stands beside its key is what stands beside that key elsewhere.
+Gold items imitate them: the details shown with their key are those shown with that key elsewhere.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from medrcube.review.models import ItemVersion
 __all__ = ["RealItems"]
 
 _MOST = 2000
-"""Items of a source and task that are looked at, in the order of the queue."""
+"""Maximum number of items of a source and task in the index, in queue order."""
 _KEPT = 8
-"""Items that ask the same, of which the lot draws one."""
+"""Maximum number of equivalent items from which one is drawn."""
 
 
 class RealItems:
-    """Items of one source and task as the workspace has them, by what they ask.
+    """Items of one source and task as in the workspace, indexed by options and key.
 
     Args:
         source: id of the source.
@@ -50,7 +50,7 @@ class RealItems:
     def asking(
         self, options: Sequence[Mapping[str, Any]], key: int, lot: str
     ) -> ItemVersion | None:
-        """A real item with these options and this key; several are drawn from by lot."""
+        """Return a real item with these options and this key, drawn by ``lot`` from several."""
         names = _concepts(options)
         same = self._asking.get((tuple(sorted(names)), names[key]), ())
         if not all(names) or not same:
@@ -59,7 +59,7 @@ class RealItems:
         return ItemVersion.objects.get(pk=chosen)
 
     def naming(self, concept: str, beside: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """An option of a real item that names a concept by the ontology of another option."""
+        """Return an option of a real item that names a concept in the ontology of ``beside``."""
         pk = self._naming.get((concept, _ontology(beside))) if concept else None
         if pk is None:
             return None
@@ -70,7 +70,7 @@ class RealItems:
 
 
 def _ontology(option: Mapping[str, Any]) -> str:
-    """What a set of options takes its names from; empty for our own wording."""
+    """Return the ontology that an option takes its name from; empty for our own wording."""
     return str(option.get("named_by") or "").partition(":")[0]
 
 

@@ -1,7 +1,7 @@
-"""Figures of each reviewer: times, known defects caught, agreement, blind accuracy.
+"""Figures per reviewer: times, known defects caught, agreement, blind accuracy.
 
-Figures only: nobody is paused by them. The database counts in groups: a hundred thousand reviews
-take seconds.
+They are informative only: nobody is paused because of them. The database aggregates in groups, so
+that a hundred thousand reviews take seconds.
 """
 
 from __future__ import annotations
@@ -32,24 +32,24 @@ from medrcube.review.reviewing.sql.cursor import fetch_all
 __all__ = ["FEW", "FigureTable", "ReviewerFigures", "count_figures"]
 
 FEW = 20
-"""Below this many observations a share is marked as one of few."""
+"""Shares of fewer observations than this are marked as unreliable."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewerFigures:
-    """One reviewer; valid reviews only, gold items counted apart.
+    """Figures of one reviewer: valid reviews only, gold items counted separately.
 
     Attributes:
-        key: of the account.
-        answer_seconds: median time of the blind answer, as the browser counted it; ``None``
+        key: key of the account.
+        answer_seconds: median time of the blind answer as measured by the browser; ``None``
             without one.
-        seconds: median time from taking an item to sending its review.
-        fast: reviews sent faster than the policy's ``fast_seconds``.
-        caught: kind of defect -> share that was caught; ``items`` is how many were seen.
-        all_caught: the same of all kinds together.
+        seconds: median time from claim to submission.
+        fast: number of reviews faster than the policy's ``fast_seconds``.
+        caught: kind of defect -> share caught; ``items`` is the number seen.
+        all_caught: share caught over all kinds.
         false_alarms: share of sound gold items that were refused.
-        agreement: share of pairs with another reviewer of the same version that are equal.
-        ac1: the same, corrected for chance.
+        agreement: raw agreement with other reviewers of the same versions.
+        ac1: Gwet's AC1 of the same pairs.
         blind: share of blind answers that equal the key, over accepted items.
     """
 
@@ -71,14 +71,14 @@ class ReviewerFigures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FigureTable:
-    """All reviewers, by pseudonym."""
+    """Figures of all reviewers, by pseudonym."""
 
     fast_seconds: int
     reviewers: Sequence[ReviewerFigures]
 
 
 def count_figures() -> FigureTable:
-    """Count for every reviewer who reviews or has reviewed."""
+    """Compute the figures of all present and former reviewers."""
     limit = current_policy().fast_seconds
     excluded = gold_versions()
     taken, answered = _time_counts(_SECONDS, excluded), _time_counts(_ANSWERS, excluded)
@@ -146,7 +146,7 @@ _RIGHT = """
 
 
 def _without_gold(statement: str, excluded: Sequence[int]) -> list[tuple[Any, ...]]:
-    """Rows of a statement without the versions of gold items, which are few."""
+    """Return the rows of a statement without versions of gold items, which are few."""
     numbers = ", ".join(str(int(pk)) for pk in excluded)
     return fetch_all(
         statement.format(gold=f"AND c.version_id NOT IN ({numbers})" if numbers else "")
@@ -172,7 +172,7 @@ def _right_answers(excluded: Sequence[int]) -> dict[int, tuple[int, int]]:
 
 
 def _gold_reviews() -> dict[int, dict[str, list[bool]]]:
-    """Reviewer -> kind of gold item -> whether each review of one decided rightly."""
+    """Return reviewer -> kind of gold item -> whether each of its reviews was right."""
     done = Claim.objects.filter(
         released_at=None, submitted_at__isnull=False, version__item__gold_defect__gt=""
     )
@@ -186,7 +186,7 @@ def _gold_reviews() -> dict[int, dict[str, list[bool]]]:
 
 
 def _rating_table(pairs: Mapping[tuple[str, str], int]) -> RatingTable:
-    """What a reviewer and another one said of one version, a row a pair."""
+    """Build the rating table of pairs of decisions on the same version, one row per pair."""
     kinds = [[LABELS.index(label) for label in pair] for pair in pairs]
     values = np.array(kinds, dtype=np.int8).reshape(len(kinds), 2)
     counts = np.array(list(pairs.values()), dtype=np.int64)

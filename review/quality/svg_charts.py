@@ -1,6 +1,6 @@
-"""SVG charts for pages: coloured by the style sheet, with a description for screen readers.
+"""SVG charts for pages: coloured by the stylesheet, with a description for screen readers.
 
-Every chart stands beside a table with the same figures; nothing is told by colour alone.
+Every chart is next to a table with the same figures; no information is conveyed by colour alone.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _WIDTH = 490
 _LABELS = 200
 _ROOM = _WIDTH - _LABELS - 80
 _DIGIT = 8.5
-"""Width of a sign of the text: of a wide font, so that no browser's own is cut off."""
+"""Width of a character, for a wide font, so that no browser's default font is cut off."""
 _ROW = 28
 _BAR = 18
 _LONGEST = 26
@@ -25,7 +25,7 @@ _LONGEST = 26
 
 @dataclass(frozen=True, slots=True)
 class BarRow:
-    """One row: its name, its length, and the figure as text."""
+    """One row: name, bar length, and the figure as text."""
 
     label: str
     value: float
@@ -34,7 +34,7 @@ class BarRow:
 
 @dataclass(frozen=True, slots=True)
 class IntervalRow:
-    """One row: a point and the interval around it; without a point, only the text."""
+    """One row: a point and its interval; without a point, only the text."""
 
     label: str
     value: float | None
@@ -44,12 +44,12 @@ class IntervalRow:
 
 
 def bar_chart(name: str, title: str, rows: Sequence[BarRow]) -> SafeString:
-    """Horizontal bars from a common start, longest value to the full width.
+    """Return a horizontal bar chart; the longest bar has the full width.
 
     Args:
         name: unique on the page.
-        title: what is shown, for those who do not see it.
-        rows: from top to bottom.
+        title: description of the chart for screen readers.
+        rows: rows from top to bottom.
     """
     most = max((row.value for row in rows), default=0) or 1
     figures = max((len(row.text) for row in rows), default=0) * _DIGIT + 12
@@ -77,12 +77,12 @@ def bar_chart(name: str, title: str, rows: Sequence[BarRow]) -> SafeString:
 
 
 def interval_chart(name: str, title: str, rows: Sequence[IntervalRow]) -> SafeString:
-    """Points with their 95 % intervals on a scale from -1 to 1; what lies beyond is cut.
+    """Return a chart of points with 95 % intervals on a scale from -1 to 1, clipped at its ends.
 
     Args:
         name: unique on the page.
-        title: what is shown, for those who do not see it.
-        rows: from top to bottom.
+        title: description of the chart for screen readers.
+        rows: rows from top to bottom.
     """
     bottom = len(rows) * _ROW
     scale = format_html_join(

@@ -1,4 +1,4 @@
-"""Claim tokens: the claim and item that a token stands for, and whether it is live."""
+"""Claim tokens: lookup of the claim and item of a token, and whether the claim is live."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ _Row = TypeVar("_Row", bound=Model)
 def live_claim(
     token: uuid.UUID, user: User, now: datetime, typed: Mapping[str, object] | None
 ) -> ClaimContext:
-    """A claim that is live as far as can be seen before the transaction.
+    """Return a claim that is live as far as can be determined before the transaction.
 
     Raises:
-        StaleClaimError: it is not; what was typed is kept.
+        StaleClaimError: the claim is not live; what was typed is kept as a draft.
     """
     context = claim_context(token, user)
     waiting = context.state == ReviewState.QUEUED and context.current
@@ -45,7 +45,7 @@ def live_claim(
 
 
 def claim_context(token: uuid.UUID, user: User) -> ClaimContext:
-    """A claim of a reviewer, live or not.
+    """Return a claim of a reviewer, live or not.
 
     Raises:
         StaleClaimError: the reviewer has no such claim.
@@ -59,13 +59,13 @@ def claim_context(token: uuid.UUID, user: User) -> ClaimContext:
 def keep_typed(
     context: ClaimContext, user: User, typed: Mapping[str, object] | None, now: datetime
 ) -> None:
-    """Store what was typed for a claim that was lost; what was sent already has it."""
+    """Store what was typed for a lost claim, unless its review was already submitted."""
     if typed is not None and not context.sent:
         claim_queries.save_draft(context.version, user.pk, typed, now)
 
 
 def loaded_instance(model: type[_Row], **values: Any) -> _Row:
-    """A row as a model, without reading it again."""
+    """Create a model instance from known values, without a query."""
     row = model(**values)
     row._state.adding = False  # noqa: SLF001  (what ``Model.from_db`` does)
     row._state.db = "default"  # noqa: SLF001
@@ -73,7 +73,7 @@ def loaded_instance(model: type[_Row], **values: Any) -> _Row:
 
 
 def stale_claim_error() -> StaleClaimError:
-    """The error for whoever comes too late."""
+    """Return the error for a claim that is no longer live."""
     return StaleClaimError(
         "this item is not yours any more: the time ran out, it was given back, it left the queue, "
         "or the review was sent already; what you typed is kept, and comes with the item should "
@@ -82,5 +82,5 @@ def stale_claim_error() -> StaleClaimError:
 
 
 def item_event(actor: str, kind: str, item: str, number: int, **body: object) -> NewEvent:
-    """An event about a version of an item."""
+    """Create an event about a version of an item."""
     return NewEvent(actor=actor, kind=kind, object=f"item:{item}", body={"version": number, **body})

@@ -1,11 +1,10 @@
-"""Claims: who holds which item, and for how long.
+"""Claims: the lease of an item to one reviewer.
 
-That a version never has two holders of a slot is kept by the database (``models.reviews.Claim``),
-not by this code: measured, check-then-insert handed out thousands of items twice under eight
-processes, and ``FOR UPDATE SKIP LOCKED`` alone hundreds. What is here only makes collisions rare.
-That the last places are kept for specialists (``places``) is looked at again under the lock of the
-item. Whatever can be read or prepared before a transaction is, so that writers wait for each other
-as short as can be.
+The database (``models.reviews.Claim``), not this code, guarantees that no slot of a version has two
+holders: in measurements with eight processes, check-then-insert handed out thousands of items
+twice, and ``FOR UPDATE SKIP LOCKED`` alone hundreds. This module only makes collisions rare. The
+reservation of the last slots for specialists (``review_slots``) is checked again under the lock of
+the item. Whatever can be read or prepared before a transaction is, to keep write locks short.
 """
 
 from __future__ import annotations
@@ -42,16 +41,16 @@ _TRIES = 50
 
 
 def claim_next(user: User, now: datetime | None = None) -> Claim | None:
-    """The item that this reviewer should look at: the one they hold, or the next of the queue.
+    """Return the claim that this reviewer holds, or claim the next item of the queue.
 
-    First comes what they lost by time with something typed, then what waits for a specialist such
-    as them and what is assigned to them first (``routing``); then items that others have reviewed,
-    by priority and by the project's lot. ``None`` when nothing is left for them; a paused reviewer
-    gets nothing new. Who has seen the key of a version before does not answer it again: the first
-    answer comes with the claim.
+    Order: items whose lease expired with a draft of theirs; items that wait for a specialist such
+    as them, and items assigned to them first (``routing``); then items that others have reviewed,
+    by priority and the project's random order. ``None`` if nothing is left; a paused reviewer gets
+    nothing new. A reviewer who has already seen the key of a version does not answer it again: the
+    earlier blind answer is copied to the claim.
 
     Raises:
-        ConflictError: others were faster fifty times; ask again.
+        ConflictError: fifty attempts collided with other reviewers; retry.
     """
     now = now or timezone.now()
     rules = current_policy()
@@ -64,13 +63,13 @@ def claim_next(user: User, now: datetime | None = None) -> Claim | None:
             with async_commit():
                 return _claim(user, rules, now)
         except (IntegrityError, _TakenError) as error:
-            # Another process took the slot between our look and our insert.
+            # Another process took the slot between our query and our insert.
             reason = error
     raise ConflictError("the queue is very busy; ask for an item again") from reason
 
 
 def active_claim(user: User, now: datetime | None = None) -> Claim | None:
-    """The live claim of a reviewer on an item that is still in the queue, if there is one."""
+    """Return the reviewer's live claim on an item that is still in the queue, or ``None``."""
     row = claim_queries.active_claim_row(user.pk, now or timezone.now())
     if row is None:
         return None
@@ -93,7 +92,7 @@ def active_claim(user: User, now: datetime | None = None) -> Claim | None:
 
 
 def expire_claims(now: datetime) -> int:
-    """Free the slots of claims whose lease is over; how many there were."""
+    """Release claims whose lease has expired; return their number."""
     if not claim_queries.has_overdue_claim(now):
         return 0
     with transaction.atomic():
@@ -111,13 +110,13 @@ def expire_claims(now: datetime) -> int:
 def renew(
     token: uuid.UUID, user: User, body: Mapping[str, object], now: datetime | None = None
 ) -> Claim:
-    """Keep what was typed and hold the item for another lease.
+    """Save the draft and extend the lease.
 
-    The text is kept even when the claim is lost; only then the error is raised. What arrives
-    after the review itself is not kept: the review has it.
+    The draft is saved even if the claim is lost, before the error is raised. A draft that arrives
+    after the review itself is discarded.
 
     Raises:
-        StaleClaimError: the claim is not live any more.
+        StaleClaimError: the claim is no longer live.
     """
     now = now or timezone.now()
     context = claim_context(token, user)
@@ -138,7 +137,7 @@ def give_back(
     """Return an item without a review; "not my field" keeps it from coming back to this reviewer.
 
     Raises:
-        StaleClaimError: the claim is not live any more.
+        StaleClaimError: the claim is no longer live.
     """
     now = now or timezone.now()
     context = claim_context(token, user)
@@ -203,7 +202,7 @@ def _choose(user: User, rules: Policy, route: Route) -> ClaimCandidate | None:
     if lost:
         return lost[0]
     turn = gold_items.is_gold_turn(user, rules)
-    # Both are looked up whatever the turn is, so that the time tells nothing.
+    # Both are always queried, so that the response time reveals nothing.
     gold = (
         candidate_queries.queued_candidates(user.pk, rules, route, gold=True)
         if rules.gold_rate
@@ -216,7 +215,7 @@ def _choose(user: User, rules: Policy, route: Route) -> ClaimCandidate | None:
         return None
     first = (real[0].reviews, real[0].priority)
     equal = [item for item in real if (item.reviews, item.priority) == first]
-    # Of one case the first alone: its items stand in the order in which they tell least.
+    # Only the first item of a case: they are ordered so that the least disclosing comes first.
     cases = {item.case_key or item.item: item for item in reversed(equal)}
     equal = list(cases.values())
     return min(

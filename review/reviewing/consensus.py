@@ -1,4 +1,4 @@
-"""Consensus of the reviews of a version, applied as fenced state transitions."""
+"""Consensus of the reviews of a version, applied as guarded state transitions."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ __all__ = [
 ]
 
 _BLOCKING = frozenset(set(Reason) - {Reason.OTHER, Reason.TRIVIAL, Reason.TERM_OUTDATED})
-"""Reasons that an accepted item cannot carry; the other three may stand as a remark."""
+"""Reasons that are incompatible with acceptance; the other three may accompany it."""
 
 
 def apply_consensus(
     now: datetime, item: Item, version: int, rules: Policy, fresh: AbstractSet[str] = frozenset()
 ) -> list[NewEvent]:
-    """Take the step that the valid reviews of the current version call for; in a transaction.
+    """Apply the transition that the valid reviews of the current version require.
 
-    A gold item is never settled: it measures its reviewers. Nor is one that still needs a review by
-    a specialist, however many others it has.
+    Call it within a transaction. A gold item is never decided, because it measures its reviewers;
+    nor is an item that still needs a specialist's review, however many other reviews it has.
 
     Args:
-        now: when.
-        item: as it is in this transaction.
+        now: time of the transition.
+        item: the item as read in this transaction.
         version: row of its current version.
-        rules: of the project.
-        fresh: reasons of the review that was just made. Only these can quarantine: an older
-            vote for PHI or UNSAFE was looked at by a manager, and counts as any other reason.
+        rules: policy of the project.
+        fresh: reasons of the review just submitted. Only these can quarantine: an older vote for
+            PHI or UNSAFE has been examined by a manager and counts like any other reason.
 
     Returns:
         The events to record.
 
     Raises:
-        ConflictError: the item has changed meanwhile.
+        ConflictError: the item has changed in the meantime.
     """
     if item.state != ReviewState.QUEUED:
         return []
@@ -63,7 +63,7 @@ def apply_consensus(
 
 
 def lacks_specialist(version: int, rules: Policy) -> bool:
-    """Whether a version has fewer valid reviews by specialists than the rules want."""
+    """Whether a version has fewer valid specialist reviews than the policy requires."""
     return (
         bool(rules.specialists)
         and review_queries.specialist_review_count(version) < rules.specialists
@@ -71,10 +71,10 @@ def lacks_specialist(version: int, rules: Policy) -> bool:
 
 
 def is_dangerous(item: Item, reasons: AbstractSet[str]) -> bool:
-    """Whether one vote takes an item out.
+    """Whether a single vote quarantines an item.
 
-    Reviewers who find the defect of a gold item may well call it unsafe; it stays in. An
-    identifying mark is on the image, which others share, so that vote always counts.
+    A gold item stays in the queue if reviewers who find its defect call it unsafe. Patient data is
+    on the image, which other items share, so that vote always counts.
     """
     votes = reasons & DANGERS
     if item.gold_defect:
@@ -85,14 +85,14 @@ def is_dangerous(item: Item, reasons: AbstractSet[str]) -> bool:
 def apply_transition(
     now: datetime, item: Item, step: Transition, actor: str, **body: object
 ) -> NewEvent:
-    """Move an item, only if it still is what was read; in a transaction.
+    """Change the state of an item if it has not changed since it was read; in a transaction.
 
-    Who holds an item that leaves the queue loses it; a submit is then refused, and the draft
-    stays.
+    Claims on an item that leaves the queue are released; their submissions are then refused and
+    the drafts kept.
 
     Raises:
-        IllegalStepError: the table of states does not know the step.
-        ConflictError: the item has changed meanwhile.
+        IllegalTransitionError: the table of states does not know the step.
+        ConflictError: the item has changed in the meantime.
     """
     old, new = ReviewState(item.state), next_state(ReviewState(item.state), step)
     if not review_queries.change_state(item.pk, old, new, item.version):
@@ -111,10 +111,10 @@ def apply_transition(
 
 
 def consensus_transition(version: int) -> Transition:
-    """The step that the valid reviews of a version call for, however many they are.
+    """Return the transition that the valid reviews of a version require, whatever their number.
 
-    Accepted is what all accept and all who were blind have answered with the key. That at least one
-    was blind follows from ``Policy.unblinded_reviews``.
+    An item is accepted if all reviewers accept it and all blind answers equal the key. At least one
+    is blind because of ``Policy.unblinded_reviews``.
     """
     votes = review_queries.valid_votes(version)
     decisions = {vote.decision for vote in votes}

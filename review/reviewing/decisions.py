@@ -1,6 +1,6 @@
-"""Decisions after the reviews: adjudication, quarantine, release, withdrawal.
+"""Decisions after review: adjudication, quarantine, release, withdrawal.
 
-Whoever wrote a version never approves it, and whoever reviewed it never adjudicates it.
+The author of a version never approves it, and its reviewers never adjudicate it.
 """
 
 from __future__ import annotations
@@ -49,11 +49,12 @@ def adjudicate(
     rationale: str,
     now: datetime | None = None,
 ) -> Adjudication:
-    """Decide over an item on which the reviewers differ.
+    """Decide an item on which the reviewers disagree.
 
     Raises:
-        InvalidAnswerError: no such outcome, no rationale, or the person took part in the version.
-        IllegalStepError: the item is not in adjudication.
+        InvalidAnswerError: unknown outcome, no rationale, or the person wrote or reviewed the
+            version.
+        IllegalTransitionError: the item is not in adjudication.
         ConflictError: the item has changed since it was read.
     """
     now = now or timezone.now()
@@ -81,11 +82,11 @@ def adjudicate(
 def decide_quarantine(
     item_id: str, version: int, user: User, *, clear: bool, note: str, now: datetime | None = None
 ) -> None:
-    """Put a quarantined item back into the queue, or end it.
+    """Return a quarantined item to the queue, or reject it.
 
     Raises:
         InvalidAnswerError: no note.
-        IllegalStepError: the item is not in quarantine.
+        IllegalTransitionError: the item is not in quarantine.
         ConflictError: the item has changed since it was read.
     """
     now = now or timezone.now()
@@ -103,13 +104,13 @@ def decide_quarantine(
 def report_harm(
     item_id: str, version: int, user: User, *, reason: str, note: str, now: datetime | None = None
 ) -> None:
-    """Quarantine an item from which somebody other than a reviewer sees harm coming.
+    """Quarantine an item that somebody other than a reviewer considers harmful.
 
-    Personal data is reported by ``incidents.report_harm``.
+    Personal data is reported with ``privacy_incidents.report_incident``.
 
     Raises:
-        InvalidAnswerError: the reason is another one, there is no note, or nobody is shown the item
-            any more.
+        InvalidAnswerError: the reason is not a danger, there is no note, or the item is no longer
+            shown to anybody.
         ConflictError: the item has changed since it was read.
     """
     now = now or timezone.now()
@@ -133,12 +134,12 @@ def report_harm(
 def record_release(
     name: str, versions: Iterable[int], manifest_sha256: str, now: datetime | None = None
 ) -> Release:
-    """Record a release of accepted versions, with the head of the chain before it.
+    """Record a release of accepted versions, with the preceding head of the chain.
 
     Raises:
-        IllegalStepError: an item is not accepted.
-        ConflictError: a version is not there or not the current one of its item, or there is a
-            release of that name.
+        IllegalTransitionError: an item is not accepted.
+        ConflictError: a version does not exist or is not the current one of its item, or there
+            already is a release of that name.
     """
     now = now or timezone.now()
     wanted = set(versions)
@@ -174,11 +175,11 @@ def record_release(
 def withdraw(
     item_id: str, version: int, user: User, note: str, now: datetime | None = None
 ) -> None:
-    """Mark a released item as wrong; it is never edited in place.
+    """Withdraw a released item that is wrong; it is never edited in place.
 
     Raises:
         InvalidAnswerError: no note.
-        IllegalStepError: the item was not released.
+        IllegalTransitionError: the item was not released.
         ConflictError: the item has changed since it was read.
     """
     now = now or timezone.now()

@@ -1,4 +1,4 @@
-"""Edits: a new version of an item with another wording; it begins its reviews anew."""
+"""Edits: a new version of an item with another wording, whose reviews start afresh."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ __all__ = ["Edit", "check_edit", "edit", "new_options"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edit:
-    """What a new version says; images and provenance stay.
+    """Wording of a new version; images and provenance are unchanged.
 
     Attributes:
-        options: texts, as many as before and in the same order.
+        options: option texts, as many as before and in the same order.
         key: index of the right option.
         note: why the item was changed.
     """
@@ -55,19 +55,19 @@ def edit(
     *,
     proposal: int | None = None,
 ) -> ItemVersion:
-    """Make a new version; earlier reviews stay on record and count no more.
+    """Create a new version; earlier reviews stay on record but no longer count.
 
     Args:
         item_id: the item.
-        version: the version that was read.
-        user: who makes it.
+        version: number of the version that was displayed.
+        user: author of the new version.
         change: the new wording.
-        now: when.
-        proposal: the proposal that it is made of, if any; whoever proposed it does not review it.
+        now: time of the edit.
+        proposal: proposal that is adopted, if any; its author does not review the new version.
 
     Raises:
-        InvalidAnswerError: nothing was changed, or the new wording breaks an item rule.
-        IllegalStepError: an item in this state is not edited.
+        InvalidAnswerError: nothing was changed, or the new wording violates an item rule.
+        IllegalTransitionError: an item in this state cannot be edited.
         ConflictError: the item has changed since it was read.
     """
     now = now or timezone.now()
@@ -120,10 +120,10 @@ def edit(
 
 
 def check_edit(change: Edit, options: list[dict[str, Any]]) -> list[str]:
-    """Names of the item rules that a wording bends.
+    """Return the names of the item rules for which a wording gets a warning.
 
     Raises:
-        InvalidAnswerError: it breaks one.
+        InvalidAnswerError: the wording violates a rule.
     """
     draft = ItemText(
         question=change.question,
@@ -140,10 +140,10 @@ def check_edit(change: Edit, options: list[dict[str, Any]]) -> list[str]:
 
 
 def _check_stem(change: Edit) -> list[str]:
-    """Rules are about a stem and its options; without these a stem only has to be there.
+    """Check a question without options, to which the item rules do not apply.
 
     Raises:
-        InvalidAnswerError: it is empty.
+        InvalidAnswerError: the question is empty.
     """
     if not change.question.strip():
         raise InvalidAnswerError("the question is empty; write one")
@@ -151,10 +151,10 @@ def _check_stem(change: Edit) -> list[str]:
 
 
 def new_options(old: ItemVersion, change: Edit) -> list[dict[str, Any]]:
-    """Options of a version with other texts.
+    """Return the options of a version with new texts.
 
     Raises:
-        InvalidAnswerError: another number of options, or the key is none of them.
+        InvalidAnswerError: wrong number of options, or the key is not one of them.
     """
     if len(change.options) != len(old.options):
         raise InvalidAnswerError(f"{len(change.options)} options, expected {len(old.options)}")

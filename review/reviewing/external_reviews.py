@@ -1,4 +1,4 @@
-"""Import of a complete review made elsewhere, under the rules of the queue."""
+"""Import of a complete review made in another tool, under the rules of the queue."""
 
 from __future__ import annotations
 
@@ -41,18 +41,18 @@ def import_review(
 ) -> Review:
     """Claim, answer and judge one version on behalf of a reviewer.
 
-    All of it or nothing: a review that is refused leaves no claim behind.
+    Atomic: a rejected review leaves no claim behind.
 
     Args:
-        version: what the reviewer was shown.
+        version: version that the reviewer was shown.
         user: the reviewer.
         answer: step one.
         ruling: step two.
-        seconds: how long they took.
+        seconds: duration of the review.
 
     Raises:
-        ConflictError: the version is not in the queue any more, has all its reviews, or the
-            reviewer has reviewed it, wrote it, or holds another item.
+        ConflictError: the version is no longer in the queue or has all its reviews, or the reviewer
+            has reviewed it, wrote it, or holds another item.
         InvalidAnswerError: an answer or decision that the questionnaire does not allow.
     """
     check_blind_submission(answer, len(version.options))
@@ -75,13 +75,13 @@ def _claim(version: ItemVersion, user: User, now: datetime, seconds: float) -> C
     if mine.filter(submitted_at__isnull=False).exists():
         raise ConflictError(f"{user.pseudonym} has reviewed this version of {version.item_id}")
     if mine.filter(blind__isnull=False).exists():
-        # The key was shown on the queue's own page, so another first answer is not blind.
+        # The key was shown on the queue's own page, so a different first answer is not blind.
         raise ConflictError(
             f"{user.pseudonym} has begun to review {version.item_id} here, and seen its key"
         )
     if Claim.objects.filter(user=user, version__item__copied_from=version.item_id).exists():
         raise ConflictError(f"{user.pseudonym} has seen another wording of {version.item_id}")
-    # SQLite knows no row locks, and needs none: nobody else writes since the transaction began.
+    # SQLite has no row locks and needs none: there is no other writer since the transaction began.
     waiting = Item.objects.select_for_update(no_key=True).filter(
         pk=version.item_id, state=ReviewState.QUEUED, version=version.number
     )
@@ -131,7 +131,7 @@ def _claim(version: ItemVersion, user: User, now: datetime, seconds: float) -> C
 
 
 def _specialist(item: Item, user: User, specialties: Collection[str]) -> bool:
-    """Whether a specialty of the reviewer covers the item, which assignments leave to them."""
+    """Whether a specialty of the reviewer covers the item; checks that assignments allow it."""
     kind = (item.source, item.task, item.anatomy, item.modality)
     if not may_review(kind, assignment_rules(user.pk, specialties)):
         raise ConflictError(f"item {item.pk} is assigned to other reviewers than {user.pseudonym}")

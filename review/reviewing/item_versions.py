@@ -1,4 +1,4 @@
-"""Versions of an item: the current one, what it asks, and who took part in it."""
+"""Versions of an item: the current one, its content hash, and its authors."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ __all__ = ["content_sha256", "refuse_outdated", "version_as_read", "wrote_or_pro
 
 
 def version_as_read(item_id: str, version: int) -> ItemVersion:
-    """The current version of an item, which must be the one that the person has read.
+    """Return the current version of an item, which must be the one that was displayed.
 
     Raises:
-        ConflictError: there is a newer one, or no such item.
+        ConflictError: there is a newer version, or no such item.
     """
     versions = ItemVersion.objects.filter(item_id=item_id, number=version)
     row = versions.select_related("item", "picture", "overlay").first()
@@ -32,10 +32,10 @@ def version_as_read(item_id: str, version: int) -> ItemVersion:
 
 
 def refuse_outdated(version: ItemVersion) -> None:
-    """Refuse a version that is not the current one of its item.
+    """Reject a version that is not the current one of its item.
 
     Raises:
-        ConflictError: there is a newer one.
+        ConflictError: there is a newer version.
     """
     if version.item.version != version.number:
         raise ConflictError(
@@ -44,7 +44,7 @@ def refuse_outdated(version: ItemVersion) -> None:
 
 
 def wrote_or_proposed(version: ItemVersion, user: User) -> bool:
-    """Whether somebody wrote a version, or proposed what it says."""
+    """Whether a user wrote a version or proposed its wording."""
     proposed = Adoption.objects.filter(version=version, proposal__review__claim__user=user)
     return version.author_id == user.pk or proposed.exists()
 
@@ -56,7 +56,7 @@ def content_sha256(
     picture_sha256: str,
     target: Mapping[str, Any] | None = None,
 ) -> str:
-    """Identity of what a version asks."""
+    """Return the content hash of a version."""
     texts = [option["text"] for option in options]
     content: list[object] = [question, texts, key, picture_sha256]
     if target is not None:

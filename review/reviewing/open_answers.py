@@ -1,9 +1,8 @@
-"""Answers to items without options, as reviewers give them: read from a form, and judged.
+"""Reviewers' answers to items without options: parsing from a form, and scoring.
 
-Such an item has two options in the queue, what an answer may come to: ``RIGHT``, one that passes
-the bar of its form, and ``OTHER``. So two reviewers agree where the form takes their answers for
-right, or both for wrong, and every figure of items with options holds for it too. The answer itself
-is kept beside the option.
+In the queue such an item has two options, the outcomes of an answer: ``RIGHT``, which passes the
+bar of its form, and ``OTHER``. Two reviewers therefore agree if both answers are right or both
+are wrong, and all figures of items with options apply. The answer itself is stored with the option.
 """
 
 from __future__ import annotations
@@ -42,20 +41,20 @@ __all__ = [
 ]
 
 RIGHT, OTHER = 0, 1
-"""Options of an item without options."""
+"""Pseudo-options of an item without options."""
 
 WIDTHS = (300, 560)
-"""Pixels of a page that an image to click on is wide: on narrow pages, and on others. A page knows
-no other size without a script, and a click is sent in pixels of the page."""
+"""Width in CSS pixels of an image to click on: on narrow pages, and on others. Without a script
+the page cannot use other sizes, and a click is sent in CSS pixels."""
 
 PLACES = {"point": 1, "box": 2}
-"""Form -> places that are clicked, or typed."""
+"""Form -> number of points to click or type."""
 
 TYPED_FIELDS = tuple((f"left.{n}", f"top.{n}") for n in range(max(PLACES.values())))
-"""Fields of each typed place: its distance from the left and from the top, in per cent."""
+"""Form fields of each typed point: distance from the left and from the top, in per cent."""
 
 SHOW_PLACES = "show"
-"""Name of the button that draws what was typed."""
+"""Name of the button that draws the typed points."""
 
 _MOST = 10
 ANSWER_FIELDS = frozenset(
@@ -64,35 +63,35 @@ ANSWER_FIELDS = frozenset(
         *(f"{name}.{n}" for name in ("rank", "statement") for n in range(_MOST)),
     }
 )
-"""Fields of the answers of all forms."""
+"""Names of the form fields of all answer forms."""
 
 _BY_KEY = ("0", "0")
-"""What a browser sends where the image was chosen by a key."""
+"""Coordinates that a browser sends if the image was activated with the keyboard."""
 
 _NUMBER_ALONE = re.compile(r"[-+\u2212]?[\d.,'\u00a0\u2009\u202f]+(?:[eE][-+]?\d+)?")
-"""A number without words and units around it."""
+"""A number without surrounding words or units."""
 
 _Sent = Mapping[str, Sequence[str]]
 
 
 def read_target(stored: Any) -> Target:
-    """Target of a version: its form, what is asked, and what is right."""
+    """Parse the target of a version: its form, question and right answer."""
     target: Target = OPEN_FORMS[stored["form"]].read_target(stored["ask"], stored["truth"])
     return target
 
 
 def option_of(target: Target, answer: Json) -> int:
-    """Whether an answer passes the bar: ``RIGHT`` or ``OTHER``."""
+    """Return ``RIGHT`` if an answer passes the bar, else ``OTHER``."""
     return RIGHT if form_of(target).score(answer, target).passed else OTHER
 
 
 def answer_text(target: Target, answer: Json) -> str:
-    """An answer in words."""
+    """Return an answer as text."""
     return form_of(target).show(answer, target.ask)
 
 
 def bar_text(target: Target) -> str:
-    """What passes, in words."""
+    """Return the bar as text."""
     if isinstance(target, NumberTarget):
         show = form_of(target).show
         return f"{show(target.low, target.ask)} to {show(target.high, target.ask)} pass"
@@ -105,22 +104,22 @@ def bar_text(target: Target) -> str:
 
 
 def read_answer(target: Target, sent: _Sent) -> Json:
-    """The answer that a form has sent, as scoring takes it.
+    """Parse the answer from a submitted form, in the format for scoring.
 
     Raises:
-        InvalidAnswerError: it is incomplete, or none; says what to do.
+        InvalidAnswerError: the answer is incomplete or invalid; states what to do.
     """
     return _READERS[target.form](target.ask, sent)
 
 
 def clicked(form: str, sent: _Sent, size: tuple[int, int]) -> list[str] | None:
-    """The places after a click on the image, in thousandths; ``None`` where none was clicked.
+    """Return the points after a click on the image, in thousandths; ``None`` without a click.
 
-    A click beyond the last place begins anew.
+    A click after the last point starts over.
 
     Args:
-        form: a form of ``PLACES``.
-        sent: what the browser sends.
+        form: a key of ``PLACES``.
+        sent: submitted form data.
         size: width and height of the image in pixels.
     """
     for width in WIDTHS:
@@ -137,13 +136,13 @@ def clicked(form: str, sent: _Sent, size: tuple[int, int]) -> list[str] | None:
 
 
 def places_of(form: str, sent: _Sent) -> list[str]:
-    """The places that were typed, or else clicked, in thousandths as texts for ``read_place``.
+    """Return the typed or else clicked points, in thousandths as texts for ``read_place``.
 
-    A place of which both fields were sent empty is none. A text may be unreadable.
+    A point with two empty fields is omitted. A text may be invalid.
 
     Args:
-        form: a form of ``PLACES``.
-        sent: what the browser sends, or a draft of it.
+        form: a key of ``PLACES``.
+        sent: submitted form data, or a draft.
     """
     clicks = sent.get("place", ())
     places = []
@@ -157,7 +156,7 @@ def places_of(form: str, sent: _Sent) -> list[str]:
 
 
 def _thousandths(typed: str) -> str:
-    """A typed percentage, with a decimal comma or point; unchanged if it is not a number."""
+    """Convert a typed percentage, with decimal comma or point; unchanged if not a number."""
     try:
         return f"{float(typed.replace(',', '.')) * SCALE / 100:.1f}"
     except ValueError:
@@ -165,7 +164,7 @@ def _thousandths(typed: str) -> str:
 
 
 def read_place(text: str) -> tuple[float, float] | None:
-    """A place in thousandths of the image, as a page sends it; ``None`` where the text is none."""
+    """Parse a point in thousandths of the image, as sent by a page; ``None`` if invalid."""
     x, _, y = text.partition(",")
     try:
         place = (float(x), float(y))
@@ -175,7 +174,7 @@ def read_place(text: str) -> tuple[float, float] | None:
 
 
 def shown_size(width: int, size: tuple[int, int]) -> tuple[int, int]:
-    """Width and height on the page of an image of ``size``."""
+    """Return width and height on the page of an image of ``size``."""
     return width, max(round(width * size[1] / size[0]), 1)
 
 
@@ -185,7 +184,7 @@ def _single(sent: _Sent, name: str) -> str:
 
 
 def _number(ask: Any, sent: _Sent) -> Json:
-    """The number as scoring reads a reply: "1,000" is a thousand, "22,5" twenty-two and a half."""
+    """Parse a number as in replies: "1,000" is a thousand, "22,5" twenty-two and a half."""
     text = _single(sent, "number")
     value = read_number_part(text, ask).answer if _NUMBER_ALONE.fullmatch(text) else None
     if value is None:

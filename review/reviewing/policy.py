@@ -1,4 +1,4 @@
-"""Policy of a review project, stored as JSON."""
+"""Policy of a review project: number of reviews, leases and release thresholds."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ __all__ = ["Policy", "current_policy", "queue_lot"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """How many look at an item, for how long, and when it is good enough.
+    """Rules of a review project.
 
-    The figures are judgement, to be confirmed by the clinicians of a project.
+    The default values are judgement, to be confirmed by the clinicians of a project.
 
     Attributes:
-        reviews: independent reviews of every version.
-        unblinded_reviews: how many of them may come from reviewers who have been shown what answers
-            the item; their answers count nowhere, their decisions do.
-        specialists: how many of them at least come from specialists for the anatomy or modality.
-        undo_minutes: how long a reviewer may take a review back, unless another has begun.
-        lease_minutes: how long an unsaved claim holds an item.
-        gold_rate: share of items with a known defect among those handed out.
-        gold_share: gold items that import draws by itself, as a share of the items.
-        gold_pass: share of known defects below which a reviewer is paused without a person asking;
-            0 pauses nobody.
-        gold_window: number of latest gold items that are looked at.
-        fast_seconds: reviews that took less are counted as fast; nothing else follows from it.
-        ac1_lower: least lower bound of Gwet's AC1 for a stratum to be released.
-        reject_agreement: least agreement on rejects.
-        blind_accuracy: least share of blind answers that equal the key.
-        seed: decides the order in which items of one priority are handed out.
+        reviews: number of independent reviews per version.
+        unblinded_reviews: how many of them may come from reviewers to whom the answer has been
+            disclosed; their decisions count, but their answers do not.
+        specialists: minimum number of them by specialists for the anatomy or modality.
+        undo_minutes: period in which a reviewer may undo a review, unless another has begun.
+        lease_minutes: lease of a claim that is not renewed.
+        gold_rate: share of gold items among the items handed out.
+        gold_share: number of gold items that an import draws, as a share of the items.
+        gold_pass: share of known defects caught below which a reviewer is paused automatically;
+            0 disables this.
+        gold_window: number of latest gold items considered.
+        fast_seconds: reviews shorter than this are reported as fast, without further consequence.
+        ac1_lower: minimum lower bound of Gwet's AC1 for the release of a stratum.
+        reject_agreement: minimum specific agreement on rejection.
+        blind_accuracy: minimum share of blind answers that equal the key.
+        seed: seed of the order in which items of equal priority are handed out.
     """
 
     reviews: int = 2
@@ -85,15 +85,15 @@ class Policy:
                 raise ReviewError(f"policy: {field.name} = {value!r}, expected {wanted}")
 
     def to_json(self) -> dict[str, Any]:
-        """As it is stored."""
+        """Return the policy as stored."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Policy:
-        """Read back what ``to_json`` gave.
+        """Parse the result of ``to_json``.
 
         Raises:
-            ReviewError: a key is unknown or a value out of range.
+            ReviewError: a key is unknown or a value is out of range.
         """
         unknown = sorted(set(data) - {field.name for field in fields(cls)})
         if unknown:
@@ -102,12 +102,12 @@ class Policy:
 
 
 def current_policy(*, fixed: bool = False) -> Policy:
-    """The rules of the project of this database.
+    """Return the policy of the project in this database.
 
-    Where ``fixed``, in a transaction, they cannot change before it ends.
+    With ``fixed``, within a transaction, it is locked until the end of the transaction.
 
     Raises:
-        ReviewError: nothing was imported yet, so there is no project.
+        ReviewError: there is no project, because nothing has been imported yet.
     """
     text = policy_text(fixed=fixed)
     if text is None:
@@ -116,7 +116,7 @@ def current_policy(*, fixed: bool = False) -> Policy:
 
 
 def queue_lot(seed: int, item: str) -> int:
-    """Place of an item among those of one priority; says nothing about the item."""
+    """Return the random rank of an item among those of equal priority."""
     return int.from_bytes(sha256(f"{seed}|{item}".encode()).digest()[:8]) >> 1
 
 

@@ -1,4 +1,4 @@
-"""Change of the policy while people work; the trail keeps the old and the new one."""
+"""Changes of the policy during a project; the trail records the old and the new one."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from medrcube.review.reviewing.policy import Policy, current_policy
 __all__ = ["change_policy", "parse_changes"]
 
 _FROM_THE_START = ("reviews", "seed")
-"""An item that two have read under one of these cannot be finished under another."""
+"""Rules that are fixed once an item was handed out, because its reviews depend on them."""
 
 
 def change_policy(actor: str, changes: Mapping[str, Any]) -> Policy:
-    """Store the rules with these values in place of the old ones.
+    """Update the policy with new values.
 
     Args:
-        actor: pseudonym of whoever asks for it.
+        actor: pseudonym of the person who changes it.
         changes: name of a rule -> its value, as in ``Policy``.
 
     Raises:
-        ReviewError: a name is unknown, a value out of range, or the rule is fixed by now because
-            somebody has been given an item.
+        ReviewError: a name is unknown, a value is out of range, or the rule is fixed because an
+            item has been handed out.
     """
     with transaction.atomic():
-        # Locked at once: a review that is being sent ends before, or begins after.
-        current_policy()  # raises where there is no project
+        # Lock first: a concurrent review ends before, or begins after.
+        current_policy()  # raises if there is no project
         project = Project.objects.select_for_update().get()
         before = Policy.from_json(project.policy)
         after = Policy.from_json({**before.to_json(), **changes})
@@ -58,7 +58,7 @@ def change_policy(actor: str, changes: Mapping[str, Any]) -> Policy:
 
 
 def parse_changes(words: list[str]) -> dict[str, Any]:
-    """``NAME=VALUE`` words as rules and values.
+    """Parse ``NAME=VALUE`` words into rules and values.
 
     Raises:
         ReviewError: a word has no ``=``, or its value is not a number.

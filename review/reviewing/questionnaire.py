@@ -1,9 +1,9 @@
 """Questionnaire: closed, versioned lists of decisions, reasons and checklist lines.
 
-Step one is answered without the key and with the overlay off. Step two shows the key, asks the
-checklist and the decision. The codes follow the item-writing flaws of the NBME guide (BMC Med
-Educ 2016, 16:559, Table 1) and the two flaws that ontologies bring: an option that means the same
-as the key, and one that stands above or below it.
+Step one is answered without the key and with the overlay off. Step two shows the key and asks for
+the checklist and the decision. The codes follow the item-writing flaws of the NBME guide (BMC Med
+Educ 2016, 16:559, Table 1) and two flaws specific to ontologies: an option that is synonymous with
+the key, and one that is a parent or child of it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ QUESTIONNAIRE_VERSION = "1"
 
 
 class Decision(StrEnum):
-    """What a reviewer says of an item."""
+    """Decision of a reviewer on an item."""
 
     ACCEPT = "accept"
     REVISE = "revise"
@@ -71,11 +71,11 @@ class Reason(StrEnum):
 
 
 DANGERS = frozenset({Reason.PHI, Reason.UNSAFE})
-"""One vote takes the item out at once."""
+"""Reasons of which a single vote quarantines the item immediately."""
 
 
 class OptionVerdict(StrEnum):
-    """What a reviewer says of one wrong option."""
+    """Verdict of a reviewer on one distractor."""
 
     PLAUSIBLE_AND_WRONG = "plausible_and_wrong"
     ALSO_CORRECT = "also_correct"
@@ -86,7 +86,7 @@ class OptionVerdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ChecklistLine:
-    """One line of the checklist: a name for programs, a text for people."""
+    """One line of the checklist: identifier and text."""
 
     name: str
     text: str

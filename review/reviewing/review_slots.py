@@ -1,8 +1,8 @@
 """Free review slots of a version, under the policy.
 
-Of N reviews at least K come from specialists: others get N - K places, so the last ones are kept
-until a specialist takes them. Where a version has N reviews and too few by specialists, because the
-rule came later, there is a place more for each that is missing.
+At least K of N reviews must be by specialists: others get N - K slots, and the last ones are
+reserved for specialists. If a version has N reviews and too few by specialists, because the rule
+was introduced later, it has an additional slot for each missing one.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ __all__ = ["free_slot_condition", "has_free_slot", "is_reserved"]
 
 
 def has_free_slot(taken: Collection[bool], rules: Policy, *, specialist: bool) -> bool:
-    """Whether a reviewer may take a place.
+    """Whether a reviewer may take a slot.
 
     Args:
-        taken: for each place that has a claim or a review, whether it is a specialist's.
-        rules: of the project.
-        specialist: whether the reviewer is one for this item.
+        taken: for each slot with a claim or review, whether it is a specialist's.
+        rules: policy of the project.
+        specialist: whether the reviewer is a specialist for this item.
     """
     special = sum(taken)
     if specialist and special < rules.specialists:
@@ -32,14 +32,14 @@ def has_free_slot(taken: Collection[bool], rules: Policy, *, specialist: bool) -
 
 
 def is_reserved(taken: Collection[bool], rules: Policy) -> bool:
-    """Whether only specialists have a place."""
+    """Whether the free slots are reserved for specialists."""
     return has_free_slot(taken, rules, specialist=True) and not has_free_slot(
         taken, rules, specialist=False
     )
 
 
 def free_slot_condition(specialist: SqlCondition, rules: Policy) -> SqlCondition:
-    """``has_free_slot`` as a condition on an item ``i`` with its version ``v``."""
+    """Return ``has_free_slot`` as an SQL condition on an item ``i`` and its version ``v``."""
     of = "FROM review_claim c WHERE c.version_id = v.id AND c.released_at IS NULL"
     if not rules.specialists:
         return SqlCondition(f"%s > (SELECT count(*) {of})", (rules.reviews,))

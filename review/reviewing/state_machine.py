@@ -1,7 +1,7 @@
 """State machine of an item: nine states and one table of legal transitions.
 
-``in review`` is not a state: it is derived from live claims. Nothing is edited in place: an edit
-sends an item back, a new version makes the earlier approvals void.
+``in review`` is not a state but derived from live claims. Nothing is edited in place: an edit
+returns an item to the queue as a new version, which voids the earlier approvals.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ __all__ = ["TRANSITIONS", "ReviewState", "Transition", "next_state"]
 
 
 class ReviewState(StrEnum):
-    """Where an item stands."""
+    """State of an item."""
 
     DRAFT = "draft"
     QUEUED = "queued"
@@ -28,7 +28,7 @@ class ReviewState(StrEnum):
 
 
 class Transition(StrEnum):
-    """What happens to an item."""
+    """Transition between states of an item."""
 
     CHECKS_PASSED = "checks_passed"
     REVIEWERS_ACCEPT = "reviewers_accept"
@@ -83,10 +83,10 @@ TRANSITIONS: dict[tuple[ReviewState, Transition], ReviewState] = {
 
 
 def next_state(state: ReviewState, step: Transition) -> ReviewState:
-    """The state that a step leads to.
+    """Return the state after a transition.
 
     Raises:
-        IllegalStepError: the step is not possible from that state.
+        IllegalTransitionError: the transition is not possible from this state.
     """
     try:
         return TRANSITIONS[state, step]

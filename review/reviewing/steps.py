@@ -1,4 +1,4 @@
-"""The two steps of a review, blind answer and decision, each fenced by the claim."""
+"""The two steps of a review, blind answer and decision, each guarded by the claim."""
 
 from __future__ import annotations
 
@@ -47,19 +47,19 @@ def answer_blind(
     typed: Mapping[str, object] | None = None,
     reveals: bool = True,
 ) -> BlindAnswer:
-    """Store step one; only after this may the key leave the server.
+    """Store step one; the key may leave the server only after this.
 
     Args:
-        token: of the claim.
-        user: who answers.
+        token: token of the claim.
+        user: the reviewer.
         answer: step one.
-        now: when.
-        typed: the form as it was sent, kept as a draft should the claim be lost.
+        now: time of the answer.
+        typed: the submitted form, saved as a draft if the claim is lost.
         reveals: whether the reviewer is shown the key next.
 
     Raises:
-        StaleClaimError: the claim is not live any more, or was answered already.
-        InvalidAnswerError: an answer that the questionnaire does not know.
+        StaleClaimError: the claim is no longer live, or was already answered.
+        InvalidAnswerError: the answer is not in the questionnaire.
     """
     now = now or timezone.now()
     context = live_claim(token, user, now, typed)
@@ -72,7 +72,7 @@ def answer_blind(
         "needs_image": answer.needs_image,
         "image_adequate": answer.image_adequate,
         "milliseconds": answer.milliseconds,
-        # The trail says of items with options what it always said.
+        # The event of items with options is unchanged, so that old trails replay.
         **({} if answer.value is None else {"value": answer.value}),
     }
     body = {**answers, "blinded": context.blinded}
@@ -102,18 +102,18 @@ def submit_review(
     *,
     typed: Mapping[str, object] | None = None,
 ) -> Review:
-    """Store step two and settle the item when this was the last review that it needs.
+    """Store step two, and decide the item if this was the last review that it needs.
 
     Args:
-        token: of the claim.
-        user: who decides.
+        token: token of the claim.
+        user: the reviewer.
         ruling: step two.
-        now: when.
-        typed: the form as it was sent, kept as a draft should the claim be lost.
+        now: time of the review.
+        typed: the submitted form, saved as a draft if the claim is lost.
 
     Raises:
-        StaleClaimError: the claim is not live any more, or its item left the queue meanwhile;
-            no review is stored.
+        StaleClaimError: the claim is no longer live, or its item has left the queue; no review is
+            stored.
         InvalidAnswerError: the decision is incomplete, or step one is missing.
     """
     now = now or timezone.now()
@@ -147,7 +147,7 @@ def submit_review(
             others = (
                 privacy_incidents.lock_linked(Item.objects.get(pk=context.item)) if named else []
             )
-            # The item first: others who review, edit or end it wait here for the commit.
+            # Lock the item first: concurrent reviews and edits of it wait here for the commit.
             item.reviews = review_queries.increment_reviews(context.item, context.number, user.pk)
             if not item.reviews or not review_queries.close_claim(context.claim, now):
                 raise stale_claim_error()
@@ -180,7 +180,7 @@ def submit_review(
 
 
 def _proposal_columns(context: ClaimContext, ruling: ReviewSubmission) -> dict[str, Any] | None:
-    """Columns of the proposal, with the rules that it breaks."""
+    """Return the columns of the proposal, with the rules that it violates."""
     if ruling.proposal is None:
         return None
     version = ItemVersion.objects.select_related("item").get(pk=context.version)

@@ -1,4 +1,4 @@
-"""Submissions of the two review steps, validated against the questionnaire."""
+"""Submissions of the two review steps, and their validation against the questionnaire."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ _LONGEST_WAIT = 24 * 60 * 60 * 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlindSubmission:
-    """Step one: what the reviewer says before the key is shown.
+    """Step one: the answer of the reviewer before the key is shown.
 
     Attributes:
         option: index of an option; ``None`` for "cannot tell".
-        value: the answer to an item without options, as its form has it; else ``None``.
-        confidence: 1 low to 3 high.
+        value: answer to an item without options, in the format of its answer form; else ``None``.
+        confidence: 1 (low) to 3 (high).
         needs_image: one of ``NeedsImage``.
-        milliseconds: from showing to answering, as the browser counted.
+        milliseconds: time from display to answer, as measured by the browser.
     """
 
     option: int | None
@@ -49,13 +49,13 @@ class BlindSubmission:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewSubmission:
-    """Step two: what the reviewer decides after the key is shown.
+    """Step two: the decision of the reviewer after the key is shown.
 
     Attributes:
-        checklist: name of the line -> yes, no, or ``None`` for cannot tell.
+        checklist: name of the line -> yes, no, or ``None`` for "cannot tell".
         verdicts: index of an option, as text -> one of ``OptionVerdict``.
         reasons: (code, index of the option or ``None``); at least one unless accepted.
-        proposal: another wording, where the item shall be revised.
+        proposal: proposed wording, if the item should be revised.
     """
 
     decision: str
@@ -67,10 +67,10 @@ class ReviewSubmission:
 
 
 def check_blind_submission(answer: BlindSubmission, options: int) -> None:
-    """Refuse an answer that the form does not offer.
+    """Reject an answer that the form does not offer.
 
     Raises:
-        InvalidAnswerError: says which field.
+        InvalidAnswerError: names the field.
     """
     if answer.option is not None and not 0 <= answer.option < options:
         raise InvalidAnswerError(f"option {answer.option}: the item has {options} options")
@@ -83,10 +83,10 @@ def check_blind_submission(answer: BlindSubmission, options: int) -> None:
 
 
 def check_review_submission(ruling: ReviewSubmission, options: int) -> None:
-    """Refuse a ruling that is incomplete or that the form does not offer.
+    """Reject a decision that is incomplete or that the form does not offer.
 
     Raises:
-        InvalidAnswerError: says which field.
+        InvalidAnswerError: names the field.
     """
     if ruling.decision not in tuple(Decision):
         raise InvalidAnswerError("decide: accept, revise or reject")

@@ -1,7 +1,7 @@
 """Voiding of reviews: undone by their reviewer, or voided by a manager or a rule.
 
-A review is never changed or deleted. Its claim is released, so that its slot is free, and the item
-goes back to where the other reviews leave it, unless a person has decided over it.
+A review is never changed or deleted. Its claim is released, which frees its slot, and the item gets
+the state that follows from the remaining reviews, unless a person has decided it.
 """
 
 from __future__ import annotations
@@ -37,11 +37,12 @@ _SETTLED = frozenset(
 
 
 def undo_until(claim: Claim, now: datetime) -> datetime | None:
-    """Until when its reviewer may take a review back; ``None`` where that time is over.
+    """Return the time until which a review may be undone; ``None`` if it has passed.
 
-    What others have done meanwhile shows only on trying: no page tells a reviewer about them. A
-    review that names a danger is not taken back, since it goes to a manager at once; the same holds
-    for gold items, although they stay in the queue, so that trying does not tell them apart.
+    Actions of others only become apparent on an attempt, because no page reveals them to a
+    reviewer. A review that names a danger cannot be undone, because it goes to a manager
+    immediately. The same applies to gold items, although they stay in the queue, so that an attempt
+    does not reveal them.
     """
     if claim.submitted_at is None or claim.released_at is not None or _names_danger(claim):
         return None
@@ -52,17 +53,17 @@ def undo_until(claim: Claim, now: datetime) -> datetime | None:
 def take_back(
     token: uuid.UUID, user: User, typed: Mapping[str, object], now: datetime | None = None
 ) -> None:
-    """Undo a review of one's own; the item comes again, with what was typed and the first answer.
+    """Undo one's own review; the item is presented again with the draft and the first answer.
 
     Args:
-        token: of the claim that ended in the review.
+        token: token of the claim that ended in the review.
         user: its reviewer.
-        typed: the review as its form has it, kept as a draft.
-        now: when.
+        typed: form values of the review, saved as a draft.
+        now: time of the undo.
 
     Raises:
-        ConflictError: the review names a danger, the time is over, another reviewer has begun, or
-            the item was decided over.
+        ConflictError: the review names a danger, the period has ended, another reviewer has begun,
+            or the item has been decided.
     """
     now = now or timezone.now()
     with transaction.atomic():
@@ -83,7 +84,7 @@ def take_back(
 
 
 def void_review(claim_id: int, manager: User, note: str, now: datetime | None = None) -> None:
-    """Let a review count no more; another reviewer will see the item.
+    """Void a review, so that another reviewer will see the item.
 
     Raises:
         InvalidAnswerError: no note.
@@ -105,11 +106,11 @@ def void_review(claim_id: int, manager: User, note: str, now: datetime | None = 
 def reopen(
     item_id: str, version: int, manager: User, note: str, now: datetime | None = None
 ) -> None:
-    """Put a decided item back into the queue: its reviews count no more, others will see it.
+    """Return a decided item to the queue and void its reviews, so that others review it.
 
     Raises:
         InvalidAnswerError: no note.
-        IllegalStepError: the item is not decided, or it is released.
+        IllegalTransitionError: the item is not decided, or it is released.
         ConflictError: the item has changed since it was read.
     """
     now = now or timezone.now()
@@ -128,14 +129,14 @@ def reopen(
 def void_claims(
     claims: Iterable[Claim], actor: str, now: datetime, *, end: str = "voided", **body: object
 ) -> tuple[list[NewEvent], int]:
-    """Take reviews back, in a transaction: the events, and how many were taken back.
+    """Void reviews within a transaction; return the events and the number of voided reviews.
 
     Args:
-        claims: with their items, in the order of the items' ids.
-        actor: who does it.
-        now: when.
-        end: outcome of the claims; who has a ``voided`` one does not get the version again.
-        body: what the trail is to say of each.
+        claims: claims with their items, ordered by item id.
+        actor: actor recorded in the trail.
+        now: time of the change.
+        end: outcome of the claims; a reviewer with a ``voided`` one does not get the version again.
+        body: additional fields of each event.
     """
     entries: list[NewEvent] = []
     voided = 0
@@ -143,13 +144,13 @@ def void_claims(
     for claim in claims:
         version, item = claim.version, claim.version.item
         row = review_queries.decrement_reviews(item.pk, version.number)
-        if row is None:  # released, or there is a newer version: nothing rests on it
+        if row is None:  # released, or there is a newer version: nothing depends on it
             continue
         item.state, item.reviews = row
         rests = item.state != ReviewState.QUEUED and _rests_on_reviews(item, version)
         Claim.objects.filter(pk=claim.pk).update(released_at=now, outcome=end)
         review_queries.reserve_for_specialist(item.pk, version.pk, rules)
-        # Whoever has decided over an accepted item had a specialist's review before them.
+        # The person who accepted the item saw a specialist's review.
         short = item.state == ReviewState.ACCEPTED and lacks_specialist(version.pk, rules)
         voided += 1
         content = {"version": version.number, "reader": claim.user.pseudonym, **body}
@@ -163,14 +164,14 @@ def void_claims(
 
 
 def _rests_on_reviews(item: Item, version: ItemVersion) -> bool:
-    """Whether the state follows from the reviews alone; what a person has decided stands."""
+    """Whether the state follows from the reviews alone; decisions of a person are kept."""
     if item.state == ReviewState.ADJUDICATION:
         return True
     if Adjudication.objects.filter(version=version).exists():
         return False
     if item.state == ReviewState.REJECTED:
         reviews = [vote.review for vote in review_queries.valid_votes(version.pk)]
-        looked_at = review_queries.reason_codes(reviews) & DANGERS  # by a manager, who rejected it
+        looked_at = review_queries.reason_codes(reviews) & DANGERS  # a manager has rejected it
         return consensus_transition(version.pk) is Transition.REVIEWERS_REJECT and not looked_at
     return item.state == ReviewState.ACCEPTED
 
@@ -180,7 +181,7 @@ def _names_danger(claim: Claim) -> bool:
 
 
 def _is_relied_on(claim: Claim) -> bool:
-    """Whether somebody has decided since, or another reviewer has taken the version."""
+    """Whether the item has been decided since, or another reviewer has claimed the version."""
     version, item = claim.version, claim.version.item
     later = Claim.objects.filter(version=version, claimed_at__gt=claim.submitted_at)
     return (
@@ -194,7 +195,7 @@ def _is_relied_on(claim: Claim) -> bool:
 def _locked(claims: QuerySet[Claim]) -> Claim | None:
     claim = claims.select_related("version__item", "user").first()
     if claim is not None:
-        # The item first, as everybody does; then it is read as it is now.
+        # Lock the item first, in the common lock order; then read its current state.
         item = Item.objects.select_for_update(no_key=True).get(pk=claim.version.item_id)
         claim.refresh_from_db(fields=["released_at", "submitted_at"])
         claim.version.item = item

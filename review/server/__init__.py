@@ -1,3 +1,3 @@
-"""Bootstrap, database settings, backup and the web server."""
+"""Bootstrap, database settings, backup and web server."""
 
 __all__ = ["backup", "bind_address", "bootstrap", "database_settings", "request_log", "serve"]

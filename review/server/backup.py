@@ -1,8 +1,8 @@
-"""Online backup and restore of a queue in SQLite.
+"""Online backup and restore of a SQLite queue.
 
-A back-up is one tar file: the database as it was at one moment, the stored images, and a list of
-both with digests. The secret key stays out: whoever finds a back-up shall not be able to forge
-sessions, so after a restore everybody signs in again.
+A backup is one tar file: a consistent snapshot of the database, the stored images, and a list of
+both with digests. It does not contain the secret key, so that a leaked backup cannot be used to
+forge sessions; after a restore everybody signs in again.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ _OURS = frozenset({KEY_FILE, LOCK_FILE})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backup:
-    """What a back-up holds.
+    """Content of a backup.
 
     Attributes:
-        files: images and other stored files beside the database.
-        events: length of the chain of events.
-        head_sha256: its head; ``review verify-audit`` can be given both.
+        files: number of images and other stored files besides the database.
+        events: length of the event chain.
+        head_sha256: hash of its head; ``review verify-audit`` accepts both.
     """
 
     path: Path
@@ -49,10 +49,10 @@ class Backup:
 
 
 def copy_database(source: Path, target: Path) -> None:
-    """Copy a SQLite file as it is at one moment, whoever is writing to it.
+    """Copy a consistent snapshot of a SQLite file, even while it is being written.
 
     Raises:
-        ReviewError: there is no such file, or the copy is not whole.
+        ReviewError: the file does not exist, or the copy is incomplete.
     """
     if not source.is_file():
         raise ReviewError(f"{source}: no such database")
@@ -67,7 +67,7 @@ def copy_database(source: Path, target: Path) -> None:
 
 
 def copy_beside(database: Path, word: str, now: datetime) -> Path:
-    """A copy of a SQLite file beside it, under a name that says when and why."""
+    """Copy a SQLite file in its folder, under a name with the time and reason."""
     stamp = now.strftime("%Y-%m-%dT%H-%M-%S")
     target = database.with_name(f"{database.stem}-{word}-{stamp}{database.suffix}")
     with replacing(target, mode=PRIVATE) as partial:
@@ -76,17 +76,17 @@ def copy_beside(database: Path, word: str, now: datetime) -> Path:
 
 
 def create_backup(place: ReviewPaths, target: Path, now: datetime | None = None) -> Backup:
-    """Write a back-up; nobody has to stop working for it.
+    """Write a backup while the queue is in use.
 
     Raises:
-        ReviewError: the queue uses PostgreSQL, which has its own way, or there is no database.
+        ReviewError: the queue uses PostgreSQL, which has its own tools, or there is no database.
         WorkspaceError: the file cannot be written.
     """
     database = _sqlite(place)
     made_at = (now or datetime.now(UTC)).isoformat(timespec="seconds")
     with tempfile.TemporaryDirectory(dir=target.parent) as name:
         copy = Path(name) / _DATABASE
-        # The database first: an image is stored before the row that names it, never removed.
+        # Database first: an image is stored before the row that refers to it, and never removed.
         copy_database(database, copy)
         files = {
             f"{_FOLDER}/{path.relative_to(place.folder)}": path for path in _stored_files(place)
@@ -109,12 +109,12 @@ def create_backup(place: ReviewPaths, target: Path, now: datetime | None = None)
 
 
 def restore_backup(archive: Path, place: ReviewPaths) -> Backup:
-    """Put a back-up where there is no queue yet; nothing is ever overwritten.
+    """Restore a backup to a place without a queue; nothing is ever overwritten.
 
-    Everything is checked before the first file takes its place.
+    Everything is checked before the first file is moved into place.
 
     Raises:
-        ReviewError: there is a queue, or the back-up is damaged or is none.
+        ReviewError: a queue exists, or the file is damaged or is not a backup.
     """
     database = _sqlite(place)
     if database.exists() or any(_stored_files(place)):
@@ -132,7 +132,7 @@ def restore_backup(archive: Path, place: ReviewPaths) -> Backup:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 (Path(name) / inside).replace(target)
         private_file(Path(name) / _DATABASE)
-        # Last, so that a restore that was broken off is seen as none.
+        # Last, so that an interrupted restore does not look like a queue.
         (Path(name) / _DATABASE).replace(database)
     return _backup_of(archive, contents)
 
@@ -161,9 +161,9 @@ def _unpack(archive: Path, folder: Path) -> dict[str, Any]:
 
 
 def _extract(opened: tarfile.TarFile, folder: Path) -> None:
-    """Write regular files below a folder, and nothing else or elsewhere.
+    """Extract regular files below a folder, and nothing else.
 
-    Python 3.11.2, which Debian 12 has, knows no extraction filters (PEP 706 came with 3.11.4).
+    Python 3.11.2 (Debian 12) has no extraction filters (PEP 706, since 3.11.4).
     """
     for member in opened:
         inside = PurePosixPath(member.name)

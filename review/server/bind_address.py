@@ -1,4 +1,4 @@
-"""Validation of the host and origin of a server, before Django is loaded."""
+"""Validation of the server's host and origin before Django is loaded."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ __all__ = ["check_address"]
 
 
 def check_address(host: str, origin: str) -> None:
-    """Refuse what would send passwords through a network in clear, or answer to no name.
+    """Reject settings that would send passwords in clear text, or accept no host name.
 
     Raises:
-        ReviewError: an address that others reach without an https origin, or an origin that is
-            none.
+        ReviewError: the address is reachable by others but there is no https origin, or the origin
+            is invalid.
     """
     if origin:
         try:

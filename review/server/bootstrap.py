@@ -28,19 +28,19 @@ __all__ = ["KEY_FILE", "LOCK_FILE", "ReviewPaths", "configure", "migrate", "revi
 KEY_FILE = "secret.key"
 LOCK_FILE = "update.lock"
 _ADVISORY = 0x6D656472
-"""Number of our lock among those of a PostgreSQL database."""
+"""Key of our PostgreSQL advisory lock."""
 _PATIENCE = 600
 _NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "fuse.sshfs", "afs", "9p", "ceph"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewPaths:
-    """Where a queue keeps its things.
+    """Paths and addresses of a queue.
 
     Attributes:
-        folder: stored images and the secret key.
+        folder: folder with the stored images and the secret key.
         database: path of a SQLite file, or ``postgresql://...``.
-        origin: ``https://...`` behind which people reach it; empty for this machine only.
+        origin: public address ``https://...``; empty if it is served on this machine only.
     """
 
     folder: Path
@@ -49,7 +49,7 @@ class ReviewPaths:
 
 
 def review_paths(workspace: Path, *, origin: str = "") -> ReviewPaths:
-    """The place of a workspace's queue; ``MEDRCUBE_REVIEW_DATABASE`` names another database."""
+    """Return the paths of a workspace's queue; ``MEDRCUBE_REVIEW_DATABASE`` sets the database."""
     database = os.environ.get("MEDRCUBE_REVIEW_DATABASE", "")
     return ReviewPaths(
         folder=workspace / "review",
@@ -59,11 +59,11 @@ def review_paths(workspace: Path, *, origin: str = "") -> ReviewPaths:
 
 
 def configure(place: ReviewPaths) -> None:
-    """Start Django for a place; once in a process. Tables are made by ``migrate``.
+    """Set up Django for a queue, once per process; ``migrate`` creates the tables.
 
     Raises:
-        ReviewError: a SQLite file would lie on a network file system, whose locks cannot be
-            trusted, or the folder cannot be written.
+        ReviewError: the SQLite file would be on a network file system, whose locks are
+            unreliable, or the folder cannot be written.
     """
     if "://" not in place.database:
         _refuse_network(Path(place.database).absolute().parent)
@@ -83,7 +83,7 @@ def configure(place: ReviewPaths) -> None:
 
 
 def _activate_vocabulary(workspace: Path) -> None:
-    """The words of the workspace, in every thread that answers a request."""
+    """Activate the workspace's vocabulary in every thread that handles requests."""
     if (workspace / CONFIG).is_file():
         opened = open_workspace(workspace)
         layers = vocabulary_of(opened.source_folders, vocabulary=[opened.vocabulary])
@@ -91,16 +91,16 @@ def _activate_vocabulary(workspace: Path) -> None:
 
 
 def migrate() -> Path | None:
-    """Make the tables, or bring older ones up to date; does nothing when they are.
+    """Create the tables or migrate older ones; does nothing if they are up to date.
 
-    A SQLite file that holds older tables is copied first. Processes that start at once wait for
+    A SQLite file with older tables is copied first. Processes that start simultaneously wait for
     each other.
 
     Returns:
-        The copy, if one was made.
+        Path of the copy, if one was made.
 
     Raises:
-        ReviewError: the database cannot be reached, comes from a newer medrcube, or a step failed.
+        ReviewError: the database is unreachable, was made by a newer medrcube, or a step failed.
     """
     from django.core.management import call_command  # noqa: PLC0415
     from django.db import DatabaseError, connection  # noqa: PLC0415
@@ -133,7 +133,7 @@ def migrate() -> Path | None:
 
 
 def _refuse_unknown(loader: MigrationLoader) -> None:
-    """Refuse tables of a newer version, and those of a state between two versions."""
+    """Reject tables of a newer version or in a state between two versions."""
     applied = set(loader.applied_migrations)
     steps = set(loader.disk_migrations)
     for step in loader.disk_migrations.values():
@@ -154,7 +154,7 @@ def _refuse_unknown(loader: MigrationLoader) -> None:
 
 @contextmanager
 def _update_lock() -> Iterator[None]:
-    """One process at a time; a lock that ends with its process."""
+    """Hold a lock for one process at a time, which is released when the process ends."""
     from django.conf import settings  # noqa: PLC0415
     from django.db import connection  # noqa: PLC0415
 
@@ -173,7 +173,7 @@ def _update_lock() -> Iterator[None]:
 
 
 def _copy_before_update(name: str) -> Path | None:
-    """A copy of a SQLite file; PostgreSQL has its own back-up, and so has nothing in memory."""
+    """Copy a SQLite file; ``None`` for PostgreSQL and for databases in memory."""
     from medrcube.review.server.backup import copy_beside  # noqa: PLC0415
 
     path = Path(name)
@@ -181,9 +181,9 @@ def _copy_before_update(name: str) -> Path | None:
 
 
 def _restrict_to_owner(place: ReviewPaths) -> None:
-    """Let the owner alone read the queue, whatever the umask; also one that stood open before.
+    """Restrict access to the queue to its owner, whatever the umask or previous mode.
 
-    SQLite gives its ``-wal`` and ``-shm`` files the mode of the database.
+    SQLite creates its ``-wal`` and ``-shm`` files with the mode of the database.
     """
     private_folder(place.folder)
     private_file(place.folder / LOCK_FILE)
@@ -198,7 +198,7 @@ def _restrict_to_owner(place: ReviewPaths) -> None:
 
 
 def _make_key(path: Path) -> None:
-    """Several processes may start at once: the file appears whole, and the first one counts."""
+    """Create the key file atomically: of several processes that start at once, the first wins."""
     if path.exists():
         return
     descriptor, name = tempfile.mkstemp(dir=path.parent)
@@ -212,7 +212,10 @@ def _make_key(path: Path) -> None:
 
 
 def _refuse_network(folder: Path, mounts: Path = Path("/proc/mounts")) -> None:
-    """SQLite's locks fail silently on network file systems (sqlite.org/howtocorrupt.html, 2.1)."""
+    """Reject network file systems, on which SQLite's locks fail silently.
+
+    See sqlite.org/howtocorrupt.html, 2.1.
+    """
     try:
         lines = mounts.read_text(encoding="utf-8").splitlines()
     except OSError:

@@ -11,34 +11,34 @@ from medrcube.review.errors import ReviewError
 __all__ = ["database_settings", "unreachable"]
 
 _SQLITE = {
-    # A transaction that writes takes the lock at once. Deferred ones fail with "database is
-    # locked" under load, whatever the time-out: measured, thousands of errors in a second.
+    # Write transactions take the lock immediately. Deferred ones fail with "database is locked"
+    # under load, whatever the timeout: thousands of errors per second were measured.
     "transaction_mode": "IMMEDIATE",
     "timeout": 15,
-    # Recursive triggers: without them INSERT OR REPLACE rewrites rows past the DELETE trigger.
+    # Without recursive triggers, INSERT OR REPLACE rewrites rows without firing the DELETE trigger.
     "init_command": (
         "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA recursive_triggers=ON;"
     ),
 }
 _EXPECTED = "expected a file, or postgresql://USER:PASSWORD@HOST:PORT/NAME?sslmode=require"
 _PATIENCE = 10
-"""Seconds for a server that does not answer; libpq itself waits for minutes."""
+"""Connection timeout in seconds; the default of libpq is minutes."""
 _KEPT = 60
-"""Seconds for which a thread of the server keeps its connection: opening one reads all tables."""
+"""Lifetime in seconds of a thread's connection, because opening one reads all tables."""
 _OURS = ("client_encoding",)
-"""Parameters of libpq that Django sets itself."""
+"""libpq parameters that Django sets itself."""
 _UNKNOWN = re.compile(r'URI query parameter: "([a-zA-Z_]+)"')
 
 
 def database_settings(address: str) -> dict[str, Any]:
-    """Django's settings for a path, ``:memory:``, or a connection URI of PostgreSQL.
+    """Return the Django settings for a path, ``:memory:``, or a PostgreSQL connection URI.
 
-    libpq reads the URI, so each of its parameters (``port``, ``sslmode``, ``service``, several
-    hosts) means what it means to ``psql``.
+    The URI is parsed by libpq, so all of its parameters (``port``, ``sslmode``, ``service``,
+    several hosts) have the same meaning as for ``psql``.
 
     Raises:
-        ReviewError: the address names another kind of database, no database, or a parameter that
-            libpq does not know; nothing of it is repeated that could hold a password.
+        ReviewError: the address names another kind of database, no database, or a parameter
+            unknown to libpq; no part that could contain a password is repeated.
     """
     if "://" not in address:
         return {
@@ -69,11 +69,11 @@ def database_settings(address: str) -> dict[str, Any]:
 
 
 def unreachable(settings: dict[str, Any], error: Exception) -> ReviewError:
-    """What was tried, without a password, why it failed, and what to do.
+    """Return an error with the address (without password), the reason, and what to do.
 
     Args:
-        settings: of the database, as ``database_settings`` gives them.
-        error: the database's own; libpq and SQLite name no password in it.
+        settings: settings of the database, from ``database_settings``.
+        error: error of the database; those of libpq and SQLite contain no password.
     """
     reason = " ".join(str(error).split())
     if settings["ENGINE"].endswith("sqlite3"):
@@ -97,7 +97,7 @@ def _parameters(address: str) -> dict[str, Any]:
     try:
         return {"connect_timeout": _PATIENCE, **conninfo_to_dict(address)}
     except ProgrammingError as error:
-        # libpq repeats the part that it cannot read, which may be the password.
+        # libpq repeats the part that it cannot parse, which may be the password.
         unknown = _UNKNOWN.search(str(error))
         what = f"has no parameter {unknown[1]!r}" if unknown else "cannot be read"
         raise ReviewError(f"database address: libpq says that it {what}; {_EXPECTED}") from None

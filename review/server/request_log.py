@@ -1,7 +1,7 @@
-"""Request log: one line, without a traceback, for faults that are not bugs.
+"""Request log: one line without a traceback for errors that are not bugs.
 
-A database that is away, a host name that is not ours and a page that does not exist need no
-traceback of Django's own code; a fault of ours keeps it.
+An unreachable database, a foreign host name or a missing page needs no traceback of Django's own
+code; errors in our code keep theirs.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _REQUESTS = "django.request"
 
 
 def shorten_log() -> None:
-    """Shorten what Django logs; calling it again changes nothing."""
+    """Shorten Django's log; idempotent."""
     logger = logging.getLogger(_REQUESTS)
-    # Pages that are not there, or may not be seen, are no news to whoever keeps the server.
+    # Missing and forbidden pages are of no interest to the operator.
     logger.setLevel(logging.ERROR)
     logger.addFilter(_without_traceback)
     for kind in _kinds(SuspiciousOperation):

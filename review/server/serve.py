@@ -1,7 +1,7 @@
-"""Web server of the queue (waitress: threads and processes), and the status of the queue.
+"""Web server of the queue (waitress: threads and processes), and status of the queue.
 
-Waitress is a plain WSGI server for one machine. Behind a proxy that speaks https it takes the
-proxy's word for the address of a client, and nobody else's.
+Waitress is a plain WSGI server for one machine. Behind an https proxy it trusts only that proxy for
+the address of the client.
 """
 
 from __future__ import annotations
@@ -38,25 +38,25 @@ __all__ = [
 
 THREADS = 8
 PROCESSES = min(4, os.cpu_count() or 1)
-"""Python runs one thread of a process at a time, so each processor needs a process of its own."""
+"""Python runs one thread per process at a time, so each processor needs its own process."""
 
 
 @contextmanager
 def listening(
     host: str, port: int, *, threads: int = THREADS, processes: int = PROCESSES, proxy: str = ""
 ) -> Iterator[tuple[Any, str]]:
-    """A server that has its port; gives it and its address. ``run()`` returns on SIGTERM.
+    """Yield a server bound to its port, and its address; ``run()`` returns on SIGTERM.
 
     Args:
         host: address to listen on.
-        port: 0 takes a free one.
-        threads: requests that a process answers at once.
-        processes: this one and others, which end with it.
-        proxy: address of the proxy whose headers are believed; empty for none.
+        port: port; 0 selects a free one.
+        threads: number of concurrent requests per process.
+        processes: number of processes including this one; the others exit with it.
+        proxy: address of the trusted proxy; empty for none.
 
     Raises:
-        ReviewError: the port is taken, the address is not one of this machine, or a process of the
-            server has ended by itself.
+        ReviewError: the port is in use, the address does not belong to this machine, or a process
+            of the server has exited unexpectedly.
     """
     options: dict[str, Any] = {"threads": threads, "proxy": proxy}
     try:
@@ -79,7 +79,7 @@ def listening(
 
 
 def count_ahead() -> None:
-    """Count in the background what the first pages of a large queue show."""
+    """Compute the figures of the first pages of a large queue in the background."""
     from medrcube.review.views.managing import dashboards, reviewer_figures  # noqa: PLC0415
 
     for keeper in (dashboards.PROGRESS, dashboards.AGREEMENT, reviewer_figures.REVIEWERS):
@@ -87,17 +87,17 @@ def count_ahead() -> None:
 
 
 def has_administrator() -> bool:
-    """Whether anybody can make accounts."""
+    """Whether there is an account that can create accounts."""
     return User.objects.filter(role=Role.ADMINISTRATOR, is_active=True).exists()
 
 
 def console_user() -> User:
-    """Whoever sits at the machine itself, as the trail names them; has no account."""
+    """Return the user of the command line, as named in the trail; it has no account."""
     return User(pseudonym="console")
 
 
 def queue_status() -> dict[str, Any]:
-    """How far the reviews are; people by pseudonym. Gold items are not counted."""
+    """Return the progress of the reviews, with people by pseudonym and without gold items."""
     now = timezone.now()
     voxels = progress.voxel_progress(now)
     states: Counter[str] = Counter()
@@ -131,5 +131,5 @@ def queue_status() -> dict[str, Any]:
 
 
 def _stop(_number: int, _frame: FrameType | None) -> None:
-    """What Ctrl-C does; waitress lets running requests end and returns."""
+    """Stop as on Ctrl-C; waitress finishes running requests and returns."""
     raise KeyboardInterrupt

@@ -1,8 +1,7 @@
-"""Worker processes that share the listening socket of the first one.
+"""Worker processes that share the listening socket of the main process.
 
-Each is started anew, not forked: a fork would share connections to the database and locks that
-threads hold. It reads its standard input and ends when the first process closes it, however that
-ended.
+They are spawned, not forked: a fork would share database connections and locks held by threads. A
+worker reads its standard input and exits when the main process closes it, however that one ended.
 """
 
 from __future__ import annotations
@@ -26,16 +25,16 @@ from medrcube.review.errors import ReviewError
 __all__ = ["server_at", "worker_processes"]
 
 _PATIENCE = 10
-"""Seconds in which a process answers the requests that it has."""
+"""Seconds that a stopping process has to finish its requests."""
 
 
 def server_at(door: socket.socket, *, threads: int, proxy: str) -> Any:
-    """A server of this process at a socket that several may share.
+    """Create the server of this process on a socket that several processes may share.
 
     Args:
-        door: bound; accepting is up to the server.
-        threads: requests that are answered at once.
-        proxy: address of the proxy whose headers are believed; empty for none.
+        door: bound socket, on which the server accepts.
+        threads: number of concurrent requests.
+        proxy: address of the trusted proxy; empty for none.
     """
     from medrcube.review.wsgi import application  # noqa: PLC0415  (needs Django to be ready)
 
@@ -43,7 +42,7 @@ def server_at(door: socket.socket, *, threads: int, proxy: str) -> Any:
     if proxy:
         headers = {"x-forwarded-for", "x-forwarded-proto"}
         trust = {"trusted_proxy": proxy, "trusted_proxy_headers": headers}
-    # A queue of one request is no news; waitress warns of every one.
+    # Waitress warns about every queued request, even a single one.
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
     return waitress.create_server(
         application,
@@ -58,15 +57,15 @@ def server_at(door: socket.socket, *, threads: int, proxy: str) -> Any:
 
 @contextmanager
 def worker_processes(door: socket.socket, options: dict[str, Any], count: int) -> Iterator[None]:
-    """Have further processes answer at a socket while the block runs.
+    """Run further processes that serve a socket for the duration of the block.
 
     Args:
-        door: bound.
-        options: of ``server_at``.
-        count: how many.
+        door: bound socket.
+        options: arguments of ``server_at``.
+        count: number of processes.
 
     Raises:
-        ReviewError: one of them has ended by itself; the block was interrupted for it.
+        ReviewError: a process has exited unexpectedly, and the block was interrupted.
     """
     number = door.fileno()
     command = [sys.executable, "-m", __name__, str(number), json.dumps(options)]
@@ -84,7 +83,7 @@ def worker_processes(door: socket.socket, options: dict[str, Any], count: int) -
         Thread(target=watch, args=[process], daemon=True).start()
     try:
         for process in running:
-            # Whoever answers first would keep all connections: they stay open.
+            # Connections stay open, so the first process to accept would get all of them.
             if process.stdout:
                 process.stdout.readline()
         yield
@@ -110,11 +109,11 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _run_worker() -> None:
-    """What one of these processes does."""
+    """Main function of a worker process."""
     import django  # noqa: PLC0415  (the environment was set by the first process)
 
     django.setup()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all; the first one tells us
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all; the main process stops us
     server = server_at(socket.socket(fileno=int(sys.argv[1])), **json.loads(sys.argv[2]))
 
     def follow() -> None:

@@ -1,4 +1,4 @@
-"""Comments on a version, among those who may see its reviews."""
+"""Comments on a version, visible to those who may see its reviews."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _LONGEST = 10_000
 def add_comment(
     item_id: str, version: int, user: User, text: str, now: datetime | None = None
 ) -> Comment:
-    """Write a remark on the current version.
+    """Add a comment to the current version.
 
     Raises:
-        InvalidAnswerError: it is empty or too long.
+        InvalidAnswerError: the text is empty or too long.
         ConflictError: the item has changed since it was read.
     """
     now = now or timezone.now()
@@ -40,10 +40,10 @@ def add_comment(
 
 
 def resolve_comment(item_id: str, comment: int, user: User, now: datetime | None = None) -> None:
-    """Mark a remark as dealt with.
+    """Mark a comment as resolved.
 
     Raises:
-        ConflictError: there is no such open remark on the item.
+        ConflictError: there is no such open comment on the item.
     """
     now = now or timezone.now()
     with transaction.atomic():

@@ -20,7 +20,7 @@ _FIELDS = ("asks", "accept", "refuse")
 
 @dataclass(frozen=True, slots=True)
 class Guideline:
-    """One task in three sentences; none of them depends on an item."""
+    """Guideline of a task in three sentences, none of which depends on an item."""
 
     task: str
     asks: str
@@ -29,7 +29,7 @@ class Guideline:
 
 
 def guideline_of(task: str) -> Guideline | None:
-    """The guideline of a task; ``None`` where nobody wrote one.
+    """Return the guideline of a task, or ``None``.
 
     Raises:
         ReviewError: the workspace's ``guidelines.toml`` cannot be used.
@@ -41,7 +41,7 @@ def guideline_of(task: str) -> Guideline | None:
 
 @cache
 def _guidelines(own: Path, _vocabulary: Vocabulary) -> dict[str, Guideline]:
-    """Those of the tasks, then those of the workspace over them; read once by a process."""
+    """Read the guidelines of the tasks, overridden by those of the workspace; cached."""
     guidelines = {task.value: _declared(task) for task in Task}
     if own.is_file():
         guidelines |= _parsed(own.read_text(encoding="utf-8"), str(own))

@@ -6,5 +6,5 @@ __all__ = ["option_letter"]
 
 
 def option_letter(index: int) -> str:
-    """Letter of the option at an index, from 0."""
+    """Return the letter of an option by its index, from 0."""
     return chr(ord("A") + index)

@@ -1,7 +1,7 @@
-"""Truth of reworded options, by the build's term and relation tables.
+"""Truth of reworded options according to the build's term and relation tables.
 
-Only what the item itself states is known here: its key, and the evidence against its wrong options.
-Other items of the case are not asked, because a reviewer who types must not be told their keys.
+Only the item itself is used: its key, and the evidence against its distractors. Other items of the
+case are not consulted, because their keys must not be revealed to a reviewer who is typing.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from medrcube.taxonomy import Anatomy, Modality
 __all__ = ["TRUTH", "OptionChange", "truth_flaws"]
 
 TRUTH = "option-truth"
-"""The rule: a wrong option is wrong by evidence, and the key is what the source says."""
+"""The rule: a distractor is false by evidence, and the key is what the source states."""
 
 _WHY = {
     "identity": "it means the same as the key",
@@ -43,7 +43,7 @@ _WHY = {
     "words": "its words are part of the key's words, or the other way round",
     "no-finding": "nobody has looked for everything that it denies",
 }
-"""Why a condition of ``medrcube.ontologies.distractor_safety`` fails, in words."""
+"""Condition of ``medrcube.ontologies.distractor_safety`` -> text of why it fails."""
 _CLASH = {
     "same": "it means the same as option {other}",
     "implied": "one of it and option {other} implies the other",
@@ -53,12 +53,12 @@ _CLASH = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OptionChange:
-    """An option as it would read.
+    """An option with a new text.
 
     Attributes:
-        place: its index.
+        place: index of the option.
         text: the new text.
-        concept: what the new text names; empty where no table knows it.
+        concept: concept that the new text names; empty if it is in no table.
     """
 
     place: int
@@ -67,7 +67,7 @@ class OptionChange:
 
     @property
     def name(self) -> str:
-        """As messages call it."""
+        """Return the option's name in messages."""
         return f"option {option_letter(self.place)}"
 
 
@@ -77,13 +77,13 @@ def truth_flaws(
     concepts: Sequence[str],
     rules: SafetyRules,
 ) -> Iterator[Flaw]:
-    """What speaks against the truth of options that were reworded.
+    """Yield the reasons why reworded options may not have the intended truth value.
 
     Args:
-        version: as it stands.
-        changed: options with another text; the key stays where it is.
-        concepts: of all options, as they would read.
-        rules: tables of the build.
+        version: the current version.
+        changed: options with a new text; the index of the key is unchanged.
+        concepts: concepts of all options after the change.
+        rules: safety rules with the tables of the build.
     """
     request = _safety_request(version, rules)
     for change in changed if request else ():
@@ -125,7 +125,7 @@ def _clash_flaws(
 
 
 def _safety_request(version: ItemVersion, rules: SafetyRules) -> DistractorRequest | None:
-    """The key, and what is absent by its options; ``None`` where the tables do not know it."""
+    """Return the key and the concepts its options show absent; ``None`` if in no table."""
     item, key = version.item, str(version.options[version.key].get("concept") or "")
     is_known = item.anatomy in Anatomy and item.modality in Modality
     if key not in rules.terms or not is_known:

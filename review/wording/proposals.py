@@ -1,7 +1,7 @@
-"""Wordings proposed by reviewers, and the item rules that they break.
+"""Wordings proposed by reviewers, and the item rules that they violate.
 
-The rules are those of the build, run by the same code. A broken rule forbids nothing: it is told
-while the reviewer types, stored with the proposal, and shown to whoever decides over it.
+The rules are those of the build, run by the same code. A violated rule does not block a proposal:
+it is shown while the reviewer types, stored with the proposal, and shown to the person who decides.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ _ASKS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wording:
-    """What an item would say.
+    """Proposed wording of an item.
 
     Attributes:
-        options: texts, as many as the item has and in its order.
+        options: option texts, as many as the item has and in its order.
         key: index of the right option.
     """
 
@@ -56,21 +56,21 @@ class Wording:
     key: int
 
     def to_json(self) -> dict[str, Any]:
-        """As the trail keeps it."""
+        """Return the wording as stored in the trail."""
         return {"question": self.question, "options": list(self.options), "key": self.key}
 
 
 def wording_of(version: ItemVersion) -> Wording:
-    """What a version says."""
+    """Return the wording of a version."""
     texts = tuple(str(option["text"]) for option in version.options)
     return Wording(question=version.question, options=texts, key=version.key)
 
 
 def check_wording(wording: Wording, options: int) -> None:
-    """Refuse a wording that could not be an item at all.
+    """Reject a wording that cannot be an item.
 
     Raises:
-        InvalidAnswerError: a text is empty or too long, or the key is none of the options.
+        InvalidAnswerError: a text is empty or too long, or the key is not one of the options.
     """
     if len(wording.options) != options or not 0 <= wording.key < options:
         raise InvalidAnswerError(
@@ -90,12 +90,12 @@ def check_wording(wording: Wording, options: int) -> None:
 
 
 def draft_as(version: ItemVersion, wording: Wording, concepts: Sequence[str]) -> ItemText:
-    """A wording of a version as the rules of the build look at it.
+    """Return a wording of a version in the form that the item rules check.
 
     Args:
-        version: brings the exclusive group, and what its question names.
+        version: supplies the exclusive group, and the concepts named in its question.
         wording: question, options and key.
-        concepts: of each option, a label of the term table or empty.
+        concepts: label in the term table of each option, or empty.
     """
     rules = _rules()
     group = str(version.provenance.get("group") or "")
@@ -112,10 +112,10 @@ def draft_as(version: ItemVersion, wording: Wording, concepts: Sequence[str]) ->
 
 
 def flaws_of(version: ItemVersion, wording: Wording) -> tuple[Flaw, ...]:
-    """Rules of the build that a wording breaks, errors first.
+    """Return the item rules that a wording violates, errors first.
 
-    What the version itself breaks though no item may is not told again: a built item breaks none,
-    so it would tell a gold item whose defect is two right options.
+    Errors that the version already has are omitted: a built item has none, so they would reveal a
+    gold item whose defect is two right options.
     """
     before, rules = wording_of(version), _rules()
     own = [_known(str(option.get("concept") or "")) for option in version.options]
@@ -140,17 +140,17 @@ def flaws_of(version: ItemVersion, wording: Wording) -> tuple[Flaw, ...]:
 
 
 def flaws_to_json(flaws: Sequence[Flaw]) -> list[dict[str, str]]:
-    """As they are stored: rule, level and message of each."""
+    """Return the flaws as stored: rule, level and message of each."""
     return [asdict(flaw) for flaw in flaws]
 
 
 def rule_words(rule: str) -> str:
-    """What a rule asks for; empty where this version does not know it."""
+    """Return the description of a rule; empty if this version does not know it."""
     return _ASKS.get(rule, "")
 
 
 def concept_named(text: str) -> str:
-    """Label of the term table that a text names; empty for none."""
+    """Return the term-table label that a text names, or empty."""
     return _by_name().get(normalise(text), "")
 
 
@@ -161,7 +161,7 @@ def _rules() -> SafetyRules:
 
 @cache
 def _by_name() -> Mapping[str, str]:
-    """Label of each name of the term table; where several have one name, the first."""
+    """Map each name in the term table to its label; the first of equal names is kept."""
     labels: dict[str, str] = {}
     for label, term in _rules().terms.items():
         for name in (term.name, label):

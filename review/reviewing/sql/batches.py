@@ -1,4 +1,4 @@
-"""Batches of long lists: a statement takes a limited number of values."""
+"""Batches of long lists, because the number of parameters of a statement is limited."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 def batches(values: Iterable[T], size: int = 500) -> Iterator[list[T]]:
-    """Lists of at most ``size`` values, in their order."""
+    """Yield lists of at most ``size`` values, in order."""
     values = iter(values)
     while batch := list(islice(values, size)):
         yield batch

@@ -1,4 +1,4 @@
-"""SQL that finds the items that a reviewer may claim."""
+"""SQL queries for the items that a reviewer may claim."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from medrcube.review.reviewing.sql.cursor import fetch_all, fetch_one
 __all__ = ["ClaimCandidate", "queued_candidates", "resumable_items"]
 
 _LOOK_AHEAD = 16
-"""Items of the same rank among which a reviewer's own lot decides, so that reviewers spread out."""
+"""Number of items of equal rank that are shuffled per reviewer, so that reviewers spread out."""
 _PAGES = (32, 256, 2**31 - 1)
-"""Items of a part of the queue that are looked at, one number after the other, until one fits."""
+"""Successive page sizes when searching a part of the queue, until an eligible item is found."""
 
 
 class ClaimCandidate(NamedTuple):
-    """An item that a reviewer may be handed."""
+    """An item that a reviewer may be given."""
 
     item: str
     number: int
@@ -38,8 +38,8 @@ class ClaimCandidate(NamedTuple):
 
 
 def resumable_items(user: int, rules: Policy, route: Route) -> list[ClaimCandidate]:
-    """Items that a reviewer lost by time with something typed, and may still review."""
-    # Nearly nobody has any, and to plan the statement takes PostgreSQL longer than all others.
+    """Return items whose lease the reviewer lost with a draft, and that they may still review."""
+    # Hardly any reviewer has one, and PostgreSQL takes longest to plan this statement.
     if fetch_one("SELECT 1 FROM review_draft WHERE user_id = %s LIMIT 1", user) is None:
         return []
     page = f"""
@@ -56,10 +56,10 @@ def resumable_items(user: int, rules: Policy, route: Route) -> list[ClaimCandida
 def queued_candidates(
     user: int, rules: Policy, route: Route, *, gold: bool
 ) -> list[ClaimCandidate]:
-    """The first items of the queue that a reviewer may be handed, in its order.
+    """Return the first items of the queue that a reviewer may be given, in queue order.
 
-    Looks at the first few of each part, which is nearly always enough, and then at ever more. Where
-    the rules let some reviewers not be blind, items to which this one is not come last.
+    Examines the first few of each part, which is nearly always enough, then more and more. If the
+    policy admits reviewers who are not blind, items to which this one is not blind come last.
     """
     if gold:
         return [item for item in _first_of_part(user, rules, route, None) if item.blinded]
@@ -76,7 +76,7 @@ def queued_candidates(
 def _first_of_part(
     user: int, rules: Policy, route: Route, part: QueuePart | None
 ) -> list[ClaimCandidate]:
-    """Of one part of the queue, or of the gold items."""
+    """Return the first candidates of one part of the queue, or of the gold items."""
     for size in _PAGES:
         page = _page(user, rules, route, part, size)
         candidates, looked_at = _eligible(page, user, rules, route)
@@ -88,13 +88,13 @@ def _first_of_part(
 def _page(
     user: int, rules: Policy, route: Route, part: QueuePart | None, size: int
 ) -> SqlCondition:
-    """The next items of a part, cut off before anything else is joined to them.
+    """Return SQL for the next items of a part, limited before any join.
 
-    Both databases then walk the index of the queue and look up the rest row by row, whatever
-    their planners believe about the tables. Where a few items are not enough, what the reviewer
-    has been shown is skipped within the index as well.
+    Both databases then scan the queue index and look up the rest row by row, whatever their
+    planners estimate. If a few items are not enough, items that the reviewer has been shown are
+    also skipped within the index.
     """
-    # SQLite would take any index on a column that an assignment names, and sort.
+    # Otherwise SQLite would use an index on a column of an assignment, and sort.
     index = "INDEXED BY queue_order" if connection.vendor == "sqlite" else ""
     kind = _FREE_GOLD if part is None else "i.gold_defect = '' AND i.for_specialist = %s"
     reserved = (rules.reviews,) if part is None else (part.reserved,)
@@ -125,24 +125,24 @@ _FREE_GOLD = """
         ) - %s
     )
 """
-"""Copies of items that wait for reviews leave these as many reviewers as they need."""
+"""SQL: gold copies of queued items leave enough reviewers for the originals."""
 _UNSEEN = """
     (i.id NOT IN (SELECT e.item_id FROM review_exposure e WHERE e.user_id = %s) OR i.id IN (
         SELECT v.item_id FROM review_claim c JOIN review_itemversion v ON v.id = c.version_id
         WHERE c.user_id = %s AND c.submitted_at IS NULL AND c.released_at IS NOT NULL
     ))
 """
-"""Nothing that the reviewer has been shown, but for what they had begun themselves."""
+"""SQL: excludes items that the reviewer has been shown, except those they had begun."""
 
 
 def _eligible(
     page: SqlCondition, user: int, rules: Policy, route: Route
 ) -> tuple[list[ClaimCandidate], int]:
-    """Those of a page of items that a reviewer may be handed, and the length of the page.
+    """Return the eligible items of a page, and the length of the page.
 
-    Not what they wrote or proposed, hold, have reviewed or returned as not their field; nothing
-    that has no place for them, or has all who need not be blind; and who has seen an item is not
-    shown its copy with a defect, nor the other way round.
+    Excluded are items that the reviewer wrote, proposed, holds, has reviewed or returned as not
+    their field; items without a free slot for them, or, if they are not blind, without one for such
+    a reviewer; and the gold copy of an item they have seen, or vice versa.
     """
     place = free_slot_condition(route.specialist, rules)
     rows = fetch_all(

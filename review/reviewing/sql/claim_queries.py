@@ -1,4 +1,4 @@
-"""SQL about claims, leases and drafts."""
+"""SQL statements for claims, leases and drafts."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ __all__ = [
 
 
 class ReviewerFlags(NamedTuple):
-    """What decides whether and what somebody is handed."""
+    """Account flags that decide which items, if any, a reviewer is given."""
 
     paused: bool
     active: bool
@@ -56,14 +56,14 @@ class ReviewerFlags(NamedTuple):
 
 
 class SlotHolder(NamedTuple):
-    """Who has a slot: somebody blind to the item, a specialist for it."""
+    """Holder of a slot: whether blind to the item, and whether a specialist for it."""
 
     blinded: bool
     specialist: bool
 
 
 class ClaimContext(NamedTuple):
-    """A claim with what it stands on, as it was read; ``live`` says nothing of the time."""
+    """A claim with its item, as read; ``live`` does not consider the expiry time."""
 
     claim: int
     version: int
@@ -97,13 +97,13 @@ IS_BLIND = """
 """
 """SQL: whether a user is blind to an item (placeholders: the user, three times).
 
-An answer given before the lease ended stays what it was."""
+An answer that was given before the lease ended keeps its status."""
 
 
 def policy_text(*, fixed: bool = False) -> str | None:
-    """Rules of the project as JSON; ``None`` where there is no project.
+    """Return the policy of the project as JSON; ``None`` if there is no project.
 
-    Where ``fixed``, they cannot change before the transaction ends.
+    With ``fixed``, it is locked until the end of the transaction.
     """
     how = "FOR KEY SHARE" if fixed and connection.vendor == "postgresql" else ""
     row = fetch_one(f"SELECT policy FROM review_project ORDER BY id LIMIT 1 {how}")  # noqa: S608
@@ -111,7 +111,7 @@ def policy_text(*, fixed: bool = False) -> str | None:
 
 
 def reviewer_flags(user: int) -> ReviewerFlags:
-    """The flags of an account, as they are now."""
+    """Return the current flags of an account."""
     sql = "SELECT paused, is_active, specialties FROM review_user WHERE id = %s"
     row = fetch_one(sql, user)
     if row is None:
@@ -120,7 +120,7 @@ def reviewer_flags(user: int) -> ReviewerFlags:
 
 
 def active_claim_row(user: int, now: datetime) -> tuple[Any, ...] | None:
-    """The live claim of a reviewer, on an item that is still in the queue: columns of ``Claim``."""
+    """Return the columns of a reviewer's live claim on an item that is still in the queue."""
     return fetch_one(
         """
         SELECT c.id, c.version_id, c.slot, c.token, c.claimed_at, c.expires_at, c.blinded,
@@ -137,7 +137,7 @@ def active_claim_row(user: int, now: datetime) -> tuple[Any, ...] | None:
 
 
 def find_claim_context(token: uuid.UUID, user: int) -> ClaimContext | None:
-    """A claim of a reviewer, live or not, with its item."""
+    """Return a claim of a reviewer, live or not, with its item; ``None`` if there is none."""
     row = fetch_one(
         """
         SELECT c.id, v.id, c.claimed_at, c.expires_at,
@@ -177,13 +177,13 @@ def find_claim_context(token: uuid.UUID, user: int) -> ClaimContext | None:
 
 
 def has_overdue_claim(now: datetime) -> bool:
-    """Whether a lease is over."""
+    """Whether any lease has expired."""
     sql = f"SELECT 1 FROM review_claim WHERE {LIVE} AND expires_at <= %s LIMIT 1"  # noqa: S608
     return fetch_one(sql, to_db_time(now)) is not None
 
 
 def end_overdue_claims(now: datetime) -> list[tuple[str, int, str]]:
-    """End claims whose lease is over: item, number of the version, pseudonym of each."""
+    """Release claims with an expired lease; return item, version number and pseudonym of each."""
     ended = fetch_all(
         f"""
         UPDATE review_claim SET released_at = %s, outcome = 'expired' WHERE id IN (
@@ -198,8 +198,8 @@ def end_overdue_claims(now: datetime) -> list[tuple[str, int, str]]:
 
 
 def lock_queued_item(item: str, number: int) -> bool:
-    """Keep others from changing a queued item until the commit; false where it has changed."""
-    if connection.vendor == "sqlite":  # nobody else can write since the transaction began
+    """Lock a queued item until the commit; return false if it has changed."""
+    if connection.vendor == "sqlite":  # no other writer since the transaction began
         return True
     sql = f"""
         SELECT 1 FROM review_item WHERE id = %s AND state = 'queued' AND version = %s {for_update()}
@@ -208,7 +208,7 @@ def lock_queued_item(item: str, number: int) -> bool:
 
 
 def taken_slots(version: int) -> dict[int, SlotHolder]:
-    """Slots of a version that are taken, by live claims and by reviews."""
+    """Return the slots of a version that are taken by live claims and reviews."""
     sql = """
         SELECT slot, blinded, specialist FROM review_claim
         WHERE version_id = %s AND released_at IS NULL
@@ -220,7 +220,7 @@ def taken_slots(version: int) -> dict[int, SlotHolder]:
 
 
 def is_blind(version: int, item: str, user: int) -> bool:
-    """Whether nothing that a reviewer has been shown answers an item."""
+    """Whether nothing that a reviewer has been shown discloses the answer of an item."""
     sql = f"SELECT {IS_BLIND.format(version='%s', item='%s')}"
     row = fetch_one(sql, version, user, version, user, item, user)
     return bool(row and row[0])
@@ -235,10 +235,10 @@ def insert_claim(
     now: datetime,
     expires: datetime,
 ) -> int:
-    """Take a slot.
+    """Take a slot; return the key of the claim.
 
     Raises:
-        IntegrityError: somebody else has it, or the reviewer holds another item.
+        IntegrityError: the slot is taken, or the reviewer holds another item.
     """
     row = fetch_one(
         """
@@ -259,9 +259,9 @@ def insert_claim(
 
 
 def copy_blind_answer(claim: int, version: int, user: int) -> bool:
-    """Give a claim the blind answer that its reviewer gave earlier; false where there is none.
+    """Copy the reviewer's earlier blind answer to a claim; return false if there is none.
 
-    Whoever has seen the key answers no second time.
+    A reviewer who has seen the key does not answer again.
     """
     return bool(
         execute(
@@ -282,7 +282,7 @@ def copy_blind_answer(claim: int, version: int, user: int) -> bool:
 
 
 def extend_lease(claim: int, now: datetime, expires: datetime) -> bool:
-    """Lengthen a lease; false where the claim has ended or its item has left the queue."""
+    """Extend a lease; return false if the claim has ended or its item has left the queue."""
     return bool(
         execute(
             f"""
@@ -300,7 +300,7 @@ def extend_lease(claim: int, now: datetime, expires: datetime) -> bool:
 
 
 def release_claim(claim: int, outcome: str, now: datetime) -> bool:
-    """End a live claim without a review; false where it has ended before."""
+    """Release a live claim without a review; return false if it had already ended."""
     sql = f"""
         UPDATE review_claim SET released_at = %s, outcome = %s
         WHERE id = %s AND {LIVE} AND expires_at > %s
@@ -309,7 +309,7 @@ def release_claim(claim: int, outcome: str, now: datetime) -> bool:
 
 
 def save_draft(version: int, user: int, body: Mapping[str, object], now: datetime) -> None:
-    """Store what was typed, instead of what was typed before."""
+    """Store a draft, replacing an earlier one."""
     execute(
         """
         INSERT INTO review_draft (version_id, user_id, body, saved_at) VALUES (%s, %s, %s, %s)
@@ -324,7 +324,7 @@ def save_draft(version: int, user: int, body: Mapping[str, object], now: datetim
 
 
 def delete_draft(version: int, user: int) -> None:
-    """Forget what was typed: it has become a review."""
+    """Delete a draft that has become a review."""
     execute("DELETE FROM review_draft WHERE version_id = %s AND user_id = %s", version, user)
 
 

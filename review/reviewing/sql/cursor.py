@@ -1,10 +1,10 @@
-"""Plain SQL on Django's connection, for SQLite and PostgreSQL alike.
+"""Plain SQL on Django's connection, for both SQLite and PostgreSQL.
 
-For the statements that every claim, answer and review runs: Django's query building costs more
-than they do themselves. Everything else uses models.
+Used for the statements of every claim, answer and review, for which Django's query building costs
+more than their execution. Everything else uses models.
 
-Rows are locked in one order, so that PostgreSQL finds no deadlock: items by id, claims, head of
-the chain. SQLite has one writer at a time and knows no row locks.
+Rows are always locked in the same order to avoid deadlocks in PostgreSQL: items by id, claims, head
+of the chain. SQLite has a single writer and no row locks.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ __all__ = [
 ]
 
 LIVE = "released_at IS NULL AND submitted_at IS NULL"
-"""A claim that its reviewer may still use, as long as its time lasts."""
+"""SQL: a claim that is live, apart from its expiry time."""
 
 
 def fetch_all(sql: str, *values: Any) -> list[tuple[Any, ...]]:
-    """All rows of a statement."""
+    """Return all rows of a query."""
     with connection.cursor() as cursor:
         cursor.execute(sql, values)
         rows: list[tuple[Any, ...]] = cursor.fetchall()
@@ -43,7 +43,7 @@ def fetch_all(sql: str, *values: Any) -> list[tuple[Any, ...]]:
 
 
 def fetch_one(sql: str, *values: Any) -> tuple[Any, ...] | None:
-    """The first row of a statement, if there is one."""
+    """Return the first row of a query, or ``None``."""
     with connection.cursor() as cursor:
         cursor.execute(sql, values)
         row: tuple[Any, ...] | None = cursor.fetchone()
@@ -51,34 +51,34 @@ def fetch_one(sql: str, *values: Any) -> tuple[Any, ...] | None:
 
 
 def execute(sql: str, *values: Any) -> int:
-    """Number of rows that a statement has changed."""
+    """Execute a statement and return the number of affected rows."""
     with connection.cursor() as cursor:
         cursor.execute(sql, values)
         return int(cursor.rowcount)
 
 
 def for_update(how: str = "") -> str:
-    """End of a SELECT whose rows nobody else may change before the commit."""
+    """Return the ``FOR UPDATE`` clause, which locks the selected rows; empty for SQLite."""
     return f"FOR NO KEY UPDATE {how}" if connection.vendor == "postgresql" else ""
 
 
 def to_db_time(moment: datetime) -> Any:
-    """A time as the database takes it."""
+    """Convert a time to a database value."""
     return connection.ops.adapt_datetimefield_value(moment)
 
 
 def from_db_time(stored: Any) -> datetime:
-    """A time as the database gives it."""
+    """Convert a database value to a time."""
     moment = stored if isinstance(stored, datetime) else datetime.fromisoformat(stored)
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 @contextmanager
 def async_commit() -> Iterator[None]:
-    """A transaction whose commit does not wait for the disk.
+    """Open a transaction whose commit does not wait for the disk.
 
-    A power failure may lose it, but never one without all that came after it; so the next commit
-    that waits makes it last. For what can be done again: a claim, but no answer and no review.
+    A power failure may lose it, but only together with all later ones, so the next synchronous
+    commit makes it durable. For repeatable actions: a claim, but not an answer or review.
     """
     lite = connection.vendor == "sqlite" and not connection.in_atomic_block
     if lite:
@@ -95,16 +95,16 @@ def async_commit() -> Iterator[None]:
 
 @contextmanager
 def read_snapshot() -> Iterator[None]:
-    """A transaction that sees one state of the database throughout and keeps nobody waiting."""
+    """Open a transaction with a consistent snapshot of the database that blocks nobody."""
     if connection.vendor == "postgresql":
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
             yield
         return
-    if connection.in_atomic_block:  # nobody else can write since it began
+    if connection.in_atomic_block:  # no other writer since it began
         yield
         return
-    # Not atomic(), which takes the lock of writers.
+    # Not atomic(), which takes the write lock.
     with connection.cursor() as cursor:
         cursor.execute("BEGIN")
         try:
@@ -114,5 +114,5 @@ def read_snapshot() -> Iterator[None]:
 
 
 def to_db_uuid(value: uuid.UUID) -> Any:
-    """A UUID as the database takes it."""
+    """Convert a UUID to a database value."""
     return value if connection.features.has_native_uuid_field else value.hex

@@ -1,4 +1,4 @@
-"""SQL that stores answers, reviews and events, and changes states."""
+"""SQL statements that store answers, reviews and events, and change states."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _EVENTS_AT_ONCE = 100
 
 
 class Vote(NamedTuple):
-    """A valid review: its decision, and whether the first answer was the key and was blind."""
+    """A valid review: its decision, and whether the first answer was right and was blind."""
 
     review: int
     decision: str
@@ -55,7 +55,7 @@ def insert_blind_answer(claim: int, answer: BlindSubmission, now: datetime) -> i
     """Store a blind answer.
 
     Raises:
-        IntegrityError: the claim has one.
+        IntegrityError: the claim already has one.
     """
     row = fetch_one(
         """
@@ -77,7 +77,7 @@ def insert_blind_answer(claim: int, answer: BlindSubmission, now: datetime) -> i
 
 
 def increment_reviews(item: str, number: int, user: int) -> int:
-    """Count one more review of a queued item; the new number, 0 where it has changed."""
+    """Increment the review count of a queued item; return it, or 0 if the item has changed."""
     row = fetch_one(
         """
         UPDATE review_item SET reviews = reviews + 1,
@@ -92,9 +92,9 @@ def increment_reviews(item: str, number: int, user: int) -> int:
 
 
 def decrement_reviews(item: str, number: int) -> tuple[str, int] | None:
-    """Count one review of an item less: its state and the new number.
+    """Decrement the review count of an item; return its state and the new count.
 
-    ``None`` where there is a newer version, or the item was released.
+    ``None`` if there is a newer version or the item was released.
     """
     row = fetch_one(
         """
@@ -109,13 +109,13 @@ def decrement_reviews(item: str, number: int) -> tuple[str, int] | None:
 
 
 def close_claim(claim: int, now: datetime) -> bool:
-    """End a live claim in a review; false where it has ended before."""
+    """Close a live claim with a review; return false if it had already ended."""
     sql = f"UPDATE review_claim SET submitted_at = %s WHERE id = %s AND {LIVE} AND expires_at > %s"  # noqa: S608
     return bool(execute(sql, to_db_time(now), claim, to_db_time(now)))
 
 
 def insert_review(claim: int, ruling: ReviewSubmission, seconds: int, now: datetime) -> int:
-    """Store a review with its reasons."""
+    """Store a review with its reasons; return its key."""
     row = fetch_one(
         """
         INSERT INTO review_review
@@ -140,7 +140,7 @@ def insert_review(claim: int, ruling: ReviewSubmission, seconds: int, now: datet
 
 
 def reserve_for_specialist(item: str, version: int, rules: Policy) -> None:
-    """Mark an item whose next place is kept for a specialist, after its reviews have changed."""
+    """Update whether the next slot of an item is reserved for a specialist."""
     if not rules.specialists:
         return
     execute(
@@ -157,7 +157,7 @@ def reserve_for_specialist(item: str, version: int, rules: Policy) -> None:
 
 
 def specialist_review_count(version: int) -> int:
-    """Number of valid reviews of a version by specialists."""
+    """Return the number of valid reviews of a version by specialists."""
     row = fetch_one(
         """
         SELECT count(*) FROM review_claim c
@@ -170,7 +170,7 @@ def specialist_review_count(version: int) -> int:
 
 
 def valid_votes(version: int) -> list[Vote]:
-    """Valid reviews of a version."""
+    """Return the valid reviews of a version."""
     rows = fetch_all(
         """
         SELECT r.id, r.decision, b."option" = v.key, c.blinded
@@ -186,20 +186,20 @@ def valid_votes(version: int) -> list[Vote]:
 
 
 def reason_codes(reviews: Sequence[int]) -> set[str]:
-    """Reason codes of reviews."""
+    """Return the reason codes of some reviews."""
     places = ", ".join(["%s"] * len(reviews))
     sql = f"SELECT DISTINCT code FROM review_reviewreason WHERE review_id IN ({places})"  # noqa: S608
     return {row[0] for row in fetch_all(sql, *reviews)}
 
 
 def change_state(item: str, old: str, new: str, number: int) -> bool:
-    """Change the state of an item; false where it is not what was read any more."""
+    """Change the state of an item; return false if it has changed since it was read."""
     sql = "UPDATE review_item SET state = %s WHERE id = %s AND state = %s AND version = %s"
     return bool(execute(sql, new, item, old, number))
 
 
 def end_live_claims(item: str, number: int, outcome: str, now: datetime) -> int:
-    """End the claims on a version that has left the queue."""
+    """Release the live claims on an item that has left the queue; return their number."""
     sql = f"""
         UPDATE review_claim SET released_at = %s, outcome = %s WHERE {LIVE} AND version_id = (
             SELECT id FROM review_itemversion WHERE item_id = %s AND number = %s
@@ -209,13 +209,13 @@ def end_live_claims(item: str, number: int, outcome: str, now: datetime) -> int:
 
 
 def chain_number() -> int:
-    """How many events there are, without waiting for those that are being written."""
+    """Return the number of events, without waiting for concurrent writers."""
     row = fetch_one("SELECT number FROM review_chain WHERE id = 1")
     return row[0] if row else 0
 
 
 def lock_chain_head() -> tuple[int, str] | None:
-    """Head of the chain, kept for this transaction."""
+    """Return the head of the chain, locked for this transaction."""
     row = fetch_one(f"SELECT number, sha256 FROM review_chain WHERE id = 1 {for_update()}")  # noqa: S608
     return None if row is None else (row[0], row[1])
 

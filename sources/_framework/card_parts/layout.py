@@ -30,14 +30,14 @@ class Layout:
     Attributes:
         name: name of the layout, passed to the adapter.
         expect: glob relative to the root -> number of files in a complete copy; each glob
-                must match at least one file, except those of ``one_of`` and ``optional``.
-            one_of: globs of ``expect`` of which at least one must match.
-            optional: glob of files that may be missing -> what is unavailable without them, or
-                empty; those in ``expect`` are still counted.
-            ignore: glob -> why its files produce no cases.
-            parts: name -> globs of ``expect`` and ``optional``; adapters request files by part.
-            editions: parts whose files are editions of one table, the newest last by name; if it
-                cannot be used, the next older one is read instead, and the build reports this.
+            must match at least one file, except those of ``one_of`` and ``optional``.
+        one_of: globs of ``expect`` of which at least one must match.
+        optional: glob of files that may be missing -> what is unavailable without them, or
+            empty; those in ``expect`` are still counted.
+        ignore: glob -> why its files produce no cases.
+        parts: name -> globs of ``expect`` and ``optional``; adapters request files by part.
+        editions: parts whose files are editions of one table, the newest last by name; if it
+            cannot be used, the next older one is read instead, and the build reports this.
     """
 
     name: str
