@@ -204,7 +204,7 @@ def test_silence_becomes_a_wrong_option_only_by_the_switch():
 
 
 def test_an_unknown_group_is_an_error():
-    with pytest.raises(TermError, match="no exclusive group"):
+    with pytest.raises(TermError, match="not an exclusive group"):
         run([query("AP", group="poems")])
 
 
