@@ -1,8 +1,8 @@
-"""Evaluate any multimodal model on a release, with statistics that hold.
+"""Evaluate any multimodal model on a release, with sound statistics.
 
-``dataset`` loads a release, ``models`` reaches a model, ``runner`` asks it and stores every reply,
-``scoring`` turns replies into outcomes and metrics, ``reporting`` and ``html_report`` present them.
-Nothing here needs the packages that build a benchmark.
+``dataset`` loads a release, ``models`` connects to a model, ``runner`` asks it and stores every
+reply, ``scoring`` turns replies into outcomes and metrics, ``reporting`` and ``html_report``
+present them. Nothing here needs the packages that build a benchmark.
 """
 
 __all__ = [

@@ -1,8 +1,8 @@
-"""Batch invariance check: the other questions of a batch must not change an answer.
+"""Batch invariance check: the other questions in a batch must not change an answer.
 
 A model that pads on the wrong side, or does not mask its padding, still answers fluently; only a
-comparison shows it. Questions of different lengths and images of different sizes are asked one by
-one and then together, and every reply must be the same.
+comparison reveals it. Questions of different lengths with images of different sizes are asked
+individually and then in batches, and every reply must be the same.
 """
 
 from __future__ import annotations
@@ -38,26 +38,26 @@ __all__ = [
 ]
 
 TOLERANCE = {"float32": 0.001}
-"""Largest difference of two log-probabilities of one letter, in nats, by number format."""
+"""Maximum difference between two log-probabilities of one letter, in nats, by number format."""
 
 ROUGH_TOLERANCE = 0.25
-"""The same for 16-bit formats, whose rounding depends on the shape of the batch."""
+"""The same for 16-bit formats, whose rounding depends on the batch shape."""
 
 SHOWN = 5
-"""Disagreements that a message lists."""
+"""Number of disagreements listed in a message."""
 
 _POOL = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Disagreement:
-    """One question that got two answers.
+    """One question with two different answers.
 
     Attributes:
         item: dataset and id, and whether it was asked blind.
         alone: reply to this question alone.
         together: reply to it in a batch.
-        difference: largest difference of a letter's log-probability, where both replies have them.
+        difference: largest difference in a letter's log-probability, if both replies have them.
     """
 
     item: str
@@ -108,12 +108,12 @@ def selfcheck(
     """Ask a sample of questions alone and then together.
 
     Args:
-        benchmark: where the questions come from; the same ones at every call.
-        model: whom to ask; usable again afterwards.
-        together: questions under way at one time; the model's batch by default.
+        benchmark: release to draw the questions from; deterministic.
+        model: the model; remains usable afterwards.
+        together: number of concurrent questions; the model's batch size by default.
         questions: number of questions; 16, or one batch if that is more.
-        blind: ask some of them without their image as well.
-        asking: how a question is put; examples before it are left out.
+        blind: also ask some of them without their image.
+        asking: question setup; few-shot examples are left out.
         tolerance: allowed difference of log-probabilities; chosen by the model's number format.
 
     Raises:
@@ -157,9 +157,9 @@ def selfcheck(
 def draw_requests(
     benchmark: Benchmark, count: int, asking: QuestionSetup | None = None
 ) -> list[ModelRequest]:
-    """Requests of different lengths with images of different sizes: a fixed draw, spread evenly.
+    """Draw requests of different lengths with images of different sizes, deterministically.
 
-    Half of them are spread over the lengths of the prompts, half over the sizes of the files.
+    Half of them are spread evenly over prompt lengths, half over file sizes.
     """
     usable = [item for item in benchmark.items if item.image is not None]
     usable.sort(key=lambda item: hashlib.sha256(item.name.encode()).digest())
@@ -285,7 +285,7 @@ def _picture(benchmark: Benchmark, item: BenchmarkItem) -> ImageFile | None:
 
 
 def _spread(requests: Sequence[ModelRequest], count: int) -> list[ModelRequest]:
-    """``count`` of a sorted list: the first, the last, and evenly between them."""
+    """Return ``count`` entries of a sorted list: the first, the last, and evenly between them."""
     if count >= len(requests):
         return list(requests)
     if count < 2:

@@ -1,4 +1,4 @@
-"""Item of a release, as evaluation reads it, and its form as JSON."""
+"""Item of a release as used in evaluation, and its JSON form."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _OF_SET = ("set", "role", "set_size")
 _OPTIONAL = (*_TOLD, *_OF_SET)
 
 NOT_ASKED = ("unit", "fact", *_OF_SET)
-"""Fields that change neither the question nor what is right; a benchmark's digest omits them."""
+"""Fields that affect neither the question nor the answer; the benchmark digest omits them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,10 +44,10 @@ class BenchmarkItem(ReleaseRow):
         fact: id of the fact asked about the image; empty if not stated.
         set: set of items that are scored together, such as ``block-0123456789abcdef``; empty for
             none.
-        role: what tells the item from the others of its set.
-        set_size: number of items that the set was made of; the release may hold fewer.
+        role: what distinguishes the item from the others in its set.
+        set_size: number of items the set was built with; the release may contain fewer.
 
-    ``unit``, ``fact`` and what is told of the set are ignored by equality.
+    ``unit``, ``fact`` and the set fields are ignored by equality.
     """
 
     visible: str = ""
@@ -65,7 +65,7 @@ class BenchmarkItem(ReleaseRow):
 
     @property
     def right_reply(self) -> str:
-        """A reply that is right: the letter of the key, or the true answer."""
+        """A correct reply: the letter of the key, or the true answer."""
         return self.key if self.target is None else form_of(self.target).right_reply(self.target)
 
     @property
@@ -74,14 +74,14 @@ class BenchmarkItem(ReleaseRow):
         return dict(self.options)[self.key] if self.target is None else self.right_reply
 
     def shown_answer(self, answer: str) -> str:
-        """An answer, as scoring stores it, in words: an option's text, or the form's."""
+        """Return a stored answer in words: an option's text, or as its form displays it."""
         if self.target is None:
             return dict(self.options)[answer]
         return form_of(self.target).show(json.loads(answer), self.target.ask)
 
 
 def item_to_json(item: BenchmarkItem) -> dict[str, Any]:
-    """The item as a JSON object that ``item_from_json`` reads back."""
+    """Return the item as a JSON object, the inverse of ``item_from_json``."""
     return {
         "id": item.id,
         "dataset": item.dataset,
@@ -101,7 +101,7 @@ def item_to_json(item: BenchmarkItem) -> dict[str, Any]:
 
 
 def _open_part(item: BenchmarkItem) -> dict[str, Json]:
-    """Fields of an item of ``open.json``, as it has them; none of one of ``test.json``."""
+    """Return the fields specific to ``open.json``; empty for an item of ``test.json``."""
     if item.target is None:
         return {"form": item.form, "chance": item.stated_chance} if item.is_open else {}
     ask, truth = form_of(item.target).write_target(item.target)
@@ -109,12 +109,12 @@ def _open_part(item: BenchmarkItem) -> dict[str, Json]:
 
 
 def target_text(item: BenchmarkItem) -> str:
-    """What an item without options asks for and accepts, as JSON; empty for one with options."""
+    """Return ``ask`` and ``truth`` of an item as JSON; empty for an item with options."""
     return "" if item.target is None else json.dumps(_open_part(item), ensure_ascii=False)
 
 
 def item_from_json(row: Mapping[str, Any]) -> BenchmarkItem:
-    """The item that ``item_to_json`` wrote."""
+    """Return the item from the JSON object of ``item_to_json``."""
     form = row.get("form", OPTION)
     target = None if form == OPTION else OPEN_FORMS[form].read_target(row["ask"], row["truth"])
     return BenchmarkItem(
@@ -139,7 +139,7 @@ _T = TypeVar("_T", str, str | None)
 
 
 def held_once(text: _T) -> _T:
-    """The text; equal ones of many items and questions are one object."""
+    """Return the text, interned: equal texts of many items and questions share one object."""
     return sys.intern(text) if type(text) is str else text
 
 
@@ -149,5 +149,5 @@ def _as_held(value: Any) -> Any:
 
 @lru_cache(maxsize=4096)
 def _options_once(options: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
-    """The options; items of one list of options share them."""
+    """Return the options, interned: items with the same options share them."""
     return options

@@ -1,7 +1,7 @@
 """Load and validate a release, ours or the published one: its tables and their images.
 
-Everything that could later cause a wrong number is refused here, and named: a key that is no
-option, two options with equal texts, a duplicate id, an unknown task.
+Everything that could later cause a wrong number is refused here with a message: a key that is not
+an option, two options with equal texts, a duplicate id, an unknown task.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ __all__ = ["Benchmark", "load_benchmark"]
 _SORTED = json.JSONEncoder(sort_keys=True)
 
 SHOWN_PROBLEMS = 10
-"""Problems that the error of a refused release lists."""
+"""Number of problems listed in the error of a refused release."""
 
 MOST_PROBLEMS = 1000
-"""Number of problems after which no further row is read."""
+"""Number of problems after which reading stops."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,13 +57,13 @@ class Benchmark:
     Attributes:
         root: folder of the release.
         items: every item, in the order of the sorted source folders and their files.
-        pixels: published pixel hash of each image by its path, where the release has recipes.
+        pixels: published pixel hash of each image by its path, if the release has recipes.
         errata: withdrawn items by name; they remain among ``items``.
-        unknown_forms: rows of answer forms that this version does not have, by form: they are
-            neither checked nor asked.
-        vocabulary: the words of its items: those that were active when it was read, and those that
-            it declares. Whoever needs more of a word than an item has, as a report that lists all
-            tasks, works under ``using(benchmark.vocabulary)``.
+        unknown_forms: number of rows by answer form unknown to this version: they are neither
+            checked nor asked.
+        vocabulary: the vocabulary of its items: the words active when it was read, and those it
+            declares. Code that needs more than the items themselves, such as a report that lists
+            all tasks, runs under ``using(benchmark.vocabulary)``.
         known: image digests of an earlier session; unchanged files are not read again.
     """
 
@@ -77,15 +77,15 @@ class Benchmark:
 
     @property
     def standing(self) -> tuple[BenchmarkItem, ...]:
-        """The items that were not withdrawn."""
+        """The items that are not withdrawn."""
         return tuple(item for item in self.items if item.name not in self.errata)
 
     def path(self, item: BenchmarkItem) -> Path | None:
-        """Path of the item's image, which may not exist."""
+        """Return the path of the item's image, which may not exist."""
         return None if item.image is None else self.root / item.image
 
     def knowing(self, digests: Mapping[str, ImageDigest]) -> Benchmark:
-        """The release with known image digests; unchanged if its images were already read."""
+        """Return the release with known image digests; unchanged if the images were read before."""
         return self if "pictures" in self.__dict__ else replace(self, known=digests)
 
     @cached_property
@@ -119,8 +119,8 @@ class Benchmark:
         """SHA-256 over all items and their images: identifies this benchmark.
 
         A restricted image counts by the pixel hash that the release publishes, so that the public,
-        the private and the reconstructed release have one digest; every other image counts by the
-        bytes of its file.
+        the private and the reconstructed release have the same digest; every other image counts by
+        its file's bytes.
         """
         total = hashlib.sha256()
         for item in self.items:
@@ -143,8 +143,8 @@ def load_benchmark(root: Path, *, pictures: bool = True) -> Benchmark:
     """Read and check every ``<SOURCE>/test.json`` and ``open.json`` directly below ``root``.
 
     A link may point within the release or, in a Hugging Face download, to the hub's file store;
-    nothing else outside the release is ever opened. The words that the release declares are those
-    of the benchmark, and of no other.
+    nothing else outside the release is ever opened. The words that the release declares apply to
+    this benchmark only.
 
     Args:
         root: folder of the release.
@@ -181,7 +181,7 @@ def load_benchmark(root: Path, *, pictures: bool = True) -> Benchmark:
 
 
 def _restricted_together(items: Sequence[BenchmarkItem]) -> tuple[BenchmarkItem, ...]:
-    """The items, with every item of a restricted image restricted."""
+    """Return the items, marking all items of a restricted image as restricted."""
     closed = {item.image for item in items if item.restricted} - {None}
     return tuple(
         replace(item, restricted=True) if item.image in closed and not item.restricted else item
@@ -221,7 +221,7 @@ class _Loader:
             self.problems.append(str(error))
 
     def errata(self) -> dict[str, Erratum]:
-        """Withdrawn items, once all tables are read."""
+        """Return the withdrawn items, once all tables are read."""
         try:
             rows = read_errata(self._root)
         except ReleaseError as error:
@@ -233,9 +233,9 @@ class _Loader:
         return {row.name: row for row in rows}
 
     def items_with_sets(self) -> list[BenchmarkItem]:
-        """The items, each with its set, once all tables are read.
+        """Return the items, each with its set, once all tables are read.
 
-        A set may name items that are not there, as where a source was left out of a copy.
+        A set may name items that are not there, for example if a source was left out of a copy.
         """
         try:
             sets = read_item_sets(self._root)
@@ -301,7 +301,7 @@ class _Loader:
         self.items.append(item)
 
     def _problem_of(self, image: str) -> str | None:
-        """Why an image must not be opened; an absent one is no problem here."""
+        """Return why an image must not be opened; an absent image is not a problem here."""
         if image not in self._pictures:
             self._pictures[image] = None
             try:
@@ -314,7 +314,7 @@ class _Loader:
         return self._pictures[image]
 
     def _state_of(self, image: str) -> os.stat_result | None:
-        """As ``stat_file``, but quick for a plain file in a folder that no link leads to."""
+        """Like ``stat_file``, but fast for a regular file in a folder reached without links."""
         folder, _, _ = image.rpartition("/")
         if folder not in self._plain_folders:
             real = os.path.realpath(self._root / folder)

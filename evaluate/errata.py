@@ -1,7 +1,7 @@
 """Withdrawn items of a run: its own copy of the release's ``errata.csv``.
 
-A run is scored without its release, so it keeps the list that it was last given. Withdrawn items
-stay in ``items.jsonl`` and their replies in ``attempts.jsonl``; every reader of a run skips them.
+A run is scored without its release, so it keeps the list it was last given. Withdrawn items stay in
+``items.jsonl`` and their replies in ``attempts.jsonl``; every reader of a run skips them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _SHOWN = 3
 
 
 def withdrawn_of(run: Path) -> Mapping[str, Erratum]:
-    """Withdrawn items of a run, by name.
+    """Return the withdrawn items of a run by name.
 
     Raises:
         WorkspaceError: the list cannot be read.
@@ -36,7 +36,7 @@ def withdrawn_of(run: Path) -> Mapping[str, Erratum]:
 
 
 def withdraw_from_run(run: Path, benchmark: Benchmark) -> None:
-    """Copy the errata of the release to a run, which must be scored afterwards."""
+    """Copy the errata of the release to a run, which must be rescored afterwards."""
     if dict(withdrawn_of(run)) == dict(benchmark.errata):
         return
     if benchmark.errata:
@@ -52,7 +52,7 @@ def take_errata(run: Path, release: Path) -> Collection[str]:
         Items that the run left out before and that this copy of the release does not withdraw.
 
     Raises:
-        ReleaseError: the release is broken.
+        ReleaseError: the release is invalid.
         WorkspaceError: the folder is not a run, or one of another release.
     """
     from medrcube.evaluate.runner.run_folder import read_manifest  # noqa: PLC0415 - reads us
@@ -70,12 +70,12 @@ def take_errata(run: Path, release: Path) -> Collection[str]:
 
 
 def require_current(run: str, here: Collection[str], wanted: Collection[str]) -> None:
-    """Refuse a run that was scored with other errata than the current ones.
+    """Refuse a run that was scored with errata other than the current ones.
 
     Args:
         run: folder of the run, for the message.
-        here: items that the run leaves out.
-        wanted: items that it should leave out.
+        here: withdrawn items that the run leaves out.
+        wanted: withdrawn items that it should leave out.
 
     Raises:
         WorkspaceError: they differ.

@@ -1,8 +1,8 @@
-"""HTML report of one or several runs: one self-contained page.
+"""HTML report of one or more runs: one self-contained page.
 
 Questions and replies are untrusted text: the templates escape them and make invisible characters
-visible, and the page's content security policy forbids requests and all scripts but the one that
-sorts its tables, allowed by its hash. A report depends only on the benchmark, the replies and the
+visible, and the page's content security policy forbids requests and all scripts except the one that
+sorts its tables, allowed by hash. A report depends only on the benchmark, the replies and the
 settings, so a killed and resumed run has the same report, byte for byte; times are in
 ``reporting.usage_table``.
 """
@@ -64,14 +64,14 @@ def write_report(
         runs: folders of scored runs, in the order to show them.
         out: the HTML file.
         release: the release, for the images of failures; restricted ones are never shown.
-        data: folder for every table as CSV, JSON and, where pyarrow is installed, Parquet.
+        data: folder for every table as CSV, JSON and, if pyarrow is installed, Parquet.
 
     Returns:
-        The files of tables; none without ``data``.
+        The table files; none without ``data``.
 
     Raises:
-        WorkspaceError: a folder holds no scored run, or something cannot be written.
-        ReleaseError: the release is broken.
+        WorkspaceError: a folder contains no scored run, or a file cannot be written.
+        ReleaseError: the release is invalid.
     """
     benchmark = load_benchmark(release) if release else None
     with using(benchmark.vocabulary if benchmark else active_vocabulary()):
@@ -93,16 +93,16 @@ def _write_report(
 
 
 def _hash_source(script: str) -> str:
-    """Source of a script in the content security policy, by its hash."""
+    """Return the hash source of a script for the content security policy."""
     return f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}"
 
 
 def page_values(runs: Sequence[ScoredRun], benchmark: Benchmark | None) -> dict[str, Any]:
-    """Values of the templates of a page.
+    """Return the template values of a page.
 
     Args:
-        runs: one run or several.
-        benchmark: the release, for the images of what went wrong.
+        runs: one or more runs.
+        benchmark: the release, for the images of wrong answers.
     """
     if benchmark is not None:
         require_errata_of(runs, benchmark)
@@ -147,7 +147,7 @@ def page_values(runs: Sequence[ScoredRun], benchmark: Benchmark | None) -> dict[
 
 
 def withdrawn_groups(runs: Sequence[ScoredRun]) -> list[tuple[int, str]]:
-    """(number of withdrawn items, names of the runs that leave them out), the most first."""
+    """Return (number of withdrawn items, names of the runs that leave them out), largest first."""
     groups: dict[int, list[str]] = {}
     for run in runs:
         if run.withdrawn:
@@ -156,7 +156,7 @@ def withdrawn_groups(runs: Sequence[ScoredRun]) -> list[tuple[int, str]]:
 
 
 def _samples(runs: Sequence[ScoredRun]) -> list[tuple[str, int, str]]:
-    """(share of the benchmark, number of runs, their names) of runs that asked only a part."""
+    """Return (share of the benchmark, number of runs, names) for runs of only a part of it."""
     shares: dict[str, list[str]] = {}
     for run in runs:
         if run.manifest["limit"]:
@@ -187,9 +187,9 @@ _PARTS = (
 """Anchor and title of each part, and the value that must be present."""
 
 
-@cache  # to compile the templates costs more than to render a page
+@cache  # compiling the templates costs more than rendering a page
 def report_environment(*folders: str) -> Environment:
-    """Jinja environment of the report, with autoescaping.
+    """Return the report's Jinja environment, with autoescaping.
 
     Args:
         folders: below ``templates``, searched in this order; those of the report by default.

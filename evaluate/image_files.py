@@ -1,7 +1,7 @@
 """Read an item's image as the bytes on disk, never decoded or re-encoded.
 
 A model sees exactly the pixels that the release was validated with; transcoding would change them
-(JPEG blurs a thin red outline, an 8-bit conversion clips a 16-bit image).
+(JPEG blurs a thin red outline, conversion to 8 bits clips a 16-bit image).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class ImageFile:
 
 
 class UnusablePictureError(Exception):
-    """An image is absent, unreadable or of no known format; the message says which."""
+    """An image is absent, unreadable or of unknown format; the message says which."""
 
 
 def read_picture(path: Path, *, root: Path | None = None) -> ImageFile:
@@ -64,7 +64,7 @@ def read_picture(path: Path, *, root: Path | None = None) -> ImageFile:
 
 
 def media_type(data: bytes) -> str | None:
-    """Media type by the signature at the start of a file; ``None`` for other formats."""
+    """Return the media type by a file's magic bytes; ``None`` for other formats."""
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         return "image/webp"
     return next((kind for signature, kind in _SIGNATURES if data.startswith(signature)), None)

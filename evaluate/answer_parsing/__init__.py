@@ -1,17 +1,17 @@
-"""Parse the option letter out of a free-text reply, or abstain; nothing is guessed.
+"""Parse the option letter from a free-text reply, or abstain; nothing is guessed.
 
-Thinking is removed, and so is whatever follows "why the other options are wrong". Then:
+Reasoning is removed, and so is everything after "why the other options are wrong". Then:
 
 1. Explicit markers (``answer_markers``): a structured field, an announcement ("the answer is B"), a
    box, a verdict, a list with verdicts. The last one counts.
-2. Without any, layers that each read the whole reply: a bare letter; a hint; a letter beside its
-   own text; the text of one option; a letter in the place of an answer. The first layer that finds
-   a letter decides, unless another layer finds a different one.
+2. Without a marker, layers that each read the whole reply: a bare letter; a hint; a letter next to
+   its own text; the text of one option; a letter in answer position. The first layer that finds a
+   letter decides, unless another layer finds a different one.
 
-The layers share two checks: what the clause says of a named option (``stance``), and whether the
-sentence is about this case, now and in the speaker's name (``hedging.is_asserted``,
-``sentence_spans.is_hypothetical``). Contradictory, denied, hypothetical and undecided replies give
-no letter.
+The layers share two checks: the stance of a clause towards an option it names (``stance``), and
+whether the sentence is about this case, in the present and in the speaker's own voice
+(``hedging.is_asserted``, ``sentence_spans.is_hypothetical``). Contradictory, negated, hypothetical
+and undecided replies yield no letter.
 """
 
 from __future__ import annotations
@@ -59,17 +59,17 @@ __all__ = [
 
 _DEPTH = 3
 _SHORT = 200
-"""Most characters of a reply that is read once for all items with the same options."""
+"""Maximum length of a reply whose parse is cached for all items with the same options."""
 _LONGEST = 20_000
-"""Characters of a reply that are parsed: its beginning and end, since looping models never stop."""
-# Some models invent a further question; the text after it answers that one.
+"""Characters of a reply that are parsed, from its beginning and end: looping models never stop."""
+# Some models go on to invent another question; the text after it answers that one.
 _NEXT_QUESTION = re.compile(
     r"(?<=\S)\s*\n[\s*#]*(?:Question|Q|User|Human)\s*\d*\s*:", re.IGNORECASE
 )
 
 
 _EXAMPLE = re.compile(r"\b(?:e\.g|i\.e|such\s+as)\.?", re.IGNORECASE)
-# Rules whose positions are those of the raw text.
+# Rules whose positions refer to the raw text.
 _OUTSIDE = frozenset({"json", "element", "boxed"})
 _CLOSES = frozenset({"hint", "own-line", "last-sentence"})
 _OR = re.compile(r"[\s$,/]*(?:or|and|或|和|,|/)[\s$]*(?:possibly|maybe|perhaps|also)?[\s$]*")
@@ -80,7 +80,7 @@ class ParsedAnswer(NamedTuple):
 
     Attributes:
         letter: one of the item's own letters, or ``None``.
-        rule: name of the rule that fired, or the reason for no letter.
+        rule: name of the rule that matched, or the reason why there is no letter.
     """
 
     letter: str | None
@@ -88,17 +88,17 @@ class ParsedAnswer(NamedTuple):
 
 
 def extract(reply: str, options: Sequence[tuple[str, str]]) -> ParsedAnswer:
-    """Parse the answer of a reply.
+    """Parse the answer in a reply.
 
     Args:
-        reply: text of the model, thinking included.
+        reply: text of the model, including reasoning.
         options: (letter, text) of the item's own options.
 
     Returns:
-        The letter and the rule that fired, or ``None`` and the reason.
+        The letter and the rule that matched, or ``None`` and the reason.
     """
     own = tuple((letter, text) for letter, text in options)
-    # Many replies of a run are a letter, or a letter and its text.
+    # Many replies of a run are just a letter, or a letter and its text.
     return (_extract_short if len(reply) <= _SHORT else _extract)(reply, own)
 
 
@@ -117,7 +117,7 @@ _extract_short = lru_cache(maxsize=1 << 14)(_extract)
 
 @lru_cache(maxsize=1 << 12)
 def _reader_of(options: tuple[tuple[str, str], ...]) -> ChoiceReader:
-    """Reader of some options; items of one list share it."""
+    """Return the reader for these options, shared by items with the same options."""
     return ChoiceReader([(letter, strip_markup(text)) for letter, text in options])
 
 
@@ -141,7 +141,7 @@ def _read(text: str, reader: ChoiceReader, depth: int) -> ParsedAnswer:
     body = blank_restated_options(body, reader)
     markers = [*_fields(fields, reader, depth), *announcement_markers(body, reader), *called_right]
     if discussed is not None:
-        # "A: no, B: yes" is no change of mind.
+        # "A: no, B: yes" is not a change of mind.
         within = range(discussed.start, discussed.end)
         markers = [s for s in markers if s.rule != "revised" or s.start not in within]
     answer = _last(markers, body, reader)
@@ -153,10 +153,10 @@ def _read(text: str, reader: ChoiceReader, depth: int) -> ParsedAnswer:
 
 
 def _agreeing(answers: Sequence[ParsedAnswer], body: str, reader: ChoiceReader) -> ParsedAnswer:
-    """The answer of the first layer, unless another layer gives a different letter.
+    """Return the answer of the first layer, unless another layer gives a different letter.
 
-    An option that is merely mentioned does not contradict a letter that ends the reply, and is no
-    answer while the letter of another option stands in the text.
+    An option that is merely mentioned does not contradict a final letter, and does not count as the
+    answer if the letter of another option occurs in the text.
     """
     first = answers[0]
     if first.letter is None:
@@ -171,7 +171,7 @@ def _agreeing(answers: Sequence[ParsedAnswer], body: str, reader: ChoiceReader) 
 
 
 def _fields(fields: AnswerFields, reader: ChoiceReader, depth: int) -> list[AnswerMarker]:
-    """Markers of structured fields and boxes, whose values are parsed like replies."""
+    """Return markers for structured fields and boxes, whose values are parsed like replies."""
     markers: list[AnswerMarker] = []
     for position, rule, value in fields.values:
         answer = _read(value, reader, depth + 1) if depth < _DEPTH else ParsedAnswer(None, "nested")
@@ -185,7 +185,7 @@ def _fields(fields: AnswerFields, reader: ChoiceReader, depth: int) -> list[Answ
 
 
 def _last(markers: list[AnswerMarker], body: str, reader: ChoiceReader) -> ParsedAnswer | None:
-    """The answer of the last marker, unless the following text revises it."""
+    """Return the answer of the last marker, unless the text after it revises it."""
     if not markers:
         return None
     last = max(markers, key=lambda marker: (marker.start, marker.end))
@@ -201,7 +201,7 @@ def _last(markers: list[AnswerMarker], body: str, reader: ChoiceReader) -> Parse
 
 
 def _bare(body: str, reader: ChoiceReader) -> ParsedAnswer | None:
-    """A bare letter: at the start, before its explanation, or at the end."""
+    """Return a bare letter: at the start, before its explanation, or at the end."""
     opening = reader.opening(body)
     closing = _closing(body, reader)
     if opening.kind is ChoiceKind.UNDECIDED:
@@ -220,7 +220,7 @@ def _bare(body: str, reader: ChoiceReader) -> ParsedAnswer | None:
 
 
 def _closing(body: str, reader: ChoiceReader) -> ParsedAnswer | None:
-    """A letter alone on a line, or alone in the last sentence after others were denied."""
+    """Return a letter alone on a line, or alone in the last sentence after others were rejected."""
     lines = body.strip().split("\n")
     alone = {reader.whole_letter(line) for line in lines} - {None}
     if alone:
@@ -237,7 +237,7 @@ def _closing(body: str, reader: ChoiceReader) -> ParsedAnswer | None:
 
 
 def _ending(line: str, reader: ChoiceReader) -> str | None:
-    """The letter that is the last sentence of a line, unless another stands undenied before it."""
+    """Return the letter that is a line's last sentence, unless another precedes it unrejected."""
     line = line.rstrip()
     stop = max(line.rfind(mark, 0, len(line) - 1) for mark in (". ", "; ", "! "))
     if stop < 0 or _EXAMPLE.search(line, max(0, stop - 4), stop + 1):
@@ -251,7 +251,7 @@ def _ending(line: str, reader: ChoiceReader) -> str | None:
 
 
 def _paired(body: str, reader: ChoiceReader) -> ParsedAnswer | None:
-    """The only letter beside its own text, or named as an option."""
+    """Return the only letter next to its own text, or referred to as an option."""
     letter, why = decide_letter(named_options(body, reader))
     if letter is None:
         return ParsedAnswer(None, why) if why else None
@@ -263,7 +263,7 @@ def _hinted(body: str, reader: ChoiceReader) -> ParsedAnswer | None:
 
 
 def _mentioned(body: str, reader: ChoiceReader) -> ParsedAnswer | None:
-    """The only option whose text is asserted."""
+    """Return the only option whose text is asserted."""
     letter, why = decide_letter(asserted_texts(body, reader))
     if letter is None:
         return ParsedAnswer(None, why) if why else None
@@ -271,7 +271,7 @@ def _mentioned(body: str, reader: ChoiceReader) -> ParsedAnswer | None:
 
 
 def _standing(body: str, reader: ChoiceReader) -> ParsedAnswer | None:
-    """The only bare letter in the position of an answer."""
+    """Return the only bare letter in answer position."""
     letter, _ = decide_letter(lone_letters(body, reader))
     return ParsedAnswer(letter, "standing-letter") if letter in reader.letters else None
 
@@ -297,7 +297,7 @@ def _agreed(candidates: Iterable[AnswerMarker]) -> ParsedAnswer | None:
 def _unless_revised(
     answer: ParsedAnswer, end: int, body: str, reader: ChoiceReader, *, soft: bool = False
 ) -> ParsedAnswer:
-    """The answer, after any later revision."""
+    """Return the answer after taking later revisions into account."""
     marker = hedging.REVISION.search(body, end)
     if marker is None or soft:
         return answer

@@ -14,12 +14,12 @@ __all__ = ["AnswerMarker", "announcement_markers", "hint_markers", "verdict_mark
 
 
 class AnswerMarker(NamedTuple):
-    """A position in the text that states something about the answer.
+    """A position in the text with a statement about the answer.
 
     Attributes:
         start: start of the marker.
-        end: end of what it states.
-        kind: what it states.
+        end: end of the statement.
+        kind: kind of statement.
         letter: the letter, for ``ChoiceKind.LETTER``.
         rule: name of the rule that found it.
         conditional: whether it is in the conditional mood.
@@ -34,7 +34,7 @@ class AnswerMarker(NamedTuple):
 
 
 def announcement_markers(body: str, reader: ChoiceReader) -> Iterator[AnswerMarker]:
-    """Announced answers, and letters that a change of mind turns to."""
+    """Return announced answers, and letters that a change of mind turns to."""
     for match in answer_phrases.DECLARATION.finditer(body):
         if _is_asserted(body, _begin(match), match):
             yield from _marker(match, reader.at(body, match.end()), "declared")
@@ -45,7 +45,7 @@ def announcement_markers(body: str, reader: ChoiceReader) -> Iterator[AnswerMark
 def verdict_markers(
     body: str, reader: ChoiceReader, discussed: JudgedList | None
 ) -> list[AnswerMarker]:
-    """Letters that are called right; weak verdicts count only if they agree and stand alone."""
+    """Return letters judged correct; weak verdicts count only if they agree and stand alone."""
     strong: list[AnswerMarker] = []
     weak: list[AnswerMarker] = []
     for marker, loose in _verdicts(body, reader):
@@ -72,7 +72,7 @@ def verdict_markers(
 
 
 def hint_markers(body: str, reader: ChoiceReader, start: int = 0) -> Iterator[AnswerMarker]:
-    """Phrases that merely point to an answer."""
+    """Return phrases that merely hint at an answer."""
     for match in answer_phrases.HINT.finditer(body, start):
         if not _is_asserted(body, _begin(match), match):
             continue
@@ -84,7 +84,7 @@ def hint_markers(body: str, reader: ChoiceReader, start: int = 0) -> Iterator[An
 
 
 def _verdicts(body: str, reader: ChoiceReader) -> Iterator[tuple[AnswerMarker, bool]]:
-    """Sentences that call a letter right, each with whether it could hold for several letters."""
+    """Yield sentences that judge a letter correct, and whether they could hold for several."""
     start = 0
     while match := answer_phrases.VERDICT.search(body, start):
         start = match.end("letter")
@@ -100,7 +100,7 @@ def _verdicts(body: str, reader: ChoiceReader) -> Iterator[tuple[AnswerMarker, b
 
 
 def _is_asserted(body: str, start: int, announcement: re.Match[str]) -> bool:
-    """Whether an announcement is about this case and in the speaker's own name."""
+    """Whether an announcement is about this case and in the speaker's own voice."""
     clause = hedging.clause_before(body, start)
     if not hedging.is_asserted(clause) or hedging.AT_FIRST.search(clause + announcement[0]):
         return False
@@ -110,12 +110,12 @@ def _is_asserted(body: str, start: int, announcement: re.Match[str]) -> bool:
 
 
 def _begin(match: re.Match[str]) -> int:
-    """Start of the words of an announcement, after the full stop before it."""
+    """Return the start of an announcement's words, after the preceding full stop."""
     return match.end() - len(match[0].lstrip(" \n\t.,;:!?"))
 
 
 def _marker(match: re.Match[str], choice: ChoiceMatch, rule: str) -> Iterator[AnswerMarker]:
-    """The marker of a choice; undecided where a second answer stands beside the first."""
+    """Return the marker of a choice; undecided if a second answer is joined to the first."""
     if choice.kind is ChoiceKind.NOTHING:
         return
     beside = hedging.ALSO.search(match[0]) or hedging.TOO.match(match.string, choice.end)

@@ -1,7 +1,7 @@
-"""Patterns of phrases that announce an answer, outright or as a mere hint.
+"""Regular expressions for phrases that announce an answer, outright or as a hint.
 
-They match without regard to case, on the output of ``markup_removal.strip_markup`` (no markdown, no
-LaTeX, no accents, straight quotes).
+They are case-insensitive and are applied to the output of ``markup_removal.strip_markup`` (no
+markdown, no LaTeX, no accents, straight quotes).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 CASED = r"A-Za-z0-9\u00aa-\u024f\u0300-\u03ff\u0400-\u052f\u1e00-\u1fff"
-"""Characters that bind to a neighbouring letter; Chinese, Japanese and Korean ones do not."""
+"""Characters that bind to a neighbouring letter; excludes Chinese, Japanese and Korean."""
 
 _LINK = r"""(?:\s*(?::|=|>|\?(?=\s)|[-\u2013\u2014]+>?|\u2192|\u21d2)\s*
     |\s+(?:is|was|are|be|(?:would|should|must|will|has\s+to)(?:\s+(?:most\s+)?(?:likely|probably|then|therefore))?\s+be
@@ -81,7 +81,7 @@ DECLARATION = re.compile(
     (?:{_FILLER}){{0,3}}""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""What announces an answer outright; the answer itself must follow at once."""
+"""Outright announcement of an answer; the answer must follow immediately."""
 
 TURN = re.compile(
     rf"""(?:\b(?:actually|correction|scratch\s+that|on\s+(?:second\s+thought|reflection|review)|wait)\b[\s,.:;!\u2013\u2014-]+
@@ -89,7 +89,7 @@ TURN = re.compile(
     (?:(?:it|that|this)(?:'s|\s+is|\s+should\s+be|\s+must\s+be)\s+|make\s+(?:it|that)\s+|i\s+meant\s+)?(?:{_FILLER}){{0,2}}""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""A change of mind; only a letter right behind it counts."""
+"""A change of mind; only a letter directly after it counts."""
 
 HINT = re.compile(
     rf"""(?:\b(?:it|this|that)(?:'s|'d\s+be|\s+(?:is|represents|shows|must\s+be|should\s+be|would\s+be|has\s+to\s+be))\s+
@@ -129,13 +129,13 @@ HINT = re.compile(
     (?:{_FILLER}){{0,2}}""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""What merely points to an answer; believed only where nothing is declared."""
+"""A hint at an answer; used only if nothing is announced outright."""
 
 ORDINAL = re.compile(
     r"\bthe\s+(?P<place>first|second|third|fourth|fifth|sixth|last)\s+(?:answer\s+)?option(?=\s*,|\s+(?:is|seems|fits|matches)\b)",
     re.IGNORECASE,
 )
-"""An option named by its place, of which something is said."""
+"""An option referred to by its position, about which something is said."""
 PLACES = ("first", "second", "third", "fourth", "fifth", "sixth")
 
 PREFERRED = re.compile(
@@ -145,27 +145,27 @@ PREFERRED = re.compile(
       |\s*(?:选项|選項|项)?\s*(?:是)?(?:更|较|最)(?:合适|符合|恰当|可能|准确|有可能)|\s*的?可能性(?:最|更|较)?(?:大|高)""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""Behind a letter: it is held for better than the others."""
+"""After a letter: it is preferred to the others."""
 
 LEADS_TO_LETTER = re.compile(
     r"""(?:[=\u2192%]|->|\b(?:by|is|as|be|to|with|call\s+(?:this|that|it)|means?|selecting|choosing|picking|making|leaving|giving)
       |(?:\b[\w'-]+\s+){3,}[\w'-]+:|归类为|倾向于?|指向|对应(?:的是)?|属于)\s*["'(\[]?$""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""Before a letter that ends a phrase: words that lead up to it, and no noun that it could label."""
+"""Before a phrase-final letter: words that lead up to it, not a noun that it could label."""
 
 FOLLOWS_LETTER = re.compile(
     r"""[\s,]*(?:i\s+(?:think|believe|guess|suppose|reckon)|i(?:'d|\s+would)\s+say|it\s+is|it\s+seems|for\s+sure|stays|remains|gets\s+my\s+vote|would\s+be\s+my\s+(?:pick|choice|answer|guess)|without\s+(?:a\s+)?doubt
       |definitely|most\s+likely|probably)\W*$""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""Behind a letter that begins a sentence: the speaker stands by it."""
+"""After a sentence-initial letter: the speaker commits to it."""
 
 LABELLING = re.compile(
     r"\b(?:mark\w*|label\w*|arrow\w*|annotat\w*|denot\w*|point\w*|letter|indicat\w*|compar\w*|calipers?|fig(?:ure)?|panel|see)\b",
     re.IGNORECASE,
 )
-"""In the clause of a letter: it may name something in the image."""
+"""In the clause of a letter: it may be the label of something in the image."""
 
 VERDICT = re.compile(
     rf"""(?:^|[.;:,!?\n("]|(?<=[^\x00-\u024f])|\b(?:options?|choice|answer|letter|that|so|thus|therefore|hence|then|think|believe|say
@@ -188,7 +188,7 @@ VERDICT = re.compile(
         |[^\S\n]*が(?:正解|正しい)|[^\S\n]*(?:이|가)[^\S\n]*정답)""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""A sentence that calls one letter right."""
+"""A sentence that judges one letter correct."""
 
 SINGLED = re.compile(
     rf"""(?:\b(?i:only|just)\s+(?:(?:option|choice)\s+)?[("']?([A-Z])[)"']?(?![{CASED}'-])
@@ -199,7 +199,7 @@ SINGLED = re.compile(
     |除(?:了)?(?:选项)?([A-Z])(?:选?项)?(?:以外|之外|外)[^.]{{0,12}}(?:均|都|皆)(?:不|错|排除|可排除)""",
     re.VERBOSE,
 )
-"""A sentence that leaves one letter over."""
+"""A sentence that leaves only one letter."""
 
 RANKED = re.compile(
     r"(?:^\W*|(?i:rank(?:ing|ed)?|order\s+of\s+(?:likelihood|probability)|most\s+to\s+least\s+likely)\b[^:\n]{0,40}:\s*)"
@@ -212,14 +212,14 @@ WEAK = re.compile(
     r"^(?!.*\b(?:most|best|more)\b).*\b(?:likely|plausible|probable|consistent|suitable|appropriate|accurate|supported|fitting)$",
     re.IGNORECASE | re.DOTALL,
 )
-"""A verdict that may be true of several letters."""
+"""A verdict that may hold for several letters."""
 
 TERM = re.compile(
     r"\s+(?:lines?|cells?|spine|arm|dimers?|sections?|signs?|mode|waves?|fibres|fibers|deficiency)\b"
     r"|\s*[光超型类類级級期区區组組族点點线線片图像臂肝](?!题|題)|\s*(?:细胞|細胞|淋巴)",
     re.IGNORECASE,
 )
-"""Behind a letter: it is part of a medical term."""
+"""After a letter: it is part of a medical term."""
 
 CARRIER = re.compile(
     r"""\s+(?:(?:chest|brain|head|cranial|cardiac|heart|breast|lung|thoracic|abdominal|spine|spinal|pelvic|fetal|frontal
@@ -229,7 +229,7 @@ CARRIER = re.compile(
         |tumou?rs?|lesions?|category|infection|disease|severity|degree|(?:\w+\s+)?tissue|process|pattern|appearance|virus(?:\s+infection)?|vertebral\s+body|vertebra|vertebral\s+level|level|quadrant|corner|part|side|portion|half|retina|fundus|mucosa|pneumonia|glioma)\b(?!-)""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""A noun behind an option's text that does not make it a different thing."""
+"""A noun after an option's text that does not change its meaning."""
 
 AFTER_MENTION = re.compile(
     r"""\s*(?:$|[.,;:!=()\]"'\n\u3002\u3001\u2013\u2014-]|[^\x00-\u024f]
@@ -238,4 +238,4 @@ AFTER_MENTION = re.compile(
         |the\s+(?:most|best|likeliest)|than|over|\w{2,}(?:ed|ly)|rather|instead|not|unlike)\b)""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""What may follow an option's text; another noun would make it a different thing."""
+"""What may follow an option's text; any other noun would change its meaning."""

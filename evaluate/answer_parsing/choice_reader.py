@@ -50,14 +50,14 @@ class ChoiceReader:
         self.texts = OptionTexts(options)
 
     def whole(self, body: str) -> str | None:
-        """The letter, if the text is nothing but a letter or nothing but an option's text."""
+        """Return the letter if the text is nothing but a letter or an option's text."""
         bare = body.strip(EDGES)
         if "?" in bare:
             return self.whole_letter(body)
         return (self.texts.whole(bare) if len(bare) > 1 else None) or self.whole_letter(body)
 
     def whole_letter(self, line: str) -> str | None:
-        """The letter, if the line is nothing but a letter."""
+        """Return the letter if the line is nothing but a letter."""
         line = line.strip()
         if repeated := _REPEATED.fullmatch(line):
             line = repeated["letter"]
@@ -66,16 +66,16 @@ class ChoiceReader:
         return letter if letter in self.letters else None
 
     def labelled_line(self, line: str) -> str | None:
-        """The letter, if the line is nothing but a letter with its own text."""
+        """Return the letter if the line is nothing but a letter with its own text."""
         bare = line.strip(EDGES)
         if len(bare) < _LEAST_LABELLED or bare[0] not in self.letters:
             return None
         return bare[0] if self.texts.beside(bare, 1, bare[0]) == len(bare) else None
 
     def at(self, body: str, start: int, *, strict: bool = False) -> ChoiceMatch:
-        """The choice announced by a phrase that ends at ``start``.
+        """Return the choice announced by a phrase that ends at ``start``.
 
-        With ``strict`` a letter must end a phrase, and a text must not be in doubt.
+        With ``strict``, a letter must end a phrase, and a text must be unambiguous.
         """
         start = _skip(body, start)
         if hedging.DENIED_TARGET.match(body, start):
@@ -98,12 +98,12 @@ class ChoiceReader:
         return ChoiceMatch(ChoiceKind.UNDECIDED, None, opened.end()) if opened else text
 
     def letter_at(self, body: str, start: int) -> ChoiceMatch:
-        """A letter that ends a phrase, as after "actually,"."""
+        """Return a letter that ends a phrase, as after "actually,"."""
         start = _skip(body, start)
         return self._letter(body, start, strict=True) or _nothing(start)
 
     def opening(self, body: str) -> ChoiceMatch:
-        """The choice at the start of a reply."""
+        """Return the choice at the start of a reply."""
         if len({m["letter"] for m in _SCORED.finditer(body)} & self.letters) > 1:
             return _nothing(0)
         if row := _LETTERS_ONLY.match(body):
@@ -118,7 +118,7 @@ class ChoiceReader:
         return text
 
     def subject(self, body: str, match: re.Match[str]) -> ChoiceMatch:
-        """The choice that a verdict ("B is correct") is about."""
+        """Return the choice that a verdict ("B is correct") is about."""
         letter, between = match["letter"], match["text"].strip(EDGES)
         joined = _JOIN.match(body, match.end("letter"))
         if joined and self._letter(body, _skip(body, joined.end()), strict=False):
@@ -133,7 +133,7 @@ class ChoiceReader:
     def _letter(
         self, body: str, start: int, *, strict: bool, opening: bool = False, alone: bool = False
     ) -> ChoiceMatch | None:
-        """A letter at a position; ``None`` for a word, a medical term or an article."""
+        """Match a letter at a position; ``None`` for a word, a medical term or an article."""
         match = _LETTER.match(body, start)
         if match is None or letter_context.in_term(body, match.end(), self.letters):
             return None
@@ -153,7 +153,7 @@ class ChoiceReader:
             return _nothing(own)
         if own is None and self.texts.labels_another(body, end, letter):
             return ChoiceMatch(ChoiceKind.UNDECIDED, None, end)
-        # "A grasper and a hook" is not an option A with its text.
+        # "A grasper and a hook" is not option A with its text.
         phrase = article and own is not None and body[end].isspace()
         end = end if own is None else own
         if phrase and self._text_joined(body, end):
@@ -163,7 +163,7 @@ class ChoiceReader:
         return self._judged(body, start, end, letter, alone=alone)
 
     def _judged(self, body: str, start: int, end: int, letter: str, *, alone: bool) -> ChoiceMatch:
-        """The letter, unless another is joined to it or the following text denies it."""
+        """Return the letter, unless another is joined to it or the following text rejects it."""
         sure = hedging.LIKELIER.search(body, max(0, start - 20), start) is not None
         if not alone and self._joined(body, end, letter, sure=sure):
             return ChoiceMatch(ChoiceKind.UNDECIDED, None, end)
@@ -207,7 +207,7 @@ class ChoiceReader:
         return ChoiceMatch(ChoiceKind.LETTER, letter, end)
 
     def _text_joined(self, body: str, end: int) -> bool:
-        """Whether another option's text stands beside one that ends at ``end``."""
+        """Whether another option's text is joined to one that ends at ``end``."""
         join = _JOIN_TEXT.match(body, end)
         other = self.texts.at(body, join.end()) if join else None
         if join is None or other is None:
@@ -232,7 +232,7 @@ def _nothing(end: int) -> ChoiceMatch:
 
 
 def _ends_phrase(body: str, match: re.Match[str], *, strict: bool, opening: bool) -> bool:
-    """Whether a letter without its text ends a phrase, or labels what begins a reply."""
+    """Whether a letter without its text ends a phrase, or labels the start of a reply."""
     end = match.end()
     if match["letter"] == "a":
         return (opening or not strict) and _LOWER_END.match(body, end) is not None
@@ -251,7 +251,7 @@ BEHIND = re.compile(
     rf"(?P<letter>[A-Za-z])(?![{CASED}])(?(open)\s*[)\]])",
     re.IGNORECASE,
 )
-"""A letter in brackets after an option's text."""
+"""A letter in parentheses after an option's text."""
 
 _LONGEST_BARE = 60
 _LEAST_LABELLED = 3

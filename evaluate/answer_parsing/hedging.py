@@ -1,6 +1,6 @@
-"""Patterns of negation, doubt, hypothesis and revision around an answer.
+"""Regular expressions for negation, doubt, hypothesis and revision around an answer.
 
-They match without regard to case, on the output of ``markup_removal.strip_markup``.
+They are case-insensitive and are applied to the output of ``markup_removal.strip_markup``.
 """
 
 from __future__ import annotations
@@ -37,26 +37,26 @@ __all__ = [
 
 
 def clause_before(text: str, end: int) -> str:
-    """The clause before a position, without the polite "if I had to choose"."""
+    """Return the clause before a position, without the polite "if I had to choose"."""
     clause = text[max(0, end - 200) : end]
     clause = _POLITE.sub("", clause)
     return _CLAUSE_END.split(clause)[-1]
 
 
 def is_asserted(clause: str) -> bool:
-    """Whether the clause asserts what follows it: now, of this case and by the speaker."""
+    """Whether the clause asserts what follows: in the present, about this case, by the speaker."""
     return not any(pattern.search(clause) for pattern in (_NOT_BEFORE, AT_FIRST))
 
 
 def without_idioms(text: str) -> str:
-    """The text with idioms that only sound like denial or doubt replaced by plain words."""
+    """Replace idioms that only sound like negation or doubt by plain words."""
     for idiom, plainly in _IDIOMS:
         text = idiom.sub(plainly, text)
     return text
 
 
 def denied_behind(text: str, end: int) -> bool:
-    """Whether the text directly after a position denies it, alone or with others."""
+    """Whether the text directly after a position negates it, alone or with others."""
     joined = TOGETHER.match(text, end)
     return DENIED_AFTER.match(text, end) is not None or (
         joined is not None and DENIED_AFTER.match(text, joined.end()) is not None
@@ -64,7 +64,7 @@ def denied_behind(text: str, end: int) -> bool:
 
 
 def before_rejected(text: str) -> str:
-    """The text before "rather than"; the rest is not asserted."""
+    """Return the text before "rather than"; the rest is not asserted."""
     return _REJECTED.split(text, maxsplit=1)[0]
 
 
@@ -104,7 +104,7 @@ AT_FIRST = re.compile(
     r"\b(?:initial(?:ly)?|originally|(?:at\s+)?first\s+(?:glance|thought|said|guess\w*|answer|impression|sight)|at\s+first|previously|earlier)\b|乍看|初看|起初|一开始|最初",
     re.IGNORECASE,
 )
-"""Before a letter or a text in its clause: it was so before the speaker looked closer."""
+"""Before a letter or text in its clause: a first impression, before looking closer."""
 
 ELSEWHERE = re.compile(
     r"""有人|别人|不少人|很多人|初学者|误(?:认|诊|选)|\b(?:mistak\w*|tempt\w*|distractor|trap|pitfall|someone|some\s+(?:authors|doctors|people|readers|students|radiologists|would|may|might)|students?
@@ -117,7 +117,7 @@ ELSEWHERE = re.compile(
       |clinical(?:ly)?\s+(?:question|suspicion|suspected)|(?:was|were)\s+suspected)\b""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""Before a letter or a text in its clause: others would say so, or it is of another question."""
+"""Before a letter or text in its clause: somebody else's view, or about another question."""
 
 _NOT_BEFORE = re.compile(
     rf"""(?:{ELSEWHERE.pattern}[^.;:,\n]*$|\b(?:not|never|no\s+longer|nothing|cannot|doubt\w*|hardly|wrong|incorrect|incorrectly|misread\w*
@@ -127,14 +127,14 @@ _NOT_BEFORE = re.compile(
       |\b(?:each|every|any|common|second|third|fourth|last|next|other|another|alternative|backup|runner-up|worst|2nd|3rd|4th|least\s+likely)\s+(?:\w+\s+)?$|(?:还是|還是|或者?)$""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""In the clause before an announcement: what is announced is not meant."""
+"""In the clause before an announcement: the announcement is not meant."""
 
 DENIED_TARGET = re.compile(
     r"(?:(?:clearly|definitely|certainly|probably|likely|surely|most)\s+)*"
     r"(?:not?\b|n't\b|neither\b|never\b|isn't\b|wasn't\b|incorrect\b|wrong\b|不是|不选|不為|不为|非|아니)",
     re.IGNORECASE,
 )
-"""Straight after an announcement: it says what the answer is not."""
+"""Directly after an announcement: it states what the answer is not."""
 
 DENIED_AFTER = re.compile(
     r"""[ :)\]"'(\u2013\u2014-]*
@@ -149,20 +149,20 @@ DENIED_AFTER = re.compile(
       |[ ]+or\s+not\b|[ ]+(?:only\s+)?(?:if|unless|when|were)\b|\s*\?""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""Straight after a letter or an option's text: it is denied, conditional or asked."""
+"""Directly after a letter or an option's text: negated, conditional or a question."""
 
 POSSIBLE_AFTER = re.compile(
     r"\s+(?:(?:is|are|remains|would\s+be)\s+(?:also\s+|still\s+)?(?:possible|plausible|conceivable|an?\s+(?:possibility|differential|option))"
     r"|may|might|could)\b",
     re.IGNORECASE,
 )
-"""Straight after a letter that something points to: no more than possible."""
+"""Directly after a letter that is hinted at: merely possible."""
 
 TOGETHER = re.compile(
     r"(?:(?:,|,?\s+(?:and|or|nor))\s+(?!(?:and|or|nor|whereas|while|but|so|which|then|not|since|because|as|given|however|here)\b)[^.;:,\n()]{1,40}?){1,3}(?=\s+(?:are|were|can|both|would|usually|typically|often)\s)|(?:[,和及与][^.;:\n]{1,20}?){1,3}(?:都|均)",
     re.IGNORECASE,
 )
-"""Straight after a letter or a text: others of which the same is said."""
+"""Directly after a letter or text: others that the same is said about."""
 
 OPEN_ANSWER = re.compile(
     r"""(?:(?:either|both|any|all|none|neither|nothing|unknown|unclear|uncertain|indetermin\w*|undetermin\w*|unsure
@@ -170,7 +170,7 @@ OPEN_ANSWER = re.compile(
       |difficult|hard\s+to|probably\s+none|无法|無法|不确定|不明)\b|\?)""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""Straight after an announcement: the answer is left open."""
+"""Directly after an announcement: the answer is left open."""
 
 REVISION = re.compile(
     r"""\b(?:actually|wait|correction|scratch\s+that|hold\s+on|hmm|on\s+(?:second\s+thought|reflection|review|closer)
@@ -178,7 +178,7 @@ REVISION = re.compile(
       |change\s+(?:my|the)\s+answer|reconsider\w*|my\s+mistake|(?<!\b[A-F]\s)no,|sorry,)""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""What comes before it may be taken back."""
+"""The text before it may be retracted."""
 
 DENIED_MENTION = re.compile(
     r"""(?:\b(?:no|not|none|nothing|without|neither|nor|never|cannot\s+(?:identify|see|find|detect|appreciate|discern)|absent|absence|negative|free|lack|lacks|lacking|sparing|spares|exclud\w+|rul\w+\s+out
@@ -187,7 +187,7 @@ DENIED_MENTION = re.compile(
         |,\s+(?:the|this|it|these|everything|i|we)\b[^,]{0,40}?\b(?:is|are|was|were|shows?|appears?|looks?|seems?|represents?|suggests?|indicates?|demonstrates?|favou?rs?|fits?|match(?:es)?|points?|supports?|has|have)\b)[^.;:!?\n])*$""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""Earlier in the sentence of an option's text: the option is denied."""
+"""Earlier in the sentence of an option's text: the option is negated."""
 
 DOUBT = re.compile(
     r"""\b(?:whether|if|second\s+(?:guess|choice|option|place)|cannot|can't|could|may|might|unable|unclear|uncertain|unsure|not\s+sure|possib\w+|differential
@@ -199,44 +199,44 @@ DOUBT = re.compile(
 """In the sentence of an option's text: too weak to be an answer."""
 
 LIKELIER = re.compile(r"\b(?:likely|probably|best)\b\W*$", re.IGNORECASE)
-"""Straight before a letter: it is held for the likeliest."""
+"""Directly before a letter: it is considered the likeliest."""
 
 LESSER = re.compile(r"[\s\"')\].]*,\s*(?:possibly|maybe|perhaps)\b", re.IGNORECASE)
-"""Between two letters: the second is held for less likely."""
+"""Between two letters: the second is considered less likely."""
 
 CONSIDERED = re.compile(
     r"""\b(?:look(?:ing|s)?\s+at|consider(?:ing|s|ed)?|analy[sz](?:e|es|ing)|examin(?:e|es|ing)|evaluat(?:e|es|ing)|start(?:ing)?\s+with
         |regarding|about|discuss\w*|compar(?:e|es|ing)\w*|between|each\s+option|as\s+for|^\W*for\s*$|first|check(?:ing)?|test(?:ing)?|tempted)\b""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""Before a named option: it is looked at, not chosen."""
+"""Before a named option: it is being considered, not chosen."""
 
 _ASKED_FOR = r"(?:i|we|one|you|forced|pressed|pushed|asked|required|anything)"
 HYPOTHETICAL = re.compile(
     rf"[^.;\n]{{0,80}}?\b(?:if|had|were|unless)\b(?!\s+{_ASKED_FOR}\b)", re.IGNORECASE
 )
-"""Behind "would be": in another world."""
+"""After "would be": hypothetical."""
 
 CONDITION = re.compile(
     rf"""(?:(?:^|;)\W*(?:(?:but|and|or)\s+)?(?:if|unless|otherwise|else|assuming|suppos\w+|were|had|should)(?!\w)
         (?!\s+(?:{_ASKED_FOR}|be|to)\b)|(?:^|;)\W*in\s+(?:the\s+)?case\s+of\b|如果|如(?=[为是有无出见])|假如|倘若|若|要是|否则|除非)""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""In a sentence: what follows holds in one case of several, or in another world."""
+"""In a sentence: the rest holds only in one of several cases, or hypothetically."""
 
 RESOLVED = re.compile(
     r"\b(?:but|however|here|since|so|therefore|actually|yet|now)\b|因此|所以|故|但|然而|这里|此|本图|本题|实际",
     re.IGNORECASE,
 )
-"""Behind a condition: which case it is."""
+"""After a condition: states which case applies."""
 
 UNREAL = re.compile(r"\b(?:would|could|might)\b", re.IGNORECASE)
-"""In an announcement: it may speak of another world."""
+"""In an announcement: possibly hypothetical."""
 
 WOULD_BE = re.compile(r"\bwould\s+(?:\w+\s+)?be\b", re.IGNORECASE)
-"""In an announcement: weaker than one that says "is"."""
+"""In an announcement: weaker than one with "is"."""
 
 TOO = re.compile(r"[^.;,\n]{0,40}\b(?:too|as\s+well)\b", re.IGNORECASE)
-"""Behind an announced answer: it stands beside another."""
+"""After an announced answer: a second answer is added."""
 
 ALSO = re.compile(r"\balso\b", re.IGNORECASE)

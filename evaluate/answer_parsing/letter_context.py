@@ -1,4 +1,4 @@
-"""Tell option letters from articles and from parts of medical terms."""
+"""Distinguish option letters from articles and from parts of medical terms."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ __all__ = [
 FREE_LETTER = re.compile(
     rf"(?<![{CASED}])(?<![{CASED}]['-])(?P<letter>[A-Z])(?![{CASED}+%])(?!'[A-Za-z])(?!-[{CASED}])"
 )
-"""A lone capital."""
+"""A lone capital letter."""
 
 
 def resolve_ordinals(body: str, own: Iterable[str]) -> str:
-    """The text with ordinals replaced: "the second option" becomes "option B"."""
+    """Replace ordinals in the text: "the second option" becomes "option B"."""
     letters = sorted(own)
 
     def named(match: re.Match[str]) -> str:
@@ -36,7 +36,7 @@ def resolve_ordinals(body: str, own: Iterable[str]) -> str:
 
 
 def in_term(body: str, end: int, own: Container[str]) -> bool:
-    """Whether a letter is part of a term with what follows it: "B lines", "C/O"."""
+    """Whether a letter and what follows it form a term: "B lines", "C/O"."""
     abbreviated = _ABBREVIATED.match(body, end)
     other = abbreviated is not None and abbreviated["second"] not in own
     return other or answer_phrases.TERM.match(body, end) is not None
@@ -51,13 +51,13 @@ def is_word(body: str, match: re.Match[str], own: Container[str]) -> bool:
 
 
 def letters_after(body: str, start: int, own: frozenset[str]) -> set[str]:
-    """Lone letters of the item's options after ``start``."""
+    """Return lone letters of the item's options after ``start``."""
     matches = FREE_LETTER.finditer(body, start)
     return {match["letter"] for match in matches if not is_word(body, match, own)} & own
 
 
 def undenied_letters_before(body: str, end: int) -> set[str]:
-    """Lone letters before ``end``, of an option or not, that are not called wrong."""
+    """Return lone letters before ``end``, of an option or not, that are not rejected."""
     return {
         match["letter"]
         for match in FREE_LETTER.finditer(body, 0, end)
@@ -72,7 +72,7 @@ _ARTICLE_OF = re.compile(
     r"[^\S\n]+(?!is\b|seems\b|looks\b|appears\b|as\b|because\b|i\b|it\b|for\b|or\b|and\b|but\b|would\b|was\b|best\b"
     r"|better\b|more\b|most\b|the\b|fits\b|to\s+me\b|stands\b|definitely\b|probably\b)[a-z]"
 )
-# A noun that takes a letter for its name.
+# A noun that is named by a letter.
 _TERM_BEFORE = re.compile(
     r"\b(?:vitamin|hepatitis|influenza|type|grade|stage|class|group|category|zone|figure|fig\.?|panel|image|picture|lesion|patient|plan"
     r"|arrow|points?|lead|segment|level|area|region|structure|protein|factor|phase|score|lobe|view|case|dr\.?|apolipoprotein"

@@ -1,7 +1,7 @@
 """Find where a reply marks its answer: a structured field, a box, or an announcement.
 
-For forms without options, whose answers cannot be told from other numbers and words by what the
-item offers. The last mark counts.
+Used for forms without options, where the item's options cannot help to distinguish the answer from
+other numbers and words. The last mark counts.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from medrcube.evaluate.answer_parsing.markup_removal import FIELD_NAMES
 __all__ = ["OUTRIGHT", "MarkedAnswer", "marked_answers"]
 
 OUTRIGHT = frozenset({"json", "element", "boxed"})
-"""Rules of marks that have an end, so that a truncated reply can hold a whole one."""
+"""Rules of marks with an explicit end, so that a truncated reply can contain a complete one."""
 
 
 class MarkedAnswer(NamedTuple):
@@ -34,7 +34,7 @@ class MarkedAnswer(NamedTuple):
 
 
 def marked_answers(text: str) -> list[MarkedAnswer]:
-    """Every marked answer of a visible reply, in order; a mark within another one is left out."""
+    """Return every marked answer of a visible reply, in order; nested marks are left out."""
     marks: list[MarkedAnswer] = []
     rest = text
     for finder in (_objects, _elements, _boxes):
@@ -65,7 +65,7 @@ _DOUBTS = frozenset({"confidence", "probability", "certainty", "score"})
 
 
 def _objects(text: str) -> Iterator[tuple[int, int, MarkedAnswer]]:
-    """JSON objects with an answer field, or with one number."""
+    """Return JSON objects with an answer field, or with a single number."""
     decoder = json.JSONDecoder(strict=False)
     failed, start = 0, text.find("{")
     while start >= 0 and failed < _MOST_BROKEN:
@@ -123,9 +123,9 @@ def _boxes(text: str) -> Iterator[tuple[int, int, MarkedAnswer]]:
 
 
 def _announced(text: str, rest: str) -> Iterator[MarkedAnswer]:
-    """Announcements and the line after them, or the paragraph below them.
+    """Return announcements with the rest of the line, or with the paragraph below them.
 
-    One before a structured answer announces that one.
+    One before a structured answer announces that answer.
     """
     for match in _ANNOUNCED.finditer(rest):
         start = match.end()

@@ -15,7 +15,7 @@ class AnswerFields(NamedTuple):
     """Answers in structured fields of a reply.
 
     Attributes:
-        values: (position, rule, value) of each, in order of position.
+        values: (position, rule, value) of each field, by position.
         rest: the reply with those fields blanked out; positions are unchanged.
     """
 
@@ -45,10 +45,7 @@ def lift_fields(text: str) -> AnswerFields:
 
 
 def strip_markup(text: str) -> str:
-    """Plain text: compatibility forms and accents folded, markup removed, case unchanged.
-
-    Struck-out text is removed. A table row becomes a line with colons between its cells.
-    """
+    """Return plain text: compatibility forms and accents folded, markup removed, case unchanged."""
     text = _BLOCK.sub(_with_bold_ticked, text)
     text = _STRUCK.sub(" ", _TAG.sub(" ", html.unescape(text))).translate(_STOPS)
     text = _ACCENT.sub(r"\1", unicodedata.normalize("NFKD", text))
@@ -83,7 +80,7 @@ _TAG = re.compile(
     r"|section|article|font|center|small|big|label|blockquote|table|thead|tbody|tr|td|th|dl|dt|dd)\b"
     r"[^<>]{0,200}>"
 )
-# A combining mark after a Latin letter only: others are letters of their own.
+# A combining mark after a Latin letter only: elsewhere it forms a different letter.
 _ACCENT = re.compile("([A-Za-z])[\u0300-\u036f]+")
 _STRUCK = re.compile(r"~~[^~\n]{1,500}~~|<(del|strike)>[^<>]{0,500}</\1>")
 _COLOUR = re.compile(r"\\(?:text)?color\s*\{[^{}\n]{0,40}\}")
@@ -98,7 +95,7 @@ _DELIMITER = re.compile(r"\\[()\[\],;!]|\\(?:quad|qquad|,)|[{}]")
 _HEADING = re.compile(r"^[ \t]*(?:#{1,6}|>+|[-+\u2022])[ \t]+", re.MULTILINE)
 _TICKED = re.compile(r"^[ \t]*\[[xX\u2713\u2714]\][ \t]+", re.MULTILINE)
 _UNTICKED = re.compile(r"^[ \t]*\[ \][ \t]+", re.MULTILINE)
-# Chinese keys mark what is wrong with the sign of multiplication.
+# Chinese answer keys mark wrong options with a multiplication sign.
 _CROSSED = re.compile(r"(?<=[A-Z])[ \t]*\u00d7(?=\s*(?:$|\n|[A-Z](?![a-z])))")
 _BLANKS = re.compile(r"[ \t\u00a0]+")
 
@@ -112,7 +109,7 @@ FIELD_NAMES = frozenset(
         "selectedletter", "selectedoption", "selection", "verdict",
     }
 )  # fmt: skip
-"""Names of an answer in an object, without what is no letter, case folded."""
+"""Names of an answer field in an object: letters only, case-folded."""
 
 _TEXT_NAMES = ("text", "answertext", "optiontext", "choicetext", "answervalue", "content")
 _ELEMENT = re.compile(
@@ -127,7 +124,7 @@ _BOX = re.compile(r"(?:\\f?|\x08|\\\\|\b)(?:boxed|oxed|fbox)\s*\{")
 
 
 def _with_bold_ticked(block: re.Match[str]) -> str:
-    """A list of options, with a tick on the only bold one."""
+    """Return a list of options with a tick on the only bold one."""
     lines = block[0].split("\n")
     bold = [index for index, line in enumerate(lines) if _BOLD_LINE.fullmatch(line)]
     if len(bold) == 1:
@@ -141,7 +138,7 @@ def _cells(row: re.Match[str]) -> str:
 
 
 def _json_objects(text: str) -> list[tuple[int, int, str | None]]:
-    """(start, end, value of the answer field) of every JSON object."""
+    """Return (start, end, value of the answer field) of every JSON object."""
     decoder = json.JSONDecoder(strict=False)
     objects = []
     failed = 0
@@ -159,7 +156,7 @@ def _json_objects(text: str) -> list[tuple[int, int, str | None]]:
 
 
 def _field(value: Any) -> str | None:
-    """The answer in an object, with the text beside its letter; ``""`` for an unexpected type."""
+    """Return the answer in an object, with the text next to its letter; ``""`` if unsupported."""
     if not isinstance(value, dict):
         return None
     names = {re.sub(r"[^a-z]", "", str(name).casefold()): name for name in value}
@@ -170,7 +167,7 @@ def _field(value: Any) -> str | None:
             nested = _field(single)
             if nested is not None:
                 return nested
-            # A number may count from 0 or from 1, so it is kept as it is and names nothing.
+            # A number may be 0-based or 1-based, so it is kept unchanged and refers to no option.
             text = next((value[names[key]] for key in _TEXT_NAMES if key in names), None)
             beside = isinstance(single, str) and len(single) == 1 and isinstance(text, str)
             return f"{single}: {text}" if beside else single if isinstance(single, str) else ""
@@ -182,7 +179,7 @@ def _field(value: Any) -> str | None:
 
 
 def _boxes(text: str) -> list[tuple[int, int, str]]:
-    r"""(start, end, content) of every ``\boxed{...}`` with balanced braces."""
+    r"""Return (start, end, content) of every ``\boxed{...}`` with balanced braces."""
     boxes = []
     for match in _BOX.finditer(text):
         depth, end = 1, match.end()

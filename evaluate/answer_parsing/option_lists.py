@@ -1,4 +1,4 @@
-"""Lists of options in a reply: restated ones carry no answer, judged ones may."""
+"""Option lists in a reply: restated ones contain no answer, judged ones may."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ __all__ = [
 
 
 class JudgedList(NamedTuple):
-    """A list with a verdict on its options.
+    """A list with a verdict on each option.
 
     Attributes:
         start: start of the list.
         end: end of the list.
-        choice: the only option that it calls right; undecided for several, nothing for none.
+        choice: the only option judged correct; undecided if there are several, nothing if none.
     """
 
     start: int
@@ -35,7 +35,7 @@ class JudgedList(NamedTuple):
 
 
 def blank_restated_options(body: str, reader: ChoiceReader) -> str:
-    """The text with restated options blanked out; positions are unchanged."""
+    """Blank out restated options; positions are unchanged."""
     for run in _runs(body, reader):
         if len(run) < _FEWEST:
             continue
@@ -52,12 +52,12 @@ def blank_restated_options(body: str, reader: ChoiceReader) -> str:
 
 
 def blank_rejected_options(body: str) -> str:
-    """The text with the list under "Why the other options are wrong:" blanked out."""
+    """Blank out the list under "Why the other options are wrong:"; positions are unchanged."""
     return _REJECTED.sub(lambda match: match["kept"] + " " * len(match["list"]), body)
 
 
 def judged_list(body: str, reader: ChoiceReader) -> JudgedList | None:
-    """The last list in which at least two options have their own verdict."""
+    """Return the last list in which at least two options have their own verdict."""
     judged = None
     for heads in _headed(body, reader):
         verdicts = [_verdict(body, *head, reader) for head in heads]
@@ -86,7 +86,7 @@ def begins_with_list(body: str, reader: ChoiceReader) -> bool:
 
 
 def _runs(body: str, reader: ChoiceReader) -> Iterator[list[tuple[str, int, int]]]:
-    """(letter, start, end) of options with their texts, in ascending order of the letters."""
+    """Return (letter, start, end) of options with their texts, in ascending order of letters."""
     run: list[tuple[str, int, int]] = []
     for match in _LIST_HEAD.finditer(body):
         end = reader.texts.beside(body, match.end("letter"), match["letter"])
@@ -112,7 +112,7 @@ def _runs(body: str, reader: ChoiceReader) -> Iterator[list[tuple[str, int, int]
 
 
 def _headed(body: str, reader: ChoiceReader) -> Iterator[list[tuple[str, int, int]]]:
-    """(letter, start, end of its part) of parts that each begin with the next letter."""
+    """Return (letter, start, end of part) of parts that each begin with the next letter."""
     heads = [m for m in _HEAD.finditer(body) if m["letter"].upper() in reader.letters]
     run: list[re.Match[str]] = []
     for head in heads:
@@ -134,7 +134,7 @@ def _parts(body: str, run: list[re.Match[str]], end: int) -> list[tuple[str, int
 
 
 def _verdict(body: str, letter: str, start: int, end: int, reader: ChoiceReader) -> bool | None:
-    """The verdict of a list entry on its option."""
+    """Return a list entry's verdict on its option."""
     part = body[start : min(end, start + _LONGEST_PART)]
     head = _HEAD.match(part)
     inside = head.end("letter") if head else 0
@@ -162,7 +162,7 @@ _REJECTED = re.compile(
     re.IGNORECASE,
 )
 _FEWEST = 2
-# A list of the options that breaks off behind a letter.
+# A list of options that breaks off after a letter.
 _CUT_OFF = re.compile(r"\s*\n[\s(]*(?P<letter>[A-Z])[.):]\s*$")
 _LONGEST_PART = 1500
 _TICKS = "\u2705\u2713\u2714\u2611\u2b55\U0001f7e2\u221a"
@@ -170,7 +170,7 @@ _CROSSES = "\u274c\u2717\u2718\u2715\u274e\u2716\u2612\U0001f534\U0001f6ab\u2610
 _MARK = re.compile(rf"[{_TICKS}{_CROSSES}]")
 _WORD = re.compile(r"\w")
 _LIST_HEAD = re.compile(rf"(?<![{CASED}])(?P<letter>[A-Z])(?P<mark>[)\].:]?)\s*(?=\S)")
-# "A CT would show ..." is not an item of a list.
+# "A CT would show ..." is not a list item.
 _IN_SENTENCE = re.compile(r"[ \t]+[a-z]")
 _HEAD = re.compile(
     rf"(?:^|[\n.;,!|:)]|(?=\([A-Z]\))|(?<=[{_TICKS}{_CROSSES}]))[ \t]*"

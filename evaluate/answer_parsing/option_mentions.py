@@ -1,4 +1,4 @@
-"""Options mentioned in a text in which nothing announces an answer."""
+"""Mentions of options in a text that does not announce an answer."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ class OptionMention(NamedTuple):
 
 
 def decide_letter(mentions: Sequence[OptionMention]) -> tuple[str | None, str]:
-    """The letter that the mentions support, or the reason for none; "" without any mention.
+    """Return the letter that the mentions support, or why there is none; "" without any mention.
 
-    An option that is denied or merely mentioned is no candidate. Of several candidates the
-    concluded one wins, if no other is mentioned after it.
+    A rejected or merely mentioned option is not a candidate. Among several candidates the concluded
+    one wins, if no other is mentioned after it.
     """
     live = [m for m in mentions if m.stance not in {OptionStance.DENIED, OptionStance.MENTIONED}]
     if not live:
@@ -60,14 +60,14 @@ def decide_letter(mentions: Sequence[OptionMention]) -> tuple[str | None, str]:
 
 
 def concluded_letters(mentions: Sequence[OptionMention]) -> set[str]:
-    """Options with the stance ``CONCLUDED``."""
+    """Return the options with the stance ``CONCLUDED``."""
     return {mention.letter for mention in mentions if mention.stance is OptionStance.CONCLUDED}
 
 
 def named_options(body: str, reader: ChoiceReader) -> list[OptionMention]:
-    """Mentions of letters beside their own text, or called an option.
+    """Return mentions of letters next to their own text, or referred to as an option.
 
-    A name counts where the sentence asserts it or says nothing else.
+    A mention counts if the sentence asserts it or says nothing else.
     """
     mentions = []
     for start, end, letter, labelled in _places(body, reader):
@@ -92,7 +92,7 @@ def named_options(body: str, reader: ChoiceReader) -> list[OptionMention]:
 
 
 def asserted_texts(body: str, reader: ChoiceReader) -> list[OptionMention]:
-    """Mentions of option texts."""
+    """Return mentions of option texts."""
     mentions = []
     for letter, start, end in islice(reader.texts.everywhere(body), _MOST):
         verdict = stance(body, start, end)
@@ -105,7 +105,7 @@ def asserted_texts(body: str, reader: ChoiceReader) -> list[OptionMention]:
 
 
 def lone_letters(body: str, reader: ChoiceReader) -> list[OptionMention]:
-    """Mentions of lone letters, where a letter can be an answer.
+    """Return mentions of lone letters in positions where a letter can be an answer.
 
     A letter preferred to the others is concluded; one that a phrase leads up to is asserted; any
     other is doubted.
@@ -123,7 +123,7 @@ def lone_letters(body: str, reader: ChoiceReader) -> list[OptionMention]:
 
 
 def undenied_letters(body: str, reader: ChoiceReader) -> set[str]:
-    """Lone letters that are neither denied nor merely mentioned."""
+    """Return lone letters that are neither rejected nor merely mentioned."""
     return {
         mention.letter
         for mention in lone_letters(body, reader)
@@ -147,7 +147,7 @@ def _standing(body: str, start: int, end: int) -> OptionStance:
 
 
 def _plainly(body: str, start: int, end: int, texts: OptionTexts) -> bool:
-    """Whether a text stands on its own: no part of a longer name, no state of one part."""
+    """Whether a text stands on its own: not part of a longer name, not the state of one part."""
     text = body[start:end]
     state = _STATE.fullmatch(text) is not None
     before, _, _ = clause(body, start, end)
@@ -164,7 +164,7 @@ def _plainly(body: str, start: int, end: int, texts: OptionTexts) -> bool:
 
 
 def _places(body: str, reader: ChoiceReader) -> list[tuple[int, int, str, bool]]:
-    """(start, end, letter, whether its text stands beside it) of every named option."""
+    """Yield (start, end, letter, whether followed by its text) of every option that is named."""
     places: list[tuple[int, int, str, bool]] = []
     for match in islice(FREE_LETTER.finditer(body), _MOST):
         end = reader.texts.beside(body, match.end(), match["letter"])
@@ -191,8 +191,8 @@ def _in_doubt(before: str, behind: str) -> bool:
 
 
 _MOST = 400
-"""Most mentions that are examined; a reply with more is looping."""
-# The heart is normal: that does not make the study so.
+"""Maximum number of mentions examined; a reply with more is looping."""
+# A normal heart does not make the study normal.
 _STATE = re.compile(r"normal|healthy|unremarkable|正常", re.IGNORECASE)
 _ALL = re.compile(
     r"""(?:^\W*|[:\u2013\u2014]\s*|\b(?:it|this|that|images?|picture|scan|study|exam|examination|radiograph|x-?ray|film|ct|mri|ultrasound

@@ -1,7 +1,7 @@
-"""Match option texts despite differences of case, accents, punctuation, plural and numerals.
+"""Match option texts regardless of case, accents, punctuation, plural and numeral style.
 
-There is no fuzzy matching: a text matches only if it differs in form alone. Where that would make
-two options of an item equal, both must match exactly.
+There is no fuzzy matching: a text matches only if it differs in form alone. If that would make two
+options of an item equal, both must match exactly.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from medrcube.evaluate.answer_parsing.answer_phrases import AFTER_MENTION, CARRI
 __all__ = ["EDGES", "OptionTexts"]
 
 EDGES = " \t\n.,:;!()[]\"'-\u2013\u2014"
-"""Characters around a text that do not belong to it."""
+"""Characters to strip around a text."""
 
 
 class OptionTexts:
@@ -23,7 +23,7 @@ class OptionTexts:
 
     def __init__(self, options: Sequence[tuple[str, str]]) -> None:
         self._texts = {letter: text for letter, text in options if text}
-        # Longest first: an option's text may stand inside another's.
+        # Longest first: one option's text may be contained in another's.
         ordered = sorted(self._texts.items(), key=lambda option: -len(option[1]))
         longer = {" ".join(words[1:]) for _, text in ordered if len(words := text.split()) > _FEW}
         tails = "|".join(map(re.escape, sorted(longer, key=len, reverse=True)))
@@ -31,7 +31,7 @@ class OptionTexts:
         self._patterns = {letter: self._pattern(letter, text) for letter, text in ordered}
 
     def whole(self, text: str) -> str | None:
-        """The letter whose text equals this one."""
+        """Return the letter whose text equals this one."""
         bare = text.strip(EDGES)
         same = [key for key, own in self._texts.items() if _squeezed(own) == _squeezed(bare)]
         exact = [key for key in same if bare.casefold() == self._texts[key].strip(EDGES).casefold()]
@@ -43,7 +43,7 @@ class OptionTexts:
         return self._abbreviated(bare) or self._distinctive_words(bare)
 
     def at(self, body: str, start: int) -> tuple[str, int] | None:
-        """(letter, end) of the longest text that begins at ``start``."""
+        """Return (letter, end) of the longest option text that begins at ``start``."""
         for letter, pattern in self._patterns.items():
             match = pattern.match(body, start)
             if match:
@@ -51,10 +51,10 @@ class OptionTexts:
         return None
 
     def carried(self, body: str, end: int) -> int | None:
-        """End of the nouns after a text that do not change its meaning; ``None`` without any.
+        """Return the end of trailing nouns that do not change a text's meaning, or ``None``.
 
-        General nouns ("scan"), and those that another option has after its own word: "diabetic
-        retinopathy" after "Mild" beside "No diabetic retinopathy".
+        These are general nouns ("scan"), and those that follow the distinguishing word of another
+        option: "diabetic retinopathy" after "Mild" if there is "No diabetic retinopathy".
         """
         general = CARRIER.match(body, end)
         if general or self.at(body, end + 1):
@@ -63,20 +63,20 @@ class OptionTexts:
         return shared.end() if shared else None
 
     def everywhere(self, body: str) -> Iterator[tuple[str, int, int]]:
-        """(letter, start, end) of every text, except inside a longer one."""
+        """Return (letter, start, end) of every text, except inside a longer one."""
         for letter, pattern in self._patterns.items():
             for match in pattern.finditer(body):
                 yield letter, match.start(), match.end()
             body = pattern.sub(lambda match: "\0" * len(match[0]), body)
 
     def beside(self, body: str, end: int, letter: str) -> int | None:
-        """End of a letter's own text directly after the letter; ``None`` where there is none."""
+        """Return the end of a letter's own text directly after the letter; ``None`` if absent."""
         gap = _GAP.match(body, end)
         match = self.at(body, gap.end()) if gap else None
         if gap is None or match is None or match[0] != letter:
             return None
         if body[end - 1] in "Aa" and gap[0].isspace():
-            # "a normal heart" is not an option A, and neither is "A normal heart".
+            # "a normal heart" is not option A, and neither is "A normal heart".
             phrase = body[end - 1] == "A" and AFTER_MENTION.match(body, match[1])
             return match[1] if phrase else None
         return match[1]
@@ -88,7 +88,7 @@ class OptionTexts:
         return match is not None and match[0] != letter and bool(_LABEL_END.match(body, match[1]))
 
     def _abbreviated(self, text: str) -> str | None:
-        """The only letter whose text becomes this one with several words as initials."""
+        """Return the only letter whose text gives this one if several words are abbreviated."""
         reply_words = _LETTERS.findall(text)
         short = [word for word in reply_words if _INITIALS.fullmatch(word)]
         if len(short) != 1 or len(reply_words) > _MOST_WORDS:
@@ -104,10 +104,10 @@ class OptionTexts:
         return letters[0] if len(letters) == 1 else None
 
     def _distinctive_words(self, text: str) -> str | None:
-        """The letter whose words these are in another order, or that they single out.
+        """Return the letter with the same words in another order, or identified by these words.
 
-        "Left" matches "Left lung" beside "Right lung"; "glioma" does not match "Low-grade glioma".
-        A word of one letter might be the letter of an option.
+        "Left" matches "Left lung" if the other is "Right lung"; "glioma" does not match "Low-grade
+        glioma". A one-letter word might be an option letter.
         """
         option_words = frozenset().union(*map(_content_words, self._texts.values()))
         reply_words = _content_words(text)
@@ -150,7 +150,7 @@ def _squeezed(text: str) -> str:
 
 
 def _content_words(text: str) -> frozenset[str]:
-    """Content words of a text in the singular, numerals as digits."""
+    """Return the content words of a text in the singular, numerals as digits."""
     return frozenset(map(_singular, _LETTERS.findall(text.casefold()))) - _FUNCTION_WORDS
 
 
@@ -185,7 +185,7 @@ def _loosely(text: str) -> str:
 
 
 def _variants(word: str, *, first: bool, last: bool) -> str:
-    """Pattern of the equivalent forms of a word: British, without apostrophe, IV for 4."""
+    """Return a pattern for equivalent forms of a word: British, without apostrophe, IV for 4."""
     if not first and word.upper() in _ROMAN:
         return f"(?:{word}|{_ROMAN.index(word.upper())})"
     if not first and word.isdigit() and 0 < int(word) < len(_ROMAN):
@@ -197,7 +197,7 @@ def _variants(word: str, *, first: bool, last: bool) -> str:
 
 
 def _compile(words: str, text: str) -> re.Pattern[str]:
-    """The words at word boundaries; Chinese text may adjoin a Latin letter."""
+    """Compile the words with word boundaries; Chinese text may adjoin a Latin letter."""
     bare = text.strip(EDGES) or " "
     head = rf"(?<![{CASED}])(?<![{CASED}]-)" if _BINDING.match(bare[0]) else ""
     tail = rf"(?![{CASED}])(?!-(?!sided\b)[{CASED}])" if _BINDING.match(bare[-1]) else ""
@@ -270,7 +270,7 @@ _GAP = re.compile(r"[\s.)\]:\"',(=\u2013\u2014-]{0,6}")
 _LABEL_END = re.compile(r"\s*(?:$|\n|[.;)\]])")
 _WORD = re.compile(r"[^\s/_,():;\"\u2013\u2014-]+")
 _BETWEEN = r"[\s/_,():;\"\u2013\u2014-]"
-# An abbreviation behind what it stands for: "long-axis (PLAX) view".
+# An abbreviation after its expansion: "long-axis (PLAX) view".
 _BRACKETED = r"(?:\s*\([A-Z]{2,6}\))?"
 _KIND = r"(?:category|grade|stage|class|type|score|level)"
 _ROMAN = ("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X")

@@ -1,14 +1,14 @@
 """The published evaluator's parsing rule, flaws included, for comparison with ours.
 
-Its head of 2026 (revision 33d0ac9 of F1mc/MedRCube) takes the first A, B, C or D of the
-upper-cased reply that has no word character beside it. Reproduced with it are these flaws: the
-article "a", the D of "I'd", a letter of a medical term, of the thinking or of an option named
-first counts; a letter straight after a Chinese character, a digit or an underscore does not; the
-text of an option never does; a letter that is not an option of the item does; a truth that is the
-text of no option is the empty letter, which a reply without a letter then equals; of two options
-with one text the last is the truth. A question without a reply gets the fixed text of its client
-and is counted as wrong. Not reproduced is what a release of ours cannot hold: both are refused
-when it is read.
+Its 2026 head (revision 33d0ac9 of F1mc/MedRCube) takes the first A, B, C or D of the upper-cased
+reply that has no adjacent word character. The reproduction keeps these flaws: the article "a", the
+D of "I'd", and a letter in a medical term, in the reasoning or of an option mentioned first all
+count; a letter directly after a Chinese character, a digit or an underscore does not; the text of
+an option never counts; a letter that is not an option of the item does; if the truth is not the
+text of any option, the truth is the empty letter, which matches a reply without a letter; if two
+options have the same text, the last is the truth. A question without a reply gets the fixed text
+of the client and counts as wrong. Not reproduced are cases that our releases cannot contain: both
+are refused on reading.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 NO_REPLY = "Error: Request Failed"
-"""What upstream's client returns when a question gets no reply."""
+"""What the upstream client returns if a question gets no reply."""
 
 KINDS = ("other-letter", "letter-of-no-option", "abstained-here", "abstained-there")
 """Disagreements of the two rules: each gives another letter; upstream's letter is not an option of
@@ -50,17 +50,17 @@ _LONE = re.compile(r"(?<!\w)[A-D](?!\w)")
 
 
 def upstream_letter(reply: object) -> str:
-    """The letter that the published rule parses from a reply, or ``""``.
+    """Return the letter that the published rule parses from a reply, or ``""``.
 
     Args:
-        reply: its text; anything else is turned into one, so that ``None`` is read as the word.
+        reply: its text; anything else is converted to text, so that ``None`` is read as the word.
     """
     match = _LONE.search(str(reply).upper())
     return match[0] if match else ""
 
 
 def upstream_truth(options: Iterable[tuple[str, object]], answer: object) -> str:
-    """The letter that the published loader takes as correct, or ``""``."""
+    """Return the letter that the published loader takes as correct, or ``""``."""
     return next((letter for letter, text in reversed(list(options)) if text == answer), "")
 
 
@@ -70,19 +70,19 @@ def upstream_correct(reply: object, truth: str) -> bool:
 
 
 def upstream_scores(results: Sequence[Result]) -> dict[str, Any]:
-    """Accuracy by the published rule, and its differences from ours.
+    """Return the accuracy by the published rule, and its differences from ours.
 
     Args:
-        results: one result an item. An item whose image is missing is left out, as upstream's
-            loader leaves it out, and so is one that was not asked.
+        results: one result per item. Items whose image is missing are left out, as in upstream's
+            loader, and so are items that were not asked.
 
     Returns:
         ``global`` and ``by_task``: ``n``; ``correct`` and ``accuracy`` by the published rule;
         ``ours``, the accuracy by our rule over the same items; ``difference``, published minus
-        ours. Of an incomplete run the three accuracies are ``None``, and ``bounds`` and
-        ``ours_bounds`` say between what they lie over all items of the group, whatever the lost
-        ones are. ``disagreements``: ``items`` whose two readings differ, by ``kinds``;
-        ``only_published`` and ``only_ours``, items that one rule alone calls correct;
+        ours. For an incomplete run the three accuracies are ``None``, and ``bounds`` and
+        ``ours_bounds`` give their range over all items of the group, whatever the lost ones are.
+        ``disagreements``: ``items`` on which the two rules differ, by ``kinds``;
+        ``only_published`` and ``only_ours``, items that only one rule counts as correct;
         ``failed_counted_wrong``, questions without a reply in the denominator.
     """
     loaded = [result for result in results if result.outcome not in NOT_SHOWN]
@@ -120,7 +120,7 @@ def _group(results: Sequence[Result]) -> dict[str, Any]:
 
 
 def _bounded_group(results: Sequence[Result]) -> dict[str, Any]:
-    """A group of an incomplete run: lost replies are neither wrong answers nor a random sample."""
+    """Return a group of an incomplete run: lost replies are not wrong, nor a random sample."""
     replied = [result for result in results if result.outcome not in LOST]
     return {
         **_group(results),

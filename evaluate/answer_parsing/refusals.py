@@ -11,7 +11,7 @@ __all__ = ["is_refusal"]
 def is_refusal(text: str) -> bool:
     """Whether a reply without an answer declines to give one.
 
-    To lack the image, the leave or the skill is to decline; to be in doubt is not.
+    Citing a lack of image, permission or skill is a refusal; being in doubt is not.
     """
     plain = unicodedata.normalize("NFKC", text).replace("\u2019", "'")
     return _REFUSAL.search(plain) is not None

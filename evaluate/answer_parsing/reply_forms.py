@@ -1,4 +1,4 @@
-"""Parse the answer of a reply by the form of its item."""
+"""Parse the answer in a reply by the form of its item."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ __all__ = ["ReadReply", "read_reply", "read_truncated_reply"]
 
 
 class ReadReply(NamedTuple):
-    """Answer of a reply.
+    """Answer in a reply.
 
     Attributes:
-        answer: a letter, or for an item without options its answer as JSON text; ``None`` for none.
-        rule: the rule that fired, or the reason for no answer.
+        answer: a letter, or for an item without options its answer as JSON text; ``None`` if there
+            is none.
+        rule: the rule that matched, or the reason why there is no answer.
     """
 
     answer: str | None
@@ -30,14 +31,14 @@ class ReadReply(NamedTuple):
 
 
 def read_reply(reply: str, item: BenchmarkItem) -> ReadReply:
-    """Answer of a complete reply."""
+    """Parse the answer in a complete reply."""
     if item.target is None:
         return ReadReply(*extract(reply, item.options))
     return _as_text(read_open_reply(reply, item.target.ask))
 
 
 def read_truncated_reply(reply: str, item: BenchmarkItem) -> ReadReply:
-    """Answer that a truncated reply gave before it ended."""
+    """Parse the answer that a truncated reply gave before it ended."""
     if item.target is None:
         return ReadReply(*extract_truncated(reply, item.options))
     return _as_text(read_truncated_open_reply(reply, item.target.ask))

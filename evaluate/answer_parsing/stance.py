@@ -1,6 +1,6 @@
-"""Stance of a sentence towards an option: asserts, doubts, merely mentions or denies it.
+"""Stance of a sentence towards an option: asserts, doubts, merely mentions or rejects it.
 
-Only the clause of the mention decides: "probably pneumonia, although edema is possible" asserts one
+Only the clause of the mention counts: "probably pneumonia, although edema is possible" asserts one
 option and merely mentions the other.
 """
 
@@ -33,7 +33,7 @@ class OptionStance(Enum):
 
 
 def stance(body: str, start: int, end: int) -> OptionStance:
-    """Stance of the sentence around a mention towards it."""
+    """Return the stance of a sentence towards a mention in it."""
     if sentence_spans.is_denied(body, start, end):
         return OptionStance.DENIED
     before, behind, contrasted = clause(body, start, end)
@@ -47,7 +47,7 @@ def stance(body: str, start: int, end: int) -> OptionStance:
 
 
 def clause(body: str, start: int, end: int) -> tuple[str, str, bool]:
-    """Text before and after a mention in its clause, and whether a "but" opens the clause.
+    """Return a clause's text before and after a mention, and whether "but" opens the clause.
 
     Text that is only compared with the mention is left out.
     """
@@ -55,7 +55,7 @@ def clause(body: str, start: int, end: int) -> tuple[str, str, bool]:
     behind = body[end : sentence_spans.sentence_end(body, end)]
     contrasts = list(_CONTRAST.finditer(before))
     opened = contrasts[-1].end() if contrasts else 0
-    # The concession of "although ..., it is a mass" ends with its comma.
+    # The concession in "although ..., it is a mass" ends at its comma.
     concedes = bool(contrasts) and _CONCEDING.match(contrasts[-1][0]) is not None
     conceded = before.find(",", opened) + 1 if concedes else 0
     closed = _CLOSING.search(behind)
@@ -108,7 +108,7 @@ _AMONG = re.compile(
     r"(?:options|choices|possibilities)(?:\s+(?:given|provided|listed|above))?",
     re.IGNORECASE,
 )
-"""Phrases that refer to the set of options and express no doubt."""
+"""Phrases that refer to the set of options without expressing doubt."""
 _CLOSING = re.compile(rf"{_CONTRAST.pattern}|,\s+which\b", re.IGNORECASE)
 _COMPARED = re.compile(
     r"""(?:(?<![=-])>|\b(?:than|as\s+opposed\s+to|unlike|instead\s+of|compar\w+\s+(?:to|with)|in\s+contrast\s+(?:to|with)
@@ -122,7 +122,7 @@ _GENERAL = re.compile(
     r"""\W*(?:\([^()]*\)\s*)?(?:would(?!\s+be\s+(?:the|my(?!\s+(?:next|second|other))|most|best|a|an)\b)|(?:is|are)\s+(?:much\s+|far\s+)?(?:less|rarer|uncommon)\b|usually|typically|often|commonly|generally|tends?|can(?:\s+also)?\s+(?:look|appear|present|cause|show|mimic|have|occur|be\s+seen))\b|相比|不同|鉴别|描述|多?(?:表现为|通常|一般|常见)""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""After a mention: what one would see in such a case."""
+"""After a mention: what one would expect to see in such a case."""
 
 _TOPIC = re.compile(
     r"\W*(?:in|for|with|during|unlike|typically)\s+(?:(?:an?|the)\s+)?", re.IGNORECASE

@@ -1,4 +1,4 @@
-"""Remove a model's thinking from its reply; only the rest is an answer."""
+"""Remove a model's reasoning from its reply; only the rest is an answer."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ __all__ = ["VisibleReply", "strip_reasoning"]
 
 
 class VisibleReply(NamedTuple):
-    """A reply without its thinking.
+    """A reply without its reasoning.
 
     Attributes:
         text: the visible text.
-        closed: whether the thinking ended; if not, there is no answer yet.
+        closed: whether the reasoning ended; if not, there is no answer yet.
     """
 
     text: str
@@ -21,12 +21,11 @@ class VisibleReply(NamedTuple):
 
 
 def strip_reasoning(reply: str) -> VisibleReply:
-    """Remove the thinking, in the formats of the common model families.
+    """Remove the reasoning, in the formats of the common model families.
 
-    Handles ``<think>``, ``<thinking>``, ``<reasoning>`` and their kin, ``[THINK]``, the ``◁think▷``
-    of Kimi, the unused tokens of MedGemma, the channels of gpt-oss, with or without their special
-    tokens, and a lone closing tag, which stands where the chat template has already opened the
-    thinking.
+    Handles ``<think>``, ``<thinking>``, ``<reasoning>`` and variants, ``[THINK]``, Kimi's
+    ``◁think▷``, MedGemma's unused tokens, gpt-oss channels with or without their special tokens,
+    and a lone closing tag, which occurs if the chat template has already opened the reasoning.
     """
     text = _one_turn(reply)
     if _CHANNEL.search(text):
@@ -55,7 +54,7 @@ def strip_reasoning(reply: str) -> VisibleReply:
 
 
 def _one_turn(reply: str) -> str:
-    """The first turn of the model, without template text before it and invented turns after it."""
+    """Return the model's first turn, without template text before it or invented turns after it."""
     begun = _MODEL_TURN.search(reply)
     text = reply[begun.end() :] if begun else reply
     ended = _END_OF_TURN.search(text)

@@ -1,7 +1,7 @@
-"""Parse a reply that the token limit truncated: it counts only if it had answered outright.
+"""Parse a reply truncated by the token limit: it counts only if it had already answered.
 
-Text on the way to an answer is not an answer: an option that is weighed, or a list of the options,
-looks like one until the next sentence is read, and here that sentence is missing.
+Text on the way to an answer is not an answer: an option under consideration, or a list of the
+options, looks like one until the next sentence is read, and that sentence is missing.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _JOINING_END = re.compile(
 
 
 def extract_truncated(reply: str, options: Sequence[tuple[str, str]]) -> ParsedAnswer:
-    """The letter that a truncated reply gave before it ended.
+    """Return the letter that a truncated reply gave before it ended.
 
     Args:
-        reply: text of the model, thinking included.
+        reply: text of the model, including reasoning.
         options: (letter, text) of the item's own options.
 
     Returns:
@@ -36,7 +36,7 @@ def extract_truncated(reply: str, options: Sequence[tuple[str, str]]) -> ParsedA
     visible = strip_reasoning(reply)
     if not visible.closed:
         return none
-    # The last word may be incomplete, and the sentence may have gone on: "B or", "A chest".
+    # The last word may be incomplete, and the sentence may have continued: "B or", "A chest".
     whole_words = _LAST_WORD.sub("", visible.text)
     answer = extract(visible.text, options)
     if answer.letter is None or extract(whole_words, options).letter != answer.letter:

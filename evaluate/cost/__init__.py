@@ -1,3 +1,3 @@
-"""What a run costs: forecast, estimate and budget."""
+"""Cost of a run: forecast, estimate and budget."""
 
 __all__ = ["budget", "estimate", "forecast"]

@@ -29,17 +29,17 @@ class Prices:
 
     @property
     def of_batches(self) -> Prices:
-        """Prices of replies in a batch."""
+        """Return the prices for replies in a batch."""
         part = self.in_batches
         return Prices(tokens_in=part * self.tokens_in, tokens_out=part * self.tokens_out)
 
     def cost(self, usage: Mapping[str, int]) -> float:
-        """US dollars for one reply; 0 where the server reports no tokens."""
+        """Return the cost of one reply in US dollars; 0 if the server reports no tokens."""
         sent, written = usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)
         return (sent * self.tokens_in + written * self.tokens_out) / _MILLION
 
     def cost_of(self, record: Mapping[str, Any]) -> float:
-        """US dollars for one try, by its record in the attempt log."""
+        """Return the cost of one attempt in US dollars, from its record in the attempt log."""
         return (self.of_batches if "batch" in record else self).cost(record.get("usage") or {})
 
 
@@ -51,7 +51,7 @@ class Budget:
         prices: token prices; ``None`` if unknown.
         most: US dollars at which no further question is asked.
         spent: US dollars so far.
-        counted: replies in that sum.
+        counted: number of replies in that sum.
     """
 
     prices: Prices | None = None
@@ -67,7 +67,7 @@ class Budget:
             )
 
     def count(self, record: Mapping[str, Any]) -> None:
-        """Add the cost of one try; tries without a reply may be charged too.
+        """Add the cost of one attempt; attempts without a reply may be charged too.
 
         Raises:
             ModelError: a cost limit is set and the server reports no tokens.
@@ -83,9 +83,9 @@ class Budget:
         self.counted += replied
 
     def affordable(self, running: int) -> int | None:
-        """Questions, beside those running, that fit the limit at the mean cost so far.
+        """Return how many questions besides ``running`` fit the limit at the mean cost so far.
 
-        ``None`` without a limit, or while replies have no known cost.
+        ``None`` without a limit, or while no reply has a known cost.
         """
         mean = self.spent / self.counted if self.counted else 0.0
         if self.most is None or not mean:
@@ -93,7 +93,7 @@ class Budget:
         return max(0, int((self.most - self.spent) / mean) - running)
 
     def exhausted(self, running: int) -> bool:
-        """Whether one more question, beside those running, might exceed the limit."""
+        """Whether one more question, besides those running, might exceed the limit."""
         if self.most is None:
             return False
         mean = self.spent / self.counted if self.counted else 0.0

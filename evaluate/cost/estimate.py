@@ -1,15 +1,15 @@
 """Estimate the cost of a run from a random sample of its items.
 
-The length of replies is unknown in advance, and providers count images differently from their
-documentation. So a random sample of items is asked, as part of the run: the replies are stored,
-and the run continues from them. The sample grows until the cost is known within a tenth, or a
-quarter of the items are asked.
+Reply length is unknown in advance, and providers count image tokens differently from their
+documentation. So a random sample of items is asked, as part of the run: the replies are stored, and
+the run continues from them. The sample grows until the cost is known within a tenth, or a quarter
+of the items have been asked.
 
 The rest of the run is assumed to send its forecast (``forecast``) times the ratio of counted to
-forecast tokens in the sample, with replies of the mean length in the sample. The interval is that
-of a ratio estimator with items as units, since all questions on an item are sampled together
-(Cochran, Sampling Techniques, 3rd edition, section 6). Asked questions count as charged, in a
-batch or alone; the rest as the run will continue.
+forecast tokens in the sample, with replies of the sample's mean length. The interval is that of a
+ratio estimator with items as units, since all questions on an item are sampled together (Cochran,
+Sampling Techniques, 3rd edition, section 6). Questions already asked count at their actual price,
+batched or not; the rest at that of the mode in which the run will continue.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ from medrcube.evaluate.runner.run_folder import attempts_path
 __all__ = ["ENOUGH", "FIRST", "MOST", "WITHIN", "CostEstimate", "estimate", "sample_sizes"]
 
 FIRST, MOST, PART = 32, 256, 4
-"""Items of the first and the largest sample, and the largest share of the run: one in ``PART``."""
+"""Items in the first and the largest sample, and its largest share of the run: 1/``PART``."""
 
 ENOUGH, WITHIN = 0.1, 0.2
-"""Half of the 95 % interval relative to the cost: where sampling stops, and what is promised.
+"""Half-width of the 95 % interval relative to the cost: target to stop at, and promised bound.
 
 Reply lengths are skewed, and a sample that misses the long ones looks more precise than it is; so
-sampling goes on beyond what is promised. In 400 simulated runs each of 400 to 5,000 items with
-lognormal lengths (sigma 0.8 of the logarithm, as wide as those of models that think), at least
-99 % of the estimates were within a fifth, with sigma 1.2 at least 93 %; the interval held the cost
-in 88 to 95 %.
+sampling continues beyond the promised precision. In 400 simulated runs each of 400 to 5,000 items
+with lognormal lengths (sigma 0.8 of the logarithm, as wide as those of reasoning models), at least
+99 % of the estimates were within a fifth, with sigma 1.2 at least 93 %; the interval contained the
+cost in 88 to 95 %.
 """
 
 _TOKENS = Prices(tokens_in=1_000_000.0, tokens_out=1_000_000.0)
@@ -52,7 +52,7 @@ _TOKENS = Prices(tokens_in=1_000_000.0, tokens_out=1_000_000.0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CostEstimate:
-    """Tokens and cost of a whole run, questions already asked included.
+    """Tokens and cost of a whole run, including questions already asked.
 
     Attributes:
         model: name of the model.
@@ -60,13 +60,13 @@ class CostEstimate:
         questions: distinct questions of the run.
         asked: of these, with a reply.
         drawn: items of the sample.
-        sample: of these, items of which all questions have a reply.
+        sample: of these, items whose questions all have a reply.
         tokens_in: input tokens of the whole run.
         tokens_out: output tokens of the whole run.
         cost: US dollars of the whole run; ``None`` without prices.
         spent: of these, so far.
-        interval: 95 % interval of the cost, or of all tokens without prices; no upper end where
-            one item of several was asked.
+        interval: 95 % interval of the cost, or of all tokens without prices; no upper end if only
+            one of several items was asked.
         within: half width of the interval relative to its centre; ``None`` without an upper end.
         counted: ratio of counted to forecast input tokens.
         tokens_out_each: mean output tokens of a reply.
@@ -93,7 +93,7 @@ class CostEstimate:
         return self.within is not None and self.within <= WITHIN
 
     def to_json(self) -> dict[str, Any]:
-        """JSON object of the fields."""
+        """Return the fields as a JSON object."""
         return asdict(self)
 
 
@@ -117,7 +117,7 @@ def estimate(
     ask: Callable[[int], object],
     batches: bool = False,
 ) -> CostEstimate:
-    """Ask a part of a run and estimate the cost of the whole.
+    """Ask part of a run and estimate the cost of the whole.
 
     Args:
         out: run folder.
@@ -201,7 +201,7 @@ def _modelled(prices: Prices, tokens_in_: float, tokens_out: float) -> float:
 
 
 def _half_width(residuals: list[float], units: int) -> float:
-    """Half the 95 % interval of a total over all units; infinite where too few were sampled."""
+    """Return half the 95 % interval of a total over all units; infinite if too few were sampled."""
     sample = len(residuals)
     if sample >= units:
         return 0.0
@@ -214,7 +214,7 @@ def _half_width(residuals: list[float], units: int) -> float:
 def _usage(
     out: Path, distinct: Mapping[str, object], prices: Prices
 ) -> tuple[dict[str, dict[str, int]], float]:
-    """Tokens of each question with a reply, failed tries included; and their total cost."""
+    """Return the tokens of each question with a reply, failed attempts included, and their cost."""
     names = ("prompt_tokens", "completion_tokens")
     usage: dict[str, dict[str, int]] = defaultdict(lambda: dict.fromkeys(names, 0))
     cost: dict[str, float] = defaultdict(float)

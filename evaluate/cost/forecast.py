@@ -1,4 +1,4 @@
-"""Forecast what a run would ask, send and cost; nothing is sent."""
+"""Forecast the questions, requests and cost of a run; nothing is sent."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 CHARACTERS_A_TOKEN = 4
-"""Characters a token in English, as OpenAI and Google document it."""
+"""English characters per token, as documented by OpenAI and Google."""
 
 _MESSAGE = 4
 _MILLION = 1_000_000
@@ -39,7 +39,7 @@ _MILLION = 1_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SentImage:
-    """Sizes of an image that is sent.
+    """Sizes of an image to be sent.
 
     Attributes:
         size: width and height in pixels, as sent.
@@ -105,7 +105,7 @@ class CostForecast:
     pictures_counted: str
 
     def to_json(self) -> dict[str, Any]:
-        """JSON object of the fields."""
+        """Return the fields as a JSON object."""
         return asdict(self)
 
 
@@ -176,14 +176,14 @@ def forecast(
 
 
 def distinct_questions(asked: Iterable[AskedQuestion]) -> dict[str, AskedQuestion]:
-    """Distinct questions of a run by key."""
+    """Return the distinct questions of a run by key."""
     return {question.key: question for question in asked if question.key is not None}
 
 
 def tokens_in(
     plan: RunPlan, asking: QuestionSetup, model: Model, asked: Iterable[AskedQuestion]
 ) -> dict[str, int]:
-    """Input tokens of each question, by its key."""
+    """Return the input tokens of each question by key."""
     listed = list(asked)
     images = {str(question.key): _images(question, plan) for question in listed}
     sizes = _sizes(plan, asking, {image for paths in images.values() for image in paths})
@@ -195,7 +195,7 @@ def tokens_in(
 
 
 def longest_reply(model: Model) -> int | None:
-    """Reply limit of a model in tokens; ``None`` where it is left to the server."""
+    """Return the reply limit of a model in tokens; ``None`` if left to the server."""
     parameters = model.identity.get("parameters")
     if not isinstance(parameters, dict):
         return None
@@ -205,7 +205,7 @@ def longest_reply(model: Model) -> int | None:
 
 
 def _images(asked: AskedQuestion, plan: RunPlan) -> list[str]:
-    """Image paths of a request, those of its examples first."""
+    """Return the image paths of a request, those of its examples first."""
     if asked.presentation.condition is Condition.BLIND:
         return []
     images = [plan.examples[name].image for name, _ in asked.shots]
@@ -214,7 +214,7 @@ def _images(asked: AskedQuestion, plan: RunPlan) -> list[str]:
 
 
 def _sizes(plan: RunPlan, asking: QuestionSetup, images: Iterable[str]) -> dict[str, SentImage]:
-    """Image sizes by path; unreadable images are left out, and fail when they are asked."""
+    """Return image sizes by path; unreadable images are left out, and fail when they are asked."""
 
     def look(image: str) -> SentImage | None:
         root = plan.benchmark.root
@@ -237,7 +237,7 @@ def _text_tokens(asked: AskedQuestion, plan: RunPlan, asking: QuestionSetup, mod
     texts = [asking.prompt.render(plan.examples[name]) for name, _ in asked.shots]
     texts += [plan.examples[name].right_reply for name, _ in asked.shots]
     texts += [system] if isinstance(system, str) else []
-    # What the model replied to earlier steps is not known yet.
+    # The model's replies to earlier steps are not known yet.
     texts += [asking.prompt.render(step.item) for step in (*asked.before, asked)]
     return sum(_MESSAGE + math.ceil(len(text) / CHARACTERS_A_TOKEN) for text in texts)
 

@@ -1,15 +1,15 @@
-"""Tokens that an image counts as, by the documentation of the providers.
+"""Image token counts, according to the providers' documentation.
 
-- OpenAI, "Images and vision" (guide of the API): models of tiles scale an image into 2,048 x
-  2,048, then to a shorter side of 768, and count 85 tokens and 170 for each tile of 512 x 512;
-  with low detail 85. Models of patches (``-mini``, ``-nano``) count squares of 32 x 32, at most
-  1,536, times a factor. gpt-4o-mini counts 2,833 and 5,667 in place of 85 and 170. The sources, and
-  where users were billed differently, are in ``docs/how-to/choose-how-it-is-asked.md``.
+- OpenAI, "Images and vision" (API guide): tile-based models scale an image to fit 2,048 x 2,048,
+  then to a shorter side of 768, and count 85 tokens plus 170 per tile of 512 x 512; with low detail
+  85. Patch-based models (``-mini``, ``-nano``) count squares of 32 x 32, at most 1,536, times a
+  factor. gpt-4o-mini counts 2,833 and 5,667 in place of 85 and 170. The sources, and deviations
+  that users were billed for, are in ``docs/how-to/choose-how-it-is-asked.md``.
 - Anthropic, "Vision": width x height / 750, after scaling to a longer side of 1,568 and about
   1,600 tokens. Later models take larger images.
-- Google, Gemini API, "Understand and count tokens": 258 up to 384 x 384, else 258 for each tile
-  of 768 x 768.
-- Everything else is counted as Qwen2.5-VL counts: a token for 28 x 28 pixels, at least 4.
+- Google, Gemini API, "Understand and count tokens": 258 up to 384 x 384, else 258 per tile of
+  768 x 768.
+- Everything else is counted like Qwen2.5-VL: one token per 28 x 28 pixels, at least 4.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["picture_tokens", "rule_name"]
 
 
 def picture_tokens(model: str, size: tuple[int, int], detail: str | None = None) -> int:
-    """Tokens of an image.
+    """Return the token count of an image.
 
     Args:
         model: ``PROVIDER/NAME``.
@@ -54,7 +54,7 @@ def _tiles(base: int, tile: int) -> Count:
             return base
         fit = min(1.0, 2048 / max(width, height))
         fit *= min(1.0, 768 / (min(width, height) * fit))
-        # A side that is whole but for rounding does not begin another tile.
+        # A side that is an exact multiple except for rounding does not start another tile.
         across, down = (math.ceil(round(side * fit, 6) / 512) for side in (width, height))
         return base + tile * across * down
 

@@ -1,3 +1,3 @@
-"""A release in the forms that other harnesses read."""
+"""Exports of a release for other evaluation harnesses."""
 
 __all__ = ["csv_table", "export", "inspect_log", "inspect_run", "selection", "vlmevalkit"]

@@ -1,4 +1,4 @@
-"""Export the items of a release as one CSV, without images."""
+"""Export the items of a release as one CSV file, without images."""
 
 from __future__ import annotations
 
@@ -17,12 +17,11 @@ CSV = "csv"
 
 
 def export_items(benchmark: Benchmark, out: Path) -> int:
-    """Write ``out``, one row an item, under the published names of the fields.
+    """Write ``out``, one row per item, with the published field names.
 
-    ``image`` is the path in the release, ``gt_letter`` the letter of the answer;
-    ``target`` is JSON of what an item without options asks for and accepts; ``withdrawn`` is
-    whether the errata of the release withdraw the item, ``picture`` whether the file is present,
-    ``image_sha256`` its digest.
+    ``image`` is the path in the release, ``gt_letter`` the letter of the answer; ``target`` is the
+    JSON ``ask`` and ``truth`` of an item without options; ``withdrawn`` is whether the release's
+    errata withdraw the item, ``picture`` whether the file is present, ``image_sha256`` its digest.
 
     Returns:
         Number of rows.

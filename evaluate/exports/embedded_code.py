@@ -13,7 +13,7 @@ _FOLDER = Path(__file__).parent / "code"
 
 
 def write_code(path: Path, template: str, /, **values: str) -> None:
-    """Write the template ``template`` of the folder ``code``, with ``values`` for its ``$`` names.
+    """Write a template of the folder ``code``, with ``values`` for its ``$`` names.
 
     Raises:
         WorkspaceError: it cannot be written.

@@ -19,7 +19,7 @@ def write_export(selection: ExportSelection, out: Path, harness: str) -> Path:
 
     Args:
         selection: items to export.
-        out: folder; must hold no private export if this one is public.
+        out: folder; must not contain a private export if this one is public.
         harness: target harness.
 
     Returns:

@@ -1,4 +1,4 @@
-"""Write Inspect logs: one JSON file, or an archive with a member for each sample."""
+"""Write Inspect logs: one JSON file, or an archive with one member per sample."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def write_log(out: Path, header: Json, samples: Sequence[Json]) -> None:
 
 
 def sample_id(name: str) -> str:
-    """Sample id of an item.
+    """Return the sample id of an item.
 
-    A sample is an archive member, so its id is escaped and cannot be a path elsewhere.
+    A sample is an archive member, so its id is escaped to prevent it from being a path elsewhere.
     """
     for sign, instead in _SIGNS:
         name = name.replace(sign, instead)
@@ -50,7 +50,7 @@ def sample_id(name: str) -> str:
 
 
 def item_name(sample: str) -> str:
-    """Item name of a sample id."""
+    """Return the item name of a sample id."""
     for sign, instead in reversed(_SIGNS):
         sample = sample.replace(instead, sign)
     return sample
@@ -76,7 +76,7 @@ def _add(archive: zipfile.ZipFile, name: str, value: object) -> None:
 
 
 def _summary(sample: Json) -> Json:
-    """Summary of a sample for the viewer's list."""
+    """Return the summary of a sample for the viewer's list."""
     text = sample["input"][0]["content"][-1]["text"][:_SHOWN]
     names = ("id", "epoch", "choices", "target", "metadata", "scores", "model_usage", "uuid")
     times: Json = {name: sample[name] for name in _TIMES if name in sample}

@@ -1,8 +1,8 @@
 """Export a run as an Inspect log, for its viewer.
 
 The format is ``inspect_ai.log.EvalLog``, version 2 (inspect_ai 0.3.285): one JSON file, or an
-``.eval`` archive with a member for each sample. Images are referenced by their path in the release,
-never embedded; a question without a reply is an error there and no wrong answer.
+``.eval`` archive with one member per sample. Images are referenced by their path in the release,
+never embedded; a question without a reply is logged as an error, not as a wrong answer.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def export_inspect(run: Path, out: Path, condition: Condition | None = None) -> 
     Args:
         run: folder of a scored run.
         out: file to write, ``.json`` or ``.eval``.
-        condition: one of the run's conditions; by default the one of its accuracies.
+        condition: one of the run's conditions; by default the one its accuracies refer to.
 
     Returns:
         Number of samples.
@@ -78,9 +78,9 @@ class _Exporter:
     """Turns results into samples.
 
     Attributes:
-        manifest: of the run.
+        manifest: manifest of the run.
         replies: record of the last reply by question key.
-        prompt: prompt template of the run; ``None`` where this version does not have it.
+        prompt: prompt template of the run; ``None`` if this version does not have it.
     """
 
     manifest: Mapping[str, Any]
@@ -92,7 +92,7 @@ class _Exporter:
         return str(self.manifest["model"]["name"])
 
     def header(self, results: Sequence[Result], condition: Condition) -> Json:
-        """The log without its samples."""
+        """Return the log without its samples."""
         ended = self.manifest["ended"]
         return {
             "version": 2,
@@ -108,7 +108,7 @@ class _Exporter:
         }
 
     def sample(self, result: Result) -> Json:
-        """Sample of one question: prompt, reply and score."""
+        """Return the sample of one question: prompt, reply and score."""
         presentation = result.asked.presentation
         record = self.replies.get(result.asked.key or "", {})
         question = self._question(result)

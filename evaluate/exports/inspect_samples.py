@@ -44,9 +44,7 @@ def export_inspect_task(selection: ExportSelection, out: Path) -> Path:
 
 
 def inspect_sample(item: BenchmarkItem, image: str) -> dict[str, Any]:
-    """Inspect sample of an item.
-
-    ``unit`` in its metadata is the patient, case or image by which standard errors are clustered.
+    """Return the Inspect sample of an item.
 
     Args:
         item: the item.

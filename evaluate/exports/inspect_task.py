@@ -1,7 +1,7 @@
-"""Inspect task of a release:  ``inspect eval medrcube/benchmark -T release=FOLDER``.
+"""Inspect task for a release: ``inspect eval medrcube/benchmark -T release=FOLDER``.
 
-Inspect finds this module by the entry point ``inspect_ai`` of the installed package; nothing else
-imports it, so that medrcube itself needs no Inspect.
+Inspect finds this module through the installed package's ``inspect_ai`` entry point; nothing else
+imports it, so that medrcube itself does not require Inspect.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _HERE = ("hf/", "mockllm/", "none/")
 
 @task
 def benchmark(release: str, i_may_send: str | list[str] = "") -> Task:
-    """Items of a release whose images are present, with the prompt of ``medrcube evaluate``.
+    """Task of the items whose images are present, with the prompt of ``medrcube evaluate``.
 
     Args:
         release: release folder.
@@ -76,7 +76,7 @@ def benchmark(release: str, i_may_send: str | list[str] = "") -> Task:
 
 @scorer(metrics=[accuracy(), stderr(cluster="unit")])
 def letter() -> Scorer:
-    """Letter by our parsing rules; a reply without one is not an answer, and counts as wrong."""
+    """Scorer: the letter by our parsing rules; a reply without one counts as wrong."""
 
     async def score(state: TaskState, target: Target) -> Score:
         options = [(name, str(text)) for name, text in state.metadata["options"].items()]
@@ -88,7 +88,7 @@ def letter() -> Scorer:
 
 
 def _sendable(loaded: Benchmark, named: Iterable[str]) -> Benchmark:
-    """The release without items whose images must not leave this machine, if they would."""
+    """Return the release without items whose images must not leave this machine, if they would."""
     model = get_model()
     closed = sources_under_agreement(loaded.items, known_cards())
     leave = permitted_sources(named, closed)

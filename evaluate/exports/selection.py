@@ -1,4 +1,4 @@
-"""Select the items to export: the image is present and may be redistributed."""
+"""Select the items to export: those whose image is present and may be redistributed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ExportSelection:
 
     Attributes:
         benchmark: the release.
-        items: items with an image that may be redistributed, in the order of the release.
+        items: items with an exportable image, in the order of the release.
         withheld: dataset -> items whose images are present but may not be redistributed.
         absent: dataset -> items whose images are not in this release.
         withdrawn: dataset -> items that the errata of the release withdraw.
@@ -125,12 +125,12 @@ def select_exportable(benchmark: Benchmark, *, private: bool) -> ExportSelection
 
 
 def mark_private(out: Path, selection: ExportSelection) -> None:
-    """Mark a folder with restricted images as private."""
+    """Mark a folder that contains restricted images as private."""
     if selection.private:
         (out / PRIVATE).write_text(_MARK, encoding="utf-8")
 
 
 def items_text(by_dataset: Mapping[str, int]) -> str:
-    """Number of items in words, by dataset."""
+    """Return the number of items by dataset, in words."""
     named = ", ".join(f"{name} {count:,}" for name, count in sorted(by_dataset.items()))
     return f"{counted(sum(by_dataset.values()), 'item')} ({named})"

@@ -1,4 +1,4 @@
-"""Task folders for lmms-eval and lm-evaluation-harness: a YAML, its functions, and Parquet."""
+"""Task folders for lmms-eval and lm-evaluation-harness: YAML, Python functions and Parquet."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _ROWS = 100
 
 
 def export_task_folder(selection: ExportSelection, out: Path, harness: str) -> Path:
-    """Write a task folder; ``--include_path`` takes it.
+    """Write a task folder, for use with ``--include_path``.
 
     Args:
         selection: items to export.
@@ -59,7 +59,7 @@ def export_task_folder(selection: ExportSelection, out: Path, harness: str) -> P
             writer.write_table(pa.Table.from_pylist(group, schema=_SCHEMA))
     stem = harness.replace("-", "_")
     version = selection.benchmark.digest[:8]
-    # Both harnesses resolve paths from their working directory, so this one is absolute.
+    # Both harnesses resolve paths from their working directory, so this path is absolute.
     where = json.dumps(str(data.resolve()))
     write_code(out / "medrcube_answers.py", "answers.py")
     write_code(out / "medrcube_functions.py", f"{stem}.py")

@@ -1,4 +1,4 @@
-"""Export a TSV for VLMEvalKit's multiple-choice class, and a script that runs VLMEvalKit on it."""
+"""Export a TSV for VLMEvalKit's multiple-choice class, and a script to run it there."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ COLUMNS = ("index", "item", "image", "question", *LETTERS, "answer", "category",
 """Columns; ``index`` must be a number, so ``item`` holds the item name."""
 
 DATA_SET = re.compile(r"MedRCube_(?:private_)?[0-9a-f]{8}")
-"""Data set names: whether it holds restricted images, and the digest of the release."""
+"""Data set name: whether it contains restricted images, and the digest of the release."""
 
 _NO_VALUES = frozenset(
     (
@@ -35,9 +35,9 @@ _NO_VALUES = frozenset(
 def export_vlmevalkit(selection: ExportSelection, out: Path) -> Path:
     """Write ``NAME.tsv`` and ``run_vlmevalkit.py``.
 
-    An image that several items share is in the first row only; the others hold that row's index, as
-    VLMEvalKit allows. The name holds the digest of the release, because VLMEvalKit caches images by
-    name indefinitely.
+    An image that several items share is only in the first row; the others contain that row's index,
+    as VLMEvalKit allows. The name contains the digest of the release, because VLMEvalKit caches
+    images by name indefinitely.
 
     Args:
         selection: items to export.

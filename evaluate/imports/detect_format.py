@@ -22,18 +22,18 @@ _PLAIN = (".csv", ".json", ".tsv", ".xlsx")
 
 
 def read_replies(path: Path, model: str | None = None) -> ForeignRun:
-    """Read a result file of any known format: of a harness, or of plain rows.
+    """Read a result file of any known format: of a harness, or plain rows.
 
     No single row is fatal: unreadable rows, duplicate items and unknown items are left to the
     matching with a release.
 
     Args:
         path: the file.
-        model: model whose rows are read, where the rows name several.
+        model: model whose rows are read, if the rows name several.
 
     Raises:
-        WorkspaceError: the file cannot be read, has no known format, holds no reply, or has
-            several models of which none is chosen.
+        WorkspaceError: the file cannot be read, has no known format, contains no reply, or has
+            several models and none is chosen.
     """
     if (path.suffix == ".jsonl" and looks_plain(path)) or (
         path.suffix in _PLAIN and not _is_of_harness(path)
@@ -60,11 +60,11 @@ def read_foreign(path: Path, model: str | None = None) -> ForeignRun:
 
     Args:
         path: the file.
-        model: model whose rows are read, where the rows name several.
+        model: model whose rows are read, if the rows name several.
 
     Raises:
-        WorkspaceError: it cannot be read, is of none of them, holds no reply, names an item
-            twice, or has several models of which none is chosen.
+        WorkspaceError: it cannot be read, comes from none of them, contains no reply, names an item
+            twice, or has several models and none is chosen.
     """
     run = _read(path)
     if run.bad:

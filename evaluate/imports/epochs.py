@@ -1,4 +1,4 @@
-"""Select the replies of one model from a result file, and count its epochs from 0."""
+"""Select the replies of one model from a result file, and number its epochs from 0."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ __all__ = ["single_run"]
 
 
 def single_run(run: ForeignRun, path: Path, model: str | None) -> ForeignRun:
-    """Replies of one model, with its lowest epoch as epoch 0.
+    """Return the replies of one model, with its lowest epoch as epoch 0.
 
     Args:
         run: all replies of the file.
         path: the file, for messages.
-        model: name of the model, where the rows name several.
+        model: name of the model, if the rows name several.
 
     Raises:
         WorkspaceError: the rows name several models, and ``model`` is none of them.

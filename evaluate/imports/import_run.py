@@ -44,7 +44,7 @@ class ImportedRun:
         tool: harness that wrote the file, or ``replies`` for plain rows.
         model: name of the model in the run.
         replies: imported replies.
-        matched: replies of the file by item, and what matched none.
+        matched: replies of the file by item, and those that matched none.
         metrics: content of ``metrics.json``.
         standing: states of the questions of the run.
     """
@@ -70,7 +70,7 @@ def import_run(
     model: str | None = None,
     edition: Benchmark | None = None,
 ) -> ImportedRun:
-    """Create a run from a result file of another harness, all of it of this release.
+    """Create a run from a result file of another harness; every row must match this release.
 
     Args:
         path: result file.
@@ -80,9 +80,9 @@ def import_run(
         edition: the edition that was asked, for the condition ``reworded``.
 
     Raises:
-        WorkspaceError: the file cannot be read, names items that the release does not have, shows
-            more than a few items with another question or other options than the release, or any
-            turned or reworded one than the release or the edition, or ``out`` holds something.
+        WorkspaceError: the file cannot be read, names items that the release does not have, has
+            more than a few items whose question or options differ from the release, or any rotated
+            or reworded one that differs from the release or edition, or ``out`` is not empty.
     """
     foreign = read_foreign(path, model)
     matched = match_replies(foreign, benchmark.items, benchmark.errata)
@@ -100,16 +100,15 @@ def import_run(
 def score_replies(
     path: Path, benchmark: Benchmark, out: Path, *, model: str | None = None
 ) -> ImportedRun:
-    """Create and score a run from the replies of a file to items of a release.
+    """Create and score a run from replies in a file to items of a release.
 
     Unknown, repeated and missing items are counted in ``ImportedRun.matched``; an item without a
     reply is ``failed``, not wrong. Replies are scored whether or not this copy of the release has
-    the images, since they were given elsewhere.
+    the images, since they were obtained elsewhere.
 
     Raises:
-        WorkspaceError: the file cannot be read, has no reply to any item of the release, shows
-            more than a few items with another question or other options, or ``out`` holds
-            something.
+        WorkspaceError: the file cannot be read, has no reply to any item of the release, has more
+            than a few items with a different question or options, or ``out`` is not empty.
     """
     foreign = read_replies(path, model)
     matched = match_replies(foreign, benchmark.items, benchmark.errata)
@@ -135,22 +134,22 @@ def write_run(
     about: Mapping[str, Any] | None = None,
     edition: Benchmark | None = None,
 ) -> ImportedRun:
-    """Write a run folder from replies that were matched with the items of a release.
+    """Write a run folder from replies matched with the items of a release.
 
     Args:
-        foreign: the replies, and the model that gave them.
+        foreign: the replies, and their model.
         matched: the replies by item.
         benchmark: the release.
         out: folder of the new run.
-        digest: digest of the replies in the identity of the run.
+        digest: digest of the replies, part of the run's identity.
         model: name of the model; by default that of ``foreign``.
         choice: items that were asked; all by default.
         about: additional entries of the manifest.
         edition: the edition that was asked, for the condition ``reworded``.
 
     Raises:
-        WorkspaceError: ``out`` holds something, no edition is given where one is needed, or a
-            turned or reworded item had other options.
+        WorkspaceError: ``out`` is not empty, a required edition is missing, or a rotated or
+            reworded item had different options.
     """
     if (out / MANIFEST).exists():
         raise WorkspaceError(f"{out}: holds a run; choose another folder")
@@ -168,7 +167,7 @@ def write_run(
         edition=edition,
     )
     asked = plan.asked
-    # An edition need not ask every fact.
+    # An edition need not ask about every fact.
     forms = {question.item.name for question in asked}
     _same_options(asked, matched.replies, foreign)
     write_plan(out, plan)

@@ -1,6 +1,6 @@
-"""Read Inspect logs: one JSON file, or an archive with a member for each sample.
+"""Read Inspect logs: one JSON file, or an archive with one member per sample.
 
-Newer archives are compressed with Zstandard, which ``zipfile`` reads from Python 3.14 on only.
+Newer archives use Zstandard compression, which ``zipfile`` supports only from Python 3.14 on.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ TOOL = "inspect"
 
 _FULL = Condition.FULL.value
 _UNKNOWN = (Condition.CHAIN, Condition.DEGRADED)
-"""Conditions that a log does not tell whole: what was said before, or what was done to images."""
+"""Conditions that a log does not fully describe: earlier turns, or changes to images."""
 _KNOWN = tuple(condition.value for condition in Condition if condition not in _UNKNOWN)
 _TURN = re.compile(r" turn \d+$")
 
@@ -37,10 +37,10 @@ _STOPS = {"max_tokens": "length", "model_length": "length", "content_filter": "c
 
 
 def read_inspect(path: Path) -> ForeignRun:
-    """Read a log; of a log of ours with several conditions, the replies of ``full``.
+    """Read a log; from our own log with several conditions, the replies of ``full``.
 
     Raises:
-        WorkspaceError: it is no Inspect log, a member cannot be read, or its condition is
+        WorkspaceError: it is not an Inspect log, a member cannot be read, or its condition is
             unknown.
     """
     if path.suffix == ARCHIVE:
@@ -98,7 +98,7 @@ def _reply(sample: Mapping[str, Any]) -> ForeignReply:
 
 
 def _question(sample: Mapping[str, Any]) -> str:
-    """The last user turn; empty where the log stores it as an attachment."""
+    """Return the last user turn; empty if the log stores it as an attachment."""
     content: Any = sample.get("input") or ""
     if isinstance(content, list):
         turns = [turn for turn in content if turn.get("role") == "user"]

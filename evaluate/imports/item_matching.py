@@ -1,4 +1,4 @@
-"""Match the replies of a file with the items of a release."""
+"""Match the replies in a file with the items of a release."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from medrcube.evaluate.imports.replies import ForeignReply, ForeignRun
 __all__ = ["MatchedReplies", "Question", "match_replies"]
 
 Question = tuple[str, int, int]
-"""Item name, epoch, and number of places by which its options are rotated."""
+"""Item name, epoch, and number of positions by which its options are rotated."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,12 +19,12 @@ class MatchedReplies:
     """Replies of a file, matched with the items of a release.
 
     Attributes:
-        replies: question -> its reply, with a text.
+        replies: question -> its reply, which has a text.
         unknown: names in the file that the release does not have.
         ambiguous: ids without a source that occur in several sources.
         repeated: items with several equal replies; one is used.
         conflicting: items with different replies; none is used.
-        differing: items with another question or other options in the file; no reply is used.
+        differing: items whose question or options differ in the file; no reply is used.
         withdrawn: items with a reply that the errata of the release withdraw.
         missing: items of the release, not withdrawn, without a usable reply.
         bad: unreadable rows, each with its position and the reason.
@@ -50,7 +50,7 @@ class MatchedReplies:
 def match_replies(
     run: ForeignRun, items: Sequence[BenchmarkItem], withdrawn: Collection[str] = ()
 ) -> MatchedReplies:
-    """Match the replies of a file with the items of a release.
+    """Match the replies in a file with the items of a release.
 
     Args:
         run: the replies.

@@ -1,4 +1,4 @@
-"""Read sample files (JSONL) of lmms-eval and lm-evaluation-harness, of tasks exported by us."""
+"""Read sample files (JSONL) of lmms-eval and lm-evaluation-harness, from tasks that we exported."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ __all__ = ["LMMS_EVAL", "LM_EVAL", "METRIC", "read_samples"]
 LMMS_EVAL, LM_EVAL = "lmms-eval", "lm-eval"
 
 METRIC = "medrcube"
-"""Metric of our lmms-eval task; its value in a sample holds the item name."""
+"""Metric of our lmms-eval task; its value in a sample contains the item name."""
 
 
 def read_samples(path: Path) -> ForeignRun:
     """Read a ``samples`` file.
 
     Raises:
-        WorkspaceError: it cannot be read, or is of another task.
+        WorkspaceError: it cannot be read, or comes from another task.
     """
     tool, replies, bad = LM_EVAL, list[ForeignReply](), list[str]()
     for number, row in json_lines(path):

@@ -1,8 +1,8 @@
-"""Read replies from plain rows: the id of an item and a text.
+"""Read replies from plain rows: an item id and a text.
 
 JSON lines, CSV, TSV, spreadsheets, and JSON lists, which is also the format of the published
-evaluator's ``results.json`` (``dataset``, ``id``, ``model_response``). A bad row never ends the
-reading: it is reported with its position and the reason.
+evaluator's ``results.json`` (``dataset``, ``id``, ``model_response``). A bad row never stops the
+import: it is reported with its position and the reason.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any] | str]]:
         for number, row in json_lines(path):
             yield f"line {number}", row
         return
-    first = 1 if path.suffix == ".json" else 2  # the first row of a table is its columns
+    first = 1 if path.suffix == ".json" else 2  # the first row of a table contains the column names
     for number, row in enumerate(table_rows(path), start=first):
         yield f"row {number}", row
 
@@ -108,7 +108,7 @@ def _epoch(value: Any) -> int:
 
 
 def looks_plain(path: Path) -> bool:
-    """Whether the first readable row of a JSON lines file is a plain row and no harness sample.
+    """Whether the first readable row of a JSON lines file is a plain row, not a harness sample.
 
     Raises:
         WorkspaceError: the file cannot be read.

@@ -1,4 +1,4 @@
-"""Replies of a result file in one form, whichever harness wrote it."""
+"""Replies of a result file in a common form, whichever harness wrote it."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class ForeignReply:
         epoch: repetition, from 0.
         finish_reason: why the model stopped: ``stop``, ``length`` or ``content_filter``.
         usage: token counts, where available.
-        turn: number of places by which the options were rotated.
+        turn: number of positions by which the options were rotated.
         options: option texts in the order shown; empty if unknown.
-        question: question shown, or a prompt that holds it; empty if unknown.
+        question: question shown, or a prompt that contains it; empty if unknown.
         model: name of the model, where the file states it for each reply.
     """
 
@@ -60,7 +60,7 @@ class ForeignRun:
         replies: in the order of the file.
         bad: unreadable rows, each with its position and the reason.
         condition: evaluation condition.
-        prompt: origin of the prompt, for reports; empty where it is the tool's.
+        prompt: origin of the prompt, for reports; empty if it is the tool's own.
     """
 
     tool: str
@@ -72,7 +72,7 @@ class ForeignRun:
 
 
 def json_rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Rows of a JSONL file with their line numbers.
+    """Yield rows of a JSONL file with their line numbers.
 
     Raises:
         WorkspaceError: it cannot be read, or a line is not an object; names the line.
@@ -88,7 +88,7 @@ def json_rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
 
 
 def json_lines(path: Path) -> Iterator[tuple[int, Mapping[str, Any] | str]]:
-    """Rows of a JSONL file with their line numbers; for a bad line the reason.
+    """Yield rows of a JSONL file with their line numbers; for a bad line, the reason.
 
     Raises:
         WorkspaceError: the file cannot be read.
@@ -108,7 +108,7 @@ def json_object(data: bytes | str, where: str) -> dict[str, Any]:
     """Parse a JSON object.
 
     Raises:
-        WorkspaceError: the data are no JSON object.
+        WorkspaceError: the data are not a JSON object.
     """
     try:
         value = json.loads(data)
@@ -120,13 +120,13 @@ def json_object(data: bytes | str, where: str) -> dict[str, Any]:
 
 
 def model_of(row: Mapping[str, Any]) -> str:
-    """Name of the model in a row; empty without one."""
+    """Return the model name in a row; empty if absent."""
     value = row.get("model")
     return "" if value is None else str(value).strip()
 
 
 def first_text(value: Any, where: str) -> str:
-    """The reply in nested lists, as harnesses wrap it.
+    """Return the reply from nested lists, as harnesses wrap it.
 
     Raises:
         WorkspaceError: there is none.

@@ -25,19 +25,19 @@ from medrcube.release_format.rows import LETTERS
 __all__ = ["SHOWN", "drop_differing", "question_and_options", "shown_difference"]
 
 SHOWN = 5
-"""Items that a message names."""
+"""Number of items listed in a message."""
 
 _LISTS = ("options", "choices")
 _LETTERED = re.compile(r"\(?([A-Z])[.):]\s*(\S.*)", re.DOTALL)
 _NO_VALUES = frozenset(("", "#n/a", "n/a", "na", "nan", "none", "null", "<na>"))
-"""Texts that a table may read as missing, in lower case."""
+"""Texts that a table may parse as missing, in lower case."""
 
 
 def question_and_options(row: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
-    """Question and option texts of a row, in its order; empty where it has none.
+    """Return question and option texts of a row, in its order; empty if it has none.
 
-    Options are columns ``A`` to ``D`` or ``option_A`` to ``option_D``, or a list or object, the
-    JSON of one, or lines, in ``options`` or ``choices``, with or without their letters.
+    Options are columns ``A`` to ``D`` or ``option_A`` to ``option_D``, or a list or object, its
+    JSON, or lines, in ``options`` or ``choices``, with or without their letters.
     """
     question = row.get("question")
     texts: Sequence[Any] = ()
@@ -50,7 +50,7 @@ def question_and_options(row: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
 
 
 def shown_difference(reply: ForeignReply, item: BenchmarkItem) -> str | None:
-    """``question`` or ``options`` if the reply was given to another one than the item's."""
+    """Return ``question`` or ``options`` if what the reply answers differs from the item."""
     shown_texts = [_plain(text) for text in reply.options]
     own_texts = [_plain(text) for _, text in item.options]
     if len(shown_texts) != len(own_texts):
@@ -70,9 +70,7 @@ def shown_difference(reply: ForeignReply, item: BenchmarkItem) -> str | None:
 def drop_differing(
     matched: MatchedReplies, run: ForeignRun, items: Sequence[BenchmarkItem], path: Path
 ) -> MatchedReplies:
-    """Drop replies to other questions or options than those of the release.
-
-    Rotated and reworded items are checked against the questions asked, not against the release.
+    """Drop replies to questions or options that differ from the release.
 
     Raises:
         WorkspaceError: more than one item and ``FAILURE_GATE`` of those with a reply differ.
@@ -121,7 +119,7 @@ def _listed(value: Any) -> list[Any]:
 
 
 def _is_blank(value: Any) -> bool:
-    # pandas writes missing cells as NaN.
+    # pandas represents missing cells as NaN.
     return value is None or str(value).strip() == "" or (isinstance(value, float) and isnan(value))
 
 
@@ -130,7 +128,7 @@ def _is_lost(text: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    """The text with white space and the apostrophe of spreadsheets normalised."""
+    """Normalise white space and the leading apostrophe of spreadsheet cells."""
     plain = " ".join(unicodedata.normalize("NFC", text).split())
     return plain[1:] if plain[:1] == "'" and plain[1:2] in tuple("=+-@") else plain
 

@@ -20,7 +20,7 @@ _LARGEST_CELL = 2**24
 
 
 def table_rows(path: Path) -> Sequence[Mapping[str, Any]]:
-    """Rows as dictionaries, in the order of the file; the extension determines the format.
+    """Return rows as dictionaries, in file order; the extension determines the format.
 
     Raises:
         WorkspaceError: it cannot be read, or is not what its extension says.
@@ -31,7 +31,7 @@ def table_rows(path: Path) -> Sequence[Mapping[str, Any]]:
         text = path.read_bytes().decode("utf-8-sig")
         if path.suffix == ".json":
             return _records(json.loads(text))
-        usual = csv.field_size_limit(_LARGEST_CELL)  # of the whole process
+        usual = csv.field_size_limit(_LARGEST_CELL)  # applies to the whole process
         try:
             return list(csv.DictReader(io.StringIO(text, newline=""), dialect=_dialect(path)))
         finally:
@@ -47,7 +47,7 @@ def _dialect(path: Path) -> str:
 def _records(value: Any) -> list[Mapping[str, Any]]:
     if not isinstance(value, list) or (value and not any(isinstance(row, dict) for row in value)):
         raise ValueError("expected a list of objects")
-    # Anything but an object is a row without columns, refused or counted as such.
+    # Anything but an object is treated as a row without columns, and refused or counted as such.
     return [row if isinstance(row, dict) else {} for row in value]
 
 
@@ -60,6 +60,6 @@ def _spreadsheet(path: Path) -> Sequence[Mapping[str, Any]]:
         columns = next(rows, ())
         records = [dict(zip(columns, row, strict=False)) for row in rows]
         book.close()
-    except Exception as error:  # openpyxl fails in many ways on other files
+    except Exception as error:  # openpyxl raises many kinds of exception on invalid files
         raise WorkspaceError(f"{path} is not a spreadsheet: {error}") from error
     return records

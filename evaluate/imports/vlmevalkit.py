@@ -21,7 +21,7 @@ ITEM = "item"
 """Column of the item name, which our export adds since ``index`` must be a number."""
 
 FAILED = "Failed to obtain answer"
-"""Text in place of a reply to a failed request (``INFER_FAIL_MSG``)."""
+"""Text that replaces the reply of a failed request (``INFER_FAIL_MSG``)."""
 
 SUFFIXES = (".xlsx", ".tsv")
 
@@ -54,6 +54,6 @@ def read_vlmevalkit(path: Path) -> ForeignRun:
 
 
 def _model(path: Path) -> str:
-    """Model name of ``MODEL_DATASET...``, up to our data set name; else the folder name."""
+    """Return the model in ``MODEL_DATASET...``, up to our data set name; else the folder name."""
     named = _FILE.match(path.name)
     return named[1] if named else path.resolve().parent.name

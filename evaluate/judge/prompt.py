@@ -1,8 +1,8 @@
-"""LLM judge: a second parsing of unparsed replies, by a model that never sees the key.
+"""LLM judge: second parsing of unparsed replies, by a model that never sees the key.
 
-Off by default. The judge gets the options as shown and the reply without its thinking: no question,
-no image, no key. It answers with one of the letters or "none". Its replies are stored with the run,
-so that each reply is judged once and scores can be recomputed.
+Off by default. The judge gets the options as shown and the reply without its reasoning: no
+question, no image, no key. It answers with one of the letters or "none". Its replies are stored
+with the run, so that each reply is judged only once and scores can be recomputed.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ __all__ = [
 FILE = "judgements.jsonl"
 PROMPT = "judge"
 RULE = "judge"
-"""Rule of a result whose letter comes from a judge."""
+"""Rule name of a result whose letter comes from a judge."""
 
 NONE_RULE = "judge-none"
-"""Rule of a result without a letter by a judge either."""
+"""Rule name of a result for which the judge found no letter either."""
 
 LONGEST = 8000
-"""Characters of a reply that a judge gets: its beginning and end."""
+"""Characters of a reply passed to a judge, from its beginning and end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +54,7 @@ class JudgeQuestion:
 
     Attributes:
         key: SHA-256 of the judge, its parameters and the prompt.
-        prompt: whole text.
+        prompt: full text.
         options: (letter, text) of the options as shown.
     """
 
@@ -68,7 +68,7 @@ class Judge:
     """A judge model and its verdicts so far.
 
     Attributes:
-        identity: everything that may change its verdicts; holds no secret.
+        identity: everything that may change its verdicts; contains no secret.
         verdicts: its replies by key.
     """
 
@@ -76,7 +76,7 @@ class Judge:
     verdicts: Mapping[str, str] = field(default_factory=dict)
 
     def question(self, result: Result) -> JudgeQuestion:
-        """Question about a result that has a reply."""
+        """Return the question to the judge about a result with a reply."""
         options = result.item.options
         options_by_letter: dict[str, Json] = dict(options)
         data: Mapping[str, Json] = {
@@ -89,14 +89,14 @@ class Judge:
         return JudgeQuestion(key=key, prompt=prompt, options=options)
 
     def rescored(self, results: Iterable[Result]) -> list[Result]:
-        """Results with the judge's letter where the rules gave none."""
+        """Return the results with the judge's letter where the rules found none."""
         return [self._rescored(result) if is_unread(result) else result for result in results]
 
     def account(self, results: Iterable[Result]) -> dict[str, Any]:
-        """Object ``judge`` of ``metrics.json``.
+        """Return the ``judge`` object of ``metrics.json``.
 
         Args:
-            results: all presentations, scored by the rules alone.
+            results: all presentations, scored by the rules only.
         """
         unread = [result for result in results if is_unread(result)]
         texts = [(r, self.verdicts.get(self.question(r).key)) for r in unread]
@@ -128,10 +128,7 @@ class Judge:
 
 
 def is_unread(result: Result) -> bool:
-    """Whether a judge may be asked about a result: it has a reply that the rules could not parse.
-
-    Refusals, truncated replies, questions without a reply and items without options are excluded.
-    """
+    """Whether a judge may be asked about a result: it has a reply that the rules did not parse."""
     return (
         result.outcome is AnswerOutcome.UNPARSED
         and bool(result.item.options)
@@ -140,7 +137,7 @@ def is_unread(result: Result) -> bool:
 
 
 def read_judge(run: Path, model: Model) -> Judge:
-    """A judge with its stored verdicts on a run.
+    """Return a judge with its stored verdicts on a run.
 
     Raises:
         WorkspaceError: the file of judgements was changed by something else.
@@ -151,7 +148,7 @@ def read_judge(run: Path, model: Model) -> Judge:
 
 
 def read_judgements(run: Path) -> Iterator[Mapping[str, Any]]:
-    """Every judgement of a run, of any judge.
+    """Return every judgement of a run, by any judge.
 
     Raises:
         WorkspaceError: the file was changed by something else.
@@ -160,7 +157,7 @@ def read_judgements(run: Path) -> Iterator[Mapping[str, Any]]:
 
 
 def read_verdict(text: str | None, options: Iterable[tuple[str, str]]) -> str | None:
-    """Letter in a judge's reply; ``None`` for anything but a single letter of the item."""
+    """Return the letter in a judge's reply; ``None`` for anything but one letter of the item."""
     if text is None:
         return None
     letter = _bare(text).upper()

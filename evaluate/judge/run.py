@@ -40,8 +40,8 @@ def ask_judge(
     Args:
         run: run folder.
         model: the judge.
-        results: all presentations, scored by the rules alone.
-        max_connections: most concurrent questions.
+        results: all presentations, scored by the rules only.
+        max_connections: maximum number of concurrent questions.
         retry: retry policy.
 
     Returns:
@@ -67,7 +67,7 @@ async def _ask_all(
     verdicts: dict[str, str] = {}
     rest = iter(todo)
     try:
-        # The first alone, so that a mistyped name fails at once.
+        # The first one alone, so that a mistyped name fails at once.
         await _work(model, iter([next(rest)]), log, verdicts, retry)
         async with asyncio.TaskGroup() as group:
             for _ in range(workers):
@@ -107,7 +107,7 @@ async def _work(
 
 
 async def _ask(model: Model, question: JudgeQuestion, retry: RetryPolicy) -> Reply | None:
-    """Reply of the judge; ``None`` when this question is refused.
+    """Return the judge's reply; ``None`` if this question is refused.
 
     Raises:
         ModelError: the judge does not answer.

@@ -1,3 +1,3 @@
-"""Replies to questions without options: numbers, places, orders and pairs."""
+"""Parse replies to questions without options: numbers, points, boxes, orders and pairs."""
 
 __all__ = ["number_reply", "open_replies"]

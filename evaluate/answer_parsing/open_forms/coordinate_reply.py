@@ -1,6 +1,6 @@
-"""Read one point or one box out of a text, or abstain.
+"""Parse one point or one box from a text, or abstain.
 
-Numbers are taken as they are written; their convention is not guessed.
+Numbers are taken as written; their coordinate convention is not guessed.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _EXTENT = re.compile(r"\b(?:size|dimensions?|extent|width|height)\b", re.IGNOREC
 
 
 def read_point_part(text: str, ask: PointAsk) -> PartReading:  # noqa: ARG001 - as every reader
-    """The point ``[x, y]`` in a part of a reply."""
+    """Parse the point ``[x, y]`` in a part of a reply."""
     plain = strip_markup(text)
     named = _named(plain)
     if _QUAD.search(plain) or _named_boxes(named):
@@ -63,7 +63,7 @@ def read_point_part(text: str, ask: PointAsk) -> PartReading:  # noqa: ARG001 - 
 
 
 def read_box_part(text: str, ask: BoxAsk) -> PartReading:  # noqa: ARG001 - as every reader
-    """The box ``[left, top, right, bottom]`` in a part of a reply."""
+    """Parse the box ``[left, top, right, bottom]`` in a part of a reply."""
     plain = strip_markup(text)
     boxes = [_numbers(match) for match in _QUAD.finditer(plain)]
     rest = _QUAD.sub(" ", plain)
@@ -101,7 +101,7 @@ def _named(text: str) -> list[tuple[str, float]]:
 
 
 def _named_boxes(named: list[tuple[str, float]]) -> list[list[float]]:
-    """The box of named sides, where each is named once."""
+    """Return the box from named sides, if each is named once."""
     values = dict(named)
     if len(values) < len(named):
         return []

@@ -1,9 +1,9 @@
-"""Read one number with its unit out of a text, or abstain.
+"""Parse one number with its unit from a text, or abstain.
 
-Ranges, bounds, fractions, products of dimensions and several different numbers give none. A value
-in parentheses beside another is an aside, unless it contradicts it by a power of ten. Uncertainty,
-confidence, the length of the scale bar, ordinals of lists and references such as "Figure 2" are no
-values; an equation counts by its result.
+Ranges, bounds, fractions, products of dimensions and several different numbers yield none. A value
+in parentheses after another is an aside, unless it contradicts it by a power of ten. Uncertainty,
+confidence, the length of the scale bar, list ordinals and references such as "Figure 2" are
+ignored; for an equation, the result counts.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["read_number_part"]
 
 
 def read_number_part(text: str, ask: NumberAsk) -> PartReading:
-    """The number in a part of a reply, in the unit of the item."""
+    """Parse the number in a part of a reply, in the unit of the item."""
     wanted = find_unit(ask.unit)
     plain = _without_side_numbers(_plain(text))
     outside = _BRACKETS.sub(" ", plain)
@@ -119,7 +119,7 @@ _TEXT_COMMANDS = re.compile(r"\\(?:text|mathrm|rm|operatorname)\s*\{([^{}]*)\}")
 
 
 def _plain(text: str) -> str:
-    """Plain text; signs between numbers that markup removal would drop become words."""
+    """Return plain text; signs between numbers that markup removal would drop become words."""
     text = _POWER.sub(lambda match: "^" + match[0].translate(_SUPERSCRIPT), text)
     text = _THIN_SPACE.sub("", text)
     text = re.sub(r"(?<=\d)\s*\*\*\s*(?=[-\d])", "^", text)
@@ -132,7 +132,7 @@ def _plain(text: str) -> str:
 
 
 def _without_side_numbers(text: str) -> str:
-    """The text without numbers that are no values of the answer."""
+    """Remove numbers that are not values of the answer."""
     ordinals = [int(match[1]) for match in _ORDINAL.finditer(text)]
     if ordinals[:1] == [1]:
         text = _ORDINAL.sub(" ", text)
@@ -152,13 +152,13 @@ def _values(text: str) -> Iterator[_Value]:
 
 
 def _fold(spelled: str) -> str:
-    """Spelling as ``unit_names`` has it; a pattern takes the Turkish letters for an i too."""
+    """Normalise a unit spelling as in ``unit_names``; patterns also match Turkish forms of i."""
     plain = spelled.replace("\u0130", "i").replace("\u0131", "i")
     return " ".join(plain.casefold().split())
 
 
 def _parse(text: str) -> float | None:
-    """Number of a token: a comma before three digits separates thousands, unless 0 is before it."""
+    """Parse a number token: a comma before three digits separates thousands, except after 0."""
     digits = re.match(r"[\d.,']+", text)
     if digits is None:
         return None
@@ -181,7 +181,7 @@ def _parse(text: str) -> float | None:
 
 
 def _problem(text: str) -> str:
-    """Why the numbers of a text are no single value, or an empty text."""
+    """Return why the numbers in a text are not a single value; empty if they are."""
     for name, pattern in (
         ("dimensions", _PRODUCT),
         ("range", _RANGE),
@@ -196,10 +196,10 @@ def _problem(text: str) -> str:
 def _in_unit(
     values: list[_Value], wanted: Unit, *, strict: bool = False
 ) -> tuple[list[float], bool]:
-    """Values in the wanted unit, and whether one names its unit.
+    """Return the values in the wanted unit, and whether one states its unit.
 
-    A number without unit is taken in the wanted one. Values of another dimension are left out; they
-    leave nothing where no other value is of the wanted dimension.
+    A number without a unit is taken to be in the wanted unit. Values of another dimension are
+    ignored; if there are only such values, nothing is returned.
     """
     readings, explicit = [], False
     for value in values:

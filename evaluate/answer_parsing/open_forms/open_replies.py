@@ -1,8 +1,8 @@
-"""Parse the answer of a reply to a question without options, or abstain; nothing is guessed.
+"""Parse the answer in a reply to a question without options, or abstain; nothing is guessed.
 
-Thinking is removed. The last marked answer counts (``marked_answers``); without one, a first or
-last line that holds the answer alone; else the whole reply, if it holds one answer and is no
-refusal.
+Reasoning is removed. The last marked answer counts (``marked_answers``); without one, a first or
+last line that contains only the answer; otherwise the whole reply, if it contains one answer and is
+not a refusal.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ READERS: Mapping[str, Callable[[str, Any], PartReading]] = {
     "order": read_order_part,
     "pair": read_pair_part,
 }
-"""Reader of a part of a reply, by form."""
+"""Parser for a part of a reply, by form."""
 
 _LONGEST = 20_000
 _MOST_MARKS = 100
@@ -56,7 +56,7 @@ _ALONE: Mapping[str, frozenset[str]] = {
     "order": frozenset({"then", "and"}),
     "pair": frozenset({"yes", "no", "true", "false", "and", "statement"}),
 }
-"""Words that may stand beside an answer that has its line alone, by form."""
+"""Words allowed on a line that otherwise contains only the answer, by form."""
 
 
 class OpenReading(NamedTuple):
@@ -64,7 +64,7 @@ class OpenReading(NamedTuple):
 
     Attributes:
         answer: the answer as JSON, or ``None``.
-        rule: the rule that fired, or the reason for no answer.
+        rule: the rule that matched, or the reason why there is no answer.
     """
 
     answer: Json
@@ -72,11 +72,11 @@ class OpenReading(NamedTuple):
 
 
 def read_open_reply(reply: str, ask: Ask) -> OpenReading:
-    """Parse the answer of a reply.
+    """Parse the answer in a reply.
 
     Args:
-        reply: text of the model, thinking included.
-        ask: what the item asks for.
+        reply: text of the model, including reasoning.
+        ask: ``ask`` of the item.
     """
     visible = strip_reasoning(reply)
     if not visible.closed:
@@ -99,7 +99,7 @@ def read_open_reply(reply: str, ask: Ask) -> OpenReading:
 
 
 def read_truncated_open_reply(reply: str, ask: Ask) -> OpenReading:
-    """The answer that a truncated reply gave before it ended, in a mark that was closed.
+    """Return the answer in a closed mark of a truncated reply.
 
     Without one the rule is ``finish-reason``.
     """
@@ -114,7 +114,7 @@ def read_truncated_open_reply(reply: str, ask: Ask) -> OpenReading:
 
 
 def _alone(text: str, ask: Ask) -> OpenReading | None:
-    """Answer of the first and the last line, where one holds nothing else."""
+    """Return the answer in the first or last line, if one contains nothing else."""
     words = set(_ALONE[ask.form])
     if isinstance(ask, OrderAsk):
         words |= {word.casefold() for label in ask.labels for word in _WORD.findall(label)}
@@ -135,7 +135,7 @@ def _alone(text: str, ask: Ask) -> OpenReading | None:
 
 
 def _whole(text: str, ask: Ask) -> OpenReading:
-    """The only answer in the whole reply; of a refusal, only what follows an estimate."""
+    """Return the only answer in the whole reply; in a refusal, only what follows an estimate."""
     if is_refusal(text):
         after = list(_AFTER_ALL.finditer(text))
         if not after:

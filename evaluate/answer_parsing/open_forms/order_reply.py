@@ -1,4 +1,4 @@
-"""Read an order of labels out of a text, or abstain: every label once, none twice."""
+"""Parse an order of labels from a text, or abstain: every label exactly once."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NUMBERED = re.compile(r"^[ \t]*\(?(\d{1,2})[.):][ \t]+", re.MULTILINE)
 
 
 def read_order_part(text: str, ask: OrderAsk) -> PartReading:
-    """The labels of the item in the order in which a part of a reply lists them."""
+    """Return the item's labels in the order in which a part of a reply lists them."""
     plain = _ARROW.sub(" , ", strip_markup(text))
     ordinals = [int(number) for number in _NUMBERED.findall(plain)]
     plain = _NUMBERED.sub("", plain)
@@ -50,12 +50,12 @@ def read_order_part(text: str, ask: OrderAsk) -> PartReading:
 
 
 def _gaps(positions: Sequence[tuple[int, int, str]]) -> list[tuple[int, int]]:
-    """(start, end) of what stands between two mentions."""
+    """Return (start, end) of the text between consecutive mentions."""
     return [(end, start) for (_, end, _), (start, _, _) in pairwise(positions)]
 
 
 def _positions(text: str, labels: Sequence[str]) -> list[tuple[int, int, str]]:
-    """(start, end, label) of every mention, the longest label first."""
+    """Return (start, end, label) of every mention, the longest label first."""
     plain = sorted(((_fold(label), label) for label in labels), key=lambda pair: -len(pair[0]))
     pattern = "|".join(f"({re.escape(folded)})".replace(r"\ ", r"\s+") for folded, _ in plain)
     return [
@@ -65,10 +65,7 @@ def _positions(text: str, labels: Sequence[str]) -> list[tuple[int, int, str]]:
 
 
 def _by_last_words(text: str, labels: Sequence[str]) -> PartReading:
-    """The order of the labels by their last words, where the text holds nothing else.
-
-    ``2, 1, 3`` names ``Picture 2``, ``Picture 1`` and ``Picture 3``.
-    """
+    """Return the order of the labels by their last words, if the text contains nothing else."""
     parts = [label.rsplit(None, 1) for label in labels]
     if any(len(part) != 2 for part in parts) or len({part[0] for part in parts}) != 1:
         return PartReading(None, "")

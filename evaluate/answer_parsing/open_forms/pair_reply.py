@@ -1,4 +1,4 @@
-"""Read yes or no to two statements out of a text, or abstain."""
+"""Parse yes or no for two statements from a text, or abstain."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _EITHER = re.compile(r"\byes\s*(?:/|or)\s*no\b", re.IGNORECASE)
 
 
 def read_pair_part(text: str, ask: PairAsk) -> PartReading:
-    """Two answers ``[first, second]`` in a part of a reply; ``True`` for yes."""
+    """Parse two answers ``[first, second]`` in a part of a reply; ``True`` for yes."""
     plain = _without(strip_markup(text), ask)
     both = _BOTH.search(plain)
     words = list(_WORD.finditer(plain))
@@ -64,7 +64,7 @@ def read_pair_part(text: str, ask: PairAsk) -> PartReading:
 
 
 def _without(text: str, ask: PairAsk) -> str:
-    """The text without the statements, which a reply may repeat, and without "yes or no"."""
+    """Remove the statements, which a reply may repeat, and "yes or no" from the text."""
     for statement in ask.statements:
         words = r"\s+".join(map(re.escape, strip_markup(statement).split()))
         if words:

@@ -1,4 +1,4 @@
-"""What a form's reader finds in a part of a reply."""
+"""Result of a form's parser on a part of a reply."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ class PartReading(NamedTuple):
 
     Attributes:
         answer: the answer as JSON, or ``None``.
-        problem: why there is none although the part holds something of the form; empty where it
-            holds nothing.
+        problem: why there is no answer although the part contains something of the form; empty if
+            it contains nothing of it.
     """
 
     answer: Json
