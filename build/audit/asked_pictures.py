@@ -1,8 +1,8 @@
-"""Images that an audit has to look at, of many that nobody asks about.
+"""Images needed by an audit: those of the items, and all related to them.
 
-Rules over a batch keep items of one patient, case or image together (``leakage_tests.groups_of``),
-also where two are tied by images without an item. So they need the images of the items and all that
-hang together with these.
+Rules on a batch keep items of one patient, case or image together (``leakage_tests.groups_of``),
+even if two are linked only by images without an item. They therefore need the images of the items
+and all that are related to these.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ __all__ = ["PictureTotals", "picture_totals", "related_pictures"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PictureTotals:
-    """What an audit says of all images, whether they are asked about or not.
+    """Counts over all images of a build, with or without items.
 
     Attributes:
-        pictures: their number.
-        patients: number of patients whom sources name.
-        repeated: clean images that are equal, pixel for pixel, to another clean one.
+        pictures: number of images.
+        patients: number of patients named by sources.
+        repeated: number of clean images whose pixels equal those of another clean one.
     """
 
     pictures: int
@@ -50,9 +50,9 @@ def picture_totals(samples: RecordTable[Sample]) -> PictureTotals:
 
 
 def related_pictures(samples: RecordTable[Sample], asked: Collection[str]) -> list[Sample]:
-    """Images of some ids, and all that share a case, a patient or their pixels with one of them.
+    """Return these images, and all that share a case, a patient or their pixels with one.
 
-    Images that are tied by a chain of others belong to them too.
+    The relation is transitive.
     """
     codes = SampleCodes(samples)
     chosen = codes.is_one_of("id", asked)
@@ -65,7 +65,7 @@ def related_pictures(samples: RecordTable[Sample], asked: Collection[str]) -> li
 
 
 def _alike(codes: Codes, chosen: NDArray[Any]) -> NDArray[np.bool_]:
-    """Images whose code is that of a chosen one."""
+    """Mask of the images whose code equals that of a chosen one."""
     values = np.zeros(int(codes.max(initial=0)) + 1, np.bool_)
     values[codes[chosen]] = True
     return values[codes]

@@ -1,6 +1,6 @@
-"""Batch audit: counts, rule results, and failures that stop a release.
+"""Batch audit: counts, rule results, and failures that prevent a release.
 
-A faulty item is a failure: a missing image, a key that is none of the options, a distractor
+A faulty item is a failure: a missing image, a key that is not one of the options, a distractor
 without evidence. So is a broken batch rule of level error. Other batch rules and item-writing
 warnings are reported with their figures for people to judge, since a batch may be small or its
 sources unbalanced by nature.
@@ -40,18 +40,18 @@ def audit_batch(
     absent: Mapping[str, int],
     totals: PictureTotals | None = None,
 ) -> dict[str, Any]:
-    """Audit a build; the result is ready for JSON and the same for any order of the input.
+    """Audit a build; the result is ready for JSON and does not depend on the order of the input.
 
     Args:
         samples: all images; or, with ``totals``, at least the ``related_pictures`` of the items.
         items: all items.
         problems: the quarantine.
         absent: source -> number of cases whose images are not in this copy.
-        totals: what is counted over all images; by default over ``samples``.
+        totals: counts over all images; by default over ``samples``.
 
     Returns:
-        Counts; ``item_rules`` and ``batch_rules``, every rule with its figures, also those that
-        hold; and ``failures``: sentences that each stop a release.
+        Counts; ``item_rules`` and ``batch_rules``, every rule with its figures, including those
+        that hold; and ``failures``: one sentence for each problem that prevents a release.
     """
     if totals is None:
         patients = {(sample.source, sample.patient) for sample in samples if sample.patient}
@@ -87,12 +87,12 @@ def audit_batch(
 
 
 def _readable(items: Iterable[Item]) -> list[Item]:
-    """Items whose key is one of their options; the others are failures of their own."""
+    """Return the items whose key is one of their options; the others are reported as failures."""
     return [item for item in items if 0 <= item.key < len(item.options)]
 
 
 def item_rules(items: Iterable[Item]) -> dict[str, dict[str, Any]]:
-    """Every rule of item writing, its level, and how many items bend it."""
+    """Return every item-writing rule, its level, and the number of items that break it."""
     bent = Counter(rule for item in items for rule in item.warnings)
     return {
         rule.id: {"level": rule.level, "asks": rule.asks, "items": bent[rule.id]} for rule in RULES
@@ -100,11 +100,11 @@ def item_rules(items: Iterable[Item]) -> dict[str, dict[str, Any]]:
 
 
 _MOST = 4
-"""Most reasons that the end of a build lists for facts that became no item."""
+"""Most reasons listed at the end of a build for facts without an item."""
 
 
 def describe_rules(audit: Mapping[str, Any]) -> list[str]:
-    """Lines for people: facts not asked, items that bend a rule, batch rules that do not hold."""
+    """Lines for display: facts not asked about, items that break a rule, batch rules that fail."""
     bent = {name: rule["items"] for name, rule in audit["item_rules"].items() if rule["items"]}
     stopped: Counter[str] = Counter()
     others: Counter[str] = Counter()
@@ -140,7 +140,8 @@ def _listed(counts: Mapping[str, int]) -> str:
 def most_frequent_answer(items: Iterable[Item]) -> dict[str, dict[str, Any]]:
     """Score of always naming a task's most frequent answer, by source and task.
 
-    What a model gains that has learnt the answers but sees no image; boxes have no label.
+    This is the score of a model that has learnt the answers but sees no image; numbered boxes have
+    no label and are left out.
     """
     cells: dict[str, list[Item]] = {}
     for item in items:
@@ -157,7 +158,7 @@ def most_frequent_answer(items: Iterable[Item]) -> dict[str, dict[str, Any]]:
 
 
 def duplicate_pictures(samples: Iterable[Sample]) -> list[dict[str, Any]]:
-    """Clean images that are equal pixel for pixel although they come from different cases."""
+    """Return groups of clean images from different cases with equal pixels."""
     clean = sorted(
         (sample for sample in samples if sample.artefact == "clean"),
         key=lambda sample: (sample.pixel_sha256, sample.source, sample.case, sample.id),
@@ -190,7 +191,7 @@ def _failures(items: Sequence[Item], pictures: Mapping[str, Sample]) -> list[str
 
 
 def _broken(rules: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Batch rules that stop a release."""
+    """Return the batch rules that prevent a release."""
     return [
         f"batch rule {name}: {rule['message']}"
         for name, rule in rules.items()

@@ -1,8 +1,8 @@
 """Batch rules: bounds on how well questions can be answered without the images.
 
-Each rule scores a shortcut against chance (mean of 1 / options) with a standard error, so that a
-small batch does not fail by chance. A broken rule of level error stops a release; a warning is
-shown and recorded in ``audit.json``.
+Each rule compares the score of a shortcut with chance (mean of 1 / options), with a standard error,
+so that a small batch does not fail by chance. A broken rule of level error prevents a release; a
+warning is shown and recorded in ``audit.json``.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ __all__ = ["BATCH_RULES", "BatchRule", "batch_rules", "judge_rows"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchRule:
-    """One rule over a batch.
+    """One rule on a batch.
 
     Attributes:
         id: its name in ``audit.json``.
-        asks: what it asks for, in one line.
-        remedy: what to change when it does not hold.
-        measure: rows of figures, each with ``within``: true, false, or ``None`` where there is
-            too little to tell.
-        level: what a failure does; see the module.
+        asks: what it requires, in one line.
+        remedy: what to change if it fails.
+        measure: function that returns rows of figures, each with ``within``: true, false, or
+            ``None`` if there are too few data to tell.
+        level: effect of a failure; see the module.
     """
 
     id: str
@@ -54,11 +54,11 @@ class BatchRule:
 
 
 def batch_rules(items: Iterable[Item], samples: Iterable[Sample]) -> dict[str, Row]:
-    """Every rule of ``BATCH_RULES`` with its verdict, the same for any order of the input.
+    """Return the verdict of every rule in ``BATCH_RULES``; independent of the order of the input.
 
     Returns:
-        By rule: ``level``, ``holds`` (``None`` where nothing could be measured), ``figure`` and
-        ``threshold`` of its worst row, ``message``, and the ``rows`` of figures behind it.
+        By rule: ``level``, ``holds`` (``None`` if nothing could be measured), ``figure`` and
+            ``threshold`` of its worst row, ``message``, and the ``rows`` of figures behind it.
     """
     ordered = sorted(items, key=lambda item: item.id)
     askable = [
@@ -74,7 +74,7 @@ def batch_rules(items: Iterable[Item], samples: Iterable[Sample]) -> dict[str, R
 
 
 def judge_rows(rows: list[Row], *, asks: str, remedy: str, level: RuleLevel) -> Row:
-    """Verdict on the rows of one rule; see ``batch_rules``."""
+    """Return the verdict on the rows of one rule; see ``batch_rules``."""
     judged = [row for row in rows if row["within"] is not None]
     if not judged:
         message = "nothing to measure: too few items or patients"
@@ -106,7 +106,7 @@ def _option_order(items: Sequence[Item], _samples: Sequence[Sample]) -> list[Row
 
 
 def _even_keys(items: Sequence[Item], _samples: Sequence[Sample]) -> list[Row]:
-    """A row for every option that is always or never the key, or one that says there is none."""
+    """Return a row for every option that is always or never the key, or one row if none is."""
     unbalanced = unbalanced_options(items)
     if not unbalanced:
         return [{"n": len(items), "uneven": 0, "threshold": 0, "within": True}] if items else []
@@ -123,19 +123,19 @@ def _even_keys(items: Sequence[Item], _samples: Sequence[Sample]) -> list[Row]:
 
 
 def _figure(row: Row) -> float:
-    """The one figure of a row that its threshold is for."""
+    """Return the figure of a row that is compared with its threshold."""
     return float(
         next(row[name] for name in ("accuracy", "p", "out_of_order", "uneven") if name in row)
     )
 
 
 def _badness(row: Row) -> float:
-    """How far a row lies out; a score that is too low counts only where the rule forbids it."""
+    """Return how far a row is from its bounds; a low score counts only if the rule forbids it."""
     if "p" in row:
         return -_figure(row)
     if "accuracy" in row:
         beyond = float(row["accuracy"] - row["chance"])
-        # Where all or none are right, a share has no error: any difference is a certain one.
+        # If all or none are right, the share has no standard error: any difference is significant.
         far = beyond / row["se"] if row["se"] else beyond * math.inf if beyond else 0.0
         return far if row["within"] else abs(far)
     return _figure(row)

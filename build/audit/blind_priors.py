@@ -1,7 +1,8 @@
 """Blind priors: how often the best constant box, point or length passes without an image.
 
-A question of which a constant answer passes half tells nothing about seeing. For each source,
-concept and view the constant is chosen on all other patients and tried on one, patient by patient.
+A question that a constant answer passes half of the time says nothing about perception. For each
+source, concept and view the constant is fitted on all other patients and tested on one, patient by
+patient.
 """
 
 from __future__ import annotations
@@ -19,27 +20,28 @@ from medrcube.build.stages.geometry_table import AREA, BOX
 __all__ = ["BlindPrior", "blind_priors", "priors_to_frame"]
 
 _MOST = 512
-"""Constants that are tried for a group, evenly chosen among those observed."""
+"""Most constants tried for a group, evenly spaced among those observed."""
 
 Passes = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlindPrior:
-    """Shares of one group that the best constant of the other patients passes.
+    """Pass rates of the best constant answer in one group, fitted on the other patients.
 
     Attributes:
         source: id of the source.
-        concept: what is marked.
-        view: of the images.
-        regions: regions that are the only one of their concept on their image.
-        patients: how many have one; cases where the source names no patient.
-        box: share of boxes that a constant box, as shares of width and height, reaches with the
-            IoU of the bar; missing for fewer than two patients.
-        point: share of regions whose box holds a constant point, which is never less than the share
-            whose pixels hold it; of regions around which a box was drawn, the ellipse in it.
-        lengths: regions whose longest diameter is known in millimetres of the body.
-        length: share of them that a constant length passes; missing for fewer than two patients.
+        concept: concept of the regions.
+        view: view of the images.
+        regions: number of regions that are the only one of their concept on their image.
+        patients: number of patients with such a region; of cases if the source names no patient.
+        box: share of boxes that a constant box, relative to width and height, reaches with the IoU
+            of the bar; missing for fewer than two patients.
+        point: share of regions whose box contains a constant point, which is never less than the
+            share whose pixels contain it; for regions marked by a drawn box, its inscribed ellipse
+            counts.
+        lengths: number of regions whose longest diameter is known in millimetres of the body.
+        length: share of these that a constant length passes; missing for fewer than two patients.
     """
 
     source: str
@@ -56,12 +58,12 @@ class BlindPrior:
 def blind_priors(
     table: pd.DataFrame, *, iou: float = 0.5, tolerance: float = 0.2
 ) -> Iterator[BlindPrior]:
-    """Priors of each source, concept and view, in the order of their names.
+    """Yield the priors of each source, concept and view, sorted by name.
 
     Args:
         table: ``geometry.parquet``.
         iou: bar of a box.
-        tolerance: bar of a length, as a share of it, up and down.
+        tolerance: bar of a length, as a relative deviation in both directions.
     """
     alone = table[~table.duplicated(["sample", "concept"], keep=False)]
     for (source, concept, view), rows in alone.groupby(["source", "concept", "view"]):
@@ -103,7 +105,7 @@ def _left_out(
     passes: Callable[[NDArray[np.float64], NDArray[np.float64]], Passes],
     rows: pd.DataFrame,
 ) -> float | None:
-    """Share of rows that the constant passes which passes most rows of the other patients."""
+    """Return the share of rows passed by the constant that passes most of other patients' rows."""
     names, patient = np.unique(_patients(rows), return_inverse=True)
     if len(names) < 2:
         return None
@@ -122,13 +124,16 @@ def _patients(rows: pd.DataFrame) -> NDArray[np.str_]:
 
 
 def _boxes(rows: pd.DataFrame) -> NDArray[np.float64]:
-    """Corners as shares of width and height, ``(n, 4)``."""
+    """Return the corners relative to width and height, ``(n, 4)``."""
     size = rows[["width", "height", "width", "height"]].to_numpy(np.float64)
     return np.asarray(rows[["x0", "y0", "x1", "y1"]].to_numpy(np.float64) / size)
 
 
 def _overlap(chosen: NDArray[np.float64], boxes: NDArray[np.float64]) -> NDArray[np.float64]:
-    """IoU of each chosen box with each box, ``(chosen, boxes)``; shares keep the ratio of areas."""
+    """Return the IoU of each chosen box with each box, ``(chosen, boxes)``.
+
+    Boxes relative to width and height have the same area ratios as in pixels.
+    """
     low = np.maximum(chosen[:, None, :2], boxes[None, :, :2])
     high = np.minimum(chosen[:, None, 2:], boxes[None, :, 2:])
     both = np.clip(high - low, 0, None).prod(axis=2)
@@ -139,7 +144,7 @@ def _overlap(chosen: NDArray[np.float64], boxes: NDArray[np.float64]) -> NDArray
 def _holds(
     chosen: NDArray[np.float64], boxes: NDArray[np.float64], *, drawn: NDArray[np.bool_]
 ) -> Passes:
-    """Whether each box holds the middle of each chosen one; a drawn one, within its ellipse."""
+    """Return whether each box contains the centre of each chosen one; drawn boxes as ellipses."""
     middle = (chosen[:, :2] + chosen[:, 2:]) / 2
     inside = (middle[:, None] >= boxes[None, :, :2]) & (middle[:, None] < boxes[None, :, 2:])
     sides = boxes[:, 2:] - boxes[:, :2]

@@ -1,8 +1,8 @@
 """Leakage test of numbered boxes: can their geometry alone predict the key?
 
-Two kinds of readers see the corners alone: simple shortcuts, such as choosing the box nearest to
-the centre, and a conditional logit (``conditional_logit``) over all their features, cross-validated
-in five folds that never split a patient.
+Two kinds of readers see only the corners: simple shortcuts, such as choosing the box nearest to the
+centre, and a conditional logit (``conditional_logit``) over all their features, cross-validated in
+five folds that never split a patient.
 """
 
 from __future__ import annotations
@@ -21,25 +21,27 @@ __all__ = ["MODEL", "box_geometry"]
 
 MODEL = "a model of box geometry"
 BOUND_SE = 3.0
-"""A score may lie this many standard errors above chance: of so many tricks one lies two above by
-luck, and a rule of the level error stops a release."""
+"""Standard errors above chance that a score may reach: of so many shortcuts one exceeds two by
+chance, and a rule of level error prevents a release.
+"""
 MODEL_BOUND_SE = 1.2 * BOUND_SE
-"""The same for the model, whose folds share what they learn from: over 180 batches of 34 and 70
-items with exchangeable boxes, its scores spread 1.2 times as far as their standard error says."""
+"""The same for the model, whose folds share training data: over 180 batches of 34 and 70 items with
+exchangeable boxes, its scores spread 1.2 times as far as their standard error suggests.
+"""
 _NEAR = 1e-9
 _BORDER = 1 / 16
 """Share of a side of the image within which a box counts as at the border."""
 _LATTICES = (8, 10, 12, 16)
-"""Steps of lattices to which boxes may be bound."""
+"""Numbers of steps of the lattices to which boxes may be aligned."""
 FEWEST = 20
-"""Items from which a score is judged: a rule of the level error must not fail by bad luck."""
+"""Fewest items for which a score is judged: a rule of level error must not fail by chance."""
 
 Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Boxes:
-    """Boxes of one image in shares of its width and height."""
+    """Boxes of one image, relative to its width and height."""
 
     width: int
     height: int
@@ -47,11 +49,11 @@ class _Boxes:
 
 
 def box_geometry(items: Iterable[Item], samples: Iterable[Sample]) -> list[Row]:
-    """Score of each trick and of the model on all items about numbered boxes.
+    """Return the score of each shortcut and of the model on all items about numbered boxes.
 
     Returns:
-        Rows as of ``leaks.options_only``, ``task`` naming the trick; none without such items. The
-        score of the model is ``None`` where all items are of one group.
+        Rows like those of ``leakage_tests.options_only``, with the shortcut in ``task``; empty
+        without such items. The score of the model is ``None`` if all items are in one group.
     """
     pictures = {sample.id: sample for sample in samples}
     asked = [
@@ -112,7 +114,7 @@ def _row(
 
 
 def _hit(values: Sequence[float], key: int, *, most: bool) -> float:
-    """Probability that a box at the extreme, one of them by lot, is the right one."""
+    """Probability that the box with the extreme value is the right one; ties count as a draw."""
     best = max(values) if most else min(values)
     chosen = [index for index, value in enumerate(values) if abs(value - best) < _NEAR]
     return (key in chosen) / len(chosen)
@@ -126,7 +128,7 @@ def _each(of: Callable[[float, float, float, float], float]) -> Measure:
 
 
 def _apart(boxes: _Boxes) -> list[float]:
-    """Distance of the centre of each box to that of the nearest other."""
+    """Distance of the centre of each box to the nearest other centre."""
     centres = [((x0 + x1) / 2, (y0 + y1) / 2) for x0, y0, x1, y1 in boxes.corners]
     return [
         min(math.dist(own, other) for n, other in enumerate(centres) if n != index)
@@ -135,7 +137,7 @@ def _apart(boxes: _Boxes) -> list[float]:
 
 
 def _aligned(boxes: _Boxes) -> list[float]:
-    """How many edges of other boxes lie on the line of an edge of each."""
+    """Number of edges of other boxes that are collinear with an edge of each box."""
     return [
         float(
             sum(
@@ -150,7 +152,7 @@ def _aligned(boxes: _Boxes) -> list[float]:
 
 
 def _off_lattice(steps: int, border: float) -> Measure:
-    """Distance of each box to a lattice of places that leaves a border free, in pixels."""
+    """Distance of each box to a lattice of positions that excludes a border, in pixels."""
 
     def off(start: float, end: float, length: int) -> float:
         room = (1 - (end - start) - 2 * border) * length / steps
@@ -165,7 +167,7 @@ def _off_lattice(steps: int, border: float) -> Measure:
 
 
 def _out_of_order(boxes: _Boxes) -> list[float]:
-    """How far the number of each box is from its place in the order of reading."""
+    """Distance of the number of each box from its rank in reading order."""
     order = sorted(range(len(boxes.corners)), key=lambda n: boxes.corners[n][1::-1])
     return [float(abs(order.index(number) - number)) for number in range(len(order))]
 
@@ -192,7 +194,7 @@ _MEASURES: dict[str, Measure] = {
 
 
 def _features(boxes: _Boxes) -> list[dict[Hashable, float]]:
-    """What the model sees of each box: all measures, their extremes, places and the image."""
+    """Features of each box for the model: all measures, their extremes, positions and the image."""
     count = len(boxes.corners)
     size = round(math.log2(boxes.width * boxes.height))
     features_of_boxes: list[dict[Hashable, float]] = []

@@ -1,4 +1,4 @@
-"""Rows of the rules on cells of open items: what passes without a look beside the stated chance."""
+"""Rows of rules on cells of open items: blind pass rates compared with the stated chance."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Cell = tuple[str, str]
 
 
 def cells_of(items: Iterable[OpenItem], forms: Container[str]) -> Mapping[Cell, list[OpenItem]]:
-    """Items of some forms by task and cell of their chance, in the order of these."""
+    """Group items of some answer forms by task and by the cell of their chance; order is kept."""
     cells: dict[Cell, list[OpenItem]] = {}
     for item in items:
         if item.form in forms:
@@ -31,16 +31,16 @@ def cell_row(
     bound: float,
     is_judged: bool,
 ) -> Row:
-    """Figures of a cell.
+    """Return the figures of a cell.
 
     Args:
         cell: task and cell.
-        n: items that were tried.
-        passed: share of them that an answer without a look passes.
-        chance: mean chance that they state.
+        n: number of items tested.
+        passed: share of items that a blind answer passes.
+        chance: mean chance that the items state.
         error: standard error of the difference.
-        bound: such errors above the chance that ``passed`` may lie.
-        is_judged: whether the cell is large enough to say whether that is too much.
+        bound: number of standard errors by which ``passed`` may exceed the chance.
+        is_judged: whether the cell is large enough to be judged.
     """
     threshold = chance + bound * error
     return {

@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 STEPS = (1, 3, 10, 30, 100, 300)
-"""Fewest items of each shade of the cube."""
+"""Fewest items for each shade of the cube."""
 
 FEW = 10
 """Cells with fewer items are hatched, as on the page of an evaluation."""
@@ -36,10 +36,10 @@ class CubeCell:
 
     Attributes:
         name: anatomy, modality and task.
-        items: how many there are.
-        planned: how many the profile had planned; ``None`` without a profile.
+        items: number of items.
+        planned: number planned by the profile; ``None`` without a profile.
         shade: 1 (few) to 6 (many); 0 for none.
-        anchor: of its contact sheet.
+        anchor: HTML anchor of its contact sheet.
     """
 
     name: Name
@@ -51,17 +51,17 @@ class CubeCell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreBand:
-    """Score of a trick in one task, with what luck may do.
+    """Score of a shortcut in one task, with its sampling error.
 
     Attributes:
-        name: the task, and the cue where there are several.
-        n: how many items were counted.
-        score: share of right answers, or ``None`` where it could not be measured.
-        low: two standard errors below, not under 0.
-        high: two standard errors above, not over 1.
-        chance: of guessing.
-        least: bound below, 0 where there is none.
-        most: bound above.
+        name: the task, and the cue if there are several.
+        n: number of items counted.
+        score: share of right answers, or ``None`` if it could not be measured.
+        low: two standard errors below, at least 0.
+        high: two standard errors above, at most 1.
+        chance: score of guessing.
+        least: lower bound, 0 if there is none.
+        most: upper bound.
         within: whether the score lies within the bounds.
     """
 
@@ -79,7 +79,7 @@ class ScoreBand:
 def cube_cells(
     counts: Mapping[str, int], profile: Mapping[str, Any] | None
 ) -> list[tuple[str, list[tuple[Task, list[CubeCell | None]]]]]:
-    """For each modality its rows of tasks, a cell or nothing for each anatomy.
+    """Return the rows of tasks of each modality, with a cell or ``None`` for each anatomy.
 
     Args:
         counts: ``by_voxel`` of an audit.
@@ -101,22 +101,22 @@ def cube_cells(
 
 
 def regions_of(counts: Mapping[str, int]) -> list[str]:
-    """Regions of the cells, in order: columns of the panels."""
+    """Return the regions of the cells, in order: the columns of the panels."""
     return with_shipped(Anatomy, (name.split(" / ")[0] for name in counts))
 
 
 def count_filled(counts: Mapping[str, int]) -> int:
-    """How many cells have items."""
+    """Count the cells that have items."""
     return sum(count > 0 for count in counts.values())
 
 
 def cell_anchor(cell: Name) -> str:
-    """Name of the place of a cell on the page."""
+    """Return the HTML anchor of a cell."""
     return "-".join(cell).lower().replace(" ", "-")
 
 
 def score_bands(rows: Sequence[Mapping[str, Any]]) -> list[ScoreBand]:
-    """Rows of figures of a batch rule that states scores; an empty list for other rules."""
+    """Convert the rows of a batch rule that states scores; empty for other rules."""
     return [_band(row) for row in rows if "accuracy" in row]
 
 

@@ -1,7 +1,7 @@
 """Conditional logit that predicts the key, with cross-validation folds by group.
 
 Each option has a score, linear in its features, and the key is drawn with the softmax of the scores
-of its question (McFadden 1974). Ridge-penalized and fitted by accelerated gradient descent, with a
+of its question (McFadden 1974). Ridge-penalised and fitted by accelerated gradient descent, with a
 step size from a curvature bound, so there is nothing to tune.
 """
 
@@ -22,18 +22,18 @@ Ints = NDArray[np.int64]
 STEPS = 80
 """Gradient steps; predictions no longer change after about 50."""
 RIDGE = 10.0
-"""Penalty of a squared weight: strong, since most batches have more features than items."""
+"""Penalty of a squared weight; strong, since most batches have more features than items."""
 TOGETHER = 2_000
-"""Most questions whose folds are fitted in one go; the arrays of more would leave the cache."""
+"""Most questions whose folds are fitted together; larger arrays would not fit in the CPU cache."""
 _TIE = 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogitQuestion:
-    """What the model sees of one question.
+    """Input of the model for one question.
 
     Attributes:
-        options: features of each option, name -> value; names are of any kind.
+        options: features of each option, name -> value; names are of any hashable type.
         key: index of the right option.
     """
 
@@ -42,14 +42,14 @@ class LogitQuestion:
 
 
 class ConditionalLogit:
-    """Scores of options, learnt from questions whose key is known."""
+    """Option scores, learnt from questions whose key is known."""
 
     def __init__(self, questions: Sequence[LogitQuestion], *, ridge: float = RIDGE) -> None:
         ((self._names, self._weights),) = _fit_each([questions], ridge)
 
     @classmethod
     def of_each(cls, batches: Sequence[Sequence[LogitQuestion]]) -> list[ConditionalLogit]:
-        """A model for each batch; fitting several small batches takes little longer than one."""
+        """Fit one model per batch; several small batches take little longer than one."""
         return [cls._fitted(*fit) for fit in _fit_each(batches, RIDGE)]
 
     @classmethod
@@ -59,7 +59,7 @@ class ConditionalLogit:
         return self
 
     def hit(self, question: LogitQuestion) -> float:
-        """Probability that the best-scored option is the key: a tie is broken by lot."""
+        """Probability that the best-scored option is the key; ties are broken at random."""
         scores = [self._score(option) for option in question.options]
         best = max(scores)
         winners = [index for index, score in enumerate(scores) if score >= best - _TIE]
@@ -74,11 +74,11 @@ class ConditionalLogit:
 
 
 def folds(groups: Iterable[str], count: int) -> dict[str, int]:
-    """Group -> fold, folds of nearly equal numbers of members, whatever the order of the input.
+    """Return group -> fold, with folds of nearly equal size, whatever the order of the input.
 
     Args:
         groups: one entry for each question.
-        count: most folds; there are never more than groups.
+        count: most folds; there are never more folds than groups.
     """
     sizes: dict[str, int] = {}
     for group in groups:
@@ -99,18 +99,18 @@ def cross_validate(
     blocks: Sequence[str] | None = None,
     count: int = 5,
 ) -> list[float] | None:
-    """Hit of every question by a model that was fitted without its block and its whole group.
+    """Return the hit of every question by a model fitted without its block and its whole group.
 
     Args:
         questions: the questions.
         groups: one for each question, such as its patient.
-        blocks: questions that tell of each other's keys, which share a fold; the groups where
-            nothing is given.
+        blocks: one for each question; questions that reveal each other's keys share a block and a
+            fold. By default the groups.
         count: most folds.
 
     Returns:
-        One hit for each question, or ``None`` when all are of one group, so that nothing can be
-        held out.
+        One hit for each question, or ``None`` if all are in one group, so that nothing can be held
+        out.
     """
     together = groups if blocks is None else blocks
     fold_of = folds(together, count)
@@ -134,7 +134,7 @@ def cross_validate(
 def _fit_each(
     batches: Sequence[Sequence[LogitQuestion]], ridge: float
 ) -> list[tuple[dict[Hashable, int], Floats]]:
-    """Index of each feature and weights, of each batch by itself."""
+    """Fit each batch separately; return feature indices and weights."""
     if sum(map(len, batches)) > TOGETHER and len(batches) > 1:
         return [fit for batch in batches for fit in _fit_each([batch], ridge)]
     names: list[dict[Hashable, int]] = []
@@ -163,7 +163,7 @@ def _fit_each(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Design:
-    """Features of all options: of each value the numbers of its option and of its feature."""
+    """Sparse features of all options: option index and feature index of each value."""
 
     option: Ints
     feature: Ints
@@ -172,10 +172,10 @@ class _Design:
 
 
 def _fit(questions: Sequence[LogitQuestion], design: _Design, ridge: float) -> Floats:
-    """Weights by Nesterov's accelerated gradient with a diagonal step.
+    """Return the weights, by Nesterov's accelerated gradient with a diagonal step.
 
-    The softmax has curvature of at most one half, and (x·v)^2 <= |x|_1 * sum |x_j| v_j^2, so
-    1 / (ridge + sum |x_j| |x|_1 / 2) is a step that never overshoots.
+    The softmax has curvature of at most one half, and (x·v)^2 <= |x|_1 * sum |x_j| v_j^2, so 1 /
+    (ridge + sum |x_j| |x|_1 / 2) is a step that never overshoots.
     """
     sizes = np.array([len(q.options) for q in questions], dtype=np.int64)
     starts = np.concatenate(([0], np.cumsum(sizes)[:-1]))

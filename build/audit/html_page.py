@@ -30,15 +30,15 @@ __all__ = ["audit_page"]
 
 _AXES = (("task", "Task"), ("modality", "Modality"), ("anatomy", "Region"))
 _LONGEST = 60
-"""Most rows of a table that grows with the sources; ``audit.json`` has all."""
+"""Most rows of a table that grows with the number of sources; ``audit.json`` has all."""
 
 
 def audit_page(audit: Mapping[str, Any], gallery: ThumbnailGallery) -> str:
-    """The page.
+    """Render the page.
 
     Args:
         audit: content of ``audit.json`` of a release.
-        gallery: its small images.
+        gallery: its thumbnails.
     """
     profile = audit.get("profile") or None
     rules = {**audit["batch_rules"], **audit.get("open_rules", {})}
@@ -66,7 +66,7 @@ def audit_page(audit: Mapping[str, Any], gallery: ThumbnailGallery) -> str:
     )
 
 
-@cache  # to compile the templates costs more than to render the page
+@cache  # compiling the templates costs more than rendering the page
 def _environment() -> Environment:
     environment = Environment(
         loader=PackageLoader("medrcube.templates", "cards"),
@@ -87,5 +87,5 @@ def _percent(value: float | None, digits: int = 1) -> str:
 
 
 def _ranked(counts: Mapping[str, int]) -> list[tuple[str, int]]:
-    """The largest first; equal ones by name."""
+    """Sort by count, largest first; ties by name."""
     return sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))

@@ -1,7 +1,7 @@
-"""Image size as a cue: a reader who knows how large the images of a source are for each answer.
+"""Image size as a cue: a reader who knows the image sizes of a source for each answer.
 
-Slices of one volume have the sides of its grid, which differ from plane to plane: 176 x 208 voxels
-axially and 176 x 176 coronally in OASIS-1, for example. The plane is then told without looking.
+Slices of a volume have the dimensions of its grid, which differ from plane to plane: 176 x 208
+voxels axially and 176 x 176 coronally in OASIS-1, for example. The size then reveals the plane.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ __all__ = ["image_size"]
 
 _FOLDS = 5
 _PATIENTS = 3
-"""Fewest of a source that are compared."""
+"""Fewest patients of a source that is compared."""
 _SE = 3.0
 
 Cue = Callable[[Item], Hashable]
 
 
 def image_size(items: Iterable[Item], samples: Iterable[Sample]) -> list[Row]:
-    """Score of naming the key that images of the same size have most often, by task and source.
+    """Score of naming the most frequent key among images of the same size, by task and source.
 
-    Keys are counted in the other folds, which split no patient. ``chance`` is what the same reader
-    scores who does not see the size, or 1 / options where that is more: a source with one answer
-    gives nothing away by its sizes.
+    Keys are counted in the other folds, which split no patient. ``chance`` is the score of the same
+    reader without the size, or 1 / options if that is more: a source with a single answer gives
+    nothing away by its sizes.
     """
     pictures = {sample.id: sample for sample in samples}
     cells: dict[tuple[str, str], list[Item]] = defaultdict(list)
@@ -59,7 +59,7 @@ def _size(sample: Sample) -> Hashable:
 
 
 def _hits(items: Sequence[Item], groups: Mapping[str, str], cue: Cue) -> list[float]:
-    """Share of each key among the options that are most often keys beside the same cue."""
+    """Share of each key among the options that are most often keys with the same cue."""
     fold_of = folds((groups[item.id] for item in items), _FOLDS)
     counts: dict[tuple[int, Hashable], Counter[str]] = defaultdict(Counter)
     totals: dict[Hashable, Counter[str]] = defaultdict(Counter)

@@ -18,19 +18,21 @@ from medrcube.ontologies.label_words import tokens
 __all__ = ["WORD_P", "hoeffding_bound", "key_words"]
 
 WORD_P = 0.01
-"""Chance that any word of a task lies out by luck."""
+"""Probability that any word of a task is flagged by chance."""
 
 Row = dict[str, Any]
 
 
 def key_words(items: Iterable[Item]) -> list[Row]:
-    """For each task the word that keys have most out of proportion; numbered boxes have none.
+    """Return for each task the word that is most over- or under-represented in keys.
+
+    Numbered boxes have no words.
 
     Returns:
-        Rows with ``task``, ``n`` items, ``words`` that were counted, the farthest ``word``, how
-        often it is in the ``key`` and in the key was ``due``, ``p``, ``threshold``, ``within``; and
-        ``smallest_cue``, the number of keys in which a word that is in no other option would have
-        been seen, with ``smallest_share``, that number by ``n``.
+        Rows with ``task``, ``n`` items, number of ``words`` counted, the most deviating ``word``,
+        how often it is in the ``key`` and how often it was ``due`` there, ``p``, ``threshold``,
+        ``within``; and ``smallest_cue``, the number of keys in which a word that is in no other
+        option would have been detected, with ``smallest_share``, that number divided by ``n``.
     """
     tasks: dict[str, list[Item]] = {}
     for item in items:
@@ -40,12 +42,12 @@ def key_words(items: Iterable[Item]) -> list[Row]:
 
 
 def hoeffding_bound(keyed: int, due: float, items: int) -> float:
-    """A bound on the chance that so many keys, or so few, have a word.
+    """Bound the probability that so many keys, or so few, have a word.
 
     Args:
-        keyed: items whose key has it.
-        due: number that would have it in a fair draw, on average.
-        items: items that show it.
+        keyed: number of items whose key has it.
+        due: expected number in a fair draw.
+        items: number of items that show it.
     """
     share, chance = keyed / items, due / items
     entropy = 0.0

@@ -20,10 +20,10 @@ Features = dict[Hashable, float]
 
 
 def option_features(items: Sequence[Item]) -> list[list[Features]]:
-    """Features of every option of every item from the options alone.
+    """Features of every option of every item, from the options alone.
 
-    Place, length, words, the label, each other label beside it, the whole set of labels, how
-    often the label and its company are seen in the batch, and words shared with other options.
+    Position, length, words, the label, each other label of the item, the whole set of labels, how
+    often the label and its companions occur in the batch, and words shared with other options.
     """
     names = [[normalise(option.text) for option in item.options] for item in items]
     frequencies = Counter(name for row in names for name in row)
@@ -99,7 +99,7 @@ def _company(
 
 
 def _flag(rows: Sequence[Features], name: str, values: Sequence[float], extreme: float) -> None:
-    """Mark the options at an extreme that not all share."""
+    """Flag the options with an extreme value, unless all share it."""
     if min(values) < max(values):
         for features, value in zip(rows, values, strict=True):
             if value == extreme:

@@ -4,7 +4,7 @@ A model that sees only the options beats chance in 11 of 12 published pairs of d
 (arXiv 2402.12483). Each rule trains such a model and reports its accuracy, the chance level of the
 batch (mean of 1 / options) and a standard error. Accuracy far below chance leaks as much as
 accuracy above it, since it can be inverted. A broken rule makes no single item wrong, so it is a
-warning: shown, recorded in ``audit.json``, and never a reason to stop.
+warning: shown, recorded in ``audit.json``, and never a reason to prevent a release.
 """
 
 from __future__ import annotations
@@ -24,37 +24,37 @@ __all__ = ["ALL", "groups_of", "options_only", "score_against_chance", "text_onl
 ALL = "all tasks"
 
 MANY_GROUPS = 30
-"""Patients from which a score far below chance is judged: of few, those held out have just the
-answers that the others lack."""
+"""Fewest patients for which a score far below chance is judged: with few, the held-out patients
+have just the answers that the others lack.
+"""
 
 
 def options_only(items: Iterable[Item], samples: Iterable[Sample]) -> list[dict[str, Any]]:
     """Score of a reader of the options alone, for each task and for all of them.
 
-    The reader is a conditional logit (``conditional_logit``) over what ``leakage_features`` lists.
-    It is fitted in five folds that keep items of one set of options together (``Item.block``),
-    without the patients, cases and equal images of the fold it answers.
+    The reader is a conditional logit (``conditional_logit``) over the features of
+    ``leakage_features``. It is fitted in five folds that keep items of one set of options together
+    (``Item.block``), without the patients, cases and equal images of the fold it answers. Numbered
+    boxes have no names to read; ``box_geometry`` tests their numbers and positions.
 
     Returns:
         Rows with ``task``, ``n`` items, ``groups`` (patients), ``accuracy``, ``chance``, ``se``,
         ``least`` (chance - 4 se, or 0 with few groups), ``threshold`` (chance + 2 se) and
-        ``within``, whether accuracy lies between them. The standard error is the larger of that
-        of independent items and that of whole groups, since
-        items of a patient stand and fall together. All but the counts and chance are ``None``
-        where all items are of one group.
-        Who draws a batch aims at chance; the bounds only say what luck may do. Numbered boxes
-        have no names to read; ``box_geometry`` plays a reader of their numbers and places.
+        ``within``, whether accuracy lies between them. The standard error is the larger of that of
+        independent items and that of whole groups, since items of a patient are correlated. All but
+        the counts and chance are ``None`` if all items are in one group. The target of a batch is
+        chance; the bounds only allow for sampling error.
     """
     return _scores(items, samples, option_features)
 
 
 def text_only(items: Iterable[Item], samples: Iterable[Sample]) -> list[dict[str, Any]]:
-    """The same for a reader of the question, who knows which labels its words went with."""
+    """The same for a reader of the question, who knows which labels its words occurred with."""
     return _scores(items, samples, wording_features)
 
 
 def groups_of(items: Iterable[Item | OpenItem], samples: Iterable[Sample]) -> dict[str, str]:
-    """Item id -> group: items of one patient, one case or equal images share theirs."""
+    """Return item id -> group: items of one patient, one case or equal images share a group."""
     parents: dict[str, str] = {}
 
     def root(name: str) -> str:
@@ -77,7 +77,7 @@ def groups_of(items: Iterable[Item | OpenItem], samples: Iterable[Sample]) -> di
 
 
 def score_against_chance(answers: Sequence[tuple[float, float, str]]) -> dict[str, Any]:
-    """Accuracy against chance with a standard error that knows of groups; see ``options_only``.
+    """Return accuracy and chance, with a group-aware standard error; see ``options_only``.
 
     Args:
         answers: hit (0 to 1), chance and group of each item.

@@ -1,9 +1,9 @@
-"""Blind priors of numbers: what passes without a look at what is to be measured.
+"""Blind priors of numbers: what passes without looking at the structure to be measured.
 
-Two readers without eyes: one who always says the number that passes most items, and one who reads
-the scale bar and the size of the image, and says what things on images of that extent mostly
-measure. The best constant is that of all items: where sizes are spread evenly, leaving the own item
-out would always move it elsewhere, and so claim that no constant ever passes.
+Two blind readers: one always answers the number that passes most items, and one reads the scale bar
+and the size of the image, and answers what structures on images of that extent typically measure.
+The best constant is fitted on all items: if sizes are spread evenly, leaving out the tested item
+would always move it elsewhere, and suggest that no constant ever passes.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from numpy.typing import NDArray
 __all__ = ["constant_prior", "scale_prior"]
 
 _RIDGE = 1e-6
-"""Keeps a regression solvable where images are all alike."""
+"""Ridge penalty that keeps a regression solvable if all images are alike."""
 
 Numbers = NDArray[np.float64]
 
 
 def constant_prior(low: Numbers, high: Numbers) -> float:
-    """Share of items that the best constant passes; no constant answer passes more.
+    """Share of items passed by the best constant answer; no constant passes more.
 
     Args:
-        low: least value that passes each of one or more items.
-        high: greatest value that passes each.
+        low: smallest value that passes each of one or more items.
+        high: largest value that passes each.
     """
-    # The most bands overlap where one of them begins.
+    # The overlap of intervals is greatest at the start of one of them.
     begun = np.searchsorted(np.sort(low), low, side="right")
     ended = np.searchsorted(np.sort(high), low, side="left")
     return float((begun - ended).max() / len(low))
@@ -37,20 +37,20 @@ def constant_prior(low: Numbers, high: Numbers) -> float:
 def scale_prior(
     values: Numbers, low: Numbers, high: Numbers, seen: Numbers, patients: Sequence[str]
 ) -> float:
-    """Share of items that a regression on what the frame of an image shows passes.
+    """Share of items passed by a regression on what the frame of an image shows.
 
-    The logarithm of the value is regressed on ``seen`` over the other patients; of the quotients of
-    value and prediction the best constant is taken, so that the reader hits most items rather than
-    their mean.
+    The logarithm of the value is regressed on ``seen`` over the other patients; the best constant
+    factor between value and prediction is then applied, so that the reader passes most items rather
+    than predicting their mean.
 
     Args:
         values: true values, above 0.
-        low: least value that passes each.
-        high: greatest value that passes each.
+        low: smallest value that passes each.
+        high: largest value that passes each.
         seen: ``(n, k)``: for example the logarithms of the width of the image in millimetres and of
             its height over its width.
-        patients: whose items they are; with fewer than ``k + 2`` there is nothing to learn from,
-            and the constant alone is tried.
+        patients: patient of each item; with fewer than ``k + 2`` patients the regression cannot be
+            fitted, and only the constant is tried.
     """
     names, patient = np.unique(np.asarray(patients, dtype=str), return_inverse=True)
     table = np.column_stack([np.ones(len(values)), seen - seen.mean(axis=0)])

@@ -1,7 +1,7 @@
-"""Shortcuts of numbers: what passes items without a look at what is measured, beside their chance.
+"""Shortcuts of numbers: blind pass rates compared with the stated chance.
 
-Each gives a row of figures for each cell of a task, with ``within``: whether it passes no more than
-the chance that the items state.
+Each shortcut gives a row of figures for each cell of a task, with ``within``: whether it passes no
+more than the chance that the items state.
 """
 
 from __future__ import annotations
@@ -23,20 +23,21 @@ from medrcube.forms.number import NumberForm, NumberTarget
 __all__ = ["BOUND_SE", "LEAST", "constant_numbers", "numbers_by_frame"]
 
 BOUND_SE = 2.0
-"""Standard errors of the chance by which a number may pass more: whoever builds measures the chance
-on the same items, so that nothing but a review moves the two apart."""
+"""Standard errors by which a number may exceed the chance: the build measures the chance on the
+same items, so only a review can make the two differ.
+"""
 
 LEAST = 10
-"""Items of a cell below which nothing is judged."""
+"""Fewest items of a cell that is judged."""
 
 
 def constant_numbers(items: Sequence[OpenItem], samples: Iterable[Sample]) -> list[Row]:  # noqa: ARG001 - of the protocol
-    """What the best constant passes of each cell."""
+    """Pass rate of the best constant in each cell."""
     return _rows(items, lambda _, bands: constant_prior(bands[1], bands[2]))
 
 
 def numbers_by_frame(items: Sequence[OpenItem], samples: Iterable[Sample]) -> list[Row]:
-    """What a regression on the scale bar and the size of the image passes of each cell."""
+    """Pass rate of a regression on the scale bar and the size of the image in each cell."""
     patients = {sample.id: sample.patient or sample.case for sample in samples}
 
     def share(cell: Sequence[OpenItem], bands: NDArray[np.float64]) -> float | None:

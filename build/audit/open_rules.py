@@ -1,4 +1,4 @@
-"""Rules over a batch of open items, each asked of the tasks whose declaration names it.
+"""Batch rules on open items, each applied to the tasks whose declaration names it.
 
 They measure how well such items can be answered without the images, as ``batch_rules`` does for
 options.
@@ -25,14 +25,15 @@ __all__ = ["OPEN_RULES", "OpenBatchRule", "open_rules"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenBatchRule:
-    """One rule over open items.
+    """One rule on open items.
 
     Attributes:
         id: its name in declarations (``audits``) and in ``audit.json``.
-        asks: what it asks for, in one line.
-        remedy: what to change when it does not hold.
-        measure: rows of figures of the items of the tasks that ask for it, as of a ``BatchRule``.
-        level: what a failure does.
+        asks: what it requires, in one line.
+        remedy: what to change if it fails.
+        measure: function that returns rows of figures of the items of these tasks, as in
+            ``BatchRule``.
+        level: effect of a failure.
     """
 
     id: str
@@ -43,7 +44,7 @@ class OpenBatchRule:
 
 
 def open_rules(items: Iterable[OpenItem], samples: Iterable[Sample]) -> dict[str, Row]:
-    """Every rule that a task of some items asks for with its verdict, as ``batch_rules`` has it."""
+    """Return the verdict of every rule that a task of the items requests, as in ``batch_rules``."""
     ordered = sorted(items, key=lambda item: item.id)
     audits = {name: Task(name).declaration.audits for name in {item.task for item in ordered}}
     images = list(samples)

@@ -1,12 +1,12 @@
-"""Pair split: whether size, brightness or a stated field tells which image of a pair shows it.
+"""Pair split: whether size, brightness or a stated field reveals the "yes" image of a pair.
 
-The two images of a pair are asked the same, and one of them is the "yes". Where size, brightness,
-file size or what the source states of an image says which, a model may learn that in place of the
-finding. A conditional logit learns it from the pairs of other patients and is tried on one pair
-after the other; chance is one half.
+Both images of a pair have the same question, and one of them is the "yes". If size, brightness,
+file size or a field that the source states reveals which, a model may learn that in place of the
+finding. A conditional logit is fitted on the pairs of other patients and tested on each pair in
+turn; chance is one half.
 
-Where one image of a pair cannot show what is asked, grey values are what a reader has to look at.
-Of these pairs the size of the images alone is judged.
+If one image of a pair cannot show what is asked, a reader has to look at its grey values. For these
+pairs only the size of the images is judged.
 """
 
 from __future__ import annotations
@@ -45,29 +45,29 @@ CUES: Mapping[str, tuple[_Cue, ...]] = {
         lambda sample: str(sample.colour),
     ),
 }
-"""What is looked at, each by itself and then together: numbers, and texts that are equal or not."""
+"""Cues, tested one by one and then together: numbers, and texts that are compared for equality."""
 
 
 def pair_split(items: Sequence[OpenItem], samples: Iterable[Sample]) -> list[Row]:
-    """What a reader scores who tells the "yes" of each pair by a cue, for each task.
+    """Score of a reader who finds the "yes" of each pair by a cue, for each task.
 
     Args:
-        items: members of pairs; those of no pair, or of one without its partner, are left out.
+        items: members of pairs; items without a pair or partner are left out.
         samples: all images.
 
     Returns:
-        For each task a row with all cues, which alone is judged, and one for each cue: ``task``,
-        ``cue``, ``n`` pairs and the figures of ``leakage_tests.score_against_chance``. None where
-        all pairs share a patient.
+        For each task a row with all cues, the only one that is judged, and one for each cue:
+            ``task``, ``cue``, ``n`` pairs and the figures of
+            ``leakage_tests.score_against_chance``. Empty if all pairs share a patient.
     """
     return _split(items, samples, role=YES, cues=(ALL_CUES, *CUES))
 
 
 def pair_size(items: Sequence[OpenItem], samples: Iterable[Sample]) -> list[Row]:
-    """What a reader scores who tells by size which image of each pair hides the answer.
+    """Score of a reader who finds by size which image of each pair hides the answer.
 
     Args:
-        items: as of ``pair_split``.
+        items: see ``pair_split``.
         samples: all images.
 
     Returns:
@@ -79,7 +79,7 @@ def pair_size(items: Sequence[OpenItem], samples: Iterable[Sample]) -> list[Row]
 def _split(
     items: Iterable[OpenItem], samples: Iterable[Sample], *, role: str, cues: Sequence[str]
 ) -> list[Row]:
-    """Rows of the tasks that have pairs; the first cue is judged."""
+    """Return the rows of the tasks that have pairs; the first cue is judged."""
     images = {sample.id: sample for sample in samples}
     tasks: dict[str, list[OpenItem]] = {}
     for item in sorted(items, key=lambda item: item.id):
@@ -121,7 +121,7 @@ def _rows(
 
 
 def _pairs(items: Iterable[OpenItem], role: str) -> list[tuple[OpenItem, OpenItem]]:
-    """Pairs with one member of a role; their members by sample, which says nothing of it."""
+    """Return the pairs with one member of a role, ordered by sample, which is uninformative."""
     members: dict[str, list[OpenItem]] = {}
     for item in items:
         members.setdefault(item.set, []).append(item)
@@ -138,7 +138,7 @@ def _shown(pair: Sequence[OpenItem], images: Mapping[str, Sample]) -> list[Sampl
 
 
 def _features(images: Sequence[Sample], cues: Sequence[_Cue]) -> Mapping[str, _Features]:
-    """Features of each image: numbers in standard deviations of its source, over all and by it."""
+    """Features of each image: numbers in standard deviations, overall and within its source."""
     features: dict[str, _Features] = {image.id: {} for image in images}
     for number, cue in enumerate(cues):
         by_source: dict[str, list[float]] = {}
@@ -161,7 +161,8 @@ def _features(images: Sequence[Sample], cues: Sequence[_Cue]) -> Mapping[str, _F
 def _groups(pairs: Sequence[tuple[OpenItem, OpenItem]], images: Mapping[str, Sample]) -> list[str]:
     """Group of each pair: pairs that share a patient or an image, directly or through others.
 
-    Two sources may hold one image; a model that has learned it from the one knows it in the other.
+    Two sources may contain the same image; a model that has learnt it from one knows it in the
+    other.
     """
     patients = groups_of((item for pair in pairs for item in pair), images.values())
     parents: dict[str, str] = {}

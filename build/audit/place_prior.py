@@ -1,7 +1,7 @@
-"""Fixed places as answers: points and boxes of a grid, tried without a look at the image.
+"""Fixed places as answers: points and boxes of a grid, tested without looking at the image.
 
-The chance of an item is that of true answers of other patients (``blind_chance``). Here points of a
-grid and boxes of fixed sizes are tried instead, which no item chose.
+The chance of an item is the pass rate of true answers of other patients (``blind_chance``). Here
+points of a grid and boxes of fixed sizes are tested instead, which no item determined.
 """
 
 from __future__ import annotations
@@ -28,13 +28,14 @@ from medrcube.forms.protocol import Target
 __all__ = ["BOUND_SE", "LEAST", "fixed_places"]
 
 BOUND_SE = 3.0
-"""Standard errors of the difference by which a place may pass more than the chance says. Of cells
-that leak nothing one in 24 lies above two, by luck and as the chance is an estimate too, and one in
-300 above three (``benchmarks/audit_bounds.py``)."""
+"""Standard errors of the difference by which a place may exceed the stated chance. Of cells without
+leakage one in 24 exceeds two, by chance and because the stated chance is an estimate too, and one
+in 300 exceeds three (``benchmarks/audit_bounds.py``).
+"""
 LEAST = 10
-"""Patients of a cell below which nothing is judged."""
+"""Fewest patients of a cell that is judged."""
 _MOST = 120
-"""Items of a cell that are tried, evenly chosen."""
+"""Most items of a cell that are tested, evenly spaced."""
 _STEPS = tuple(SCALE * step / 10 for step in range(1, 10))
 _SIDES = tuple(SCALE * share for share in (0.1, 0.2, 0.4, 0.6, 0.8))
 _PLACES: dict[str, tuple[Any, ...]] = {
@@ -47,7 +48,7 @@ _PLACES: dict[str, tuple[Any, ...]] = {
 
 
 def fixed_places(items: Sequence[OpenItem], samples: Iterable[Sample]) -> list[Row]:
-    """What the best place for other patients passes of each cell, beside its chance."""
+    """Pass rate, in each cell, of the best place for other patients, compared with the chance."""
     patients = {sample.id: sample.patient or sample.case for sample in samples}
     rows = []
     for name, whole in cells_of(items, _PLACES).items():
@@ -74,7 +75,7 @@ def fixed_places(items: Sequence[OpenItem], samples: Iterable[Sample]) -> list[R
 
 
 def _left_out(cell: Sequence[OpenItem], units: Sequence[str]) -> float:
-    """Share of items that the place passes which passes most of other patients."""
+    """Share of items passed by the place that passes most items of other patients."""
     places = _PLACES[cell[0].form]
     passed = np.array([_passed(item.target, places) for item in cell], np.int64)
     owners = np.array(units)
@@ -87,7 +88,7 @@ def _left_out(cell: Sequence[OpenItem], units: Sequence[str]) -> float:
 
 
 def _passed(target: Target | OptionTarget, places: Sequence[Any]) -> list[bool]:
-    """Whether each place passes; a point outside the box around a region is told at once."""
+    """Whether each place passes; a point outside the box around a region is rejected at once."""
     assert not isinstance(target, OptionTarget)  # noqa: S101 - a form of _PLACES
     score = form_of(target).score
     if not isinstance(target, PointTarget):

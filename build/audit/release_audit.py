@@ -1,8 +1,8 @@
-"""Release audit: ``audit.json`` and ``audit.html`` over the released items alone.
+"""Release audit: ``audit.json`` and ``audit.html`` over the released items only.
 
-Figures of items and images are recomputed for what is released; what only the build knows
-(quarantine, dropped facts, ontologies, overlapping sources) is kept. Nothing depends on whether the
-release is private, so both editions have the same audit.
+Figures on items and images are recomputed for the released ones; data that only the build has
+(quarantine, dropped facts, ontologies, overlapping sources) are copied. Nothing depends on whether
+the release is private, so both editions have the same audit.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def write_audit(
 
     Args:
         tree: the release.
-        built: audit of the build, with ``release``, its name, and ``review``.
+        built: audit of the build, with ``release`` (its name) and ``review``.
         items: all items of the release.
         samples: all images of the workspace.
         root: folder of the workspace.
@@ -77,7 +77,7 @@ def release_audit(
     open_items: Sequence[OpenItem] = (),
     workers: int = 1,
 ) -> tuple[dict[str, Any], Sequence[NearDuplicate]]:
-    """What ``audit.json`` of a release says, and all pairs of look-alikes.
+    """Return the content of ``audit.json`` of a release, and all near-duplicate pairs.
 
     Raises:
         ReleaseError: an image is missing or damaged.
@@ -108,12 +108,12 @@ def release_audit(
 
 
 def patient_overlap(items: Iterable[Item], pictures: Mapping[str, Sample]) -> dict[str, Any]:
-    """How items share patients; no identifier of a patient, hashed or not, is in it.
+    """Return how items share patients, without any patient identifier, hashed or not.
 
     Returns:
         ``items`` on images of a known patient, ``unknown`` on others; ``patients``; ``spread``:
-        number of items -> number of patients who have so many; ``sources``: for each source its
-        patients, the items of the patient who has most, and their share of the source.
+        number of items -> number of patients with that many; ``sources``: for each source its
+        patients, the items of the patient with the most, and their share of the source.
     """
     counts: dict[str, Counter[str]] = {}
     totals: Counter[str] = Counter()
@@ -145,7 +145,7 @@ def patient_overlap(items: Iterable[Item], pictures: Mapping[str, Sample]) -> di
 
 
 def _sources(items: Iterable[Item], pictures: Mapping[str, Sample]) -> dict[str, dict[str, int]]:
-    """Source -> items, images, and how many of these may not be redistributed."""
+    """Return source -> items, images, and number of images that may not be redistributed."""
     items_of = Counter(item.source for item in items)
     pictures_of = Counter(sample.source for sample in pictures.values())
     restricted = Counter(
@@ -162,7 +162,7 @@ def _sources(items: Iterable[Item], pictures: Mapping[str, Sample]) -> dict[str,
 
 
 def _licences(items: Iterable[Item], pictures: Mapping[str, Sample]) -> list[dict[str, Any]]:
-    """A row for each licence and whether it lets images be redistributed."""
+    """Return a row for each licence and whether it permits redistribution of images."""
     rows: dict[tuple[str, bool], tuple[set[str], set[str], list[str]]] = {}
     for item in items:
         sample = pictures[item.sample]
@@ -185,7 +185,7 @@ def _licences(items: Iterable[Item], pictures: Mapping[str, Sample]) -> list[dic
 
 
 def _profile(profile: Mapping[str, Any], items: Iterable[Item]) -> dict[str, Any]:
-    """What the build said of its profile, with what the release has of each value."""
+    """Return the build's statement on its profile, with the released number of each value."""
     outside = set(profile["outside"])
     counts: Counter[tuple[str, str]] = Counter()
     for item in items:

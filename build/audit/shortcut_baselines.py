@@ -28,21 +28,23 @@ __all__ = [
 ]
 
 POSITION_P = 0.01
-"""Key positions whose chi-square p lies below this are not even (item rules, key position)."""
+"""Key positions whose chi-square p is below this are not uniform (item rules, key position)."""
 PRIOR_P = 0.01
-"""Chance that any label of a task lies out by luck, shared out over its labels (Bonferroni)."""
+"""Probability that any label of a task is flagged by chance, divided among its labels (Bonferroni).
+"""
 TASK_SE = 3.0
-"""A simple trick may lie this many standard errors from chance in one task, of the many there
-are; over all tasks 2."""
+"""Standard errors from chance that a simple shortcut may reach in one of the many tasks; over all
+tasks 2.
+"""
 
 Row = dict[str, Any]
 
 
 def key_positions(items: Iterable[Item]) -> list[Row]:
-    """Key positions by number of options, with the chi-square p against an even spread.
+    """Count key positions by number of options, with the chi-square p against uniformity.
 
-    Scales and numbered boxes keep their natural order and are not counted; nor are items whose
-    key is none of their options, which are failures of their own.
+    Scales and numbered boxes keep their natural order and are not counted; nor are items whose key
+    is not one of their options, which are reported as failures.
     """
     positions: dict[int, Counter[int]] = {}
     for item in items:
@@ -85,10 +87,10 @@ def chi_square_p(statistic: float, freedom: int) -> float:
 
 
 def label_prior(items: Iterable[Item]) -> list[Row]:
-    """How often each label is the key of the items that show it, for each task.
+    """Return how often each label is the key of the items that show it, for each task.
 
-    A label among n options should be the key once in n times: as a distractor (n - 1) times as
-    often as a key. ``z`` is the distance in standard errors of the label that lies farthest out.
+    A label among n options should be the key once in n times: it is a distractor (n - 1) times as
+    often as a key. ``z`` is the deviation in standard errors of the most deviating label.
     """
     uses_of: dict[str, dict[str, list[tuple[bool, float]]]] = {}
     for item in items:
@@ -122,9 +124,9 @@ def _prior_row(task: str, labels: dict[str, list[tuple[bool, float]]]) -> Row:
 
 
 def longest_option(items: Iterable[Item], samples: Iterable[Sample]) -> list[Row]:
-    """Score of choosing the longest option, one of the longest by lot, for each task and all.
+    """Score of choosing the longest option, ties broken at random, for each task and overall.
 
-    Items whose options are all equally long say nothing and are left out.
+    Items whose options are all equally long are uninformative and left out.
     """
     chosen = {}
     for item in items:
@@ -136,7 +138,7 @@ def longest_option(items: Iterable[Item], samples: Iterable[Sample]) -> list[Row
 
 
 def first_option(items: Iterable[Item], samples: Iterable[Sample]) -> list[Row]:
-    """Score of choosing the first option, for each task and all; scales and boxes too."""
+    """Score of choosing the first option, for each task and overall, including scales and boxes."""
     chosen = {item: [0] for item in items}
     return _trick_rows(chosen, groups_of(chosen, samples), both_sides=False)
 
@@ -164,9 +166,9 @@ def most_frequent_label(items: Iterable[Item], samples: Iterable[Sample]) -> lis
 def other_keys(items: Iterable[Item], samples: Iterable[Sample]) -> list[Row]:
     """Score of naming the option that is least, or most, often the key of the other items.
 
-    Items are compared that have the same question and the same options. This reader must hold the
-    other keys: somebody who trains on a part of the batch, or has learnt it by heart. ``trick``
-    says which of the two a row is of.
+    Items with the same question and the same options are compared. This reader must know the other
+    keys: someone who trains on a part of the batch, or has memorised it. ``trick`` states which of
+    the two a row describes.
     """
     labelled = [item for item in items if item.options[item.key].concept]
     groups = groups_of(labelled, samples)
@@ -196,7 +198,7 @@ def _key_label(item: Item) -> str:
 def _trick_rows(
     chosen: dict[Item, list[int]], groups: dict[str, str], *, both_sides: bool
 ) -> list[Row]:
-    """One row for each task and one for all: a trick's choices against chance."""
+    """Return one row for each task and one overall: choices of a shortcut against chance."""
     tasks = _by_task(chosen)
     rows = []
     for task, members in [*tasks.items(), *([(ALL, list(chosen))] if chosen else [])]:

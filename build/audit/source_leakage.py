@@ -1,9 +1,9 @@
 """Source leakage: accuracy from image properties that identify the dataset.
 
-Datasets differ in image size, file size, brightness and colour, and each holds only some of the
+Datasets differ in image size, file size, brightness and colour, and each contains only some of the
 answers, so a model that identifies the dataset scores above chance (Zech et al.,
-doi:10.1371/journal.pmed.1002683; DeGrave et al., doi:10.1038/s42256-021-00338-7). Where only one
-source has an answer that cannot be balanced away; it is measured and reported with the items.
+doi:10.1371/journal.pmed.1002683; DeGrave et al., doi:10.1038/s42256-021-00338-7). If only one
+source has an answer, this cannot be balanced away; it is measured and reported with the items.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from medrcube.build.stages.samples import Sample
 __all__ = ["ALL_CUES", "CUES", "source_leakage"]
 
 BINS = 10
-"""Steps of equal numbers of images for file size and mean grey."""
+"""Bins with equal numbers of images for file size and mean grey."""
 ALL_CUES = "all of these"
 
 Cue = Callable[[Sample], Hashable]
 
 
 def source_leakage(items: Sequence[Item], samples: Sequence[Sample]) -> dict[str, Any]:
-    """What a reader scores who knows a cue of the image and how often it goes with each answer.
+    """Score of a reader who knows a cue of the image and how often it occurs with each answer.
 
     The model is a conditional logit (``conditional_logit``) over pairs of a cue's value and an
     option, fitted in five folds that split no patient. Numbered boxes have no answer that a source
@@ -38,7 +38,7 @@ def source_leakage(items: Sequence[Item], samples: Sequence[Sample]) -> dict[str
     Returns:
         ``cues``, rows with ``task``, ``cue`` and the figures of
         ``leakage_tests.score_against_chance``; and ``answers``, by task the number of ``keys``, of
-        keys that ``one_source`` alone has, ``items`` with such a key, and of items ``within`` a
+        keys that only ``one_source`` has, of ``items`` with such a key, and of items ``within`` a
         source, all of whose options are keys of that source.
     """
     pictures = {sample.id: sample for sample in samples}
@@ -71,11 +71,11 @@ def _colour(sample: Sample) -> Hashable:
 
 
 CUES = ("source", "picture size", "file size", "mean grey", "colour")
-"""What is looked at, each by itself, and then together."""
+"""Cues, tested one by one and then together."""
 
 
 def _cues(pictures: Sequence[Sample]) -> Mapping[str, Cue]:
-    """Cues by name; continuous ones in steps that are cut over these images."""
+    """Return cues by name; continuous ones are binned over these images."""
     bytes_of = _steps([sample.file_bytes for sample in pictures])
     grey_of = _steps([sample.grey for sample in pictures])
     cues: tuple[Cue, ...] = (

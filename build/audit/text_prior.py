@@ -1,7 +1,7 @@
-"""Text prior: how often the words of an open question alone give its answer.
+"""Text prior: how often the text of an open question alone gives its answer.
 
-A reader without the images answers each question of one text alike, with the answer that most of
-them have. Where sets are balanced that is right half of the time.
+A reader without the images answers all questions with one text alike, with the answer that most of
+them have. In balanced sets that is right half of the time.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ __all__ = ["text_prior"]
 
 
 def text_prior(items: Sequence[OpenItem], _samples: Iterable[Sample]) -> list[Row]:
-    """What a reader of the questions scores, for each task.
+    """Score of a reader of the questions, for each task.
 
-    Questions read alike where their words are equal (``cue`` is ``words``), or where they name one
-    concept in whatever wording (``concept``). Both are judged.
+    Questions are grouped by equal text (``cue`` is ``words``), or by the one concept they name in
+    any wording (``concept``). Both are judged.
 
     Args:
         items: those without options are left out.
@@ -59,7 +59,7 @@ def _score(items: Sequence[OpenItem], texts: Sequence[str]) -> Row:
 
 
 def _answer(item: OpenItem) -> tuple[str, int]:
-    """Text of the right option, and the number of options."""
+    """Return the text of the right option, and the number of options."""
     target = item.target
     if not isinstance(target, OptionTarget):
         raise TypeError(f"{item.id}: has the form {item.form}; expected options")

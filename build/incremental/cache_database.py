@@ -3,9 +3,9 @@
 A digest is stored for a path and the state of the file. A file with another state but the same size
 is hashed again, so that one that was merely touched or restored costs a read and no rendering. A
 rendering is stored under its content key: the job without machine-dependent paths, and the digests
-of its raw files. A changed raw file, card policy or engine epoch gives another key. A case
-whose regions were measured in another epoch is rendered again, to the same images. A file that
-merely exists proves nothing: an image counts only when its bytes are those that were written.
+of its raw files. A changed raw file, card policy or engine epoch gives another key. A case whose
+regions were measured in another epoch is rendered again, to the same images. An image counts as
+present only if its bytes are those that were written.
 """
 
 from __future__ import annotations
@@ -53,20 +53,20 @@ DROP TABLE IF EXISTS scan;
 _MAGIC = b"SQLite format 3\0"
 
 _PIECE = 1 << 28
-"""Most bytes of a record in one row; SQLite takes less than 1e9."""
+"""Most bytes of a record in one row; SQLite's limit is 1e9."""
 
 _NEXT = "\n"
-"""Stands between the name of a record and the number of a further row of it."""
+"""Separator between the name of a record and the number of a further row of it."""
 
 
 class BuildCache:
     """The cache of one workspace; use as a context manager.
 
-    It also is the lock of the workspace: SQLite gives it to one process at a time and takes it
-    back from a process that is killed.
+    It is also the lock of the workspace: SQLite lets one process at a time hold it and releases it
+    if that process is killed.
 
     Attributes:
-        damaged: where a file that was no cache has gone; the build then starts anew.
+        damaged: where an invalid cache file was moved to; the build then starts anew.
 
     Raises:
         WorkspaceError: another build holds the workspace, or the file is not a cache.
@@ -104,16 +104,17 @@ class BuildCache:
     def find(
         self, job: RenderJob, raw: TreeSnapshot, images: Path, pictures: TreeSnapshot
     ) -> tuple[str, tuple[str, ...]] | None:
-        """Where the result of a job is kept, if an earlier build had it and nothing has changed.
+        """Return where the result of a job is stored, if it is cached and nothing has changed.
 
         Args:
             job: the job.
             raw: the source's raw tree.
             images: folder of all images.
-            pictures: a look at the source's folder in it.
+            pictures: snapshot of the source's folder in it.
 
         Returns:
-            Key for ``result_of``, and the paths of its images below ``images``; else ``None``.
+            Key for ``result_of``, and the paths of its images relative to ``images``; else
+            ``None``.
         """
         digests: dict[str, str] = {}
         for path in job.case.files():
@@ -127,7 +128,7 @@ class BuildCache:
             return None
         try:
             files, _ = _decode(row[0], job)
-        except (AttributeError, KeyError, TypeError, ValueError):  # damaged, or measured otherwise
+        except (AttributeError, KeyError, TypeError, ValueError):  # damaged or outdated
             return None
         for name, digest in files.items():
             path = images / name
@@ -136,21 +137,21 @@ class BuildCache:
         return key, tuple(files)
 
     def result_of(self, job: RenderJob, key: str) -> RenderResult:
-        """What became of a job, by the key that ``find`` or ``keep`` gave in this build."""
+        """Return the result of a job, by the key that ``find`` or ``keep`` returned before."""
         row = self._execute("SELECT record FROM rendering WHERE key = ?", (key,)).fetchone()
         return _decode(row[0], job)[1]
 
     def keep(
         self, job: RenderJob, rendered: RenderResult, raw: TreeSnapshot, images: Path
     ) -> tuple[str, Mapping[str, FileState]] | None:
-        """Remember what became of a job.
+        """Store the result of a job.
 
-        A job whose files could not be read is tried again by the next build, and so is one whose
-        files have changed since the raw tree was looked at: nobody knows what it was made of.
+        A job whose files could not be read is retried by the next build, and so is one whose files
+        have changed since the snapshot of the raw tree, because its inputs are then unknown.
 
         Returns:
-            Key for ``result_of``, and the state of each image by its path below ``images``; or
-            ``None`` where nothing is remembered.
+            Key for ``result_of``, and the state of each image by its path relative to ``images``;
+            or ``None`` if nothing is stored.
         """
         digests = dict(rendered.digests)
         states: dict[Path, FileState] = {}
@@ -185,7 +186,7 @@ class BuildCache:
         return key, {name: state for name, (state, _) in image_digests.items()}
 
     def recall(self, name: str, key: str) -> bytes | None:
-        """The record of that name, if it was kept under the same key."""
+        """Return the record of that name if it was stored under that key."""
         rows = (
             self._execute(
                 "SELECT record FROM memory WHERE name = ? AND key = ?", (piece, key)
@@ -195,11 +196,11 @@ class BuildCache:
         try:
             packed = b"".join(row[0] for row in takewhile(bool, rows))
             return zlib.decompress(packed) if packed else None
-        except (TypeError, zlib.error):  # damaged: as if it had never been kept
+        except (TypeError, zlib.error):  # damaged: treated as missing
             return None
 
     def remember(self, name: str, key: str, record: bytes) -> None:
-        """Keep a record in place of the last one of that name; a large one in several rows."""
+        """Store a record in place of the last one of that name; a large one in several rows."""
         packed = zlib.compress(record, level=1)
         pieces = [packed[first : first + _PIECE] for first in range(0, len(packed), _PIECE)]
         self._drop(f"{name}{_NEXT}", ())
@@ -208,7 +209,7 @@ class BuildCache:
         self._commit()
 
     def forget(self, prefix: str, kept: Collection[str]) -> None:
-        """Drop records whose name begins with ``prefix``, but those named ``kept``."""
+        """Delete records whose name begins with ``prefix``, except those in ``kept``."""
         self._drop(prefix, kept)
         self._commit()
 
@@ -224,7 +225,7 @@ class BuildCache:
     def _digest(
         self, path: Path, state: FileState | None, *, only_recorded: bool = True
     ) -> str | None:
-        """Digest of a file in a state; ``None`` where it differs from the recorded one.
+        """Return the digest of a file in a state; ``None`` if it differs from the recorded one.
 
         With ``only_recorded`` a file without a record is not read: it will be rendered anyway.
         """
@@ -263,7 +264,7 @@ class BuildCache:
 
     @contextmanager
     def _told(self) -> Iterator[None]:
-        """Errors of the database in words; a full disk is the usual one."""
+        """Translate database errors into messages; a full disk is the most common cause."""
         try:
             yield
         except sqlite3.Error as error:
@@ -279,7 +280,7 @@ def _names_of_pieces(name: str) -> Iterator[str]:
 
 
 def _set_aside_damaged(path: Path) -> Path | None:
-    """Rename a file that is not a database, as a full disk or a copy leaves it; its new name."""
+    """Rename a file that is not a database, as left by a full disk; return its new name."""
     if not path.is_file() or path.stat().st_size == 0:
         return None
     with path.open("rb") as file:
@@ -293,7 +294,7 @@ def _set_aside_damaged(path: Path) -> Path | None:
 
 
 def _connect_exclusively(path: Path) -> sqlite3.Connection:
-    """A connection that holds the file alone; it is closed where it cannot."""
+    """Open a connection with an exclusive lock; it is closed if that fails."""
     database = sqlite3.connect(path, timeout=1)
     try:
         database.executescript(
@@ -306,10 +307,10 @@ def _connect_exclusively(path: Path) -> sqlite3.Connection:
 
 
 def content_key(job: RenderJob, digests: Mapping[str, str]) -> str:
-    """Hash of everything that decides a job's images, their names and what is kept of them."""
+    """Hash of everything that determines a job's images, their names and the stored result."""
 
     def portable(value: Any) -> Any:
-        """A value without anything that differs between machines; files by name and digest."""
+        """Return a value without machine-dependent parts; files by name and digest."""
         if isinstance(value, Path):
             return [name_to_text(value.relative_to(job.root).as_posix()), digests[str(value)]]
         if is_dataclass(value):
@@ -343,13 +344,13 @@ def content_key(job: RenderJob, digests: Mapping[str, str]) -> str:
     if any(artefact.kind == "mirrored" for artefact in job.artefacts):
         content["mirrored"] = [MIRROR_EPOCH, LEAST_APART, MOST_SHARED]
     if case.modality is not None:
-        content["burnt_in"] = case.modality.burnt_in  # as a layer of the vocabulary declares it
+        content["burnt_in"] = case.modality.burnt_in  # as declared by a layer of the vocabulary
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _unmatched_state(state: FileState) -> FileState:
-    """A state that no file has, of the same size: its digest is taken again."""
+    """Return a state of the same size that no file has, so that its digest is recomputed."""
     return FileState(state.size, -1, -1, -1)
 
 
@@ -367,10 +368,10 @@ def _encode(rendered: RenderResult) -> dict[str, Any]:
 
 
 def _decode(text: str, job: RenderJob) -> tuple[Mapping[str, str], RenderResult]:
-    """Digests of the images by name, and what was rendered.
+    """Return the digests of the images by name, and the render result.
 
     Raises:
-        ValueError: its regions were measured otherwise, or not at all.
+        ValueError: its regions were measured in another epoch, or not at all.
     """
     record = json.loads(text)
     if has_regions(job) and record.get("geometry_epoch") != GEOMETRY_EPOCH:

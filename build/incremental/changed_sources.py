@@ -1,4 +1,4 @@
-"""Incremental build of all sources: process changed shards, reuse stored results of the rest."""
+"""Incremental build of all sources: changed shards are processed, other results are reused."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ __all__ = ["BuildContext", "SourceResults", "build_sources", "jobs_of", "refusal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceResults:
-    """What all sources gave.
+    """Results of all sources.
 
     Attributes:
-        parts: one for each source that could be scanned, in order of id.
-        refused: why the others could not, by id.
-        fresh: sources that were gone through now, by id: all their shards.
-        rendered: cases rendered now.
-        reused: cases taken from earlier builds.
+        parts: one for each source that could be scanned, sorted by id.
+        refused: why the others could not be scanned, by id.
+        fresh: sources of which all shards were processed now, by id.
+        rendered: number of cases rendered now.
+        reused: number of cases taken from earlier builds.
     """
 
     parts: tuple[SourceBuild, ...]
@@ -60,13 +60,13 @@ class SourceResults:
     reused: int
 
     def once_asked(self) -> SourceResults:
-        """The same without what only questions are made of: much memory, and no table shows it."""
+        """Return a copy without the questions, which take much memory and are in no table."""
         return replace(self, parts=tuple(part.once_asked() for part in self.parts), fresh={})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuildContext:
-    """What the stages of one build share."""
+    """State shared by the stages of one build."""
 
     images: Path
     secret: bytes
@@ -131,14 +131,14 @@ def build_sources(source_states: Sequence[SourceState], context: BuildContext) -
 
 
 def jobs_of(source_state: SourceState, context: BuildContext) -> Iterator[RenderJob]:
-    """Jobs of a source, from what is kept of its scan."""
+    """Yield the render jobs of a source from its cached scan."""
     kept = keep_scan(source_state.source, source_state.raw, context.secret, context.cache)
     for portion in kept.head.portions:
         yield from kept.jobs(portion)
 
 
 def refusal(source: str, error: SourceError) -> str:
-    """Why a source cannot be built, beginning with its id."""
+    """Return why a source cannot be built, beginning with its id."""
     text = str(error)
     return text if text.startswith(f"{source}: ") else f"{source}: {text}"
 
@@ -146,11 +146,11 @@ def refusal(source: str, error: SourceError) -> str:
 def store_results(
     source_states: Sequence[SourceState], results: SourceResults, context: BuildContext
 ) -> tuple[str, ...] | None:
-    """Keep what the sources gave for the next build, and remove images that none of them has.
+    """Cache the results for the next build, and delete images that no source has.
 
     Returns:
-        Keys of all sources, or ``None`` where one cannot be kept: somebody writes into its raw
-        tree, or an image was changed while the build was at work.
+        Keys of all sources, or ``None`` if one cannot be cached: its raw tree is being written to,
+        or an image was changed during the build.
     """
     keys: list[str | None] = []
     for source_state, part in zip(source_states, results.parts, strict=True):
@@ -165,12 +165,12 @@ def store_results(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _RenderTally:
-    """What became of the jobs.
+    """Results of the render jobs.
 
     Attributes:
-        kept: job -> key under which the cache holds its result.
+        kept: job -> key of its result in the cache.
         unread: jobs whose files could not be read, with their results.
-        intact: path of an image below ``images`` -> state in which its bytes were right.
+        intact: path of an image relative to ``images`` -> state in which its bytes were verified.
     """
 
     kept: dict[_Case, str] = field(default_factory=dict)
@@ -184,14 +184,14 @@ _Case = tuple[str, str]
 
 @dataclass(slots=True, kw_only=True)
 class _Shard:
-    """A shard on its way to a result: taken as it was kept, or made anew.
+    """A shard that is taken from the cache or still has to be built.
 
     Attributes:
-        name: of its records.
-        key: hash of all that its result depends on beside its images, or what no later build asks
-            for where a change of a raw file might not show in one.
-        jobs: of its cases, in the order of the scan; none once there is a result.
-        kept: its result and the states of its images; ``None`` while it has to be made.
+        name: name of its records.
+        key: hash of everything that its result depends on besides its images, or a key that no
+            later build uses if a change of a raw file might go unnoticed.
+        jobs: jobs of its cases, in the order of the scan; empty once there is a result.
+        kept: its result and the states of its images; ``None`` until it is built.
     """
 
     name: str
@@ -209,7 +209,7 @@ class _Shard:
     def complete(
         self, builder: ShardBuilder, rendering: _RenderTally, context: BuildContext
     ) -> None:
-        """Make the result, where there is none yet, from what became of the jobs; lets them go."""
+        """Build the result, if there is none yet, from the render results; releases the jobs."""
         if self.kept is not None:
             return
         results: dict[str, RenderResult] = {}
@@ -268,7 +268,7 @@ def _join(facts: SourceFacts, shards: Sequence[KeptShard], context: BuildContext
 
 
 def _look_up(source_state: SourceState, context: BuildContext) -> tuple[KeptScan, list[_Shard]]:
-    """The scan of a source and all its shards, with their results where nothing has changed."""
+    """Return the scan of a source and all its shards, with cached results where unchanged."""
     parts = (source_state.source, source_state.raw, context.secret, context.cache)
     kept = keep_scan(*parts)
     try:
@@ -299,7 +299,7 @@ def _look_up_shards(
 def _render(
     jobs: Sequence[tuple[SourceState, RenderJob]], rendering: _RenderTally, context: BuildContext
 ) -> int:
-    """Render what is new and note what the cache holds; returns how many were new."""
+    """Render what is new and record what is cached; return the number of new cases."""
     source_states = {source_state.id: source_state for source_state, _ in jobs}
     new: list[RenderJob] = []
     with context.stages.stage("render", len(jobs)) as advance:
@@ -317,7 +317,7 @@ def _render(
                 if state is not None:
                     rendering.intact[path] = state
             advance()
-        # Large files first: no worker is left alone with one at the end.
+        # Large files first, so that no worker is left with one at the end.
         new.sort(key=lambda job: -_size(job, source_states[job.source]))
         for job, rendered in context.engine.run(new, context.images):
             kept = context.cache.keep(job, rendered, source_states[job.source].raw, context.images)
@@ -328,7 +328,7 @@ def _render(
                 rendering.kept[case], states = kept
                 rendering.intact.update(states)
             advance()
-    remove_partial_files(context.images)  # a worker that died may have been writing
+    remove_partial_files(context.images)  # a worker that died may have left partial files
     return len(new)
 
 
@@ -339,7 +339,7 @@ def _size(job: RenderJob, source_state: SourceState) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _SourceRecord:
-    """What a source gave beside its images, and the names and keys of its shards."""
+    """Result of a source except its images, and the names and keys of its shards."""
 
     facts: SourceFacts
     shards: tuple[tuple[str, str], ...]

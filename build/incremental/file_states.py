@@ -1,9 +1,9 @@
 """File snapshots: path and stat of every file of a tree, without opening any.
 
-A state is size, mtime, ctime and inode. ctime cannot be set by hand, so a file with replaced
-content has another state even if its size and mtime were restored. Two changes within one clock
-tick share a time; a snapshot therefore waits until the tick of the youngest file is over (as with
-"racy" entries of Git's index).
+A state consists of size, mtime, ctime and inode. ctime cannot be set by hand, so a file with
+replaced content has another state even if its size and mtime were restored. Two changes within one
+clock tick have the same time; a snapshot therefore waits until the tick of the youngest file is
+over (like "racy" entries of Git's index).
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ __all__ = [
 ]
 
 _TICK_NS = 20_000_000
-"""File times of Linux follow the timer interrupt, at least 100 times a second; twice that."""
+"""File times of Linux follow the timer interrupt, at least 100 times a second; this is twice that
+period.
+"""
 
 _OUTSIDE = (
     "is reached by a link that leads out of the raw root, and what is outside is not read; copy "
@@ -46,7 +48,7 @@ Kind = TypeVar("Kind")
 
 
 class FileState(NamedTuple):
-    """What the file system says of a file; times in nanoseconds."""
+    """File metadata from stat; times in nanoseconds."""
 
     size: int
     written: int
@@ -55,25 +57,25 @@ class FileState(NamedTuple):
 
 
 OnFiles = Callable[[int], object]
-"""Told the number of files of each folder that is read."""
+"""Callback that receives the number of files of each folder that is read."""
 
 
 def no_progress(_files: int, /) -> None:
-    """Progress that nobody watches."""
+    """Callback that ignores progress."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TreeSnapshot:
-    """The files below a folder.
+    """Snapshot of the files below a folder.
 
     Attributes:
         root: the folder, with all links resolved.
         states: path relative to the root, with forward slashes -> state; in a fixed order.
         barred: files that must not be read, and why.
-        linked: whether there is a link in it, so that what a part of it holds cannot be told
-            without another look.
-        settled: whether every later change will show. False while somebody writes there, or
-            where the clock of a file server is ahead of ours.
+        linked: whether it contains a link, so that the content of a subfolder cannot be determined
+            without another snapshot.
+        settled: whether every later change will be noticed. False while files are being written, or
+            if the clock of a file server is ahead of ours.
     """
 
     root: Path
@@ -84,7 +86,7 @@ class TreeSnapshot:
 
     @cached_property
     def digest(self) -> str:
-        """Hash of all of it; equal digests mean that no file has changed."""
+        """Hash of the whole snapshot; equal digests mean that no file has changed."""
         return _digest(self.states, self.barred)
 
     @cached_property
@@ -93,13 +95,13 @@ class TreeSnapshot:
         return RawTree(self.root, [*self.states, *self.barred])
 
     def closed(self) -> TreeSnapshot:
-        """The same without its files, once nothing but its digest is asked for."""
+        """Return a copy without files, if only its digest is still needed."""
         closed = replace(self, states={}, barred={})
         closed.__dict__["digest"] = self.digest
         return closed
 
     def inside(self, folder: str) -> TreeSnapshot:
-        """The tree of a folder in it; no directory is read again, but where there are links."""
+        """Return the snapshot of a subfolder; nothing is read again unless there are links."""
         if self.linked:
             return snapshot(self.root / folder)
         inner = TreeSnapshot(
@@ -109,22 +111,22 @@ class TreeSnapshot:
             linked=False,
             settled=self.settled,
         )
-        inner.__dict__["seen"] = self.seen.inside(folder)  # with what is known of its globs
+        inner.__dict__["seen"] = self.seen.inside(folder)  # reuse what is known about its globs
         return inner
 
     def state(self, path: Path) -> FileState | None:
-        """State of a file below the root; ``None`` where the look found none."""
+        """Return the state of a file relative to the root; ``None`` if the snapshot has none."""
         name = os.fspath(path)[len(os.fspath(self.root)) + 1 :]
         return self.states.get(name.replace(os.sep, "/"))
 
 
 def snapshot(root: Path, tell: OnFiles = no_progress) -> TreeSnapshot:
-    """Look at a tree without opening a file; a folder that is not there holds nothing.
+    """Take a snapshot of a tree without opening a file; a missing folder is empty.
 
-    Linked folders are followed, each real folder once; links to nothing are not there. A file
-    that a link leads to outside the root is barred, and so is what is not a file: an archive from
-    the network can hold a link to any file of this machine, which would end up in an image,
-    and a pipe, which never ends.
+    Linked folders are followed, each real folder once; broken links are ignored. A file outside the
+    root that a link leads to is barred, and so is anything that is not a regular file: an archive
+    from the network can contain a link to any file of this machine, which would end up in an image,
+    and a pipe never ends.
     """
     return _take_snapshot(Path(os.path.realpath(root)), partial(_walk, tell=tell))
 
@@ -132,16 +134,16 @@ def snapshot(root: Path, tell: OnFiles = no_progress) -> TreeSnapshot:
 def snapshot_parent(
     inner: TreeSnapshot, folder: Path, most: int, tell: OnFiles = no_progress
 ) -> TreeSnapshot | None:
-    """Look at a folder above a tree; what lies in the tree is not read again.
+    """Take a snapshot of a parent folder of a tree; the files of the tree are not read again.
 
     Args:
-        inner: a tree below ``folder``.
-        folder: all its links are resolved.
-        most: number of files beside the tree.
-        tell: told what is read.
+        inner: snapshot of a tree below ``folder``.
+        folder: the parent, with all links resolved.
+        most: most files allowed outside the tree.
+        tell: called with the number of files of each folder that is read.
 
     Returns:
-        The tree of ``folder``, or ``None`` where it has more files.
+        The snapshot of ``folder``, or ``None`` if it has more files.
     """
     held = len(inner.states) + len(inner.barred)
     for reused in (None,) if inner.linked else (inner, None):
@@ -150,14 +152,14 @@ def snapshot_parent(
             tree = _take_snapshot(folder, partial(_walk, tell=tell, inner=reused, most=limit))
         except _TooManyError:
             return None
-        except _LinkedError:  # of a known part alone
+        except _LinkedError:  # only links into the known tree
             continue
         return replace(tree, settled=tree.settled and (reused is None or reused.settled))
     return None
 
 
 def file_state(path: Path) -> FileState | None:
-    """State of one file; ``None`` where there is none."""
+    """Return the state of one file; ``None`` if it does not exist."""
     try:
         return _state(path.stat())
     except OSError:
@@ -165,17 +167,18 @@ def file_state(path: Path) -> FileState | None:
 
 
 class _TooManyError(Exception):
-    """A folder holds more files than are looked at."""
+    """A folder contains more files than allowed."""
 
 
 class _LinkedError(Exception):
-    """A link may lead into the part that is known."""
+    """A link may lead into the known tree."""
 
 
 class _Entry(NamedTuple):
-    """Something that is not a folder.
+    """A directory entry that is not a folder.
 
-    ``inside`` tells whether its folder lies below the root, ``by_link`` whether a link leads there.
+    ``inside`` states whether its folder lies below the root, ``by_link`` whether it was reached by
+    a link.
     """
 
     name: str
@@ -185,7 +188,7 @@ class _Entry(NamedTuple):
 
 
 class _Walk(NamedTuple):
-    """What one look finds."""
+    """Result of one walk."""
 
     states: dict[str, FileState]
     barred: dict[str, str]
@@ -193,7 +196,7 @@ class _Walk(NamedTuple):
 
 
 def _take_snapshot(root: Path, looked: Callable[[str], _Walk]) -> TreeSnapshot:
-    """A tree as ``looked`` finds it, once more where its youngest file is too young."""
+    """Return the snapshot that ``looked`` takes, retaken if its youngest file is too young."""
     for wait in (True, False):
         started = time.time_ns()
         states, barred, linked = looked(os.fspath(root))
@@ -242,9 +245,9 @@ def _walk(
 
 
 def _entries(root: str, tell: OnFiles, inner: TreeSnapshot | None) -> Iterator[_Entry | str]:
-    """Everything that is not a folder, in the order of ``raw_tree.walk_files``.
+    """Yield everything that is not a folder, in the order of ``raw_tree.walk_files``.
 
-    In the place of all that lies in the known part comes its path, with a slash at the end.
+    In place of the known tree, its path is yielded, with a slash at the end.
     """
     place = "" if inner is None else os.fspath(inner.root)
     visited: set[tuple[int, int]] = set()
@@ -258,7 +261,7 @@ def _entries(root: str, tell: OnFiles, inner: TreeSnapshot | None) -> Iterator[_
             identity = os.stat(folder)  # noqa: PTH116  # a path object costs as much as the call
             with os.scandir(folder) as directory:
                 entries = sorted(directory, key=attrgetter("name"))
-        except OSError:  # not there, or not ours to list: its files are missing, as cases will say
+        except OSError:  # missing or not permitted, which the cases will report
             continue
         if (identity.st_dev, identity.st_ino) in visited:
             continue
@@ -278,7 +281,7 @@ def _entries(root: str, tell: OnFiles, inner: TreeSnapshot | None) -> Iterator[_
 def _is_folder(entry: os.DirEntry[str]) -> bool:
     try:
         return entry.is_dir()
-    except OSError:  # a link in a circle
+    except OSError:  # circular link
         return False
 
 
@@ -287,7 +290,7 @@ def _is_within(path: str, root: str) -> bool:
 
 
 def _state(status: os.stat_result) -> FileState:
-    # SQLite holds 63 bits; file systems that are laid over others use the highest too.
+    # SQLite stores 63 bits; layered file systems also use the highest one.
     inode = status.st_ino & ((1 << 63) - 1)
     return FileState(status.st_size, status.st_mtime_ns, status.st_ctime_ns, inode)
 

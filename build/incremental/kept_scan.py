@@ -1,8 +1,8 @@
-"""Scan of a source as the build cache keeps it: in portions of consecutive cases.
+"""Cached scan of a source, in portions of consecutive cases.
 
-A scan depends on the names in a raw tree and on the files that the adapter opens, as a rule tables.
-It opens no image but those that it is seen to open, so another image in the place of one leaves the
-scan as it was. Cases of a portion are read back when one of its files has changed.
+A scan depends on the names in a raw tree and on the files that the adapter opens, usually tables.
+Of images, it depends only on those that the adapter was observed to open, so replacing any other
+image leaves the scan valid. Cases of a portion are loaded when one of its files has changed.
 """
 
 from __future__ import annotations
@@ -40,23 +40,24 @@ __all__ = ["KeptScan", "LostRecordError", "ScanHead", "keep_scan", "scan_anew"]
 _UNREAD = frozenset(
     {".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".dcm", ".dicom", ".ima"}
 )
-"""Files of images that no adapter can read unseen: their readers open files in Python. HDF5 and ITK
-do not, so that files of their formats always count as read."""
+"""Suffixes of image files that no adapter can read unobserved: their readers open files in Python.
+HDF5 and ITK do not, so files of their formats always count as read.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScanHead:
-    """What a scan says of a source as a whole; see ``scan.Scan``.
+    """Scan results for a source as a whole; see ``scan.Scan``.
 
     Attributes:
-        layout: how the tree compares with the card.
-        cases: number of cases whose files are all there.
+        layout: comparison of the tree with the card.
+        cases: number of cases whose files are all present.
         absent: keys of cases whose image is not in this copy.
-        absent_files: the first file that each of them lacks, below the root.
+        absent_files: first missing file of each of these cases, relative to the root.
         problems: everything else that does not become an image.
-        remarks: what is wrong with cases that become images all the same.
-        words: field -> outcome -> number of labels, of what the words did to them.
-        sidecars: files that only facts of some cases come from, with the keys of these.
+        remarks: problems of cases that become images nevertheless.
+        words: field -> outcome of the text check -> number of labels.
+        sidecars: files that provide only facts of some cases, with the keys of these.
         portions: all cases, in order.
     """
 
@@ -72,11 +73,11 @@ class ScanHead:
 
 
 _END = "\0"
-"""Stands between names of files, in which it cannot be."""
+"""Separator between file names, in which it cannot occur."""
 
 
 class LostRecordError(Exception):
-    """The cache lacks a part of a scan that it kept, as after damage to its file."""
+    """The cache has lost a part of a scan, for example after damage to its file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,28 +88,28 @@ class _PortionRecord:
     names: tuple[str, ...]
 
     def files(self, root: Path) -> tuple[str, ...]:
-        """Their raw files, below the raw root."""
+        """Return their raw files, relative to the raw root."""
         paths = (path for case in self.cases for path in case.files())
         return tuple(dict.fromkeys(path.relative_to(root).as_posix() for path in paths))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Opened:
-    """Images that the adapter opened when it last went through a tree."""
+    """Images that the adapter opened when it last scanned a tree."""
 
     names: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptScan:
-    """A scan whose cases are read when they are asked for.
+    """A scan whose cases are loaded on access.
 
     Attributes:
         source: the source.
         root: its raw tree.
-        head: what it says of the source as a whole.
-        memory: where the cases are kept.
-        held: cases that cannot be kept, since their tree may change unseen, by name of portion.
+        head: scan results for the source as a whole.
+        memory: store of the cases.
+        held: cases that cannot be stored, because their tree may change unnoticed, by portion name.
     """
 
     source: Source
@@ -118,7 +119,7 @@ class KeptScan:
     held: Mapping[str, _PortionRecord] = field(default_factory=dict)
 
     def jobs(self, portion: Portion) -> tuple[RenderJob, ...]:
-        """Jobs of the cases of a portion, in order.
+        """Return the jobs of the cases of a portion, in order.
 
         Raises:
             LostRecordError: the cache has lost them.
@@ -132,7 +133,7 @@ class KeptScan:
         return tuple(plan_jobs(self.source, self.root, record.cases, names))
 
     def files(self, portion: Portion) -> Sequence[str]:
-        """Raw files of the cases of a portion, below the raw root.
+        """Return the raw files of the cases of a portion, relative to the raw root.
 
         Raises:
             LostRecordError: the cache has lost their names.
@@ -146,7 +147,7 @@ class KeptScan:
 
 
 def keep_scan(source: Source, tree: TreeSnapshot, secret: bytes, memory: RecordStore) -> KeptScan:
-    """Scan a raw tree, or take the scan that was kept of it; see ``scan.scan``.
+    """Scan a raw tree, or return its cached scan; see ``scan.scan``.
 
     Raises:
         SourceError: the tree fits no layout, or the adapter breaks its contract.
@@ -162,7 +163,7 @@ def keep_scan(source: Source, tree: TreeSnapshot, secret: bytes, memory: RecordS
 
 
 def scan_anew(source: Source, tree: TreeSnapshot, secret: bytes, memory: RecordStore) -> KeptScan:
-    """Scan a tree and keep what is found, where every later change of the tree will show."""
+    """Scan a tree and cache the result, if every later change of the tree will be noticed."""
     with files_opened() as opened:
         found = scan(source, tree.root, secret, tree=tree)
     names = picture_names(case.key for case in found.cases)
@@ -220,9 +221,9 @@ def _head(found: Scan, portions: tuple[Portion, ...]) -> ScanHead:
 
 
 def _key(common: str, tree: TreeSnapshot, opened: Iterable[str]) -> str:
-    """Hash of all that a scan depends on: every name, and the states of files that it may read.
+    """Hash of everything that a scan depends on: every name, and the states of files it may read.
 
-    Of an image that the adapter did not open it is only told whether it is empty, which needs no
+    Of images that the adapter did not open, only whether they are empty is included, which needs no
     opening.
     """
     read = frozenset(opened)
@@ -235,7 +236,7 @@ def _key(common: str, tree: TreeSnapshot, opened: Iterable[str]) -> str:
 
 
 def _names_below(tree: TreeSnapshot, opened: Iterable[Path]) -> tuple[str, ...]:
-    """Files of a tree among those that were opened, however their path was written."""
+    """Return the files of a tree among those that were opened, however their path was spelled."""
     prefix = f"{tree.root}{os.sep}"
     paths = (os.path.normpath(path) for path in opened)
     names = {path.removeprefix(prefix).replace(os.sep, "/") for path in paths}

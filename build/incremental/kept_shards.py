@@ -1,4 +1,4 @@
-"""Results of shards in the build cache: looked up, kept, and their texts read back in order."""
+"""Cached shard results: look-up, storage, and reading their texts back in order."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from medrcube.errors import WorkspaceError
 __all__ = ["BETWEEN", "KeptShard", "PictureLines", "RecipeTexts", "keep_shard", "load_shard"]
 
 BETWEEN = "\0"
-"""Stands between paths of images, in which it cannot be."""
+"""Separator between image paths, in which it cannot occur."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ShardRecord:
-    """What a shard gave, and its images.
+    """Result of a shard, and its images.
 
     Attributes:
         build: the result.
-        images: their paths below the folder of the source's images, one after another.
-        states: states in which their bytes were right, as ``shards.pack_states`` packs them.
+        images: paths relative to the folder of the source's images, concatenated.
+        states: states in which their bytes were verified, packed by ``shards.pack_states``.
     """
 
     build: ShardBuild
@@ -37,11 +37,11 @@ class KeptShard:
     """A shard in the cache.
 
     Attributes:
-        name: of its records, less their kind.
-        key: hash of all that its result depends on beside its images.
+        name: name of its records, without their kind.
+        key: hash of everything that its result depends on besides its images.
         build: the result.
-        images: as in the record.
-        states: as in the record.
+        images: see ``_ShardRecord``.
+        states: see ``_ShardRecord``.
     """
 
     name: str
@@ -51,16 +51,16 @@ class KeptShard:
     states: bytes
 
     def image_names(self) -> list[str]:
-        """Paths of its images below the folder of the source's images."""
+        """Return the paths of its images relative to the folder of the source's images."""
         return self.images.split(BETWEEN) if self.images else []
 
     def holds(self, pictures: TreeSnapshot) -> bool:
-        """Whether its images are in the states in which they were left."""
+        """Whether its images still have the recorded states."""
         return pack_states(map(pictures.states.get, self.image_names())) == self.states
 
 
 def load_shard(memory: RecordStore, name: str, key: str) -> KeptShard | None:
-    """The result that was kept of a shard under a key, if the cache has it."""
+    """Load the result stored for a shard under a key, if the cache has it."""
     record = load_record(memory, f"shard/{name}", key, _ShardRecord)
     if record is None:
         return None
@@ -70,7 +70,7 @@ def load_shard(memory: RecordStore, name: str, key: str) -> KeptShard | None:
 
 
 def keep_shard(memory: RecordStore, shard: KeptShard, texts: ShardTexts) -> None:
-    """Keep a result in place of the last one of that name."""
+    """Store a result in place of the last one of that name."""
     record = _ShardRecord(build=shard.build, images=shard.images, states=shard.states)
     memory.remember(f"texts/{shard.name}", shard.key, dump_record(texts))
     memory.remember(f"shard/{shard.name}", shard.key, dump_record(record))
@@ -78,7 +78,7 @@ def keep_shard(memory: RecordStore, shard: KeptShard, texts: ShardTexts) -> None
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecipeTexts:
-    """Recipes of the images of a source, one text for each shard, read as they are asked for."""
+    """Recipes of the images of a source, one text for each shard, read on iteration."""
 
     memory: RecordStore
     shards: Sequence[tuple[str, str]]
@@ -90,11 +90,11 @@ class RecipeTexts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PictureLines:
-    """Raw files that the images of a source are made of, in the order of their names.
+    """Raw files that the images of a source are made of, sorted by name.
 
     Attributes:
         memory: the cache.
-        shards: name, key, and first and last name of the files of each shard.
+        shards: name, key, and first and last file name of each shard.
     """
 
     memory: RecordStore
@@ -108,7 +108,7 @@ class PictureLines:
             yield "".join(line for _, line in sorted(lines.items()))
 
     def _overlapping(self) -> Iterator[list[tuple[str, str]]]:
-        """Shards whose files have to be sorted together; as a rule each stands alone."""
+        """Yield groups of shards whose files must be sorted together; usually single shards."""
         group: list[tuple[str, str]] = []
         end = ""
         spans = sorted((span, name, key) for name, key, span in self.shards if span)

@@ -1,6 +1,6 @@
-"""Result cache: results of an earlier build under a hash of all their inputs.
+"""Result cache: results of earlier builds, stored under a hash of all their inputs.
 
-A record is returned only under the key that it was stored under: a hash of all that the result
+A record is returned only for the key that it was stored under: a hash of everything the result
 depends on - code and tables of this package, library versions, card, adapter, settings, and the
 states of all files that were read. Records are pickles restricted to records of this package, so
 that an untrusted workspace cannot run code. An unreadable record counts as missing.
@@ -46,12 +46,12 @@ Record = TypeVar("Record")
 _PATHS = frozenset({"Path", "PosixPath", "WindowsPath"})
 _PARTS = {
     "medrcube": "*",
-    "medrcube.console": "*",  # messages of the quarantine count in words
+    "medrcube.console": "*",  # quarantine messages contain counts in words
     "medrcube.files": "*",
     "medrcube.forms": "*",
     "medrcube.release_format": "*",
     "medrcube.vocabulary": "*",
-    "medrcube.sources": "*",  # a source's own folder is in its own key
+    "medrcube.sources": "*",  # a source's own folder is part of its own key
     "medrcube.sources._formats": "**/*",
     "medrcube.sources._framework": "**/*",
     "medrcube.ontologies": "**/*",
@@ -63,23 +63,23 @@ _SUFFIXES = (".py", ".csv", ".j2", ".toml")
 
 
 class RecordStore(Protocol):
-    """Keeps the latest record of each name; ``BuildCache`` is one."""
+    """Stores the latest record of each name; ``BuildCache`` implements it."""
 
     def recall(self, name: str, key: str) -> bytes | None:
-        """The record of that name if it was kept under that key, or ``None``."""
+        """Return the record of that name if it was stored under that key, else ``None``."""
         ...
 
     def remember(self, name: str, key: str, record: bytes) -> None:
-        """Keep a record in place of the last one of that name."""
+        """Store a record in place of the last one of that name."""
         ...
 
     def forget(self, prefix: str, kept: Collection[str]) -> None:
-        """Drop records whose name begins with ``prefix``, but those named ``kept``."""
+        """Delete records whose name begins with ``prefix``, except those in ``kept``."""
         ...
 
 
 def hash_values(*parts: object) -> str:
-    """One hash of several values, each told by its ``repr``."""
+    """Return one hash of several values, by their ``repr``."""
     return hashlib.sha256("\0".join(map(repr, parts)).encode()).hexdigest()
 
 
@@ -89,7 +89,7 @@ def scan_key(source: Source, tree: TreeSnapshot, secret: bytes) -> str:
 
 
 def source_key(source: Source, root: Path, secret: bytes) -> str:
-    """Hash of what every case of a source depends on, beside its files and what is said of it."""
+    """Hash of what every case of a source depends on, except its files and statements about it."""
     adapter = (source.folder / "adapter.py").read_bytes()
     return hash_values(
         source.card.fingerprint,
@@ -103,16 +103,16 @@ def source_key(source: Source, root: Path, secret: bytes) -> str:
 
 @cache
 def code_digest() -> str:
-    """Hash of the code that runs: modules, tables and templates of this package, and libraries.
+    """Hash of the running code: modules, tables and templates of this package, and libraries.
 
-    Taken once, since a process goes on to run what it has loaded.
+    Computed once, since a process keeps running the code that it has loaded.
     """
     return hash_values(sorted({**_libraries(""), **running_code()}.items()))
 
 
 @cache
 def running_code() -> Mapping[str, str]:
-    """What makes images, by name: digest of this package, versions of Python and libraries."""
+    """Return what determines images, by name: package digest, and versions of Python, libraries."""
     digest = hashlib.sha256()
     for part, glob in _PARTS.items():
         folder = Path(str(files(part)))
@@ -125,14 +125,14 @@ def running_code() -> Mapping[str, str]:
 
 
 def dump_record(record: object) -> bytes:
-    """A record as bytes."""
+    """Serialise a record."""
     stream = io.BytesIO()
     _PlainEnums(stream, protocol=5).dump(record)
     return stream.getvalue()
 
 
 def load_record(memory: RecordStore, name: str, key: str, kind: type[Record]) -> Record | None:
-    """The record of that name, if it was kept under that key and can be read as that kind."""
+    """Load the record of that name, if it was stored under that key and is of that kind."""
     record = memory.recall(name, key)
     if record is None:
         return None
@@ -144,18 +144,18 @@ def load_record(memory: RecordStore, name: str, key: str, kind: type[Record]) ->
 
 
 def parse_record(record: bytes) -> Any:
-    """Read a record.
+    """Deserialise a record.
 
     Raises:
-        pickle.UnpicklingError: it is damaged, or holds something else than records of this package.
+        pickle.UnpicklingError: it is damaged, or holds anything but records of this package.
     """
     collecting = gc.isenabled()
-    gc.disable()  # millions of objects come to stay; looking for rubbish among them takes longer
+    gc.disable()  # millions of long-lived objects are created; garbage collection would take longer
     try:
         return _RecordsOnly(io.BytesIO(record)).load()
     except pickle.UnpicklingError:
         raise
-    except Exception as error:  # damaged bytes may raise anything while they are read
+    except Exception as error:  # damaged bytes may raise anything
         raise pickle.UnpicklingError(f"a record of a build cannot be read: {error}") from error
     finally:
         if collecting:
@@ -163,10 +163,10 @@ def parse_record(record: bytes) -> Any:
 
 
 class _PlainEnums(pickle.Pickler):
-    """Keeps a member of an enumeration by its value.
+    """Pickles a member of an enumeration by its value.
 
-    Left to itself Python 3.11.2 keeps a call of ``getattr`` (``Enum.__reduce_ex__``), which no
-    record may hold.
+    By default, Python 3.11.2 stores a call of ``getattr`` (``Enum.__reduce_ex__``), which no record
+    may contain.
     """
 
     def reducer_override(self, part: object) -> Any:
@@ -179,7 +179,7 @@ class _RecordsOnly(pickle.Unpickler):
             return super().find_class(module, name)
         if module.startswith("medrcube."):
             candidate = super().find_class(module, name)
-            # A name may have dots and reach what a module has imported, such as ``os.system``.
+            # A name may be dotted and reach what a module has imported, such as ``os.system``.
             if _is_record(candidate) and candidate.__module__ == module:
                 return candidate
         raise pickle.UnpicklingError(f"a record of a build must not hold {module}.{name}")
@@ -192,7 +192,7 @@ def _is_record(candidate: object) -> bool:
 
 
 def _libraries(extra: str) -> dict[str, str]:
-    """Versions of what the package requires for an extra; of all extras without one."""
+    """Return the versions of the package's requirements for an extra; of all extras without one."""
     wanted = [line for line in requires("medrcube") or () if not extra or f'"{extra}"' in line]
     names = {re.split(r"[^\w.-]", line, maxsplit=1)[0] for line in wanted}
     return {name: _installed_version(name) for name in sorted(names)}
@@ -201,5 +201,5 @@ def _libraries(extra: str) -> dict[str, str]:
 def _installed_version(name: str) -> str:
     try:
         return version(name)
-    except PackageNotFoundError:  # of an extra that is not installed
+    except PackageNotFoundError:  # its extra is not installed
         return "none"

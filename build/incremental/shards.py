@@ -1,10 +1,10 @@
-"""Shards: runs of consecutive cases of a source, the unit in which its results are kept.
+"""Shards: runs of consecutive cases of a source, the unit in which its results are cached.
 
-A shard ends where the hash of a case's key says so, so that a case that comes or goes changes the
-shard in which it lies and no other. What a shard gave is kept under a hash of all that went into
-it: card, adapter, code and settings of the source, every statement about its cases, and the states
-of their raw files. It is taken again only while its images are in the states in which they were
-left. Thus one changed file costs the cases of one shard, and no record holds a whole source.
+The hash of a case's key decides whether a shard ends there, so an added or removed case changes
+only its own shard. The result of a shard is stored under a hash of all its inputs: card, adapter,
+code and settings of the source, every statement about its cases, and the states of their raw files.
+It is reused only while its images are in their recorded states. Thus one changed file costs the
+cases of one shard, and no record holds a whole source.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ __all__ = [
 ]
 
 CASES = 1_000
-"""Cases of a shard on average."""
+"""Average number of cases in a shard."""
 
 _STATE = struct.Struct("<4q")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Portion:
-    """Consecutive cases of a scan: what a shard is made of.
+    """Consecutive cases of a scan, from which a shard is built.
 
     Attributes:
-        name: of its records; begins with the source.
-        digest: hash of all that is stated of its cases.
-        cases: their number.
+        name: name of its records; begins with the source.
+        digest: hash of everything stated about its cases.
+        cases: number of cases.
         files: hash of the names of their raw files.
     """
 
@@ -56,7 +56,7 @@ class Portion:
 
 
 def in_portions(cases: Sequence[Case]) -> Iterator[tuple[Case, ...]]:
-    """Consecutive cases of one source; where they are parted depends on their keys alone."""
+    """Split the cases of one source into consecutive runs; boundaries depend only on their keys."""
     first = 0
     for end, case in enumerate(cases, 1):
         digest = hashlib.sha256(case.key.encode(errors="surrogateescape")).digest()
@@ -66,12 +66,12 @@ def in_portions(cases: Sequence[Case]) -> Iterator[tuple[Case, ...]]:
 
 
 def name_of_portion(source: str, cases: Sequence[Case]) -> str:
-    """Name of the records of a portion; two portions of a source differ in their last cases."""
+    """Return the record name of a portion; two portions of a source differ in their last cases."""
     return f"{source}/{hash_values(cases[-1].key)[:32]}"
 
 
 def digest_of_cases(cases: Sequence[Case], names: Sequence[str]) -> str:
-    """Hash of all that is stated of some cases, and of the names of their images."""
+    """Hash of everything stated about some cases, and of the names of their images."""
     digest = hashlib.sha256()
     for stated in zip(names, map(_plain, cases), strict=True):
         digest.update(repr(stated).encode(errors="surrogateescape") + b"\n")
@@ -79,16 +79,16 @@ def digest_of_cases(cases: Sequence[Case], names: Sequence[str]) -> str:
 
 
 def key_of_shard(common: str, digest: str, files: Iterable[str], raw: TreeSnapshot) -> str | None:
-    """Hash of what the result of a shard depends on beside its images.
+    """Hash of what the result of a shard depends on besides its images.
 
     Args:
         common: hash of what all cases of the source depend on.
-        digest: hash of all that is stated of its cases.
-        files: their raw files, below the raw root.
+        digest: hash of everything stated about its cases.
+        files: their raw files, relative to the raw root.
         raw: the source's raw tree.
 
     Returns:
-        The hash, or ``None`` where a change of a raw file might not show in it.
+        The hash, or ``None`` if a change of a raw file might go unnoticed.
     """
     if not raw.settled:
         return None
@@ -97,7 +97,7 @@ def key_of_shard(common: str, digest: str, files: Iterable[str], raw: TreeSnapsh
 
 
 def pack_states(states: Iterable[FileState | None]) -> bytes:
-    """States of files as bytes, to be compared; a file that is not there has one of its own."""
+    """Pack file states into bytes for comparison; a missing file has a state of its own."""
     return b"".join(_STATE.pack(*(state or _GONE)) for state in states)
 
 
@@ -105,7 +105,7 @@ _GONE = FileState(-1, -1, -1, -1)
 
 
 def _plain(value: Any) -> Any:
-    """A record as plain values whose ``repr`` tells all of it, in a fraction of the time."""
+    """Convert a record to plain values whose ``repr`` is complete, in a fraction of the time."""
     kind = type(value)
     if kind in _PLAIN or value is None:
         return value
@@ -124,7 +124,7 @@ _PLAIN = frozenset({str, int, float, bool})
 
 
 def _values_of(kind: type) -> attrgetter[tuple[Any, ...]]:
-    """All values of a record, as a tuple, also of a record of one: the first stands twice."""
+    """Getter of all values of a record; the first is repeated, so that it always gives a tuple."""
     getter = _GETTERS.get(kind)
     if getter is None:
         names = [field.name for field in fields(kind)]

@@ -21,11 +21,12 @@ class SourceState:
 
     Attributes:
         source: the source.
-        raw: its raw tree.
-        pictures: the folder of its images.
-        scan: hash of all that its scan depends on.
+        raw: snapshot of its raw tree.
+        pictures: snapshot of the folder of its images.
+        scan: hash of everything that its scan depends on.
         common: hash of what all of its cases depend on.
-        taken: which folder was taken as raw root in place of the one given; empty where that was.
+        taken: which folder was used as raw root instead of the given one; empty if the given one
+            was.
     """
 
     source: Source
@@ -37,13 +38,13 @@ class SourceState:
 
     @property
     def id(self) -> str:
-        """Identity of the source."""
+        """Id of the source."""
         return self.source.id
 
     def key(self, pictures: TreeSnapshot) -> str | None:
-        """Hash of all that the source gives with these images.
+        """Hash of everything that determines the result of the source, including these images.
 
-        ``None`` where a change of the raw tree or of the images might not show in it.
+        ``None`` if a change of the raw tree or of the images might go unnoticed.
         """
         if not (self.raw.settled and pictures.settled):
             return None
@@ -53,14 +54,14 @@ class SourceState:
 def inspect_source(
     source: Source, root: Path, images: Path, secret: bytes, tell: OnFiles = no_progress
 ) -> SourceState:
-    """Look at the raw tree and the images of a source.
+    """Take snapshots of the raw tree and the images of a source.
 
     Args:
         source: the source.
         root: its raw tree.
         images: folder of all images.
-        secret: key of the workspace for patients' hashes.
-        tell: told the number of files of each folder of the raw tree.
+        secret: key of the workspace for patient hashes.
+        tell: called with the number of files of each folder of the raw tree.
 
     Raises:
         SourceError: the raw root is not a folder.

@@ -1,4 +1,4 @@
-"""Stored values to display pixels: geometry, windowing, slice selection, PNG."""
+"""Rendering of stored values to display pixels: geometry, windowing, slice selection, PNG."""
 
 __all__ = [
     "body_midline",

@@ -8,18 +8,21 @@ from numpy.typing import NDArray
 __all__ = ["body_midline"]
 
 _SHARE = 0.1
-"""Of the most pixels of the body in any column: fewer are a couch, a tube or noise."""
+"""Least extent of a body column, as a share of the largest one; less is a couch, a tube or noise.
+"""
 _LEAST_WIDTH = 0.3
-"""Of the width of the image: what is narrower is a part of the body, with a middle of its own."""
+"""Least width of the body, as a share of the image width; a narrower one is a part of the body with
+its own middle.
+"""
 
 
 def body_midline(picture: NDArray[np.uint8]) -> float | None:
-    """Column in the middle of the body, or ``None`` where the image does not show both its sides.
+    """Return the column of the body's midline, or ``None`` if the image does not show both sides.
 
-    The body is what is brighter than the threshold of Otsu (see ``extent``).
+    The body is everything brighter than the Otsu threshold (see ``extent``).
 
     Args:
-        picture: ``(rows, columns)`` or ``(rows, columns, 3)``, of a body that is cut across.
+        picture: ``(rows, columns)`` or ``(rows, columns, 3)``, a cross-section of a body.
     """
     grey = picture if picture.ndim == 2 else picture[..., 1]
     counts = np.bincount(grey.ravel(), minlength=256)
@@ -34,7 +37,7 @@ def body_midline(picture: NDArray[np.uint8]) -> float | None:
 
 
 def _otsu(counts: NDArray[np.int64]) -> int:
-    """Brightest grey of the darker of the two classes whose means lie furthest apart."""
+    """Return the brightest grey value of the darker class of the Otsu threshold."""
     below = counts.cumsum()[:-1].astype(np.float64)
     sums = (counts * np.arange(256)).cumsum().astype(np.float64)
     above = counts.sum() - below

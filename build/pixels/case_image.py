@@ -48,16 +48,17 @@ class CaseImage:
 
     Attributes:
         volume: in display order.
-        greys: grey scale of the whole volume; ``None`` for colour.
+        greys: display transform of the whole volume; ``None`` for colour.
         policy: how stored values become an image.
-        masks: number of a region -> where it lies, in display order.
-        guide: masks that choose the slice in place of those of the regions.
-        needs: number of a region -> masks of which each must mark a slice for its name to be true.
+        masks: number of a region -> its mask, in display order.
+        guide: masks that determine the slice in place of those of the regions.
+        needs: number of a region -> masks of which each must mark a slice for the region's name to
+            be true there.
         readings: number of a region that several readers marked -> the mask of each.
-        frame: ``(width, height)`` of the image that its marks were drawn in, where they are scaled.
-        unplaced: why a box or mask has no place on it, as code and reason; then no region has one,
-            because a place that is not known may lie anywhere.
-        misled: why the guide of a case that may do without one cannot be used, likewise.
+        frame: ``(width, height)`` of the image that its marks were drawn in, if they are scaled.
+        unplaced: code and reason if a box or mask does not fit the image; then no region has a
+            mask, because a mark of unknown position may lie anywhere.
+        misled: code and reason if an optional guide of the case cannot be used.
     """
 
     volume: Volume
@@ -72,7 +73,7 @@ class CaseImage:
     misled: tuple[str, str] | None = None
 
     def picture(self, index: int) -> NDArray[np.uint8]:
-        """One slice as an 8-bit image with square pixels."""
+        """Return one slice as an 8-bit image with square pixels."""
         pixels = self.volume.slices[index]
         if self.greys is None:
             picture = apply_colour_policy(pixels, self.policy.colour)
@@ -81,10 +82,10 @@ class CaseImage:
         return geometry.resample_picture(picture, self._size(picture.shape))
 
     def masks_on(self, index: int) -> Mapping[int, NDArray[np.bool_]]:
-        """Masks of the regions that one slice shows, on the grid of its image.
+        """Return the masks of the regions that one slice shows, on the grid of its image.
 
-        Each is made when it is asked for: a film can have dozens, and one takes as much memory
-        as its image.
+        Each mask is made on access: a film can have dozens, and each takes as much memory as its
+        image.
         """
         return _VisibleMasks(
             {number: mask for number, mask in self.masks.items() if mask.marks(index)},
@@ -93,7 +94,7 @@ class CaseImage:
         )
 
     def untrue_on(self, index: int) -> frozenset[int]:
-        """Numbers of the regions whose names say more than one slice shows."""
+        """Return the numbers of the regions whose names imply more than one slice shows."""
         return frozenset(
             number
             for number, parts in self.needs.items()
@@ -101,9 +102,10 @@ class CaseImage:
         )
 
     def readings_on(self, number: int, index: int) -> Iterator[NDArray[np.bool_]]:
-        """What each reader of a region marked on one slice, on the grid of its image.
+        """Yield what each reader of a region marked on one slice, on the grid of its image.
 
-        Readers who marked nothing there are left out, and all where the region has one reading.
+        Readers who marked nothing there are left out; nothing is yielded for a region with one
+        reading.
         """
         size = self._size(self.volume.slices.shape[1:3])
         for mask in self.readings.get(number, ()):
@@ -111,7 +113,7 @@ class CaseImage:
                 yield geometry.resample_mask(mask[index], size)
 
     def without_pixels(self) -> CaseImage:
-        """The same image once its last rendering is done; only its marks can be drawn still."""
+        """Return the image without pixels, after its last rendering; marks can still be drawn."""
         shape = (0, *self.volume.slices.shape[1:])
         return replace(self, volume=replace(self.volume, slices=np.empty(shape, np.uint8)))
 
@@ -120,7 +122,7 @@ class CaseImage:
 
 
 class _VisibleMasks(Mapping[int, NDArray[np.bool_]]):
-    """The masks of one slice by the number of their region."""
+    """Masks of one slice by region number."""
 
     def __init__(self, masks: Mapping[int, Mask], index: int, size: tuple[int, int]) -> None:
         self._masks = masks
@@ -144,7 +146,7 @@ def open_case_images(job: RenderJob) -> list[CaseImage]:
         ReadError: an image or mask cannot be read, or a region marks no pixel.
     """
     case_images = [_case_image(job, number, image) for number, image in enumerate(job.case.images)]
-    if job.policy.orient == "stored":  # then as displayed, too
+    if job.policy.orient == "stored":  # then they are displayed as stored, too
         for image, case_image in zip(job.case.images[1:], case_images[1:], strict=True):
             readers.check_stored_alike(
                 image.paths[0].name, case_image.volume, case_images[0].volume
@@ -153,13 +155,13 @@ def open_case_images(job: RenderJob) -> list[CaseImage]:
 
 
 def choose_case_slices(job: RenderJob, case_images: Sequence[CaseImage]) -> tuple[SliceChoice, ...]:
-    """Choose slices by the rule of the adapter, or else by the policy of the card.
+    """Select slices by the rule of the adapter, or else by the policy of the card.
 
-    Of images shown side by side the first decides; the others show the same slice. Where the job
-    names slices that the volume has, those are taken.
+    For images shown side by side the first decides; the others show the same slice. If the job
+    names slices that the volume has, those are used.
 
     Raises:
-        ReadError: no slice fits, or images shown side by side hold unequal numbers of slices.
+        ReadError: no slice fits, or images shown side by side have different numbers of slices.
     """
     counts = [case_image.volume.slices.shape[0] for case_image in case_images]
     if len(set(counts)) > 1:
@@ -175,7 +177,8 @@ def choose_case_slices(job: RenderJob, case_images: Sequence[CaseImage]) -> tupl
         return tuple(replace(choice, instead=case_images[0].misled) for choice in choices)
     hook = _source(job.folder).find_hook("frames")
     if hook is not None:
-        # Patients bear pseudonyms here, unlike in another workspace; a slice must not follow them.
+        # Patients have pseudonyms that differ between workspaces; the slice must not depend on
+        # them.
         nameless = replace(job.case, patient=None)
         return tuple(
             SliceChoice(index, "the adapter's own rule") for index in hook(nameless, volume)
@@ -185,7 +188,7 @@ def choose_case_slices(job: RenderJob, case_images: Sequence[CaseImage]) -> tupl
 
 
 def picture_size(volume: Volume, policy: PixelPolicy, shape: tuple[int, ...]) -> tuple[int, int]:
-    """Height and width of the image of a slice, once its pixels are square.
+    """Return height and width of the image of a slice once its pixels are square.
 
     Args:
         volume: in display order.
@@ -193,7 +196,7 @@ def picture_size(volume: Volume, policy: PixelPolicy, shape: tuple[int, ...]) ->
         shape: of the slice, as stored.
 
     Raises:
-        ReadError: code ``unreadable`` where the spacing makes no image.
+        ReadError: code ``unreadable`` if the spacing gives no valid image size.
     """
     if volume.spacing is None or policy.spacing == "square":
         return (shape[0], shape[1])
@@ -210,7 +213,7 @@ def picture_size(volume: Volume, policy: PixelPolicy, shape: tuple[int, ...]) ->
 
 
 def open_volume(job: RenderJob, image: ImageRef) -> Volume:
-    """One image of a case in display order, without its marks and before any window.
+    """Read one image of a case in display order, without its marks and without windowing.
 
     Raises:
         ReadError: it cannot be read.
@@ -281,7 +284,7 @@ def _display_transform(job: RenderJob, number: int, volume: Volume) -> DisplayTr
 
 
 def _guides(job: RenderJob, number: int, stored: Volume) -> tuple[Shape, ...]:
-    """What chooses the slice; an adapter with a rule of its own reads it itself."""
+    """Return the guide that determines the slice; an adapter with its own rule reads it itself."""
     if number > 0:
         return ()
     if _source(job.folder).find_hook("frames") is None:

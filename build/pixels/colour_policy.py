@@ -10,27 +10,27 @@ from medrcube.errors import ReadError
 __all__ = ["apply_colour_policy"]
 
 _TINT = 40
-"""Channels further apart than this are colour; less is what JPEG makes of grey."""
+"""Largest difference between channels that still counts as grey; JPEG causes smaller ones."""
 
 _MOST = 0.02
-"""Share of coloured pixels that annotations (an arrow, a letter) may take up."""
+"""Largest share of coloured pixels that counts as annotation (an arrow, a letter)."""
 
 
 _ROWS = 64
-"""Rows that become grey at a time: the sums take four times the memory of the image."""
+"""Rows converted to grey at a time: the sums take four times the memory of the image."""
 
 
 def apply_colour_policy(picture: NDArray[np.uint8], policy: str) -> NDArray[np.uint8]:
-    """Keep a colour image, make it grey, or refuse it.
+    """Keep a colour image, convert it to grey, or refuse it.
 
     Args:
         picture: ``(rows, columns, 3)``, 8 bit.
-        policy: ``keep``, ``grey`` or ``refuse``; the last makes images grey whose colour is
-            only a stored form or a small annotation.
+        policy: ``keep``, ``grey`` or ``refuse``; the last converts an image to grey if its colour
+            is only its storage format or a small annotation.
 
     Returns:
-        ``(rows, columns, 3)`` when kept, else ``(rows, columns)`` of ITU-R BT.601 luma in
-        integer arithmetic.
+        ``(rows, columns, 3)`` if kept, else ``(rows, columns)`` of ITU-R BT.601 luma in integer
+        arithmetic.
 
     Raises:
         ReadError: code ``coloured``.

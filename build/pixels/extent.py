@@ -15,21 +15,21 @@ from medrcube.build.pixels.windowing import NEAR_OVERFLOW, SMALLER
 __all__ = ["body_extent", "slice_at_height"]
 
 _SHARE = 0.05
-"""Of the largest area of the body on a slice: less is noise or an artefact."""
+"""Least area of the body on a slice, as a share of the largest; less is noise or an artefact."""
 _BRIGHT = 0.999
 _BINS = 1024
 _ROWS = 16
-"""Rows of a slice that are counted at a time."""
+"""Rows of a slice processed at a time."""
 
 
 def body_extent(volume: Volume) -> tuple[int, int]:
-    """First and last slice that show the body.
+    """Return the first and last slice that show the body.
 
-    The body is what is brighter than the threshold of Otsu, "A threshold selection method from
+    The body is everything brighter than the threshold of Otsu, "A threshold selection method from
     gray-level histograms", IEEE Trans. Syst. Man Cybern. 9, 1979, over all slices.
 
     Args:
-        volume: in display order, grey; a stack of one grey value is all body.
+        volume: in display order, grey; a stack with a single grey value counts as body throughout.
     """
     low, high = _range(volume)
     count = volume.slices.shape[0]
@@ -49,7 +49,7 @@ def body_extent(volume: Volume) -> tuple[int, int]:
 
 
 def slice_at_height(volume: Volume, height: Fraction) -> int:
-    """Slice that lies at a share of the way through the body, from the first slice that shows it.
+    """Return the slice at a relative height of the body, from the first slice that shows it.
 
     Args:
         volume: in display order.
@@ -60,14 +60,14 @@ def slice_at_height(volume: Volume, height: Fraction) -> int:
 
 
 def _range(volume: Volume) -> tuple[float, float]:
-    """From the darkest voxel to the bright end, without the few that outshine all others."""
+    """Return the range from the darkest voxel to the bright end, without a few extreme outliers."""
     size = math.prod(volume.slices.shape)
     low, high = values_at_ranks(volume.slices, (0, int((size - 1) * _BRIGHT)))
     return float(low), float(high)
 
 
 def _otsu(counts: NDArray[np.int64]) -> int:
-    """First bin of the brighter of the two classes whose means lie furthest apart."""
+    """Return the first histogram bin of the brighter class of the Otsu threshold."""
     below = counts.cumsum()[:-1].astype(np.float64)
     above = counts.sum() - below
     sums = (counts * np.arange(len(counts))).cumsum().astype(np.float64)

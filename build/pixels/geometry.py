@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 _RIGHT_LEFT, _POSTERIOR_ANTERIOR, _INFERIOR_SUPERIOR = 0, 1, 2
-# Axes of an image (slice, row, column) as (RAS axis, sign of the walk along it).
+# Axes of an image (slice, row, column) as (RAS axis, sign of the direction along it).
 _TARGETS = {
     "axial": ((_INFERIOR_SUPERIOR, 1), (_POSTERIOR_ANTERIOR, -1), (_RIGHT_LEFT, -1)),
     "coronal": ((_POSTERIOR_ANTERIOR, -1), (_INFERIOR_SUPERIOR, -1), (_RIGHT_LEFT, -1)),
@@ -51,9 +51,10 @@ _PLANE_OF_NORMAL = {
     _RIGHT_LEFT: "sagittal",
 }
 _SQUARE_ENOUGH = 0.01
-# Of a ratio of spacings: single precision, in which NIfTI keeps its affine, has seven.
+# Relative tolerance of spacings: single precision, in which NIfTI stores its affine, has seven
+# digits.
 _DIGITS = 5
-# Half a voxel at every corner: closer, the voxel nearest to each is the one of its own index, so
+# Half a voxel at every corner: below it, the nearest voxel is the one with the same index, so
 # that noise of float32 headers, and of spacings written with three decimals, moves no mark.
 _SAME_GRID = 0.5
 # Cosine between two axes above which a cut across the stored slices is visibly slanted (1 degree).
@@ -62,7 +63,7 @@ _SLANTED = 0.0175
 
 @dataclass(frozen=True, slots=True)
 class Orientation:
-    """How stored axes (slice, row, column) become those of an image stack.
+    """Mapping of stored axes (slice, row, column) to those of an image stack.
 
     Attributes:
         axes: stored axis of each new axis.
@@ -74,32 +75,32 @@ class Orientation:
 
     @property
     def keeps_slices(self) -> bool:
-        """Whether each new image is one stored image, turned or mirrored."""
+        """Whether each new image is one stored image, rotated or mirrored."""
         return self.axes[0] == 0
 
     def apply(self, array: Array) -> Array:
-        """A view of ``(n, rows, columns)`` or ``(n, rows, columns, 3)``."""
+        """Return a reoriented view of ``(n, rows, columns)`` or ``(n, rows, columns, 3)``."""
         turned = array.transpose(*self.axes, *range(3, array.ndim))
         return turned[tuple(slice(None, None, -1 if flip else 1) for flip in self.flips)]
 
 
 def orientation_of(volume: Volume, plane: str, orient: str = "affine") -> Orientation:
-    """How to turn a volume so that its slices are images of a plane.
+    """Return the orientation that makes the slices of a volume images of a plane.
 
-    A volume that is one voxel thick is always shown in its own plane: any other cut would be
-    a line. A volume without an affine stays as it is stored.
+    A volume that is one voxel thick is always shown in its own plane: any other cut would be a
+    line. A volume without an affine stays as stored.
 
     Args:
-        volume: what a reader gave.
+        volume: as read.
         plane: ``axial``, ``coronal`` or ``sagittal``.
-        orient: ``affine``; ``in-plane`` for the stored slices, each turned as the plane of the body
-            that it is nearest to; or ``stored`` for no change at all.
+        orient: ``affine``; ``in-plane`` for the stored slices, each oriented as in the nearest
+            plane of the body; or ``stored`` for no change at all.
     """
     if orient == "stored" or volume.affine is None:
         return Orientation()
     if orient not in {"affine", "in-plane"}:
         raise ValueError(f"orient is {orient!r}; expected 'affine', 'in-plane' or 'stored'")
-    # On first use: most sources are images without an affine and do without nibabel.
+    # Imported on first use: most sources are images without an affine and do not need nibabel.
     orientations = lean_import("nibabel.orientations", "nibabel")
     walk = orientations.io_orientation(volume.affine).astype(int)
     anatomy = [int(axis) for axis in walk[:, 0]]
@@ -117,17 +118,16 @@ def orientation_of(volume: Volume, plane: str, orient: str = "affine") -> Orient
 
 
 def reorient(volume: Volume, plane: str, orient: str = "affine") -> Volume:
-    """The same volume with ``slices[k]`` as a radiologist sees it.
+    """Return the volume with ``slices[k]`` as a radiologist sees it.
 
-    Axial: rows anterior to posterior, columns patient right to left, slices inferior to
-    superior. Coronal: rows superior to inferior, columns right to left, slices anterior to
-    posterior. Sagittal: rows superior to inferior, columns anterior to posterior, slices right
-    to left. Arrays are viewed, not copied; lazy slices are decoded as a whole only when the
-    plane cuts across them.
+    Axial: rows anterior to posterior, columns patient right to left, slices inferior to superior.
+    Coronal: rows superior to inferior, columns right to left, slices anterior to posterior.
+    Sagittal: rows superior to inferior, columns anterior to posterior, slices right to left. Arrays
+    are viewed, not copied; lazy slices are decoded as a whole only if the plane cuts across them.
 
     Raises:
-        ReadError: code ``uneven-spacing`` or ``slanted-slices`` when the plane cuts across
-            stored slices that make no box.
+        ReadError: code ``uneven-spacing`` or ``slanted-slices`` if the plane cuts across stored
+            slices that are unevenly spaced or sheared.
     """
     orientation = orientation_of(volume, plane, orient)
     if orientation == Orientation():
@@ -159,7 +159,7 @@ def reorient(volume: Volume, plane: str, orient: str = "affine") -> Volume:
 
 
 def tilt_of(volume: Volume) -> float:
-    """Degrees between the plane of a volume's slices and the nearest plane of the body.
+    """Return the angle in degrees between the slices of a volume and the nearest plane of the body.
 
     Args:
         volume: with an affine.
@@ -174,10 +174,10 @@ def tilt_of(volume: Volume) -> float:
 def square_size(
     height: int, width: int, row_spacing: float, column_spacing: float
 ) -> tuple[int, int]:
-    """Size of an image whose pixels are square; the finer spacing is kept.
+    """Return the size of an image with square pixels; the finer spacing is kept.
 
-    Pixels whose height is within 1 % of their width are left alone. From 50 pixels a side
-    upwards the error of aspect is below 1 %.
+    Pixels whose height is within 1 % of their width are unchanged. From 50 pixels a side upwards
+    the error of the aspect ratio is below 1 %.
 
     Args:
         height: rows.
@@ -190,7 +190,7 @@ def square_size(
     """
     if not (0 < row_spacing < np.inf and 0 < column_spacing < np.inf):
         raise ValueError(f"spacing {row_spacing} x {column_spacing}: expected positive numbers")
-    # Lengths of the axes of a turned affine carry noise, which must not decide a half.
+    # Axis lengths of a rotated affine carry noise, which must not decide how a half is rounded.
     tall = round(row_spacing / column_spacing, _DIGITS)
     wide = round(column_spacing / row_spacing, _DIGITS)
     if abs(tall - 1) < _SQUARE_ENOUGH:
@@ -203,7 +203,7 @@ def square_size(
 def resample_picture(picture: NDArray[np.uint8], size: tuple[int, int]) -> NDArray[np.uint8]:
     """Resize a uint8 image to ``(height, width)``, bilinear.
 
-    Pillow resamples 8-bit images in integers, so that every platform gives the same pixels.
+    Pillow resamples 8-bit images in integer arithmetic, so every platform gives the same pixels.
     """
     if picture.shape[:2] == size:
         return picture
@@ -212,7 +212,7 @@ def resample_picture(picture: NDArray[np.uint8], size: tuple[int, int]) -> NDArr
 
 
 def resample_mask(mask: NDArray[np.bool_], size: tuple[int, int]) -> NDArray[np.bool_]:
-    """Resize a mask to ``(height, width)``: each pixel takes the nearest one, centre to centre."""
+    """Resize a mask to ``(height, width)``, nearest neighbour by pixel centres."""
     if mask.shape == size:
         return mask
     rows, columns = (
@@ -223,9 +223,9 @@ def resample_mask(mask: NDArray[np.bool_], size: tuple[int, int]) -> NDArray[np.
 
 
 def same_grid(first: Volume, second: Volume) -> bool:
-    """Whether two volumes have equal shapes and, where both say it, equal places in space.
+    """Whether two volumes have equal shapes and, if both state it, equal positions in space.
 
-    Places are equal when no corner lies half a voxel or more off along any axis.
+    Positions are equal if no corner is half a voxel or more off along any axis.
     """
     shape = first.slices.shape[:3]
     if shape != second.slices.shape[:3]:
@@ -244,14 +244,14 @@ def same_positions(
 
 
 def axis_mapping(source: NDArray[np.float64], target: NDArray[np.float64]) -> Orientation | None:
-    """How the axes of one grid become those of another: which is which, and which run backwards.
+    """Return the permutation and flips that map the axes of one grid to those of another.
 
     Args:
-        source: 4 x 4, of the grid to be turned.
+        source: 4 x 4, of the grid to be reoriented.
         target: 4 x 4, of the grid to match.
 
     Returns:
-        ``None`` where an axis of one lies along none of the other.
+        ``None`` if an axis of one is parallel to none of the other.
     """
     steps = index_map(source, target)[:3, :3]
     axes = tuple(int(axis) for axis in np.abs(steps).argmax(axis=1))
@@ -264,40 +264,40 @@ def axis_mapping(source: NDArray[np.float64], target: NDArray[np.float64]) -> Or
 def turned_affine(
     affine: NDArray[np.float64], orientation: Orientation, shape: tuple[int, ...]
 ) -> NDArray[np.float64]:
-    """Affine of an array of ``shape`` once its axes are turned; every voxel keeps its place."""
+    """Return the affine of a reoriented array of ``shape``; every voxel keeps its position."""
     return np.asarray(affine @ _to_stored_index(orientation, shape))
 
 
 def corner_distance_mm(
     first: NDArray[np.float64], second: NDArray[np.float64], shape: tuple[int, ...]
 ) -> float:
-    """Greatest distance between the same corner of two grids of one shape."""
+    """Return the greatest distance in mm between equal corners of two grids of one shape."""
     moved = _corners(shape[:3]) @ (first - second).T
     return float(np.linalg.norm(moved[:, :3], axis=1).max())
 
 
 def index_map(source: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float64]:
-    """4 x 4 matrix from an index of one grid to that of the same place on another."""
+    """Return the 4 x 4 matrix from indices of one grid to those of another at equal positions."""
     return np.asarray(np.linalg.inv(target) @ source)
 
 
 def nearest_index(coordinate: Array | float) -> NDArray[np.intp]:
-    """Voxel that holds a place; the border between two belongs to the upper one.
+    """Return the voxel that contains a position; the border of two belongs to the upper one.
 
-    Noise of the last digits is cut off first, so that every platform finds the same voxel.
+    Floating-point noise is removed first, so that every platform finds the same voxel.
     """
     return np.asarray(np.floor(np.round(coordinate, 6) + 0.5), np.intp)
 
 
 def resample_mask_to(mask: Mask, affine: NDArray[np.float64], volume: Volume) -> Mask:
-    """A mask on the grid of another volume: each voxel takes the nearest one of the mask.
+    """Resample a mask to the grid of another volume, nearest neighbour.
 
-    What lies outside the mask's grid is not marked.
+    Voxels outside the mask's grid are not marked.
 
     Args:
         mask: on its own grid.
         affine: of the mask.
-        volume: where the mask is wanted; it must have an affine.
+        volume: volume of the target grid; it must have an affine.
     """
     if volume.affine is None:
         raise ValueError("the volume has no affine")
@@ -321,7 +321,7 @@ def resample_mask_to(mask: Mask, affine: NDArray[np.float64], volume: Volume) ->
 
 
 class _TurnedSlices(LazySlices):
-    """Lazy slices, each turned when it is asked for."""
+    """Lazy slices, each reoriented on access."""
 
     def __init__(self, slices: SliceStack, orientation: Orientation) -> None:
         stored = slices.shape

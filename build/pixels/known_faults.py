@@ -16,12 +16,12 @@ _WRAP_LEAST_INTERCEPT = -100.0
 
 
 def repair_known_fault(volume: Volume, repair: str) -> Volume:
-    """The volume with its fault mended, or as it is where it does not show that fault.
+    """Return the volume with its fault repaired; unchanged if it does not have that fault.
 
-    ``wrap-12-bit``: CT in 12 unsigned bits whose rescale intercept is above -100 has lost its
-    offset, and values below it have wrapped around to the top of the range. Adding 1000, with
-    values from 4096 on less 4096, and an intercept of -1000 brings HU back (the rule of the
-    winning solution of the RSNA 2019 haemorrhage challenge). Padding keeps no meaning there.
+    ``wrap-12-bit``: CT in 12 unsigned bits with a rescale intercept above -100 has lost its offset,
+    and values below it have wrapped around to the top of the range. Adding 1000, subtracting 4096
+    from results of 4096 and more, and an intercept of -1000 restore HU (the rule of the winning
+    solution of the RSNA 2019 haemorrhage challenge). Padding loses its meaning there.
 
     Args:
         volume: as it was read.
@@ -50,7 +50,7 @@ def repair_known_fault(volume: Volume, repair: str) -> Volume:
 
 
 class _UnwrappedSlices(LazySlices):
-    """Slices whose values are turned back into their range when they are asked for."""
+    """Lazy slices whose wrapped values are restored on access."""
 
     def __init__(self, slices: SliceStack) -> None:
         super().__init__(slices.shape, slices.dtype)

@@ -1,7 +1,7 @@
 """Exact order statistics of a volume by radix counting, without a sorted copy.
 
-Values become unsigned integers with the same order, and are counted sixteen bits at a time, slice
-by slice, until all bits of the wanted value are known. The result is exact.
+Values are mapped to unsigned integers with the same order, and counted sixteen bits at a time,
+slice by slice, until all bits of the requested value are known. The result is exact.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ _PART = 1 << 17
 
 
 def row_blocks(picture: Array) -> Iterator[Array]:
-    """Views of a few rows each: numpy makes 64-bit integers of what it counts or looks up."""
+    """Yield views of a few rows: numpy makes 64-bit integers of what it counts or looks up."""
     rows = max(1, _PART * len(picture) // picture.size)
     for first in range(0, len(picture), rows):
         yield picture[first : first + rows]
 
 
 def values_at_ranks(slices: SliceStack, places: Sequence[int]) -> Array:
-    """Values at some places of the sorted values of all slices.
+    """Return the values at some ranks of the sorted values of all slices.
 
     Args:
         slices: real numbers without NaN, of any type; more than 64 bits become float64.
-        places: counted from 0.
+        places: ranks, from 0.
     """
     dtype = _key_of(slices[0][:1]).dtype
     keys = [0 for _ in places]
@@ -49,7 +49,7 @@ def values_at_ranks(slices: SliceStack, places: Sequence[int]) -> Array:
 
 
 def _counts(slices: SliceStack, heads: Sequence[int], shift: int) -> dict[int, NDArray[np.int64]]:
-    """How often each digit at a place follows the digits before it that are known."""
+    """Count each digit, separately for each known prefix."""
     counts = {head: np.zeros(1 << _DIGIT, np.int64) for head in heads}
     for k in range(slices.shape[0]):
         for part in row_blocks(slices[k]):
@@ -63,14 +63,14 @@ def _counts(slices: SliceStack, heads: Sequence[int], shift: int) -> dict[int, N
 
 
 def _key_of(values: Array) -> Array:
-    """Unsigned integers of at least 16 bits in the order of the values."""
+    """Map values to unsigned integers of at least 16 bits with the same order."""
     if values.dtype.kind == "b" or values.dtype.itemsize == 1:
         values = values.astype(np.int16)
     elif values.dtype.itemsize > 8:
         values = values.astype(np.float64)
     native = np.ascontiguousarray(values, values.dtype.newbyteorder("="))
     if native.dtype.kind == "f":
-        native = native + native.dtype.type(0)  # -0 is 0
+        native = native + native.dtype.type(0)  # -0 becomes 0
     bits: Array = native.view(f"u{native.dtype.itemsize}")
     if native.dtype.kind == "u":
         return bits
@@ -81,7 +81,7 @@ def _key_of(values: Array) -> Array:
 
 
 def _value_of(keys: Array, dtype: np.dtype[Any]) -> Array:
-    """The values whose keys these are."""
+    """Inverse of ``_key_of``."""
     if dtype.kind == "b" or dtype.itemsize == 1:
         dtype = np.dtype(np.int16)
     elif dtype.itemsize > 8:

@@ -1,7 +1,7 @@
-"""Images of a case side by side; as numbered panels in a row or two, in a seeded random order.
+"""Images of a case side by side, or as numbered panels in seeded random order.
 
-What one frame alone does not show (end-diastole or end-systole) shows beside the other. The order
-depends on source and case alone, so that an image is reproducible.
+What one frame does not show on its own (end-diastole or end-systole) is visible in comparison with
+the other. The order depends only on source and case, so that an image is reproducible.
 """
 
 from __future__ import annotations
@@ -26,17 +26,23 @@ __all__ = [
 ]
 
 GAP = 8
-"""Black columns between images that are shown side by side."""
+"""Width in pixels of the black gap between images shown side by side."""
 COMPARED_EPOCH = 1
-"""Grows whenever the same images give another comparison; it stands in the recipe."""
+"""Version of compared images; incremented whenever equal images give another comparison. Part of
+the recipe.
+"""
 LEAST_SIDE = 224
-"""Least length in pixels of the shorter side of an image that is compared with others: what one
-that is shown alone has at least where a model takes 224 pixels. A choice of this project."""
+"""Least shorter side in pixels of an image that is compared with others: as many as a single image
+has for a model that takes 224 pixels. A choice of this project.
+"""
 _WHITE = 255
 
 
 def hstack_images(pictures: Sequence[NDArray[np.uint8]]) -> NDArray[np.uint8]:
-    """Join images left to right, tops level, with a black gap; one image stays as it is."""
+    """Join images from left to right, aligned at the top, with a black gap.
+
+    A single image is unchanged.
+    """
     if len(pictures) == 1:
         return pictures[0]
     if len({picture.ndim for picture in pictures}) > 1:
@@ -50,7 +56,7 @@ def hstack_images(pictures: Sequence[NDArray[np.uint8]]) -> NDArray[np.uint8]:
 
 
 def panel_order(source: str, case: str, count: int) -> tuple[int, ...]:
-    """Which image stands in which place, left to right, drawn by lot for every case."""
+    """Return the index of the image at each place, left to right; random for every case."""
 
     def lot(number: int) -> bytes:
         return sha256(f"{source}/{case}/panel {number}".encode()).digest()
@@ -59,13 +65,14 @@ def panel_order(source: str, case: str, count: int) -> tuple[int, ...]:
 
 
 def enlarge_panels(pictures: Sequence[NDArray[np.uint8]]) -> list[NDArray[np.uint8]]:
-    """Repeat pixels until the shorter side of each image has ``LEAST_SIDE`` of them.
+    """Repeat pixels until the shorter side of each image has at least ``LEAST_SIDE`` of them.
 
     Args:
         pictures: ``(rows, columns)`` or ``(rows, columns, 3)``, 8 bit, as for ``number_panels``.
 
     Returns:
-        The images, all by one whole factor, so that they stay comparable and no value changes.
+        The images, all enlarged by one integer factor, so that they stay comparable and no value
+        changes.
     """
     factor = max(1, math.ceil(LEAST_SIDE / min(min(picture.shape[:2]) for picture in pictures)))
     return [picture.repeat(factor, axis=0).repeat(factor, axis=1) for picture in pictures]
@@ -79,9 +86,9 @@ def number_panels(
     Args:
         pictures: ``(rows, columns)`` or ``(rows, columns, 3)``, 8 bit, two to four of them.
         order: index of the image in each place, row by row.
-        columns: most images in a row. A model that takes 448 pixels sees a quarter of them of
-            each of four in a row, and nearly half of two; never half, since the numbers stand
-            beside the images and cover none of their pixels.
+        columns: most images in a row. A model that takes 448 pixels sees a quarter of them of each
+            of four in a row, and almost half with two in a row; never half, since the numbers are
+            next to the images and cover none of their pixels.
 
     Returns:
         One image of all panels; no pixel of a panel is covered.
@@ -95,7 +102,7 @@ def number_panels(
 
 
 def _stacked(rows: Sequence[NDArray[np.uint8]]) -> NDArray[np.uint8]:
-    """Rows one below the other with a black gap, left edges level."""
+    """Stack rows with a black gap, aligned at the left."""
     if len(rows) == 1:
         return rows[0]
     if len({row.ndim for row in rows}) > 1:

@@ -11,7 +11,7 @@ __all__ = ["pixel_hash"]
 
 
 def pixel_hash(pixels: NDArray[np.uint8]) -> str:
-    """SHA-256 over shape, dtype and pixels in C order."""
+    """Return the SHA-256 over shape, dtype and pixels in C order."""
     digest = hashlib.sha256(f"{pixels.shape}{pixels.dtype.str}".encode())
     digest.update(np.ascontiguousarray(pixels).data)
     return digest.hexdigest()

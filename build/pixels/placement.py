@@ -1,4 +1,4 @@
-"""Refusal of volumes that do not say how they lie in the body, and of oblique ones."""
+"""Rejection of volumes with unknown orientation in the body, and of oblique ones."""
 
 from __future__ import annotations
 
@@ -16,16 +16,20 @@ from medrcube.sources._framework.card import PixelPolicy
 __all__ = ["check_placed", "check_tilt"]
 
 _LEAST_COSINE = 0.8
-"""Of the angle between a slice and the plane of the body that it is called by: 36.9 degrees. It is
-the bound of D. Clunie's DICOM tools, beyond which an image is oblique and no main axis applies:
-https://public.kitware.com/pipermail/insight-users/2005-March/012246.html. A gantry tilts by 30."""
+"""Least cosine of the angle between a slice and the plane of the body that it is named after: 36.9
+degrees. It is the bound of D. Clunie's DICOM tools, beyond which an image is oblique and no main
+axis applies: https://public.kitware.com/pipermail/insight-users/2005-March/012246.html. A gantry
+tilts by 30.
+"""
 
 _FAR = 1e6
-"""Millimetres; nothing that is scanned is a kilometre long, nor its pixels a nanometre."""
+"""Largest plausible length in mm; nothing that is scanned is a kilometre long, nor its pixels a
+nanometre.
+"""
 
 
 def check_placed(stored: Volume, image: ImageRef, policy: PixelPolicy) -> None:
-    """Refuse to guess how a body lies in its file; films and single images are upright."""
+    """Reject a volume whose orientation is unknown; films and single images are upright."""
     if stored.affine is not None and not _is_sane(stored.affine):
         raise ReadError(
             f"{image.paths[0].name}: says that it lies nowhere in space; expected millimetres "
@@ -43,7 +47,7 @@ def check_placed(stored: Volume, image: ImageRef, policy: PixelPolicy) -> None:
 
 
 def check_tilt(volume: Volume, image: ImageRef, policy: PixelPolicy) -> None:
-    """Set aside a body that is cut at a slant: no plane names such an image."""
+    """Reject an oblique volume: no plane describes such an image."""
     if volume.affine is None or not volume.solid or policy.orient != "affine":
         return
     tilt, most = geometry.tilt_of(volume), math.degrees(math.acos(_LEAST_COSINE))

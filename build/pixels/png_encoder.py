@@ -1,7 +1,7 @@
 """PNG encoder (up filter, libdeflate).
 
-Equal pixels give other bytes under another deflate library, so an image is identified by its
-pixels (``pixel_hash``). The bytes are promised only for this encoder, named ``ENCODER``.
+Equal pixels give other bytes with another deflate library, so an image is identified by its pixels
+(``pixel_hash``). The bytes are guaranteed only for this encoder, named ``ENCODER``.
 """
 
 from __future__ import annotations
@@ -16,16 +16,18 @@ from numpy.typing import NDArray
 __all__ = ["ENCODER", "blank_canvas", "encode_png"]
 
 _LEVEL = 1
-"""Measured on CT slices: seven times as fast as level 6, for seven per cent more bytes."""
+"""Compression level; measured on CT slices: seven times as fast as level 6, for seven per cent more
+bytes.
+"""
 ENCODER = f"png/up-filter/libdeflate-{_LEVEL} (deflate {version('deflate')})"
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _UP = 2
 _ROWS = 64
-"""Rows that are filtered at a time."""
+"""Rows filtered at a time."""
 
 
 def blank_canvas(height: int, width: int) -> NDArray[np.uint8]:
-    """A colour image to draw in, with room in its memory for what ``encode_png`` adds."""
+    """Allocate a colour image to draw in, with spare memory for what ``encode_png`` adds."""
     size = 3 * height * width
     return np.empty(size + height, np.uint8)[:size].reshape(height, width, 3)
 
@@ -33,12 +35,12 @@ def blank_canvas(height: int, width: int) -> NDArray[np.uint8]:
 def encode_png(pixels: NDArray[np.uint8] | NDArray[np.uint16], *, spend: bool = False) -> bytes:
     """Encode a grey ``(rows, columns)`` or colour ``(rows, columns, 3)`` image; 16 bit if grey.
 
-    Only IHDR, IDAT and IEND are written: an image carries pixels and nothing else.
+    Only IHDR, IDAT and IEND are written: no metadata.
 
     Args:
         pixels: the image.
-        spend: the caller no longer needs the image, so that one made by ``blank_canvas`` is
-            filtered in place: a second copy of a large colour image takes 40 MB.
+        spend: whether the image may be overwritten: one made by ``blank_canvas`` is then filtered
+            in place, since a second copy of a large colour image takes 40 MB.
     """
     height, width = pixels.shape[:2]
     colour = 2 if pixels.ndim == 3 else 0
@@ -57,14 +59,14 @@ def encode_png(pixels: NDArray[np.uint8] | NDArray[np.uint16], *, spend: bool = 
 
 
 def _filtered(pixels: NDArray[np.uint8], *, spend: bool) -> NDArray[np.uint8]:
-    """Lines of a PNG, ``(rows, 1 + bytes)``: the filter, and what differs from the row above."""
+    """Return PNG scanlines, ``(rows, 1 + bytes)``: filter type, and difference to the row above."""
     height = len(pixels)
     rows = np.ascontiguousarray(pixels).reshape(height, -1)
     room = pixels.base if spend and pixels.flags.c_contiguous else None
     if room is None or room.shape != (rows.size + height,):
         room = np.empty(rows.size + height, np.uint8)
     lines = room.reshape(height, -1)
-    # From the last line up: each lies further back than its row, so none covers one still needed.
+    # From the last row up: each is written beyond its row, so none overwrites one still needed.
     for first in reversed(range(0, height, _ROWS)):
         part = rows[first : first + _ROWS].copy()
         part[1:] -= rows[first : first + len(part) - 1]

@@ -1,7 +1,7 @@
 """Scale bar: a strip below an image with a bar of a round length.
 
-A bar survives any resizing of the image, which a stated size of a pixel does not. Its length
-follows from the width of the image alone, so that it tells nothing of what is to be measured.
+A bar remains correct if the image is resized, unlike a stated pixel size. Its length depends only
+on the width of the image, so it reveals nothing about the structure to be measured.
 """
 
 from __future__ import annotations
@@ -14,22 +14,24 @@ from numpy.typing import NDArray
 __all__ = ["LENGTHS_MM", "ScaleBar", "add_scale_bar", "scale_bar_of"]
 
 LENGTHS_MM = (50, 20, 10)
-"""Lengths of bars, longest first."""
+"""Lengths of bars in mm, longest first."""
 
 _MOST = 0.4
-"""Of the width of the image."""
+"""Longest bar, as a share of the width of the image."""
 _LEAST_PIXELS = 20
-"""A shorter bar, whose ends lie on whole pixels, is off by more than a fortieth of its length."""
+"""Shortest bar in pixels; a shorter one, whose ends lie on whole pixels, would be off by more than
+a fortieth of its length.
+"""
 _WHITE = 255
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScaleBar:
-    """A bar that fits below an image.
+    """A scale bar that fits below an image.
 
     Attributes:
-        length_mm: what it stands for.
-        pixels: how long it is drawn.
+        length_mm: length that it represents, in mm.
+        pixels: length as drawn, in pixels.
     """
 
     length_mm: int
@@ -37,11 +39,11 @@ class ScaleBar:
 
 
 def scale_bar_of(width: int, mm_per_pixel: float) -> ScaleBar | None:
-    """The longest bar of at most 40 % of the width; ``None`` where none can be drawn truly.
+    """Return the longest bar of at most 40 % of the width; ``None`` if none can be accurate.
 
     Args:
         width: of the image, in pixels.
-        mm_per_pixel: side of its pixels.
+        mm_per_pixel: side of its pixels in mm.
     """
     for length in LENGTHS_MM:
         pixels = round(length / mm_per_pixel)
@@ -51,14 +53,14 @@ def scale_bar_of(width: int, mm_per_pixel: float) -> ScaleBar | None:
 
 
 def add_scale_bar(picture: NDArray[np.uint8], bar: ScaleBar) -> NDArray[np.uint8]:
-    """An image above a black strip with the bar in its middle, white, with a tick at each end.
+    """Add a black strip below an image with a centred white bar and a tick at each end.
 
     Args:
         picture: ``(rows, columns)`` or ``(rows, columns, 3)``, 8 bit.
-        bar: as ``scale_bar_of`` chose it.
+        bar: as returned by ``scale_bar_of``.
 
     Returns:
-        A new image, taller and as wide; no pixel of the given one is covered.
+        A new image, taller and of equal width; no pixel of the given one is covered.
     """
     line = max(1, round(max(picture.shape[:2]) / 256))
     strip = np.zeros((9 * line, *picture.shape[1:]), np.uint8)

@@ -18,9 +18,9 @@ __all__ = ["SliceChoice", "choose_slices"]
 
 @dataclass(frozen=True, slots=True)
 class SliceChoice:
-    """A slice, by its index in display order, and why it was chosen.
+    """A slice, by its index in display order, and why it was selected.
 
-    ``instead`` tells the code and reason of a guide that could not be used.
+    ``instead`` holds code and reason if a guide could not be used.
     """
 
     index: int
@@ -29,14 +29,14 @@ class SliceChoice:
 
 
 def choose_slices(policy: str, volume: Volume, masks: Sequence[Mask]) -> tuple[SliceChoice, ...]:
-    """Choose slices of a volume by a named policy of the card.
+    """Select slices of a volume by a named policy of the card.
 
     Ties go to the slice nearest the middle of the volume, then to the lower index.
 
     Args:
-        policy: ``largest-mask``, ``middle-of-mask``, ``middle``, ``key-frame``, ``stride:N``
-            or ``all``.
-        volume: in display order; the middle of one body is that of the slices that show it.
+        policy: ``largest-mask``, ``middle-of-mask``, ``middle``, ``key-frame``, ``stride:N`` or
+            ``all``.
+        volume: in display order; if its slices cut one body, only slices that show the body count.
         masks: one for each region, in display order.
 
     Raises:

@@ -1,6 +1,6 @@
 """Volume: stored values of an image stack, its geometry and the meaning of its values.
 
-Nothing here is windowed, flipped or resampled; `geometry` and `windowing` do that.
+Nothing here is windowed, flipped or resampled; ``geometry`` and ``windowing`` do that.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ _BYTE: np.dtype[Any] = np.dtype(np.uint8)
 
 
 class SliceStack(Protocol):
-    """A stack of images; numpy arrays are one, and so are readers that decode on demand.
+    """Protocol of a stack of images, met by numpy arrays and by readers that decode on demand.
 
-    Slices are ``(rows, columns)`` stored values, or ``(rows, columns, 3)`` of RGB in uint8.
-    An index outside ``0 .. n - 1`` raises ``IndexError``; a lazy reader may raise ``ReadError``.
+    Slices are ``(rows, columns)`` stored values, or ``(rows, columns, 3)`` of RGB in uint8. An
+    index outside ``0 .. n - 1`` raises ``IndexError``; a lazy reader may raise ``ReadError``.
     """
 
     @property
@@ -54,7 +54,7 @@ class SliceStack(Protocol):
         ...
 
     def __getitem__(self, k: int, /) -> Array:
-        """The ``k``-th image of the stack."""
+        """Return the ``k``-th image of the stack."""
         ...
 
 
@@ -75,23 +75,23 @@ class LookupTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PixelSemantics:
-    """What stored values mean; the default says that they mean themselves.
+    """Meaning of stored values; by default they are modality values.
 
     Attributes:
         slope: modality value = stored value * slope + intercept.
         intercept: see ``slope``.
-        modality_table: replaces slope and intercept where a file has one.
+        modality_table: replaces slope and intercept if a file has one.
         windows: (centre, width) pairs in modality values, in file order.
         function: ``linear``, ``linear_exact`` or ``sigmoid`` (DICOM PS3.3 C.11.2.1).
-        voi_table: goes before ``windows`` where a file has one.
+        voi_table: takes precedence over ``windows`` if a file has one.
         inverted: low values are bright (MONOCHROME1); applied after everything else.
         bits: stored bits of integer data; ``None`` means all bits of the type.
-        padding: lowest and highest stored value that mark "no image here".
-        repair: name of the repair that the stored values went through, or empty.
-        median_of: number of slices whose own windows differ, and whose median ``windows`` is; 0
-            where all have the same.
-        filled: number of voxels without a value (NaN, infinite) that were made background.
-        gaps: where those lie, as stored.
+        padding: lowest and highest stored value that mark pixels outside the image.
+        repair: name of the repair that was applied to the stored values, or empty.
+        median_of: number of slices with differing windows whose median is ``windows``; 0 if all
+            have the same.
+        filled: number of non-finite voxels that were filled with background.
+        gaps: mask of these voxels, as stored.
     """
 
     slope: float = 1.0
@@ -115,19 +115,19 @@ class Volume:
 
     Attributes:
         slices: the stored values.
-        spacing: mm between slices, rows and columns, or ``None`` when the file says nothing.
-            The first number is 1 where images have no distance in space; where a file
-            states only the shape of its pixels, rows and columns are right in their ratio.
-        measured: whether rows and columns of ``spacing`` are in mm, and not in their ratio alone.
+        spacing: mm between slices, rows and columns, or ``None`` if the file does not state it. The
+            first number is 1 if images have no distance in space; if a file states only the shape
+            of its pixels, only the ratio of rows to columns is valid.
+        measured: whether rows and columns of ``spacing`` are in mm, and not only relative.
         affine: 4 x 4, index (slice, row, column, 1) to RAS+ mm, or ``None``.
         greys: meaning of the stored values.
-        solid: whether the slices cut one body; otherwise they may be moments of a film.
-        uneven: whether the slices lie at unequal distances, so that ``affine`` is right within
-            each slice and at the first and last one only.
-        slice_ids: index of the slice that each SOP instance UID names, in slice order, then
-            those of left-out copies of a slice. For finding marks; never part of an output.
-        frame_of_reference: identity of the space that ``affine`` leads to, empty where the file
-            says none. For marks drawn in space; never part of an output.
+        solid: whether the slices cut one body; otherwise they may be frames over time.
+        uneven: whether the slices are unevenly spaced, so that ``affine`` is exact only within each
+            slice and at the first and last one.
+        slice_ids: SOP instance UID -> slice index, in slice order, followed by those of omitted
+            copies of a slice. Used to place marks; never part of an output.
+        frame_of_reference: DICOM frame of reference of ``affine``, empty if the file states none.
+            Used for marks drawn in space; never part of an output.
     """
 
     slices: SliceStack
@@ -147,7 +147,7 @@ class Volume:
 
 
 class LazySlices(ABC):
-    """Slices that are made when they are asked for.
+    """Slices that are made on access.
 
     Attributes:
         shape: ``(n, rows, columns)`` or ``(n, rows, columns, 3)``.
@@ -159,7 +159,7 @@ class LazySlices(ABC):
         self.dtype = dtype
 
     def __getitem__(self, k: int, /) -> Array:
-        """The ``k``-th image of the stack."""
+        """Return the ``k``-th image of the stack."""
         if not 0 <= k < self.shape[0]:
             raise IndexError(k)
         return self._picture(k)
@@ -180,7 +180,7 @@ class ForwardSlices(LazySlices):
         shape: tuple[int, ...],
         dtype: np.dtype[Any] = _BYTE,
     ) -> None:
-        """Take a function that decodes from the start, and the shape and type it will give."""
+        """Take a function that decodes from the start, and the shape and type it will yield."""
         super().__init__(shape, dtype)
         self._frames = frames
         self._cursor = frames()
@@ -201,10 +201,10 @@ class ForwardSlices(LazySlices):
 
 
 class PackedSlices(LazySlices):
-    """A compressed copy of slices, for label maps: their few values pack to a hundredth."""
+    """Compressed copy of slices, for label maps: their few values compress to a hundredth."""
 
     def __init__(self, slices: SliceStack) -> None:
-        """Take slices, one at a time, in ascending order."""
+        """Compress slices, one at a time, in ascending order."""
         super().__init__(slices.shape, slices.dtype)
         self._packed = tuple(
             bytes(deflate.zlib_compress(np.ascontiguousarray(slices[k]), 1))
@@ -224,14 +224,14 @@ def is_grey(picture: Array) -> bool:
 
 
 def without_equal_channels(picture: Array) -> Array:
-    """``(rows, columns)`` of an image without colour; truly coloured images stay RGB."""
+    """Return ``(rows, columns)`` of an image without colour; coloured images stay RGB."""
     if picture.ndim == 3 and is_grey(picture):
         return np.ascontiguousarray(picture[..., 0])
     return picture
 
 
 def stack_slices(slices: SliceStack) -> Array:
-    """All slices as one array; a copy only where they are not one already."""
+    """Return all slices as one array; copied only if they are not already an array."""
     if isinstance(slices, np.ndarray):
         return slices
     whole: Array = np.empty(slices.shape, slices.dtype)

@@ -41,26 +41,26 @@ CT_PRESETS: Mapping[str, tuple[float, float]] = MappingProxyType(
 
 NEAR_OVERFLOW = 2.0**1000
 SMALLER = 2.0**-40
-"""A power of two, which changes no digit of what it is multiplied with."""
+"""A power of two, so that multiplying by it changes no significant digit."""
 
 _ROWS = 32
-"""Rows that go through a formula at a time, so that its float64 numbers stay in a cache."""
+"""Rows evaluated at a time, so that their float64 values stay in the CPU cache."""
 
 Numbers = Mapping[str, float | str]
 _PLACES = ("low", "high", "centre", "width")
-"""Numbers that say where a window lies."""
+"""Keys of the numbers that define a window."""
 Curve = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DisplayTransform:
-    """One way from stored values to 8-bit images, the same for every slice of a volume.
+    """Transform from stored values to 8-bit images, the same for every slice of a volume.
 
     Attributes:
-        numbers: what was done, in numbers, for the recipe of an image.
-        table: grey of each stored bit pattern; ``None`` for data that have no table.
-        curve: modality value to 0-255 before rounding; ``None`` leaves 8-bit data as they are.
-        greys: meaning of the stored values, as far as this scale minds it.
+        numbers: parameters of the transform, for the recipe of an image.
+        table: grey value of each stored bit pattern; ``None`` for data without a table.
+        curve: modality value to 0-255 before rounding; ``None`` leaves 8-bit data unchanged.
+        greys: meaning of the stored values, as far as this transform uses it.
     """
 
     numbers: Numbers
@@ -69,10 +69,10 @@ class DisplayTransform:
     curve: Curve | None = None
 
     def apply(self, stored: Array) -> NDArray[np.uint8]:
-        """Grey image of the same shape; RGB images pass unchanged.
+        """Return the grey image of the same shape; RGB images pass unchanged.
 
         Args:
-            stored: values of the type of the volume that this scale was made for.
+            stored: values of the type of the volume that this transform was made for.
         """
         if self.table is not None:
             return _through(self.table, _patterns(stored))
@@ -86,18 +86,18 @@ class DisplayTransform:
 
 
 def display_transform(volume: Volume, policy: str) -> DisplayTransform:
-    """The grey scale that a pixel policy (``PixelPolicy.window`` of a card) asks for.
+    """Return the display transform that a pixel policy (``PixelPolicy.window`` of a card) requests.
 
-    ``header`` follows DICOM: modality transform, VOI table or first valid window, inversion
-    last (PS3.3 C.11.1, C.11.2, C.7.6.3.1.2). Where the slices of a volume have windows of their
-    own, their median holds for all, and without a VOI the range of the whole volume; ``numbers``
-    says so. Padding counts for neither range nor percentile. A constant volume becomes black. RGB
-    passes unchanged where that is what the policy means.
+    ``header`` follows DICOM: modality transform, VOI table or first valid window, inversion last
+    (PS3.3 C.11.1, C.11.2, C.7.6.3.1.2). If the slices of a volume have different windows, their
+    median is used for all, and without a VOI the range of the whole volume; this is recorded in
+    ``numbers``. Padding counts for neither range nor percentile. A constant volume becomes black.
+    RGB passes unchanged if the policy allows it.
 
     Raises:
         ReadError: code ``not-8-bit`` for ``none`` on other data, ``not-grey`` for a window on
             colour, ``not-integer`` for ``bits`` on floating-point data, ``not-finite`` for a
-            scale that leads beyond all numbers.
+            transform that overflows.
     """
     if volume.colour:
         return _colour_scale(policy)
@@ -128,14 +128,14 @@ def display_transform(volume: Volume, policy: str) -> DisplayTransform:
 
 
 def recorded_transform(volume: Volume, numbers: Mapping[str, Any]) -> DisplayTransform | None:
-    """The grey scale that the numbers of a recipe describe, whatever today's rules would choose.
+    """Return the display transform that a recipe describes, whatever the current rules are.
 
     Args:
-        volume: what the recipe is about.
+        volume: volume of the recipe.
         numbers: ``DisplayTransform.numbers`` of the release; untrusted.
 
     Returns:
-        The grey scale; ``None`` where the numbers do not describe it alone, such as for a table.
+        The transform; ``None`` if the numbers do not describe it completely, such as for a table.
     """
     curve = _recorded_curve(numbers)
     slope, intercept = numbers.get("slope", 1.0), numbers.get("intercept", 0.0)
@@ -155,7 +155,7 @@ def recorded_transform(volume: Volume, numbers: Mapping[str, Any]) -> DisplayTra
 
 
 def modality_values(greys: PixelSemantics, stored: Array) -> NDArray[np.float64]:
-    """Stored values in the unit of the modality (HU for CT), as float64 of the same shape."""
+    """Return stored values in the unit of the modality (HU for CT), as float64 of equal shape."""
     if greys.modality_table is not None:
         return _look_up(greys.modality_table, stored)
     values = stored.astype(np.float64)
@@ -166,7 +166,7 @@ def modality_values(greys: PixelSemantics, stored: Array) -> NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class _Ramp:
-    """Black up to ``low``, white from ``high``; a step when both are the same."""
+    """Black up to ``low``, white from ``high``; a step if both are equal."""
 
     low: float
     high: float
@@ -190,7 +190,7 @@ class _Sigmoid:
 
     def __call__(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         steepness = np.clip(-4.0 * (values - self.centre) / self.width, -700.0, 700.0)
-        # exp() may differ in its last bit between platforms: nine digits hide that.
+        # exp() may differ in its last bit between platforms; rounding to nine digits hides that.
         return np.round(255.0 / (1.0 + np.exp(steepness)), 9)
 
 
@@ -332,13 +332,13 @@ def _scale(
 
 
 def _table(greys: PixelSemantics, dtype: np.dtype[Any], curve: Curve) -> NDArray[np.uint8]:
-    """Grey of every bit pattern of a type."""
+    """Return the grey value of every bit pattern of a type."""
     return _render(greys, _all_values(dtype), curve)
 
 
 @lru_cache(maxsize=8)
 def _plain_table(greys: PixelSemantics, dtype: np.dtype[Any], curve: Curve) -> NDArray[np.uint8]:
-    """The same, kept for the next file: films and slices of one source share their window."""
+    """Cached ``_table``, reused for the next file: images of one source share their window."""
     table = _table(greys, dtype, curve)
     table.flags.writeable = False
     return table
@@ -356,10 +356,10 @@ def _look_up(table: LookupTable, values: Array) -> NDArray[np.float64]:
 
 
 def _through(table: NDArray[np.uint8], patterns: Array) -> NDArray[np.uint8]:
-    """``table[patterns]`` in half the time; the table has an entry for every pattern.
+    """Return ``table[patterns]`` in half the time; the table has an entry for every pattern.
 
-    numpy widens indices to 64 bits: in parts that a cache holds, and, since none lies outside,
-    without looking at each (``wrap``).
+    numpy widens indices to 64 bits: this is done in parts that fit in the cache, and without a
+    bounds check (``wrap``), since none lies outside.
     """
     picture = np.empty(patterns.shape, np.uint8)
     for source, target in zip(row_blocks(patterns), row_blocks(picture), strict=True):
@@ -372,21 +372,21 @@ def _has_table(dtype: np.dtype[np.generic]) -> bool:
 
 
 def _patterns(stored: Array) -> Array:
-    """The same values as unsigned integers of the same width, in native byte order."""
+    """View the values as unsigned integers of the same width, in native byte order."""
     native = stored.astype(stored.dtype.newbyteorder("="), copy=False)
     return native.view(np.dtype(f"u{native.dtype.itemsize}"))
 
 
 def _all_values(dtype: np.dtype[np.generic]) -> Array:
-    """Every value of an integer type, placed at its bit pattern."""
+    """Return every value of an integer type, at the index of its bit pattern."""
     patterns = np.arange(2 ** (8 * dtype.itemsize), dtype=f"u{dtype.itemsize}")
     return patterns.view(dtype.newbyteorder("="))
 
 
 def _percentiles(volume: Volume, low: Fraction | int, high: Fraction | int) -> tuple[float, float]:
-    """Modality values below which ``low`` and ``high`` per cent of the volume lie.
+    """Return the modality values below which ``low`` and ``high`` per cent of the volume lie.
 
-    The smallest value whose cumulative share reaches the percentage: no interpolation, so
+    Each is the smallest value whose cumulative share reaches the percentage; without interpolation,
     integer data give exact numbers everywhere.
     """
     if not _has_table(volume.slices.dtype):
@@ -414,7 +414,7 @@ def _float_percentiles(
 
 
 def _histogram(volume: Volume) -> NDArray[np.int64]:
-    """How often each bit pattern occurs; padding does not count unless there is nothing else."""
+    """Count each bit pattern; padding counts only if there is nothing else."""
     dtype = volume.slices.dtype
     counts = np.zeros(2 ** (8 * dtype.itemsize), np.int64)
     for k in range(volume.slices.shape[0]):
