@@ -1,4 +1,4 @@
-"""Outcomes of an item: nine, of which exactly one holds."""
+"""Outcomes of an item: nine, exactly one of which applies."""
 
 from __future__ import annotations
 
@@ -61,14 +61,14 @@ LOST = frozenset(
 
 
 NOT_SHOWN = LOST - {AnswerOutcome.FAILED}
-"""Of these, outcomes that are absent from the published evaluator's files.
+"""Of these, outcomes absent from the published evaluator's files.
 
-Its loader drops an item whose image is absent.
+Its loader drops items whose image is absent.
 """
 
 
 def lost(group: Mapping[str, Any]) -> int:
-    """Number of questions without a reply in a group of ``metrics.json``."""
+    """Return the number of questions without a reply in a group of ``metrics.json``."""
     return sum(int(group["outcomes"][outcome]) for outcome in LOST)
 
 
@@ -86,9 +86,9 @@ class Result:
         outcome: its outcome.
         answer: letter in the reply, in the option order shown; for an item without options its
             answer as JSON text.
-        rule: rule that gave the answer, or the reason for none.
+        rule: rule that found the answer, or the reason why there is none.
         reply: text of the reply, or ``None``.
-        cut: whether the token limit truncated the reply, which may have answered before.
+        cut: whether the token limit truncated the reply, which may still contain an answer.
     """
 
     asked: AskedQuestion
@@ -105,12 +105,12 @@ class Result:
 
     @property
     def choice(self) -> str | None:
-        """The answer in words, such as the text of the option; independent of the order shown."""
+        """The answer in words, such as the text of the option; independent of the display order."""
         return None if self.answer is None else self.item.shown_answer(self.answer)
 
     @property
     def parsed_answer(self) -> Json:
-        """The answer as its form has it: a letter, a number, coordinates, a list."""
+        """The answer as its form represents it: a letter, a number, coordinates, a list."""
         if self.answer is None or self.item.target is None:
             return self.answer
         answer: Json = json.loads(self.answer)
@@ -123,7 +123,7 @@ class Result:
 
 
 def score_answer(item: BenchmarkItem, answer: str) -> AnswerScore:
-    """Score of an answer, as ``Result`` has it, by the form of its item."""
+    """Score an answer, as ``Result`` has it, by the form of its item."""
     if item.target is None:
         return _OPTIONS.score(answer, OptionTarget(options=item.options, key=item.key))
     return form_of(item.target).score(json.loads(answer), item.target)
@@ -138,13 +138,13 @@ def too_many_lost(results: Sequence[Result]) -> bool:
 
 
 def accuracy_bounds(correct: int, results: Sequence[Result]) -> list[float] | None:
-    """Bounds of the accuracy: all lost replies wrong, or all correct."""
+    """Return bounds of the accuracy: all lost replies wrong, or all correct."""
     n, missing = len(results), sum(result.outcome in LOST for result in results)
     return [correct / n, (correct + missing) / n] if n else None
 
 
 def main_results(results: Sequence[Result]) -> list[Result]:
-    """One result an item: the first condition of the run, its first epoch."""
+    """Return one result per item: the first condition of the run, its first epoch."""
     first = min((r.asked.presentation for r in results), key=_order, default=None)
     if first is None:
         return []

@@ -26,7 +26,7 @@ NO_REPLY = "no-reply"
 """Rule of a question that was tried and has no reply."""
 
 NOT_TRIED = "not-tried"
-"""Rule of a question that was not tried yet."""
+"""Rule of a question that has not been tried yet."""
 
 EARLIER_STEP = "earlier-step"
 """Rule of a step of a chain that was not reached."""
@@ -35,7 +35,7 @@ EARLIER_STEP = "earlier-step"
 def score_attempts(
     questions: Iterable[AskedQuestion], attempts: Iterable[Mapping[str, Any]]
 ) -> list[Result]:
-    """Results of the questions; the last reply to each counts."""
+    """Return the results of the questions; the last reply to each counts."""
     questions = list(questions)
     return score_replies(questions, *standing_replies(questions, attempts))
 
@@ -43,7 +43,7 @@ def score_attempts(
 def score_reply(
     asked: AskedQuestion, reply: Mapping[str, Any] | None, *, tried: bool = True
 ) -> Result:
-    """Result of one presentation; ``tried`` tells whether it was sent at all."""
+    """Return the result of one presentation; ``tried`` says whether it was sent at all."""
     if asked.key is None:
         return _result_without_answer(asked, AnswerOutcome.MISSING_IMAGE, "no-picture", None)
     if reply is None:
@@ -72,13 +72,13 @@ def score_replies(
     replies: Mapping[str, Mapping[str, Any]],
     tried: Collection[str] | None,
 ) -> list[Result]:
-    """Results of the questions, in their order.
+    """Return the results of the questions, in order.
 
     Args:
         questions: every presentation.
-        replies: standing reply by the key of its question.
-        tried: keys of the questions that were sent; ``None`` where that is unknown, as in an
-            imported run, and each counts as sent.
+        replies: the reply that counts, by the key of its question.
+        tried: keys of the questions that were sent; ``None`` if unknown, as in an imported run, in
+            which case each counts as sent.
     """
 
     def was_tried(question: AskedQuestion) -> bool:
@@ -101,14 +101,14 @@ def score_replies(
 
 
 def _goes_on(reply: Mapping[str, Any] | None) -> bool:
-    """Whether a conversation goes on after a reply."""
+    """Whether a conversation can continue after a reply."""
     return reply is not None and said_text(reply) != ""
 
 
 def _answer_result(
     asked: AskedQuestion, answer: str | None, rule: str, reply: str, otherwise: AnswerOutcome
 ) -> Result:
-    """Result of a parsed reply; ``otherwise`` is the outcome without an answer."""
+    """Return the result of a parsed reply; ``otherwise`` is the outcome without an answer."""
     if answer is None:
         return _result_without_answer(asked, otherwise, rule, reply)
     passed = score_answer(asked.item, answer).passed

@@ -1,6 +1,6 @@
 """Baselines that never look at the image, as a reference for every score.
 
-To a question without options, ``random`` draws an answer of its form, and the others give the
+For questions without options, ``random`` draws an answer of the form, and the others return the
 form's constant, such as the centre of the image.
 """
 
@@ -61,10 +61,10 @@ class Baseline:
 
 
 def open_baseline(rule: str, *, seed: int = 0) -> Baseline:
-    """The baseline of that name.
+    """Return the baseline with that name.
 
     Raises:
-        ModelError: there is none.
+        ModelError: there is none with that name.
     """
     if rule not in _RULES:
         raise ModelError(f"no baseline {rule!r}; expected one of: {', '.join(_RULES)}")
@@ -76,7 +76,8 @@ def _random(request: ModelRequest, seed: int) -> str:
 
 
 def _digest(request: ModelRequest, seed: int) -> int:
-    # A hash of the question, not a random stream: the order of asking does not matter.
+    # Hash the question instead of using a random stream, so that the order of asking does not
+    # matter.
     picture = request.picture.sha256 if request.picture else ""
     digest = hashlib.sha256(f"{seed}:{picture}:{request.prompt}".encode()).digest()
     return int.from_bytes(digest[:8])

@@ -1,6 +1,6 @@
-"""Conformance check of a model adapter: what the runner and the readers of a run rely on.
+"""Conformance check of a model adapter: what the runner relies on.
 
-For the tests of a model adapter::
+For use in the tests of a model adapter::
 
     def test_my_model_keeps_the_contract():
         assert check_model(open_mine("tiny", ModelSettings())) == []
@@ -30,10 +30,10 @@ REASONS = {"stop", "length", "content_filter", "refusal"}
 """Finish reasons; see ``Reply``."""
 
 PATIENCE = 300.0
-"""Seconds for any one step, so that a hanging model is a finding."""
+"""Timeout in seconds for each step, so that a hanging model is reported."""
 
 LATEST = 2.0
-"""Longest time in seconds for which a model may block the event loop."""
+"""Longest time in seconds that a model may block the event loop."""
 
 _SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.IGNORECASE)
 _SHORTEST_SECRET = 8
@@ -63,7 +63,7 @@ def check_model(model: Model, *, repeats: bool = True) -> list[str]:
 
 
 def sample_requests() -> list[ModelRequest]:
-    """Requests of several lengths with images of several sizes and two to four options."""
+    """Return requests of several lengths with images of several sizes and two to four options."""
     texts = ("Normal", "Mass", "Edema of both lungs", "Fracture")
     return [
         ModelRequest(
@@ -104,7 +104,7 @@ def _identity(model: Model) -> Iterator[str]:
 
 
 async def _answers(model: Model, *, repeats: bool) -> list[str]:
-    """One question at a time."""
+    """Check sequential questions."""
     findings = []
     try:
         for request in sample_requests():
@@ -124,7 +124,7 @@ async def _answers(model: Model, *, repeats: bool) -> list[str]:
 
 
 async def _company(model: Model, *, repeats: bool) -> list[str]:
-    """Many questions at once."""
+    """Check many concurrent questions."""
     requests = sample_requests()
     try:
         alone = [await model.answer(request) for request in requests]
@@ -156,7 +156,7 @@ async def _company(model: Model, *, repeats: bool) -> list[str]:
 
 
 async def _second_session(model: Model, *, repeats: bool) -> list[str]:
-    """Use after close, in another event loop."""
+    """Check use after close, in another event loop."""
     del repeats
     request = sample_requests()[0]
     findings = _reply(request, await model.answer(request))
@@ -166,7 +166,7 @@ async def _second_session(model: Model, *, repeats: bool) -> list[str]:
 
 
 async def _lateness() -> float:
-    """Longest delay of a short sleep in seconds, measured until cancelled."""
+    """Measure the longest delay of a short sleep in seconds, until cancelled."""
     worst, step = 0.0, 0.01
     began = time.monotonic()
     try:
@@ -179,7 +179,7 @@ async def _lateness() -> float:
 
 
 async def _conversation(model: Model) -> list[str]:
-    """A later question of a conversation, of a model that says it takes one."""
+    """Check a later question of a conversation, if the model says it accepts conversations."""
     if not getattr(model, "takes_history", False):
         return []
     earlier, later = sample_requests()[:2]
@@ -235,7 +235,7 @@ async def _limited(check: Awaitable[list[str]]) -> list[str]:
 
 
 def _picture(width: int, height: int) -> ImageFile:
-    """A grey PNG with a gradient, so that no two images are equal."""
+    """Return a grey PNG with a gradient, so that no two images are equal."""
 
     def chunk(kind: bytes, data: bytes) -> bytes:
         check = zlib.crc32(kind + data)

@@ -1,8 +1,8 @@
 """Classify an endpoint's errors by who can fix them.
 
-Every server has its own error format: OpenAI and most others under ``error``, Google the same
-within a list, Anthropic with ``type`` as the code, SGLang flat, web frameworks under ``detail``.
-Single requests and lines of a batch follow the same rules.
+Every server has its own error format: OpenAI and most others use ``error``, Google the same inside
+a list, Anthropic ``type`` as the code, SGLang a flat object, web frameworks ``detail``. Single
+requests and lines of a batch follow the same rules.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class EndpointProblem:
         message: error message, on one line.
         codes: error codes, the most specific first.
         param: offending field of the request; empty where unknown.
-        retry_after: wait in seconds that the body asks for.
+        retry_after: delay in seconds requested in the body.
         daily: whether a daily quota is exhausted.
     """
 
@@ -116,21 +116,21 @@ class Sender:
     key_env: str
 
     def scrub(self, text: str) -> str:
-        """The text with the key removed."""
+        """Remove the key from the text."""
         return scrub(text, self.key)
 
     def error(
         self, problem: EndpointProblem, retry_after: float | None = None
     ) -> AnswerError | ModelError:
-        """The error to raise.
+        """Return the error to raise.
 
         Args:
             problem: the error response.
-            retry_after: wait in seconds that its headers ask for.
+            retry_after: delay in seconds requested in its headers.
 
         Returns:
-            ``TransientError`` where a retry may help, ``RejectedError`` where this question will
-            never be answered, ``ModelError`` where no question will.
+            ``TransientError`` if a retry may help, ``RejectedError`` if this question will never be
+            answered, ``ModelError`` if no question will be.
         """
         status, message = problem.status, self.scrub(problem.message)
         codes = set(problem.codes)
@@ -155,7 +155,7 @@ def _tells(message: str, *patterns: re.Pattern[str]) -> bool:
 
 
 def _retry_delay(details: object) -> float | None:
-    """Seconds in a ``google.rpc.RetryInfo``, such as ``23s``."""
+    """Return the seconds of a ``google.rpc.RetryInfo``, such as ``23s``."""
     for detail in details if isinstance(details, list) else ():
         delay = detail.get("retryDelay") if isinstance(detail, Mapping) else None
         if isinstance(delay, str) and re.fullmatch(r"\d+(\.\d+)?s", delay):

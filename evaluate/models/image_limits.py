@@ -1,10 +1,10 @@
-"""Size limits of images and requests by provider; larger questions are refused.
+"""Size limits of images and requests by provider; questions over the limit are refused.
 
-- Anthropic: 5 MiB of base64 for an image, by its own error ("image exceeds 5 MB maximum: ... bytes
-  > 5242880 bytes") in github.com/anthropics/claude-code/issues/14887 of December 2025; 32 MB for a
+- Anthropic: 5 MiB of base64 per image, by its own error ("image exceeds 5 MB maximum: ... bytes
+  > 5242880 bytes") in github.com/anthropics/claude-code/issues/14887 of December 2025; 32 MB per
   request, from memory of the page "Errors", not verified.
-- OpenAI and Azure: 50 MB for a request, from memory of "Images and vision", not verified.
-- Gemini: 20 MB for a request with images in it, by discuss.ai.google.dev/t/43061 of 2024.
+- OpenAI and Azure: 50 MB per request, from memory of "Images and vision", not verified.
+- Gemini: 20 MB per request with images, by discuss.ai.google.dev/t/43061 of 2024.
 
 Limits of self-hosted servers are unknown and not checked.
 """
@@ -40,9 +40,9 @@ class PictureLimits:
     """Size limits of a provider.
 
     Attributes:
-        provider: its name.
-        picture: most bytes of an image in Base64; ``None`` where unknown.
-        request: most bytes of a request.
+        provider: name of the provider.
+        picture: maximum size of a Base64-encoded image in bytes; ``None`` if unknown.
+        request: maximum size of a request in bytes.
         source: source of both numbers.
     """
 
@@ -57,9 +57,9 @@ class TooLarge:
     """Images that a provider would refuse.
 
     Attributes:
-        limits: of the provider.
+        limits: limits of the provider.
         pictures: paths in the release, sorted.
-        items: how many items ask about them.
+        items: number of items that use them.
     """
 
     limits: PictureLimits
@@ -72,9 +72,9 @@ class HeavyRequests:
     """Questions that a provider would refuse for the total size of their images.
 
     Attributes:
-        limits: of the provider.
-        items: names of the items that are asked so, sorted.
-        largest: bytes of the images of the largest request in base64.
+        limits: limits of the provider.
+        items: names of the affected items, sorted.
+        largest: size in bytes of the Base64-encoded images of the largest request.
     """
 
     limits: PictureLimits
@@ -106,9 +106,9 @@ _HOSTS: Mapping[str, PictureLimits] = {
 
 
 def limits_of(model: Model) -> PictureLimits | None:
-    """Limits of the provider of a model; ``None`` where unknown.
+    """Return the limits of a model's provider; ``None`` if unknown.
 
-    Anthropic's limits apply at every address, since gateways pass images on unchanged.
+    Anthropic's limits apply at every URL, since gateways pass images on unchanged.
     """
     if model.name.startswith("anthropic/"):
         return _ANTHROPIC
@@ -119,11 +119,11 @@ def limits_of(model: Model) -> PictureLimits | None:
 def too_large(
     benchmark: Benchmark, items: Iterable[BenchmarkItem], model: Model
 ) -> TooLarge | None:
-    """Images that would be refused; only file sizes are read.
+    """Return the images that would be refused; only file sizes are read.
 
     Args:
         benchmark: the release.
-        items: items that are asked with their image.
+        items: items asked with their image.
         model: the model.
     """
     limits = limits_of(model)
@@ -143,7 +143,7 @@ def too_large(
 
 
 def may_be_heavy(benchmark: Benchmark, model: Model, examples: int) -> bool:
-    """Whether that many examples and a question may exceed the limit, by the largest images."""
+    """Whether a question with that many examples may exceed the limit, by the largest images."""
     limits = limits_of(model)
     if limits is None or not examples:
         return False
@@ -153,9 +153,9 @@ def may_be_heavy(benchmark: Benchmark, model: Model, examples: int) -> bool:
 
 
 def heavy_requests(plan: RunPlan, model: Model) -> HeavyRequests | None:
-    """Questions whose images, examples included, exceed the size of a request.
+    """Return questions whose images, including examples, exceed the request size limit.
 
-    ``too_large`` reports images that are too large by themselves.
+    ``too_large`` reports images that are too large on their own.
     """
     limits = limits_of(model)
     if limits is None:

@@ -1,12 +1,12 @@
 """Image bytes for an endpoint: the file's own bytes wherever possible.
 
 Chat endpoints accept PNG, JPEG, GIF and WebP. Other formats are converted to 8-bit PNG, by the
-rules of ``POLICY``; all else is sent unchanged:
+rules named in ``POLICY``; everything else is sent unchanged:
 
-- TIFF and BMP: the first page, with its colour mode.
-- More than 8 bits of grey, in a PNG too: one linear window from the smallest to the largest value
-  of the image, so that nothing is clipped. Pillow's ``convert("RGB")`` would clip values above 255.
-- 16 bits a colour channel: the upper 8 of each, as in the PNG specification (section 13.12).
+- TIFF and BMP: the first page, keeping its colour mode.
+- More than 8 bits of grey, also in PNG: one linear window from the smallest to the largest value of
+  the image, so that nothing is clipped. Pillow's ``convert("RGB")`` would clip values above 255.
+- 16 bits per colour channel: the upper 8 of each, as in the PNG specification (section 13.12).
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 __all__ = ["POLICY", "sendable_bytes"]
 
 POLICY = "own-bytes, else png8/1"
-"""Name of the rules above in the identity of a model."""
+"""Name of the rules above, part of a model's identity."""
 
 _TAKEN = {"image/png", "image/jpeg", "image/gif", "image/webp"}
 _DEPTH_AT = 24
-"""Offset of the bit depth in a PNG: signature, length and name of IHDR, width, height."""
+"""Byte offset of the bit depth in a PNG: signature, length and name of IHDR, width, height."""
 
 
 def sendable_bytes(picture: ImageFile) -> tuple[str, bytes]:
-    """Media type and bytes to send. May decode the image, so call it in a thread.
+    """Return media type and bytes to send. May decode the image, so call it in a thread.
 
     Raises:
         RejectedError: the image cannot be decoded.

@@ -1,7 +1,7 @@
 """Protocol of a model, and its requests, replies and errors.
 
-A model sends a request once and reports the result; waiting, retrying and recording are the
-runner's work, so that they are the same for every model.
+A model sends a request once and reports the result; waiting, retrying and recording are up to the
+runner, so that they are the same for every model.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ class Shot:
     """A few-shot example before a question.
 
     Attributes:
-        prompt: whole text of the example's question.
+        prompt: full text of the example's question.
         reply: letter of its key, or the true answer of an item without options.
-        picture: its image; ``None`` where the question itself is asked blind.
+        picture: its image; ``None`` if the question itself is asked blind.
     """
 
     prompt: str
@@ -48,9 +48,9 @@ class Exchange:
     """An earlier question of the same conversation, and what the model replied.
 
     Attributes:
-        prompt: whole text of the question.
+        prompt: full text of the question.
         reply: text of the model's own reply, without reasoning.
-        picture: its image; ``None`` where an earlier turn of the conversation showed it already.
+        picture: its image; ``None`` if an earlier turn of the conversation already showed it.
     """
 
     prompt: str
@@ -64,15 +64,16 @@ class ModelRequest:
 
     Attributes:
         item: dataset and id, unique within the benchmark.
-        prompt: whole text.
-        options: (letter, text) of each option; none for another answer form.
-        picture: its image; ``None`` where it is asked blind, or where an earlier turn of the
-            conversation showed it already.
+        prompt: full text.
+        options: (letter, text) of each option; empty for other answer forms.
+        picture: its image; ``None`` if it is asked blind, or an earlier turn of the conversation
+            already showed it.
         shots: few-shot examples before it, in order. Only a model whose ``takes_shots`` is true
             ever gets any.
         history: earlier questions of the conversation with the model's own replies, in order,
             after the examples. Only a model whose ``takes_history`` is true ever gets any.
-        ask: what an item without options asks for; ``None`` for options. The prompt says it too.
+        ask: what an item without options asks for; ``None`` for options. The prompt includes it
+            too.
     """
 
     item: str
@@ -85,7 +86,7 @@ class ModelRequest:
 
     @property
     def earlier_turns(self) -> tuple[Shot | Exchange, ...]:
-        """What comes before the question: examples, then the conversation so far."""
+        """The turns before the question: examples, then the conversation so far."""
         return (*self.shots, *self.history)
 
 
@@ -111,18 +112,18 @@ class Reply:
 
 
 class Model(Protocol):
-    """A model that answers one question a call, and many calls concurrently."""
+    """A model that answers one question per call, and supports concurrent calls."""
 
     @property
     def name(self) -> str:
-        """``PROVIDER/NAME``, as it was opened."""
+        """``PROVIDER/NAME``, as given when opened."""
         ...
 
     @property
     def identity(self) -> Mapping[str, Json]:
         """Everything that may change a reply: adapter and its version, endpoint, parameters.
 
-        Goes into the manifest and into the key of every reply, so it must hold no secret.
+        Stored in the manifest and in the key of every reply, so it must not contain secrets.
         """
         ...
 
@@ -146,7 +147,7 @@ class AnswerError(Exception):
 
     Attributes:
         code: short machine-readable reason, such as ``429`` or ``timeout``.
-        usage: token counts of an unusable reply, which the provider charges for as well.
+        usage: token counts of an unusable reply, which the provider also charges for.
     """
 
     def __init__(self, message: str, *, code: str, usage: Mapping[str, int] | None = None) -> None:
@@ -159,7 +160,7 @@ class TransientError(AnswerError):
     """A retry may help.
 
     Attributes:
-        retry_after: seconds to wait as the server asks, or ``None``.
+        retry_after: seconds that the server asks to wait, or ``None``.
     """
 
     def __init__(

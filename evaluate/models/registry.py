@@ -26,7 +26,7 @@ DETAILS = ("low", "high", "auto")
 """Detail levels of images, as OpenAI names them."""
 
 DEFAULT_TIMEOUT = 120.0
-"""Seconds for one whole request to a server."""
+"""Timeout in seconds for one whole request to a server."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,18 +34,18 @@ class ModelSettings:
     """Endpoint and generation settings of a model.
 
     Attributes:
-        base_url: endpoint; ``None`` takes the provider's own.
+        base_url: endpoint; ``None`` uses the provider's own.
         api_key_env: name of the environment variable that holds the key; ``None`` takes the
             provider's own.
         temperature: sampling temperature; ``None`` leaves it to the server.
-        max_tokens: longest reply in tokens; ``None`` leaves it to the server.
-        seed: sampling seed, where the server supports one, and seed of ``baseline/random``.
-        timeout: seconds for one whole request.
+        max_tokens: maximum reply length in tokens; ``None`` leaves it to the server.
+        seed: sampling seed, if the server supports one, and seed of ``baseline/random``.
+        timeout: timeout in seconds for one whole request.
         logprobs: request the log-probability of each option's letter.
         system: system prompt, for a model behind an endpoint.
         image_detail: detail level of images at an endpoint: ``low``, ``high``, ``auto``.
-        needs_key: refuse OpenAI's own endpoint without a key; false where nothing is sent.
-        extra_body: further fields of the request to a server.
+        needs_key: refuse OpenAI's own endpoint without a key; false if nothing is sent.
+        extra_body: additional fields of the request to a server.
         local: settings of a local model.
     """
 

@@ -1,4 +1,4 @@
-"""What a model is asked: which items, in which condition, in which words."""
+"""Questions to a model: which items, in which condition, with which wording."""
 
 __all__ = [
     "chains",

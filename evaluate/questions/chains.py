@@ -1,29 +1,30 @@
 """Chains: the questions on one image, from what is seen to what it means, as one conversation.
 
-No item is made: a chain is a series of items of the release on one image, with at most one item a
-task, in the order of the levels of the vocabulary and of the tasks within a level, on two levels at
-least. Items are on one image if their recipes name the same frame or slice of the same files; where
-a release has no recipes, if their files have the same bytes and their patient or case is the same.
-Which chains there are depends on the items alone, never on the order in which they are read.
+No new items are created: a chain is a series of existing items on one image, with at most one item
+per task, in the order of the vocabulary's levels and of the tasks within a level, covering at least
+two levels. Items are on one image if their recipes name the same frame or slice of the same files;
+in a release without recipes, if their files have the same bytes and the same patient or case.
+Chains depend only on the items, never on the order in which they are read.
 
-In a conversation the text of one question may answer another. Two items are never steps of one
-chain if one names the key of the other, before or after it: a later question that names the key of
-an earlier one tells the model what it should have said. "Names" means that the question itself,
-every one of its options, or its key holds the key of the other: as a phrase, or all words that tell
-that key from the other options. Words by which questions name a modality count as its key.
+In a conversation the text of one question may give away the answer to another. Two items are never
+steps of the same chain if one names the key of the other, before or after it: a later question that
+names the key of an earlier one tells the model what it should have said. "Names" means that the
+question itself, every one of its options, or its key contains the key of the other: as a phrase, or
+as all the words that distinguish that key from the other options. Words by which questions refer to
+a modality count as its key.
 
-Nor is a question of a place, or of yes or no, asked beside an image of the same slice with marks,
-nor one of yes or no beside another on findings, diseases or grades: where a mass lies supposes that
-there is one, and an outline may be drawn around what is asked about. Nor is a question that offers
-"cannot be determined" asked beside the protocol of its image: where no option names a contrast
-agent, the image cannot show enhancement. For the same reason no grade is asked beside a question
-that locates a finding, nor what offers "no abnormality" or the like beside one of the open tasks
-that does. Nor are two questions of one field of the source steps of one chain, nor two of a grade
-or number: a point on a mass and the box around it, or an ejection fraction and its range, are one
-thing asked twice.
+Further pairs are excluded. A question about a place, or a yes/no question, is not asked together
+with an image of the same slice with marks, nor a yes/no question with another on findings, diseases
+or grades: asking where a mass is presupposes that there is one, and an outline may be drawn around
+what is asked about. A question that offers "cannot be determined" is not asked together with the
+protocol of its image: if no option names a contrast agent, the image cannot show enhancement. For
+the same reason no grade is asked together with a question that locates a finding, and no question
+that offers "no abnormality" or the like together with an open task that does. Two questions on one
+field of the source are not steps of the same chain, nor are two on a grade or number: a point on a
+mass and the box around it, or an ejection fraction and its range, are the same thing asked twice.
 
-That is a check of words, not of meaning: an option list may still suggest what an earlier question
-asked.
+This is a check of words, not of meaning: a list of options may still hint at what an earlier
+question asked.
 """
 
 from __future__ import annotations
@@ -57,13 +58,13 @@ __all__ = [
 ]
 
 RULE = "chain/4"
-"""Changes whenever the same items would give other chains, or the same chain other requests."""
+"""Changed whenever the same items would give different chains, or the same chain other requests."""
 
 MOST_ITEMS = 64
-"""Most items of one image that are looked at, the first of a draw."""
+"""Maximum number of items per image to consider, taken from the start of the draw."""
 
 _LABEL = re.compile(r"[A-Za-z]+ \d+")
-"""Key that names a mark in its own image, such as Box 2, and nothing in another."""
+"""A key that names a mark in its own image, such as Box 2, and means nothing in another."""
 
 _DENIAL = re.compile(r"(?:no|normal)\b", re.IGNORECASE)
 """Start of an option that says that nothing is there."""
@@ -82,7 +83,7 @@ class Chain:
 
     Attributes:
         id: digest of its items, such as ``chain-0123456789abcdef``.
-        steps: its items in the order of asking.
+        steps: its items in the order they are asked.
     """
 
     id: str
@@ -91,12 +92,12 @@ class Chain:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChainSet:
-    """The chains of some items.
+    """The chains of a set of items.
 
     Attributes:
         chains: the chains, in the order of their first items.
         left_out: items in no chain, by reason: ``gives-away``, one of two items on an image that
-            give one another away; ``same-task``, another item of its task is in the chain;
+            give each other away; ``same-task``, another item of its task is in the chain;
             ``alone``, no item of another level is left on its image; ``no-image``.
     """
 
@@ -126,7 +127,7 @@ class ChainSet:
 
 
 def scenes_of(benchmark: Benchmark, items: Iterable[BenchmarkItem]) -> dict[str, str]:
-    """What each item shows, whatever is drawn on it, by item name; items without image left out.
+    """Return each item's scene (image content without marks) by name; skips items without image.
 
     Raises:
         ReleaseError: the recipes of the release cannot be read.
@@ -142,11 +143,11 @@ def scenes_of(benchmark: Benchmark, items: Iterable[BenchmarkItem]) -> dict[str,
 
 
 def make_chains(items: Sequence[BenchmarkItem], scenes: Mapping[str, str]) -> ChainSet:
-    """The chains of some items.
+    """Build the chains of a set of items.
 
     Args:
         items: the items.
-        scenes: what each shows, from ``scenes_of``.
+        scenes: scene of each item, from ``scenes_of``.
     """
     left_out: Counter[str] = Counter()
     groups: dict[str, list[BenchmarkItem]] = {}
@@ -160,23 +161,23 @@ def make_chains(items: Sequence[BenchmarkItem], scenes: Mapping[str, str]) -> Ch
 
 
 def gives_away(first: BenchmarkItem, second: BenchmarkItem) -> bool:
-    """Whether two items ask one thing, or one names, shows or supposes the other's answer."""
+    """Whether two items ask the same, or one names, shows or presupposes the other's answer."""
     return _ask_alike(first, second) or _tells(first, second) or _tells(second, first)
 
 
 def steps_digest(rows: Iterable[tuple[str, int, str]]) -> str:
-    """Digest of the steps of some chains: chain, place and item name of each."""
+    """Return a digest of the steps of some chains: chain, position and item name of each."""
     lines = sorted(f"{chain} {step} {name}" for chain, step, name in rows)
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
 def task_place(task: Task) -> tuple[int, int]:
-    """Place of a task in a chain: its level, then its place among the tasks."""
+    """Return the position of a task in a chain: its level, then its order among the tasks."""
     return list(Level).index(task.level), list(Task).index(task)
 
 
 def _chain(group: Sequence[BenchmarkItem], left_out: Counter[str]) -> Chain | None:
-    """The chain of the items on one image, if they give one."""
+    """Return the chain of the items on one image, if there is one."""
     drawn = sorted(group, key=lambda item: hashlib.sha256(item.name.encode()).digest())
     left_out["same-task"] += len(drawn[MOST_ITEMS:])
     apart = _apart(drawn[:MOST_ITEMS])
@@ -196,10 +197,10 @@ def _chain(group: Sequence[BenchmarkItem], left_out: Counter[str]) -> Chain | No
 
 
 def _apart(drawn: Sequence[BenchmarkItem]) -> list[BenchmarkItem]:
-    """Items of which none gives another away, in the order of the draw.
+    """Select items that do not give each other away, in the order of the draw.
 
-    While some do, the one with the most such partners is left out; of several the one whose level,
-    then whose task, has the most other items, then the lowest, then the last.
+    While some do, the one with the most conflicts is removed; on a tie the one whose level, then
+    whose task, has the most other items, then the lowest, then the last.
     """
     partners: dict[str, set[str]] = {item.name: set() for item in drawn}
     for place, first in enumerate(drawn):
@@ -229,7 +230,7 @@ def _apart(drawn: Sequence[BenchmarkItem]) -> list[BenchmarkItem]:
 
 
 def _ask_alike(first: BenchmarkItem, second: BenchmarkItem) -> bool:
-    """Whether two items are of one field, or both of a grade or number.
+    """Whether two items are on the same field, or both on a grade or number.
 
     Items of the published cube do not state their field.
     """
@@ -244,18 +245,18 @@ def _is_graded(item: BenchmarkItem) -> bool:
 
 
 def _asks_grade(item: BenchmarkItem) -> bool:
-    """Whether an item asks how abnormal something is: a fact of which an image shows one."""
+    """Whether an item asks how abnormal something is: a fact that an image shows only once."""
     return any(kind.abnormal and not kind.several for kind in _kinds(item))
 
 
 def _kinds(item: BenchmarkItem) -> Iterator[FactKind]:
-    """Kinds of facts that the task of an item asks about, of those that are known here."""
+    """Return the kinds of facts that an item's task asks about, as far as known here."""
     kinds = map(FactKind.named, item.task.declaration.kinds)
     return (kind for kind in kinds if kind is not None)
 
 
 def _tells(teller: BenchmarkItem, other: BenchmarkItem) -> bool:
-    """Whether an item shows or supposes what another asks for, or names its key."""
+    """Whether an item shows or presupposes what another asks for, or names its key."""
     return _shows_place(teller, other) or _supposes(teller, other) or _names(teller, other)
 
 
@@ -266,7 +267,7 @@ def _shows_place(teller: BenchmarkItem, other: BenchmarkItem) -> bool:
 
 
 def _supposes(teller: BenchmarkItem, other: BenchmarkItem) -> bool:
-    """Whether an item takes for granted what another grades, asks yes or no of, or may deny."""
+    """Whether an item presupposes what another grades, asks yes or no about, or may deny."""
     kinds = tuple(_kinds(teller))
     if _asks_whether(other) and any(kind.abnormal for kind in kinds):
         return True
@@ -297,13 +298,13 @@ def _names(teller: BenchmarkItem, other: BenchmarkItem) -> bool:
 
 
 def _holds(text: str, names: Iterable[tuple[str, ...]]) -> bool:
-    """Whether a text holds all the phrases of one of the names."""
+    """Whether a text contains all the phrases of one of the names."""
     plain = _plain(text)
     return any(all(phrase in plain for phrase in name) for name in names)
 
 
 def _key_names(item: BenchmarkItem) -> list[tuple[str, ...]]:
-    """Names of an item's key: of each the phrases that stand together; none of a mere label."""
+    """Return the names of an item's key, each as phrases; empty for a mere label."""
     if item.target is not None:
         return []
     key = dict(item.options)[item.key]
@@ -327,7 +328,7 @@ def _words(text: str) -> list[str]:
 
 @lru_cache(maxsize=1 << 14)
 def _plain(text: str) -> str:
-    """Words of a text in the singular, in lower case, with a space before and after each."""
+    """Return the words of a text, singular and lower case, each surrounded by spaces."""
     words = re.findall(r"\w+", text.casefold())
     single = (w[:-1] if len(w) > _SHORTEST and w[-1] == "s" and w[-2] != "s" else w for w in words)
     return f" {' '.join(single)} "

@@ -1,11 +1,11 @@
 """Evaluation conditions of a question, and its presentations.
 
 ``full`` is the question as it is. ``blind`` omits the image, ``image-swap`` shows another image of
-the same voxel, ``circular`` asks with every rotation of the options, and ``reworded`` asks the
-same fact as worded in another edition of the release. ``chain`` asks the questions on one image as
-one conversation (see ``chains``), and ``degraded`` shows the image after a stated degradation (see
-``degradation``). All are parts of one run, so that a question shared by two conditions is asked
-once.
+the same voxel, ``circular`` asks with every rotation of the options, and ``reworded`` asks about
+the same fact as worded in another edition of the release. ``chain`` asks the questions on one image
+as one conversation (see ``chains``), and ``degraded`` shows the image after a stated degradation
+(see ``degradation``). All are parts of one run, so that a question shared by two conditions is
+asked only once.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ class Condition(StrEnum):
 
     @classmethod
     def parse(cls, name: str) -> Condition:
-        """The condition of that name.
+        """Return the condition with that name.
 
         Raises:
-            WorkspaceError: there is none.
+            WorkspaceError: there is no such condition.
         """
         if name in cls._value2member_map_:
             return cls(name)
@@ -56,15 +56,15 @@ class Condition(StrEnum):
 
 
 OF_ONE_EDITION = (Condition.FULL, Condition.BLIND, Condition.CIRCULAR, Condition.IMAGE_SWAP)
-"""Conditions that need only the release, and ask one question at a time about its own images."""
+"""Conditions that need only the release, and ask single questions about the items' own images."""
 
 
 def parse_conditions(names: Iterable[str]) -> tuple[list[Condition], Degradation | None]:
-    """Conditions by name, and the degradation of ``degraded:OPERATION=SIZE``.
+    """Parse conditions by name, and the degradation in ``degraded:OPERATION=SIZE``.
 
     Raises:
         WorkspaceError: there is no such condition or operation, or two degradations are named: a
-            run has one, so that no figure mixes two.
+            run has only one, so that no figure mixes two.
     """
     conditions: list[Condition] = []
     degradations: list[Degradation] = []
@@ -88,14 +88,14 @@ class Presentation:
     """One presentation of an item to a model.
 
     Attributes:
-        item: the item, its options and key in the order shown.
+        item: the item, with options and key in the order shown.
         condition: the evaluation condition.
-        turn: number of places by which the options are rotated.
+        turn: number of positions by which the options are rotated.
         epoch: repetition, from 0.
         image: image shown, relative to the release. ``None`` in the blind condition, and for an
             item without an image.
-        chain: id of the chain that the question is a step of; empty for none.
-        step: its place in the chain, from 1; 0 for none.
+        chain: id of the chain that the question belongs to; empty if none.
+        step: its position in the chain, from 1; 0 if none.
     """
 
     item: BenchmarkItem
@@ -120,7 +120,7 @@ def presentations(
     reworded: Mapping[str, BenchmarkItem] = MappingProxyType({}),
     chains: Sequence[Chain] = (),
 ) -> list[Presentation]:
-    """All presentations of all items, those of one image consecutive within a condition.
+    """Return all presentations of all items; those of one image are consecutive within a condition.
 
     An item whose voxel has no other image has no ``image-swap`` presentation, and one without a
     counterpart in the other edition no ``reworded`` one.
@@ -157,9 +157,9 @@ def presentations(
 
 
 def rotate(item: BenchmarkItem, turn: int) -> BenchmarkItem:
-    """The item with option texts and key rotated by ``turn`` letters.
+    """Rotate option texts and key of an item by ``turn`` letters.
 
-    An item without options is its own only rotation.
+    An item without options has itself as its only rotation.
     """
     if turn == 0 or not item.options:
         return item
@@ -192,10 +192,10 @@ def _ways(
 
 
 def _donors(items: Sequence[BenchmarkItem]) -> dict[str, str]:
-    """Swapped image of each item: an image of another item of its voxel, drawn by a hash.
+    """Choose the swapped image of each item: an image of another item of its voxel, by a hash.
 
-    Images without a question that has the same correct answer are preferred: a reply that is still
-    correct did not need the image.
+    Images without a question that has the same correct answer are preferred: then a reply that is
+    still correct did not need the image.
     """
     voxels: dict[tuple[str, str, str], list[BenchmarkItem]] = {}
     for item in items:

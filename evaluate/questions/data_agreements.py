@@ -33,11 +33,11 @@ _HERE = ("hf/", "baseline/")
 
 
 def sends_outside(model: Model) -> bool:
-    """Whether images leave this machine; assumed of models of other packages that do not state it.
+    """Whether images leave this machine; assumed for third-party models that do not state it.
 
-    An address counts as this machine only as ``localhost`` or a loopback address, since the
+    A URL counts as local only if the host is ``localhost`` or a loopback address, since the
     resolution of other names may change between two questions. A local server that forwards
-    questions (LiteLLM's proxy, Ollama for its cloud models) sends them outside.
+    questions (LiteLLM's proxy, Ollama for its cloud models) counts as external.
     """
     if model.name.startswith(_HERE):
         return False
@@ -48,7 +48,7 @@ def sends_outside(model: Model) -> bool:
 
 
 def stays_here(endpoint: str | None) -> bool:
-    """Whether an address is ``localhost`` or a loopback address; an unknown one is not."""
+    """Whether a URL is ``localhost`` or a loopback address; false if unknown."""
     host = urlsplit(endpoint).hostname if endpoint else None
     if host == "localhost":
         return True
@@ -59,20 +59,20 @@ def stays_here(endpoint: str | None) -> bool:
 
 
 def known_cards() -> Mapping[str, Card]:
-    """Cards of all known sources, by id."""
+    """Return the cards of all known sources by id."""
     return {name: source.card for name, source in find_sources().items()}
 
 
 def withhold_agreement_sources(
     choice: ItemFilter, items: Iterable[BenchmarkItem], model: Model, may_send: Iterable[str]
 ) -> ItemFilter:
-    """The filter, without sources whose images must not leave this machine.
+    """Return the filter without sources whose images must not leave this machine.
 
     Args:
         choice: the user's filter.
         items: items of the release.
         model: the model.
-        may_send: folders of sources under an agreement that may be sent nevertheless.
+        may_send: folders of sources under an agreement that may be sent anyway.
     """
     if not sends_outside(model):
         return choice
@@ -84,11 +84,12 @@ def withhold_agreement_sources(
 def sources_under_agreement(
     items: Iterable[BenchmarkItem], cards: Mapping[str, Card]
 ) -> frozenset[str]:
-    """Folders of the release with images that only their licensee may hold.
+    """Return folders of the release with images that only their licensee may hold.
 
     Args:
         items: items of the release.
-        cards: cards by id; a source without one is judged by the mark of the release alone.
+        cards: cards by id; a source without one is judged only by the release's ``restricted``
+            flag.
     """
     by_folder = {_fold(card.id): card for card in cards.values()}
     folders = set[str]()
@@ -105,7 +106,7 @@ def sources_under_agreement(
 
 
 def permitted_sources(named: Iterable[str], folders: Collection[str]) -> frozenset[str]:
-    """The folders of a release that ``--i-may-send`` names.
+    """Return the folders of a release that ``--i-may-send`` names.
 
     Raises:
         WorkspaceError: a name is not a source of the release that needs permission.
@@ -122,7 +123,7 @@ def permitted_sources(named: Iterable[str], folders: Collection[str]) -> frozens
 
 
 def rights_text(folder: str, cards: Mapping[str, Card]) -> str:
-    """Rights to a source, in words, for a user who is about to send it."""
+    """Describe the rights to a source, for a user who is about to send it."""
     card = next((card for card in cards.values() if _fold(card.id) == _fold(folder)), None)
     if card is None:
         return f"{folder}: the release marks its images as restricted, and no card tells why."

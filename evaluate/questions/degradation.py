@@ -1,8 +1,8 @@
-"""Degradations of images: an operation of stated size that leaves every pixel where it is.
+"""Degradations of images: an operation of stated size that keeps the image geometry.
 
-The image that a model sees keeps its width and height, so an answer that is a place, a size or a
-side stays as right as before. Marks that are drawn on the image, such as boxes and a scale bar, are
-degraded with it. How pixels change is in ``degraded_images``.
+The image that a model sees keeps its width and height, so an answer that is a location, a size or a
+side remains correct. Marks drawn on the image, such as boxes and a scale bar, are degraded with it.
+How pixels change is defined in ``degraded_images``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from medrcube.evaluate.models.protocol import Json
 __all__ = ["OPERATIONS", "RULE", "Degradation", "Operation"]
 
 RULE = "degraded/1"
-"""Changes whenever the same image and size would give other pixels."""
+"""Changed whenever the same image and size would give different pixels."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,11 +25,11 @@ class Operation:
     """A kind of degradation.
 
     Attributes:
-        unit: what its size is.
+        unit: unit of its size.
         least: smallest size.
         most: largest size.
-        whole: whether the size is a whole number.
-        words: how the images are then, with ``{size}`` for the size.
+        whole: whether the size is an integer.
+        words: description of the resulting images, with ``{size}`` for the size.
     """
 
     unit: str
@@ -93,10 +93,10 @@ class Degradation:
 
     @classmethod
     def parse(cls, text: str) -> Degradation:
-        """The degradation of ``OPERATION=SIZE``, such as ``noise=0.1``.
+        """Parse ``OPERATION=SIZE``, such as ``noise=0.1``.
 
         Raises:
-            WorkspaceError: there is no such operation, or the size is out of its range.
+            WorkspaceError: there is no such operation, or the size is out of range.
         """
         operation, _, size = text.partition("=")
         try:
@@ -110,10 +110,10 @@ class Degradation:
 
     @classmethod
     def of_manifest(cls, entry: Mapping[str, Json]) -> Degradation:
-        """The degradation of a run's manifest.
+        """Read the degradation from a run's manifest.
 
         Raises:
-            WorkspaceError: this version would make other pixels of it.
+            WorkspaceError: this version would produce different pixels.
         """
         if entry.get("rule") != RULE:
             raise WorkspaceError(
@@ -134,5 +134,5 @@ class Degradation:
         return OPERATIONS[self.operation].words.format(size=f"{self.size:g}")
 
     def __str__(self) -> str:
-        """As on the command line."""
+        """As written on the command line."""
         return f"degraded:{self.operation}={self.size:g}"

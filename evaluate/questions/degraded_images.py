@@ -1,15 +1,15 @@
-"""Degrade an image by an operation of stated size; width and height stay.
+"""Degrade an image by an operation of stated size, keeping width and height.
 
-Deep grey is first converted to 8 bits as for sending (``models.image_payload``), and EXIF
-orientation is applied. Transparency is left as it is. The result is a PNG, so that nothing but the
-degradation changes.
+Grey images of more than 8 bits are first converted to 8 bits as for sending
+(``models.image_payload``), and EXIF orientation is applied. Transparency is kept. The result is a
+PNG, so that nothing but the degradation changes.
 
-- ``noise``: one Gaussian number a pixel, added to all its colours, clipped at black and white; the
-  seed is a digest of the file and the size, so an image always gets the same noise.
+- ``noise``: one Gaussian number per pixel, added to all its channels, clipped at black and white;
+  the seed is a digest of the file and the size, so an image always gets the same noise.
 - ``jpeg``: encoded without chroma subsampling, and decoded.
-- ``blur``: Gaussian, of the stated sigma.
-- ``downscale``: means of areas on a grid that is smaller by the factor, then bilinear interpolation
-  to the size it had.
+- ``blur``: Gaussian, with the stated sigma.
+- ``downscale``: area means on a grid that is smaller by the factor, then bilinear interpolation
+  back to the original size.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = ["degrade"]
 
 
 def degrade(picture: ImageFile, degradation: Degradation) -> ImageFile:
-    """The degraded image; call it in a thread.
+    """Return the degraded image; call it in a thread.
 
     Raises:
         RejectedError: it cannot be decoded.

@@ -23,11 +23,11 @@ except ImportError as error:
 __all__ = ["RULE", "shrink", "size_of", "size_within"]
 
 RULE = "means of areas, png8/1"
-"""Changes whenever the same image would give different pixels."""
+"""Changed whenever the same image would give different pixels."""
 
 
 def size_within(size: tuple[int, int], longest: int | None) -> tuple[int, int]:
-    """Width and height of an image scaled to a longer side of at most ``longest`` pixels."""
+    """Return width and height scaled to a longer side of at most ``longest`` pixels."""
     width, height = size
     if longest is None or max(width, height) <= longest:
         return size
@@ -36,7 +36,7 @@ def size_within(size: tuple[int, int], longest: int | None) -> tuple[int, int]:
 
 
 def size_of(picture: ImageFile) -> tuple[int, int]:
-    """Width and height in the file, from its header alone.
+    """Return width and height from the file header.
 
     Raises:
         RejectedError: it cannot be read.
@@ -50,10 +50,10 @@ def size_of(picture: ImageFile) -> tuple[int, int]:
 
 
 def shrink(picture: ImageFile, longest: int) -> ImageFile:
-    """The image scaled to a longer side of at most ``longest`` pixels; call it in a thread.
+    """Downscale an image to a longer side of at most ``longest`` pixels; call it in a thread.
 
-    Deep grey is first converted to 8 bits as for sending (``models.image_payload``), and EXIF
-    orientation is applied.
+    Grey images of more than 8 bits are first converted to 8 bits as for sending
+    (``models.image_payload``), and EXIF orientation is applied.
 
     Raises:
         RejectedError: it cannot be decoded.

@@ -56,10 +56,10 @@ Value = Callable[[BenchmarkItem], Any]
 
 
 def parse(text: str) -> Callable[[BenchmarkItem], bool]:
-    """Predicate of an expression.
+    """Compile an expression to a predicate.
 
     Raises:
-        WorkspaceError: it is not a valid expression. The predicate raises it where the values of an
+        WorkspaceError: it is not a valid expression. The predicate raises it if the values of an
             item cannot be compared.
     """
     if len(text) > _LONGEST:
@@ -131,7 +131,7 @@ def _comparison(node: ast.Compare) -> Value:
 
 
 def _require_one_kind(left: ast.expr, right: ast.expr, how: ast.cmpop, node: ast.Compare) -> None:
-    """Refuse a comparison of a number with text, which would hold for no item or for all."""
+    """Refuse comparisons of numbers with text, which would be true for no item or for all."""
     inside = isinstance(how, ast.In | ast.NotIn) and isinstance(right, ast.Tuple | ast.List)
     for other in right.elts if inside and isinstance(right, ast.Tuple | ast.List) else [right]:
         kinds = {_is_text(left), _is_text(other)}
@@ -153,7 +153,7 @@ def _is_text(node: ast.expr) -> bool | None:
 
 
 def require_known(text: str, items: Sequence[BenchmarkItem]) -> None:
-    """Refuse a constant that no item has in a categorical column.
+    """Refuse a constant that occurs in no item, for a categorical column.
 
     Raises:
         WorkspaceError: names the constant and the values that exist.
@@ -174,7 +174,7 @@ def require_known(text: str, items: Sequence[BenchmarkItem]) -> None:
         values = [
             str(constant.value) for constant in constants if isinstance(constant, ast.Constant)
         ]
-        # A list may hold values of another release; one that matches nothing is a mistake.
+        # A list may contain values of another release; one that matches nothing is a mistake.
         if values and present.isdisjoint(values):
             raise WorkspaceError(
                 f"--where: no item has {left.id} {' or '.join(values)}; there are "

@@ -1,12 +1,12 @@
 """Few-shot examples: which items are used, without leaking the answer.
 
 An example shows a question with its key. It must not be of the patient asked about, nor show the
-same image in another file, or the prompt would contain the answer. Where a release states no
-patients and no cases, only similar images can be excluded, and the run records that.
+same image in another file, or the prompt would contain the answer. If a release states neither
+patients nor cases, only similar images can be excluded, and the run records that.
 
-Examples have one order, drawn by the seed: from the cell of the question (task, modality, region)
-first, then from its task and modality, its task, the rest. So the questions of one cell share their
-examples where possible, which a server can cache.
+Examples have one order, determined by the seed: first those from the cell of the question (task,
+modality, region), then from its task and modality, its task, the rest. So the questions of one cell
+share their examples where possible, which a server can cache.
 
 A run keeps the items that it was started with as its examples, even if its release gains images
 later. A question keeps its examples too, unless one of them was withdrawn, or is now known to show
@@ -34,10 +34,10 @@ from medrcube.perceptual_hash import MAX_DISTANCE
 __all__ = ["MOST", "RULE", "ExamplePool", "FewShotSettings", "example_pool"]
 
 MOST = 16
-"""Most examples of a question."""
+"""Maximum number of examples per question."""
 
 RULE = "shots/1"
-"""Changes whenever the same release and seed would give different examples."""
+"""Changed whenever the same release and seed would give different examples."""
 
 _TIERS: Mapping[str, Callable[[BenchmarkItem], tuple[str, ...]]] = {
     "cell": lambda item: (item.task, item.modality, item.parts),
@@ -49,10 +49,10 @@ _TIERS: Mapping[str, Callable[[BenchmarkItem], tuple[str, ...]]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FewShotSettings:
-    """Few-shot settings of the user.
+    """The user's few-shot settings.
 
     Attributes:
-        count: examples before each question.
+        count: number of examples before each question.
         seed: seed of their order.
     """
 
@@ -70,11 +70,11 @@ class ExamplePool:
 
     Attributes:
         shots: the user's settings.
-        pool: items that may be examples, in drawn order.
+        pool: items that may be examples, in the order of the draw.
         units: units of each image by its path; see ``units_known``.
         looks: perceptual hash of each image by its path.
         units_known: whether every item of the pool has a patient or case.
-        withdrawn: names of withdrawn items, which are no examples any more.
+        withdrawn: names of withdrawn items, which are no longer used as examples.
         chosen: examples of earlier sessions; see ``StoredExamples``.
     """
 
@@ -105,7 +105,7 @@ class ExamplePool:
         }
 
     def of(self, presentation: Presentation) -> tuple[BenchmarkItem, ...]:
-        """Examples of a question.
+        """Return the examples of a question.
 
         Raises:
             WorkspaceError: there are too few.
@@ -113,14 +113,14 @@ class ExamplePool:
         return tuple(item for _, item in self._chosen(presentation))
 
     def tiers(self, presentations: Iterable[Presentation]) -> dict[str, int]:
-        """Count of the examples of these questions by tier."""
+        """Count the examples of these questions by tier."""
         counts = Counter(
             tier for presentation in presentations for tier, _ in self._chosen(presentation)
         )
         return {tier: counts[tier] for tier in _TIERS if counts[tier]}
 
     def looks_by_digest(self, benchmark: Benchmark) -> dict[str, int]:
-        """Perceptual hash of each image by the SHA-256 of its file, as a run stores it."""
+        """Return the perceptual hash of each image by its file's SHA-256, as a run stores it."""
         return {str(benchmark.image_digests[image]): look for image, look in self.looks.items()}
 
     def _chosen(self, presentation: Presentation) -> list[tuple[str, BenchmarkItem]]:
@@ -146,7 +146,7 @@ class ExamplePool:
         )
 
     def _filter(self, presentation: Presentation) -> _ExampleFilter:
-        # With a swapped image, neither the item's own nor the shown image may leak.
+        # With a swapped image, neither the item's own nor the image shown may leak.
         images = {
             str(image)
             for image in (presentation.item.image, presentation.image)
@@ -162,7 +162,7 @@ class ExamplePool:
         )
 
     def _stored(self, presentation: Presentation) -> Iterator[tuple[str, BenchmarkItem]]:
-        """Examples of the question in an earlier session."""
+        """Return the examples of the question in an earlier session."""
         names = self.chosen.get((presentation.item.name, presentation.image), ())
         if not names:
             return
@@ -173,7 +173,7 @@ class ExamplePool:
             yield next(t for t, of in _TIERS.items() if of(item) == of(presentation.item)), item
 
     def _near(self, item: BenchmarkItem) -> Iterator[tuple[str, BenchmarkItem]]:
-        """Candidates of the item's form by tier; within a tier first those with a new answer."""
+        """Return candidates of the item's form by tier; in a tier those with a new answer first."""
         passed: set[str] = set()
         for tier, place in _TIERS.items():
             near = self._of_tier(tier, place(item))
@@ -200,7 +200,7 @@ class ExamplePool:
 
 @dataclass(slots=True, kw_only=True)
 class _ExampleFilter:
-    """Excludes examples that could leak: of the question, and of earlier examples."""
+    """Excludes examples that could leak the answer to the question or to earlier examples."""
 
     pool: ExamplePool
     names: set[str]
@@ -229,14 +229,14 @@ def example_pool(
     withheld: Iterable[str] = (),
     stored: StoredExamples | None = None,
 ) -> ExamplePool:
-    """Example pool of a release; decodes every image whose perceptual hash is not stored.
+    """Return the example pool of a release; decodes every image without a stored perceptual hash.
 
     Args:
         benchmark: the release.
         shots: few-shot settings.
         asked: items of the run.
         withheld: sources whose images must not be sent: an example is sent as well.
-        stored: what the run knows already.
+        stored: examples and hashes that the run has stored.
     """
     stored, left_out = stored or StoredExamples(), set(withheld)
     usable = [image for image, digest in benchmark.image_digests.items() if digest is not None]
@@ -248,7 +248,7 @@ def example_pool(
     units: dict[str, set[str]] = {}
     for item in (*benchmark.items, *asked):
         if item.image is not None:
-            # Two files of the same bytes are one image.
+            # Two files with the same bytes are the same image.
             mine = {f"picture {benchmark.image_digests.get(item.image)}"}
             units.setdefault(item.image, mine).update({item.unit} - {""})
     return ExamplePool(

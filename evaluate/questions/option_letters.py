@@ -1,4 +1,4 @@
-"""Check that a prompt shows each option behind its own letter."""
+"""Check that a prompt shows each option after its own letter."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _PAIR = tuple[str, str]
 def misplaced_option(
     text: str, question: str, options: Sequence[tuple[str, str]]
 ) -> tuple[str, tuple[str, ...]] | None:
-    """First option that does not follow its own letter, and only its own.
+    """Return the first option that does not follow its own letter, and only its own.
 
-    A letter belongs to the option that follows it on the same line, with punctuation and no word
-    between: ``A. text``, ``(A) text``, ``A) text``, ``A: text``. Where one option is a prefix of
+    A letter belongs to the option that follows it on the same line, with punctuation and no word in
+    between: ``A. text``, ``(A) text``, ``A) text``, ``A: text``. If one option is a prefix of
     another, the longer one counts.
 
     Args:
-        text: whole prompt.
+        text: the whole prompt.
         question: the question; matches within it are ignored.
         options: letter and text of each option.
 
@@ -43,12 +43,12 @@ def misplaced_option(
 
 
 def fold(text: str) -> str:
-    """The text with case and white space folded."""
+    """Normalise case and white space."""
     return " ".join(text.casefold().split())
 
 
 def _pairs(text: str, options: Sequence[tuple[str, str]]) -> Iterator[_PAIR]:
-    """(letter before an option, letter of that option) pairs in the text."""
+    """Yield (letter before an option, letter of that option) pairs in the text."""
     letters = {letter for letter, _ in options}
     folded = [(letter, fold(option)) for letter, option in options]
     window = 2 * max((len(option) for _, option in options), default=0) + 16

@@ -23,7 +23,7 @@ __all__ = ["perceptual_hashes"]
 def perceptual_hashes(
     benchmark: Benchmark, images: Iterable[str], known: Mapping[str, int]
 ) -> dict[str, int]:
-    """Perceptual hash of each image by its path; undecodable images are left out.
+    """Return the perceptual hash of each image by its path; undecodable images are left out.
 
     Args:
         benchmark: the release.

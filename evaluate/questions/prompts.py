@@ -1,4 +1,4 @@
-"""Prompt templates: the text sent to a model beside the image."""
+"""Prompt templates: the text sent to a model with the image."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ DEFAULT_PROMPT = "default"
 """Name of the default template in ``templates/prompts``."""
 
 FIELDS = ("question", "options", "letters", "instruction", "task", "modality", "anatomy")
-"""Names in a user's template; neither the key nor its evidence is among them."""
+"""Names available in a user's template; neither the key nor its evidence is among them."""
 
 OPTION_INSTRUCTION = "Reply with the letter of the one best option."
-"""Instruction of an item with options, as the default template has it."""
+"""Instruction for an item with options, as in the default template."""
 
 _PLACE = "\0"
 _LONGEST_TEMPLATE = 100_000
@@ -53,7 +53,7 @@ class Prompt:
     Attributes:
         name: name of the template, or of the user's file without its folder.
         text: the template.
-        own: whether it is the user's.
+        own: whether it is a user's template.
     """
 
     name: str
@@ -67,16 +67,16 @@ class Prompt:
 
     @property
     def identity(self) -> dict[str, Json]:
-        """Identity of the prompt in a run's manifest; a user's template is stored whole."""
+        """Identity of the prompt in a run's manifest; a user's template is stored in full."""
         named: dict[str, Json] = {"name": self.name, "version": self.version}
         return {**named, "text": self.text} if self.own else named
 
     def render(self, item: BenchmarkItem) -> str:
-        """Whole prompt of a question; ends without a newline.
+        """Return the whole prompt of a question, without a trailing newline.
 
         Raises:
             WorkspaceError: the user's template uses an undefined name, fails, omits a part of the
-                question, or shows an option without its own letter before it.
+                question, or shows an option that does not follow its own letter.
         """
         if not self.own:
             return render_prompt(item)
@@ -92,7 +92,7 @@ class Prompt:
 
 
 def default_prompt() -> Prompt:
-    """The prompt of this version."""
+    """Return the prompt of this version."""
     return Prompt(name=DEFAULT_PROMPT, text=_source(DEFAULT_PROMPT))
 
 
@@ -123,7 +123,7 @@ def read_prompt(path: Path) -> Prompt:
 
 
 def prompt_of(identity: Mapping[str, Json]) -> Prompt | None:
-    """Prompt of a manifest; ``None`` where this version does not have it."""
+    """Return the prompt of a manifest; ``None`` if this version does not have it."""
     text = identity.get("text")
     if isinstance(text, str):
         return Prompt(name=str(identity["name"]), text=text, own=True)
@@ -132,9 +132,9 @@ def prompt_of(identity: Mapping[str, Json]) -> Prompt | None:
 
 
 def render_prompt(item: BenchmarkItem, name: str = DEFAULT_PROMPT) -> str:
-    """Question, options by letter, and instruction; ends without a newline.
+    """Render question, options by letter, and instruction, without a trailing newline.
 
-    An item without options has the instruction of its form in their place.
+    An item without options has the instruction of its form instead.
     """
     if item.target is not None:
         return f"Question: {item.question}\n{instruction_of(item)}"
@@ -146,20 +146,20 @@ def render_prompt(item: BenchmarkItem, name: str = DEFAULT_PROMPT) -> str:
 
 
 def instruction_of(item: BenchmarkItem) -> str:
-    """Last part of a prompt: what to reply."""
+    """Return the last part of a prompt: what to reply."""
     if item.target is None:
         return OPTION_INSTRUCTION
     return form_of(item.target).instruction(item.target.ask)
 
 
 def render_data(name: str, data: Mapping[str, Json]) -> str:
-    """Prompt around untrusted data, embedded as one line of JSON."""
+    """Render a prompt around untrusted data, embedded as one line of JSON."""
     line = json.dumps(data, ensure_ascii=False).encode("utf-8", "replace").decode()
     return _environment().get_template(f"{name}.j2").render(data=line).strip()
 
 
 def prompt_version(name: str = DEFAULT_PROMPT) -> str:
-    """Short digest of a template's text."""
+    """Return a short digest of a template's text."""
     return _version(_source(name))
 
 
@@ -202,9 +202,9 @@ def _check_whole(name: str, text: str, item: BenchmarkItem) -> None:
 
 @lru_cache(maxsize=4096)
 def _around_question(name: str, options: tuple[tuple[str, str], ...]) -> tuple[str, str] | None:
-    """Prompt before and after the question; rendering takes far longer than joining.
+    """Return the prompt before and after the question; rendering is far slower than joining.
 
-    ``None`` where the place of the question cannot be told.
+    ``None`` if the position of the question cannot be determined.
     """
     template = _environment().get_template(f"{name}.j2")
     before, *after = template.render(question=_PLACE, options=options).split(_PLACE)
@@ -223,7 +223,7 @@ def _source(name: str) -> str:
 
 @cache
 def _own(text: str) -> Template:
-    # No loader, immutable sandbox: a user's template can include and change nothing.
+    # No loader, immutable sandbox: a user's template cannot include or change anything.
     return ImmutableSandboxedEnvironment(
         undefined=StrictUndefined,
         autoescape=False,

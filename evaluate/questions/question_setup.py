@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["SMALLEST", "QuestionSetup"]
 
 SMALLEST = 32
-"""Smallest longest side of an image; below it no medical content is left."""
+"""Smallest allowed longest side of an image; below it no medical content is left."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,11 +31,11 @@ class QuestionSetup:
 
     Attributes:
         prompt: prompt template.
-        shots: few-shot examples; ``None`` for none.
+        shots: few-shot examples; ``None`` if there are none.
         image_size: longest side of an image in pixels; larger ones are downscaled. ``None`` sends
             the file's own bytes.
-        degradation: what is done to the images of the condition ``degraded``, before they are
-            downscaled; ``None`` without that condition.
+        degradation: degradation of the images in the condition ``degraded``, applied before
+            downscaling; ``None`` without that condition.
     """
 
     prompt: Prompt = field(default_factory=default_prompt)
@@ -56,7 +56,7 @@ class QuestionSetup:
         withheld: Iterable[str],
         run: Path,
     ) -> ExamplePool | None:
-        """The examples of a run in the folder ``run``; see ``few_shot.example_pool``."""
+        """Return the examples of a run in the folder ``run``; see ``few_shot.example_pool``."""
         if self.shots is None:
             return None
         from medrcube.evaluate.questions.few_shot import example_pool  # noqa: PLC0415 - numpy and Pillow
@@ -64,7 +64,7 @@ class QuestionSetup:
         return example_pool(benchmark, self.shots, asked, withheld, read_examples(run))
 
     def identity(self, examples: ExamplePool | None) -> dict[str, Json]:
-        """Manifest entries of the question setup.
+        """Return the manifest entries of the question setup.
 
         Args:
             examples: the few-shot examples.
@@ -78,7 +78,7 @@ class QuestionSetup:
 
     @property
     def pixels(self) -> dict[str, Json] | None:
-        """Manifest entry of the downscaling; ``None`` without any."""
+        """Manifest entry of the downscaling; ``None`` if there is none."""
         if self.image_size is None:
             return None
         from medrcube.evaluate.questions.downscaling import RULE  # noqa: PLC0415 - Pillow
@@ -86,14 +86,14 @@ class QuestionSetup:
         return {"longest_side": self.image_size, "rule": RULE}
 
     def prepare(self, picture: ImageFile, *, degraded: bool = False) -> ImageFile:
-        """The image as sent to a model; call it in a thread.
+        """Return the image as sent to a model; call it in a thread.
 
         Args:
-            picture: the image as the release has it.
-            degraded: whether it is degraded first.
+            picture: the image as in the release.
+            degraded: whether to degrade it first.
 
         Raises:
-            RejectedError: it must be changed and cannot be decoded.
+            RejectedError: it must be converted and cannot be decoded.
         """
         if degraded and self.degradation is not None:
             from medrcube.evaluate.questions.degraded_images import degrade  # noqa: PLC0415 - Pillow

@@ -23,10 +23,10 @@ FILE = "reworded.jsonl"
 
 
 def reworded_items(items: Iterable[BenchmarkItem], edition: Benchmark) -> dict[str, BenchmarkItem]:
-    """Items of another edition by the name of the item with the same fact.
+    """Return items of another edition by the name of the item with the same fact.
 
     They keep name, image and unit of the first edition, so that answers to both are paired. Facts
-    that the other edition lacks, or asks in the same words and order, are left out.
+    that the other edition lacks, or asks about in the same words and order, are left out.
 
     Raises:
         WorkspaceError: a release states no facts, or the two share none.
@@ -67,7 +67,7 @@ def write_reworded(run: Path, items: Mapping[str, BenchmarkItem]) -> None:
 
 
 def read_reworded(run: Path) -> dict[str, BenchmarkItem]:
-    """Items that ``write_reworded`` stored; empty without the file."""
+    """Return the items that ``write_reworded`` stored; empty without the file."""
     path = run / FILE
     if not path.exists():
         return {}

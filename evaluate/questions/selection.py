@@ -1,4 +1,4 @@
-"""Select the items of a run, and name the selection in its identity."""
+"""Select the items of a run, and record the selection in its identity."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class ItemSelection:
 
     Attributes:
         items: selected items, in the order of the release.
-        wanted: matching items before any was left out.
+        wanted: number of matching items before any was left out.
         left_out: items left out, by reason.
         by_source: of these, items that may not be sent, by source.
         whole: whether these are all items of the release.
@@ -127,7 +127,7 @@ def select_items(benchmark: Benchmark, choice: ItemFilter) -> ItemSelection:
 
 
 def read_ids(path: Path) -> frozenset[str]:
-    """Names of items, one a line; empty lines and lines that begin with # are skipped.
+    """Read item names, one per line; empty lines and lines that begin with # are skipped.
 
     Raises:
         WorkspaceError: the file cannot be read, or names nothing.

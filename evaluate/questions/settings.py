@@ -1,4 +1,4 @@
-"""Settings of a run in words: only those that an option changed."""
+"""Settings of a run in words: only those changed by an option."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LEFT_OUT = {"not-there": "without their image", "may-not-be-sent": "that may no
 
 
 def settings_text(manifest: Mapping[str, Any]) -> dict[str, str]:
-    """Settings of a run in words, by name; a killed and resumed run has the same.
+    """Return settings of a run in words, by name; identical for a killed and resumed run.
 
     Args:
         manifest: manifest of the run.
@@ -40,12 +40,12 @@ def settings_text(manifest: Mapping[str, Any]) -> dict[str, str]:
 
 
 def prompt_words(prompt: Mapping[str, Any]) -> str:
-    """Name and version of the prompt in a manifest, or the tool that worded it."""
+    """Return name and version of the prompt in a manifest, or the tool that worded it."""
     return " ".join(filter(None, (prompt["name"], prompt["version"])))
 
 
 def side_by_side(manifests: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
-    """(name, value of each run) of all settings in which runs differ."""
+    """Return (name, value of each run) of all settings in which runs differ."""
     settings = [settings_text(manifest) for manifest in manifests]
     names = dict.fromkeys(name for texts in settings for name in texts if name != "template")
     rows = [(name, *(texts.get(name, "") for texts in settings)) for name in names]

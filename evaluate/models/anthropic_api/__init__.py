@@ -1,3 +1,3 @@
-"""Anthropic's Messages interface."""
+"""Anthropic's Messages API."""
 
 __all__ = ["batches", "model"]

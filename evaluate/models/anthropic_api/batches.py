@@ -53,7 +53,7 @@ _STATUS_OF = {
 class AnthropicBatches:
     """Batches of one model; see ``BatchInterface``."""
 
-    # 256 MB, less a margin: the page does not say which megabyte it means.
+    # 256 MB, less a margin: the documentation does not say which megabyte it means.
     limits = BatchLimits(questions=100_000, size=250_000_000)
     frame = BatchFileFrame(head=b'{"requests": [', between=b",\n", tail=b"]}")
 
@@ -65,7 +65,7 @@ class AnthropicBatches:
         self._http = BatchHttp(model.sender, headers)
 
     async def question(self, name: str, request: ModelRequest) -> Sequence[bytes]:
-        """One question of the request body, in pieces."""
+        """Return one question of the request body, in pieces."""
         body = await self._model.body(request)
         return (f'{{"custom_id": "{name}", "params": '.encode(), *body.pieces, b"}")
 
@@ -75,7 +75,7 @@ class AnthropicBatches:
         return ""
 
     async def create(self, uploaded: str, file: Path, token: str) -> str:
-        """Submit a batch; returns its id. The token is part of the name of every question."""
+        """Submit a batch and return its id. The token is part of every question's name."""
         del uploaded, token
         size = (await asyncio.to_thread(file.stat)).st_size
         sent = await self._http.send(_PATH, file_parts(file), size, "application/json")
@@ -84,7 +84,7 @@ class AnthropicBatches:
     async def search(
         self, token: str, *, questions: int, known: Collection[str], since: float
     ) -> BatchSearch:
-        """Search for a batch by the token in its question names, which only its results show."""
+        """Search for a batch by the token in its question names, which only its results reveal."""
         after: dict[str, str | int] = {}
         unsure = 0
         while True:
@@ -105,7 +105,7 @@ class AnthropicBatches:
             after = {"after_id": safe_id(batches[-1].get("id"))}
 
     async def state(self, batch: str) -> BatchState:
-        """State of a batch; counts are reported only at its end."""
+        """Return the state of a batch; counts are reported only at its end."""
         batch_object = await self._http.json("GET", f"{_PATH}/{batch}")
         status = str(batch_object.get("processing_status"))
         ended = status == "ended"
@@ -115,9 +115,10 @@ class AnthropicBatches:
     async def results(
         self, batch: str, state: BatchState, letters: Letters
     ) -> AsyncIterator[tuple[str, Reply | AnswerError]]:
-        """Results by question name.
+        """Yield results by question name.
 
-        The URL is built here and not taken from ``results_url``, so that the key goes nowhere else.
+        The URL is built here rather than taken from ``results_url``, so that the key goes nowhere
+        else.
         """
         del letters
         async for data in self._http.lines(f"{_PATH}/{batch}/results"):

@@ -1,8 +1,8 @@
 """Claude models through Anthropic's Messages API.
 
-Anthropic also has an OpenAI-compatible endpoint, which it describes as a way to compare models and
-not ready for production: it silently drops unknown fields, counts no cached tokens, reports no
-refusals and has no batches. So the native API is used.
+Anthropic also has an OpenAI-compatible endpoint, described as a way to compare models and not
+production-ready: it silently drops unknown fields, counts no cached tokens, reports no refusals and
+has no batches. So the native API is used.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 __all__ = ["API_VERSION", "URL", "AnthropicModel", "open_anthropic"]
 
 ADAPTER = "anthropic/1"
-"""Changes whenever the same question would be sent in a different form."""
+"""Changed whenever the same question would be sent in a different form."""
 
 URL = "https://api.anthropic.com/v1"
 KEY_ENV = "ANTHROPIC_API_KEY"
 API_VERSION = "2023-06-01"
-"""API version; the next one accepts no temperature for any model."""
+"""API version; newer versions accept no temperature for any model."""
 
 _OWN = ("model", "messages", "stream", "system", "max_tokens")
 _KEPT = 16 * 2**20
@@ -48,7 +48,7 @@ def open_anthropic(name: str, settings: ModelSettings) -> AnthropicModel:
     """Open a Claude model.
 
     Raises:
-        ModelError: there is no key, or a setting is given that the interface does not have.
+        ModelError: there is no key, or a setting is given that the API does not have.
         MissingExtraError: the SDK is not installed.
     """
     for option, is_set in (
@@ -97,7 +97,7 @@ class AnthropicModel:
 
     @property
     def identity(self) -> Mapping[str, Json]:
-        """Adapter, endpoint, model, parameters, and what is done to images."""
+        """Adapter, endpoint, model, parameters, and image conversion."""
         system = self._settings.system
         return {
             **({} if system is None else {"system": system}),
@@ -120,7 +120,7 @@ class AnthropicModel:
         return self.read(data.decode("utf-8-sig", "replace"), (), latency)
 
     async def body(self, request: ModelRequest) -> Body:
-        """Request body of a question."""
+        """Return the request body of a question."""
         turns = [
             MessageTurn(
                 prompt=shot.prompt, picture=await self._base64(shot.picture), reply=shot.reply
@@ -141,7 +141,7 @@ class AnthropicModel:
         """Parse the body of a successful response; there are no letter scores.
 
         Raises:
-            TransientError: it is not a message.
+            TransientError: it is not a valid message.
         """
         del letters
         scrub = self.sender.scrub
@@ -160,7 +160,7 @@ class AnthropicModel:
     async def close(self) -> None:
         """Close the connections."""
         client, self._client = self._client, None
-        self._connecting = asyncio.Lock()  # it belongs to the event loop that ends
+        self._connecting = asyncio.Lock()  # it is bound to the event loop that is ending
         if client is not None:
             await client.close()
 
@@ -180,7 +180,7 @@ class AnthropicModel:
 
 
 def _of_environment() -> str | None:
-    """Address in the variable that Anthropic's own SDK reads, which ends before ``/v1``."""
+    """Return the URL set for Anthropic's own SDK, with ``/v1``, which the SDK's variable omits."""
     address = os.environ.get("ANTHROPIC_BASE_URL", "").strip().rstrip("/")
     return f"{address.removesuffix('/v1')}/v1" if address else None
 

@@ -26,7 +26,7 @@ class MessageTurn:
     """An example with its reply, or the question itself.
 
     Attributes:
-        prompt: whole text.
+        prompt: full text.
         picture: media type and Base64 of the image; ``None`` without one.
         reply: reply of an example; ``None`` for the question.
     """
@@ -42,13 +42,13 @@ def messages_body(
     parameters: Mapping[str, Json],
     system: str | None = None,
 ) -> Body:
-    """Request body of one question: each image before its text.
+    """Return the request body of one question: each image before its text.
 
     Args:
         model: name of the model.
         turns: examples with their replies, then the question.
-        parameters: everything else of the body.
-        system: system prompt; without the character NUL.
+        parameters: all other fields of the body.
+        system: system prompt; must not contain NUL characters.
     """
     messages: list[Json] = []
     for turn in turns:
@@ -75,15 +75,15 @@ def messages_body(
 def read_message(data: str, *, model: str, latency: float) -> Reply:
     """Parse the body of a successful response.
 
-    Thinking and tool calls are no text. Cached tokens count as sent.
+    Reasoning and tool calls are not part of the text. Cached tokens count as sent.
 
     Args:
         data: the body.
-        model: name to use where the endpoint reports none.
+        model: model name, if the endpoint reports none.
         latency: seconds since sending.
 
     Raises:
-        TransientError: it is not a message.
+        TransientError: it is not a valid message.
     """
     body = _message(data)
     blocks = body["content"]

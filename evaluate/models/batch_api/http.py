@@ -1,4 +1,4 @@
-"""HTTP client for batch APIs: small JSON, streamed uploads, size-limited untrusted responses."""
+"""HTTP client for batch APIs: small JSON, streamed uploads, size limits on untrusted responses."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LONGEST_LINE = 16 * 2**20
 _LONGEST_ANSWER = 2**24
 _CHUNK = 2**18
 _TIMES = httpx2.Timeout(600.0, connect=10.0)
-"""Seconds for one step of a transfer; a file of 200 MB is uploaded in many."""
+"""Timeout in seconds for one step of a transfer; a 200 MB upload has many steps."""
 
 
 class BatchHttp:
@@ -130,7 +130,7 @@ class BatchHttp:
 
 
 async def file_parts(file: Path, head: bytes = b"", tail: bytes = b"") -> AsyncIterator[bytes]:
-    """A file in parts, between ``head`` and ``tail``."""
+    """Yield a file in parts, between ``head`` and ``tail``."""
     if head:
         yield head
     with file.open("rb") as opened:

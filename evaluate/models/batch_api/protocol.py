@@ -1,7 +1,7 @@
-"""Protocol of a batch API: what each provider promises to the runner.
+"""Protocol of a batch API: what the runner requires of each provider.
 
-A provider answers a file of questions within a day at half the price. After a kill, a sent batch
-must be found again or it is paid for twice: so every batch carries a token that the run stored
+A provider answers a file of questions within a day at half price. After a kill, a submitted batch
+must be found again or it is paid for twice, so every batch carries a token that the run stored
 before sending.
 """
 
@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 Letters = Callable[[str], Sequence[str]]
-"""Option letters of a question, by its name in the batch."""
+"""Option letters of a question by its name in the batch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,8 +32,8 @@ class BatchLimits:
     """Limits of one batch.
 
     Attributes:
-        questions: most questions.
-        size: most bytes.
+        questions: maximum number of questions.
+        size: maximum size in bytes.
     """
 
     questions: int
@@ -62,9 +62,9 @@ class BatchState:
     Attributes:
         status: status as the provider names it.
         ended: whether its state is final.
-        done: finished questions; ``None`` where the provider does not report them yet.
-        void: why none of it was run or charged; empty otherwise.
-        crowded: it is void because the account has too many questions queued.
+        done: finished questions; ``None`` if the provider does not report them yet.
+        void: why nothing was run or charged; empty otherwise.
+        crowded: whether it is void because the account has too many questions queued.
         seconds: from its creation to its end.
         files: ids of the files at the provider, by kind.
     """
@@ -84,7 +84,7 @@ class BatchSearch:
 
     Attributes:
         batch: its id; ``None`` if not found.
-        unsure: batches that may be it, which shows only when they end.
+        unsure: candidate batches, which can only be identified once they end.
     """
 
     batch: str | None
@@ -94,8 +94,8 @@ class BatchSearch:
 class BatchInterface(Protocol):
     """Batch API of one provider.
 
-    Every method raises ``TransientError`` where a retry may help, ``RejectedError`` and
-    ``ModelError`` where it does not.
+    Every method raises ``TransientError`` if a retry may help, and ``RejectedError`` or
+    ``ModelError`` if not.
     """
 
     @property
@@ -109,15 +109,15 @@ class BatchInterface(Protocol):
         ...
 
     async def question(self, name: str, request: ModelRequest) -> Sequence[bytes]:
-        """One question of the request file, in pieces."""
+        """Return one question of the request file, in pieces."""
         ...
 
     async def upload(self, file: Path) -> str:
-        """Upload a file, where that is a separate step; nothing is charged."""
+        """Upload a file, if that is a separate step; nothing is charged."""
         ...
 
     async def create(self, uploaded: str, file: Path, token: str) -> str:
-        """Submit a batch; returns its id."""
+        """Submit a batch and return its id."""
         ...
 
     async def search(
@@ -126,21 +126,21 @@ class BatchInterface(Protocol):
         """Search for a batch by its token after its id was lost.
 
         Args:
-            token: of the batch.
-            questions: in it.
-            known: ids that belong to other tokens.
+            token: token of the batch.
+            questions: questions in the batch.
+            known: ids that belong to other tokens, to be excluded.
             since: time of sending, in seconds since the epoch.
         """
         ...
 
     async def state(self, batch: str) -> BatchState:
-        """State of a batch."""
+        """Return the state of a batch."""
         ...
 
     def results(
         self, batch: str, state: BatchState, letters: Letters
     ) -> AsyncIterator[tuple[str, Reply | AnswerError]]:
-        """Results by question name, in any order."""
+        """Yield results by question name, in any order."""
         ...
 
     async def forget(self, batch: str, state: BatchState) -> None:

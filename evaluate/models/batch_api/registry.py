@@ -1,4 +1,4 @@
-"""Find the batch API of a model."""
+"""Look up the batch API of a model."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["batches_of"]
 
 
 def batches_of(model: Model) -> BatchInterface:
-    """Batch API of a model.
+    """Return the batch API of a model.
 
     Raises:
         ModelError: it has none.

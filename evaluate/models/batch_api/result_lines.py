@@ -16,7 +16,7 @@ __all__ = ["line_of", "question_error", "reply_or_error", "unfinished"]
 
 
 def line_of(data: bytes, sender: Sender) -> Mapping[str, Any] | None:
-    """JSON object of a line that names its question; ``None`` for any other line."""
+    """Parse a line; return its JSON object if it names its question, else ``None``."""
     try:
         line = json.loads(sender.scrub(data.decode("utf-8", "replace")))
     except (ValueError, RecursionError):
@@ -26,7 +26,7 @@ def line_of(data: bytes, sender: Sender) -> Mapping[str, Any] | None:
 
 
 def reply_or_error(read: Callable[[], Reply]) -> Reply | AnswerError:
-    """The reply, or the error that parsing it raised."""
+    """Return the reply, or the error that parsing it raised."""
     try:
         return read()
     except AnswerError as error:
@@ -36,9 +36,9 @@ def reply_or_error(read: Callable[[], Reply]) -> Reply | AnswerError:
 def question_error(
     sender: Sender, status: int, body: object, seconds: float
 ) -> Reply | AnswerError:
-    """Result of a question that the provider refused.
+    """Return the result for a question that the provider refused.
 
-    An error that would end a run of single questions fails this question alone.
+    An error that would end a run of single questions fails only this question.
     """
     problem = read_problem(status, body)
     if problem.filtered:
@@ -50,6 +50,6 @@ def question_error(
 
 
 def unfinished(code: str, words: object) -> TransientError:
-    """Error of a question that the provider did not process; it is asked again."""
+    """Return the error for a question that the provider did not process; it is asked again."""
     named = words if isinstance(words, str) and words else "the batch ended before this question"
     return TransientError(printable_line(f"{code}: {named}"), code=code)

@@ -1,3 +1,3 @@
-"""Vision-language models of transformers, on this machine and in batches."""
+"""Vision-language models of transformers, run locally in batches."""
 
 __all__ = ["model", "settings"]

@@ -1,6 +1,6 @@
-"""Form batches of questions of similar cost, and halve them when memory runs out.
+"""Form batches of questions of similar cost, and halve them on out-of-memory errors.
 
-Independent of torch: the engine computes, in two threads. One prepares the next batch while the
+Independent of torch. The engine computes in two threads: one prepares the next batch while the
 other computes.
 """
 
@@ -31,7 +31,7 @@ QUIET = 0.02
 """Seconds without a new question after which an idle engine starts an incomplete batch."""
 
 WINDOW = 4
-"""Batches of questions to keep queued, so that questions of similar length can be grouped."""
+"""Number of batches to keep queued, so that questions of similar length can be grouped."""
 
 _log = logging.getLogger(__name__)
 
@@ -42,8 +42,8 @@ class GenerationJob:
 
     Attributes:
         request: the question.
-        text: its text by the chat template, placeholders not yet expanded.
-        length: tokens of text and images together, which determine time and memory.
+        text: its text by the chat template, with unexpanded placeholders.
+        length: number of text and image tokens, which determines time and memory.
     """
 
     request: ModelRequest
@@ -62,7 +62,7 @@ class Generation:
 
 
 class ErrorKind(Enum):
-    """Cause of an exception of the engine."""
+    """Kind of an engine error."""
 
     MEMORY = auto()
     """The batch was too large."""
@@ -82,11 +82,11 @@ class GenerationEngine(Protocol):
         ...
 
     def answer(self, prepared: Any) -> Sequence[Generation]:
-        """Compute a prepared batch: one generation a job, in order."""
+        """Compute a prepared batch: one generation per job, in order."""
         ...
 
     def judge(self, error: Exception) -> ErrorKind:
-        """Cause of an exception of the two methods."""
+        """Classify an exception raised by the two methods."""
         ...
 
     def free(self) -> None:
@@ -112,8 +112,8 @@ class Batcher:
     """Collects the questions of many coroutines into batches; belongs to one event loop.
 
     Args:
-        engine: what computes.
-        batch_size: most questions in a batch.
+        engine: the engine.
+        batch_size: maximum number of questions in a batch.
     """
 
     def __init__(self, engine: GenerationEngine, *, batch_size: int) -> None:
@@ -129,7 +129,7 @@ class Batcher:
         engine.go()
 
     async def submit(self, make: Callable[[], GenerationJob]) -> Generation:
-        """Create a job in the preparing thread, and wait for its generation.
+        """Create a job in the preparation thread, and wait for its generation.
 
         Raises:
             RejectedError: this question cannot be computed.
@@ -146,7 +146,7 @@ class Batcher:
         return await waiting.answer
 
     async def close(self) -> None:
-        """Stop computing; questions that still wait are cancelled."""
+        """Stop computing; waiting questions are cancelled."""
         self._engine.stop()
         tasks = [task for task in (self._driver, self._busy) if task is not None]
         for task in tasks:
@@ -200,7 +200,7 @@ class Batcher:
                 return self._pick()
 
     def _pick(self) -> list[_WaitingJob]:
-        """The question that has waited longest, with those closest to it in length."""
+        """Return the question that has waited longest, with those closest to it in length."""
         first = self._waiting[0]
         blind = first.job.request.picture is None
         alike = [w for w in self._waiting if (w.job.request.picture is None) == blind]
@@ -250,7 +250,7 @@ class Batcher:
         outcome = self._try(prepared_batch)
         if not isinstance(outcome, _BatchFailure):
             return outcome
-        # The exception is gone, and with it the frames that hold the batch's tensors.
+        # The exception is gone, and with it the frames that keep the batch's tensors alive.
         prepared_batch.drop()
         if outcome.trouble is ErrorKind.DEVICE:
             raise ModelError(f"the device fails: {outcome.message}\nwhat was answered is kept")
@@ -280,7 +280,7 @@ class Batcher:
         return [*self._answers(jobs[:middle]), *self._answers(jobs[middle:])]
 
     def _too_large(self, jobs: Sequence[GenerationJob]) -> bool:
-        """Whether a batch exceeds the token limit learnt since it was formed."""
+        """Whether a batch exceeds a token limit learnt after it was formed."""
         return self._most_tokens is not None and _tokens(jobs) > self._most_tokens
 
     def _remember(self, jobs: Sequence[GenerationJob]) -> None:
@@ -296,7 +296,7 @@ class Batcher:
 
 @dataclass(slots=True, kw_only=True)
 class _PreparedBatch:
-    """The tensors of a batch, or why there are none."""
+    """The tensors of a batch, or the error that prevented them."""
 
     value: Any = None
     error: Exception | None = field(default=None)

@@ -1,4 +1,4 @@
-"""Chat turns of a question and what comes before it, for a chat template."""
+"""Chat turns of a question and its earlier turns, for a chat template."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["check_earlier_turns", "pictures_of", "turns_of"]
 
 
 def turns_of(request: ModelRequest) -> list[dict[str, Any]]:
-    """Turns for the chat template: examples, the conversation so far, the question."""
+    """Return the turns for the chat template: examples, conversation so far, question."""
     turns: list[dict[str, Any]] = []
     for earlier in request.earlier_turns:
         turns.append(_user(earlier.prompt, earlier.picture))
@@ -47,6 +47,6 @@ def _text_part(text: str) -> dict[str, str]:
 
 
 def pictures_of(request: ModelRequest) -> list[ImageFile]:
-    """Images of the earlier turns, then that of the question, in the order of the text."""
+    """Return images of the earlier turns, then that of the question, in text order."""
     pictures = [*(earlier.picture for earlier in request.earlier_turns), request.picture]
     return [picture for picture in pictures if picture is not None]

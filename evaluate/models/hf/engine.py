@@ -1,7 +1,7 @@
 """Generate batches of replies with transformers.
 
-Padding is on the left, so that each reply directly follows its question: padded on the right, a
-model would continue from padding, and its answer would depend on the rest of the batch.
+Padding is on the left, so that each reply directly follows its question: with right padding, a
+model would continue from padding tokens, and its answer would depend on the rest of the batch.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class TensorBatch:
 
     Attributes:
         jobs: the questions.
-        inputs: tensors of the processor; one entry a job where options are scored by text.
+        inputs: tensors from the processor; one entry per job if options are scored by text.
         letter_tokens: for each job the tokens of the letter of each option.
         options: for each job the tokens of each option's text; empty unless scored by text.
     """
@@ -86,7 +86,7 @@ class TransformersEngine:
         self._hidden = hidden_tokens(self._tokenizer)
         self._model = model
         self._scorer: TextScorer | None = None
-        # A tokenizer stores its padding, so two threads must not use it at once.
+        # A tokenizer stores its padding settings, so two threads must not use it at once.
         self._turn = threading.Lock()
         self._stopped = threading.Event()
 
@@ -172,7 +172,7 @@ class TransformersEngine:
         self._stopped.clear()
 
     def parameters(self) -> dict[str, Json]:
-        """Generation parameters: the model's defaults with the user's settings."""
+        """The generation parameters: the model's defaults overridden by the user's settings."""
         chosen = self._generation().to_diff_dict()
         dropped = ("transformers_version", "_from_model_config")
         facts = {key: value for key, value in chosen.items() if key not in dropped}
@@ -262,7 +262,7 @@ class TransformersEngine:
         return torch.full((ids.shape[0],), self._stopped.is_set(), device=ids.device)
 
     def _generation(self) -> Any:
-        """The model's generation config, greedy unless a temperature is set."""
+        """Return the model's generation config, greedy unless a temperature is set."""
         config = copy.deepcopy(self._opened.generation)
         if self._local.scoring == Scoring.GENERATE:
             temperature = self._settings.temperature or 0.0
@@ -284,7 +284,7 @@ class TransformersEngine:
 
 
 def hidden_tokens(tokenizer: Any) -> frozenset[int]:
-    """Special tokens, except those around thinking, which are parsed later."""
+    """Return special tokens, except those around reasoning, which is parsed later."""
     added = tokenizer.added_tokens_decoder.items()
     special = {*tokenizer.all_special_ids, *(n for n, token in added if token.special)}
     return frozenset(n for n in special if not _parts_thinking(tokenizer.decode([n])))

@@ -1,7 +1,7 @@
 """Decode images for local models: 8-bit RGB by one fixed rule.
 
-An image is first converted as it would be for an endpoint, so that 16-bit grey is treated alike
-here and there; then it is decoded, which an endpoint does itself.
+An image is first converted as for an endpoint, so that 16-bit grey is treated the same in both
+cases; then it is decoded, which an endpoint does itself.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ except ImportError as error:
 __all__ = ["PIXELS", "decode_picture", "picture_size"]
 
 PIXELS = f"{POLICY}; upright rgb8 on white/1"
-"""Changes whenever the same file would give different pixels."""
+"""Changed whenever the same file would give different pixels."""
 
 
 def picture_size(picture: ImageFile) -> tuple[int, int]:
-    """Height and width in the file, from its header alone.
+    """Return height and width from the file header.
 
     Raises:
-        OSError: the bytes are no image that Pillow knows.
+        OSError: the bytes are not an image that Pillow can read.
     """
     with Image.open(io.BytesIO(picture.data)) as image:
         return image.height, image.width
 
 
 def decode_picture(picture: ImageFile) -> Image.Image:
-    """The upright image as 8-bit RGB; transparency is composited on white.
+    """Return the upright image as 8-bit RGB; transparency is composited on white.
 
     Raises:
         RejectedError: the image cannot be decoded.
-        OSError: the bytes are no image that Pillow knows, or are cut short.
+        OSError: the bytes are not an image that Pillow can read, or are truncated.
     """
     _, data = sendable_bytes(picture)
     with Image.open(io.BytesIO(data)) as file:

@@ -1,7 +1,7 @@
 """Load a model's files from a folder or the Hugging Face hub, and record exactly what they are.
 
 Weights are loaded last and separately, because the identity of a model is needed before, and often
-without, any question.
+without, asking any question.
 """
 
 from __future__ import annotations
@@ -61,14 +61,14 @@ _PROCESSOR_KEYS = (
 _ATTENTION: Mapping[str, Mapping[str, str]] = {"phi4_multimodal": {"vision_config": "eager"}}
 """Attention implementation of models whose default is wrong.
 
-``Phi4MultimodalVisionAttention`` is marked as causal (transformers 5.23), which SDPA obeys for a
-image that fills its tiles: it is seen otherwise than beside one that does not.
+``Phi4MultimodalVisionAttention`` is marked as causal (transformers 5.23), which SDPA obeys for an
+image that fills its tiles: such an image is processed differently next to one that does not.
 """
 
 _ADAPTERS: Mapping[str, str] = {"phi4_multimodal": "vision-lora"}
 """Folder of the adapter that a model needs for images, by model type.
 
-Without it Phi-4-multimodal answers all the same (its page on the hub, folder ``vision-lora``).
+Without it Phi-4-multimodal still answers (see its hub page, folder ``vision-lora``).
 """
 
 
@@ -98,7 +98,7 @@ class OpenedModel:
 
 
 def open_files(path: str, settings: LocalSettings) -> OpenedModel:
-    """Load everything but the weights.
+    """Load everything except the weights.
 
     Raises:
         ModelError: there is no such model, it takes no images, it has no chat template, or it needs
@@ -108,7 +108,7 @@ def open_files(path: str, settings: LocalSettings) -> OpenedModel:
     try:
         config = AutoConfig.from_pretrained(path, **common)
         processor = open_processor(path, config, common)
-    # A torchvision built for another torch raises RuntimeError.
+    # torchvision built for a different torch raises RuntimeError.
     except (OSError, ValueError, ImportError, KeyError, RuntimeError) as error:
         raise ModelError(f"{_where(path)}: cannot be opened: {_short(error)}") from error
     _check(path, config, processor)
@@ -132,7 +132,7 @@ def load_weights(opened: OpenedModel, settings: LocalSettings) -> Any:
     """Load the weights of a model, in evaluation mode.
 
     Raises:
-        ModelError: the weights are missing or broken, or do not fit into the memory.
+        ModelError: the weights are missing or broken, or do not fit into memory.
     """
     common = _common(opened.path, settings)
     if (attention := _attention(opened.config, settings)) is not None:
@@ -150,7 +150,7 @@ def load_weights(opened: OpenedModel, settings: LocalSettings) -> Any:
 
 
 def choose_device(name: str) -> Any:
-    """The requested device; ``auto`` takes the best available.
+    """Return the requested device; ``auto`` takes the best available.
 
     Raises:
         ModelError: torch does not know the device, or it is not available.
@@ -168,7 +168,7 @@ def choose_device(name: str) -> Any:
 
 
 def choose_dtype(name: str, device: Any) -> Any:
-    """The requested data type; ``auto`` takes the one that suits the device."""
+    """Return the requested data type; ``auto`` takes the one that suits the device."""
     if name != "auto":
         return getattr(torch, name)
     if device.type == "cuda" and not torch.cuda.is_bf16_supported():
@@ -177,12 +177,12 @@ def choose_dtype(name: str, device: Any) -> Any:
 
 
 def dtype_name(dtype: Any) -> str:
-    """Name of a data type without torch's prefix, such as ``bfloat16``."""
+    """Return the name of a data type without torch's prefix, such as ``bfloat16``."""
     return str(dtype).removeprefix("torch.")
 
 
 def model_facts(opened: OpenedModel, settings: LocalSettings) -> dict[str, Json]:
-    """Facts of the model's files, device and libraries that may change a reply."""
+    """Return the facts of a model's files, device and libraries that may change a reply."""
     architectures = getattr(opened.config, "architectures", None) or [type(opened.config).__name__]
     return {
         "revision": opened.revision,
@@ -198,10 +198,10 @@ def model_facts(opened: OpenedModel, settings: LocalSettings) -> dict[str, Json]
 
 
 def digest_files(folder: Path) -> str:
-    """Short digest of every file that affects a model's replies.
+    """Compute a short digest of every file that affects a model's replies.
 
-    Small files are hashed whole; of weights, name, size and 64 evenly spread pieces of 16 KiB:
-    training changes all of them, and hashing 15 GB would take longer than many runs.
+    Small files are hashed completely; for weights, name, size and 64 evenly spaced chunks of 16
+    KiB: training changes all of them, and hashing 15 GB would take longer than many runs.
     """
     digest = hashlib.sha256()
     for path in sorted(folder.iterdir()):
@@ -265,13 +265,13 @@ def _check(path: str, config: Any, processor: Any) -> None:
 
 
 def _attention(config: Any, settings: LocalSettings) -> str | dict[str, str] | None:
-    """The user's or the model's attention implementation; ``None`` leaves it to transformers."""
+    """Return the attention implementation of user or model; ``None`` uses transformers' own."""
     needed = _ATTENTION.get(config.model_type)
     return settings.attention or (None if needed is None else dict(needed))
 
 
 def _class_of(config: Any) -> Any:
-    """Class that loads a model; ``None`` where transformers has none that takes images."""
+    """Return the class that loads a model; ``None`` if transformers has none that takes images."""
     for kind in (AutoModelForImageTextToText, AutoModelForMultimodalLM):
         own = kind.__name__ in (getattr(config, "auto_map", None) or {})
         if own or type(config) in kind._model_mapping:  # noqa: SLF001 - no public list

@@ -18,11 +18,11 @@ from medrcube.evaluate.models.registry import ModelSettings
 __all__ = ["ADAPTER", "HFModel", "open_hf"]
 
 ADAPTER = "hf/1"
-"""Changes whenever the same question would reach the model in a different form."""
+"""Changed whenever the same question would reach the model in a different form."""
 
 
 def open_hf(path: str, settings: ModelSettings) -> HFModel:
-    """Open a local folder or a hub model; its weights are loaded at the first question.
+    """Open a local folder or a hub model; the weights are loaded at the first question.
 
     Raises:
         ModelError: it cannot be opened, or is not a chat model that takes images.
@@ -43,8 +43,8 @@ def open_hf(path: str, settings: ModelSettings) -> HFModel:
 class HFModel:
     """One local model; see ``Model`` for the contract.
 
-    The batch size is not part of the identity: it may only change rounding, which ``selfcheck``
-    checks.
+    The batch size is not part of the identity: it should affect only rounding, which ``selfcheck``
+    verifies.
     """
 
     def __init__(
@@ -77,12 +77,12 @@ class HFModel:
 
     @property
     def suggested_connections(self) -> int:
-        """Concurrent questions that keep batches full and of similar length."""
+        """Number of concurrent questions that keeps batches full and of similar length."""
         return WINDOW * self._batch_size
 
     @property
     def batch_size(self) -> int:
-        """Most questions in a batch."""
+        """Maximum number of questions in a batch."""
         return self._batch_size
 
     async def answer(self, request: ModelRequest) -> Reply:

@@ -1,7 +1,7 @@
 """Log-likelihood of each option, by its letter or by its text.
 
-By letter, one pass over question and image is enough for all options. By text, each option needs a
-few more tokens; question and image are computed once and cached where the model's cache allows it,
+By letter, one forward pass over question and image covers all options. By text, each option needs a
+few more tokens; question and image are computed once and cached if the model's cache allows it,
 which is verified on the first question.
 """
 
@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 TOLERANCE = {"float32": 1e-3}
-"""Largest difference of the two scoring methods, in nats a token, by data type."""
+"""Maximum difference between the two scoring methods, in nats per token, by data type."""
 
 ROUGH_TOLERANCE = 0.1
 """The same for 16-bit data types."""
@@ -38,9 +38,9 @@ _log = logging.getLogger(__name__)
 def letter_tokens(
     tokenizer: Any, text: str, options: Sequence[tuple[str, str]]
 ) -> dict[str, tuple[int, ...]]:
-    """First tokens of a reply that begins with each option's letter, with and without a blank.
+    """Return first tokens of a reply beginning with each option's letter, with and without blank.
 
-    A spelling whose first token is the same for two letters is left out. Empty when no spelling
+    A spelling whose first token is the same for two letters is excluded. Empty if no spelling
     distinguishes the letters.
     """
     spellings: dict[str, tuple[int, ...]] = {letter: () for letter, _ in options}
@@ -57,9 +57,9 @@ def letter_tokens(
 
 
 def continuation_tokens(tokenizer: Any, text: str, more: str) -> list[int]:
-    """Tokens of ``more`` as a continuation of ``text``.
+    """Return the tokens of ``more`` as a continuation of ``text``.
 
-    Where a token spans the boundary, the tokens of ``more`` alone.
+    If a token spans the boundary, the tokens of ``more`` alone.
     """
     before = tokenizer(text, add_special_tokens=False)["input_ids"]
     after = tokenizer(text + more, add_special_tokens=False)["input_ids"]
@@ -69,12 +69,12 @@ def continuation_tokens(tokenizer: Any, text: str, more: str) -> list[int]:
 
 
 def best_option(scores: Mapping[str, float]) -> str:
-    """The option with the highest score; the first on a tie."""
+    """Return the option with the highest score; the first on a tie."""
     return max(scores, key=lambda letter: scores[letter])
 
 
 class FirstToken:
-    """Logits processor that stores the log-probabilities of the first token."""
+    """Logits processor that records the log-probabilities of the first token."""
 
     def __init__(self) -> None:
         self._log_probabilities: Any = None
@@ -87,7 +87,7 @@ class FirstToken:
         return scores
 
     def scores(self, row: int, spellings: Mapping[str, Sequence[int]]) -> dict[str, float]:
-        """Log-probability of each letter, summed over its spellings."""
+        """Return the log-probability of each letter, summed over its spellings."""
         return {
             letter: float(torch.logsumexp(self._log_probabilities[row, list(tokens)], dim=0))
             for letter, tokens in spellings.items()
@@ -98,7 +98,7 @@ class TextScorer:
     """Mean log-probability of the tokens of each option after a question.
 
     Args:
-        model: computes logits.
+        model: the model.
         dtype: number format of its weights.
     """
 
@@ -116,8 +116,8 @@ class TextScorer:
             inputs: the processor's tensors for one question, without padding.
             options: tokens of each option, at least one.
         """
-        # Without an image there is little to save, and some models then continue from the positions
-        # of their last image.
+        # Without an image there is little to save, and some models would then continue from the
+        # positions of their previous image.
         way = _each_whole
         if any(value.is_floating_point() for value in inputs.values()):
             if self._keeps_prefix is None:
@@ -145,7 +145,7 @@ class TextScorer:
 def _each_whole(
     model: Any, inputs: Mapping[str, Any], options: Sequence[Sequence[int]]
 ) -> list[float]:
-    """One pass for each option over question, image and option: correct for every model."""
+    """One pass per option over question, image and option: correct for every model."""
     ids = inputs["input_ids"]
     scores = []
     for tokens in options:
@@ -174,7 +174,7 @@ def _after_prefix(
         return [_mean(first, torch.tensor(tokens, device=ids.device)) for tokens in options]
     cache = prefix.past_key_values
     cache.batch_repeat_interleave(len(options))
-    # Padding follows the option, where no scored token attends to it: no mask is needed.
+    # Padding follows the option, where no scored token attends to it, so no mask is needed.
     more = torch.zeros((len(options), longest), dtype=ids.dtype, device=ids.device)
     for row, tokens in enumerate(options):
         more[row, : len(tokens)] = torch.tensor(tokens, device=ids.device)
@@ -192,7 +192,7 @@ def _is_per_token(value: Any, ids: Any) -> bool:
 def _extension(name: str, value: Any, more: Any) -> Any:
     if name == "input_ids":
         return more
-    # Option tokens are no image tokens, and all of them are attended to.
+    # Option tokens are not image tokens, and all of them are attended to.
     filled = torch.ones_like if name == "attention_mask" else torch.zeros_like
     return filled(more).to(value.dtype)
 

@@ -1,4 +1,4 @@
-"""Load processors of transformers, also where the video packages are not installed."""
+"""Load transformers processors, even if the video packages are not installed."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ except ImportError as error:
 __all__ = ["bound_pixels", "chat_template", "open_processor"]
 
 _PROCESSING = ("torchvision", "num2words")
-"""Packages that processors of real checkpoints need; the extra installs them."""
+"""Packages that processors of real checkpoints need; installed by the extra."""
 
 
 def open_processor(path: str, config: Any, common: Mapping[str, Any]) -> Any:
-    """The processor of a model, without its video part if that cannot be loaded.
+    """Return the processor of a model, without its video part if that cannot be loaded.
 
     Args:
         path: folder or name on the hub.
@@ -47,7 +47,7 @@ def open_processor(path: str, config: Any, common: Mapping[str, Any]) -> Any:
 
 
 def _still_processor(path: str, config: Any, common: Mapping[str, Any], error: Exception) -> Any:
-    """A processor without its video part, which needs torchvision and is never used here."""
+    """Return a processor without its video part, which needs torchvision and is never used here."""
     mapping = transformers.models.auto.processing_auto.PROCESSOR_MAPPING
     if type(config) not in mapping:
         raise error
@@ -68,7 +68,7 @@ def _still_processor(path: str, config: Any, common: Mapping[str, Any], error: E
         [parts.get(name) for name in kind.get_attributes()], settings
     )
     if template := chat_template(processor):
-        # Some call their video part for any prompt; fail here rather than at the first question.
+        # Some processors use their video part for any prompt; fail here, not at the first question.
         content = [{"type": "image"}, {"type": "text", "text": "?"}]
         processor.apply_chat_template(
             [{"role": "user", "content": content}], chat_template=template
@@ -111,7 +111,7 @@ def bound_pixels(processor: Any, settings: LocalSettings) -> None:
 
 
 def chat_template(processor: Any) -> Any:
-    """Chat template of a processor, or ``None``."""
+    """Return the chat template of a processor, or ``None``."""
     return getattr(processor, "chat_template", None) or getattr(
         processor.tokenizer, "chat_template", None
     )

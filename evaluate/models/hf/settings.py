@@ -1,4 +1,4 @@
-"""Settings of a local model; imports no torch, so that every command can read them."""
+"""Settings of a local model; does not import torch, so that every command can read them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from medrcube.errors import ModelError
 __all__ = ["DTYPES", "LocalSettings", "Scoring"]
 
 DTYPES = ("auto", "bfloat16", "float16", "float32")
-"""Data types of weights; ``auto`` is bfloat16 where the device supports it, else float32."""
+"""Data types of weights; ``auto`` is bfloat16 if the device supports it, else float32."""
 
 
 class Scoring(StrEnum):
@@ -20,10 +20,10 @@ class Scoring(StrEnum):
     """Generate the reply token by token, as an endpoint does."""
 
     LIKELIHOOD = "likelihood"
-    """Take the option whose letter is the likeliest first token."""
+    """Choose the option whose letter is the likeliest first token."""
 
     TEXT = "text"
-    """Take the option whose text has the highest mean log-probability a token."""
+    """Choose the option whose text has the highest mean log-probability per token."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +31,7 @@ class LocalSettings:
     """Settings of a local model.
 
     Attributes:
-        batch_size: most questions in a batch.
+        batch_size: maximum number of questions in a batch.
         dtype: one of ``DTYPES``.
         device: as torch names it, or ``auto``: CUDA before MPS before CPU.
         attention: attention implementation as transformers names it; ``None`` leaves it to

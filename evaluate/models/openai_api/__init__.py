@@ -1,3 +1,3 @@
-"""Endpoints that speak the OpenAI chat-completions protocol."""
+"""Endpoints that implement the OpenAI chat-completions protocol."""
 
 __all__ = ["batches", "client", "model", "providers", "reply", "request_body"]

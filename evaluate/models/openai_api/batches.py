@@ -45,7 +45,7 @@ _DAY = 86_400
 class OpenAIBatches:
     """Batches of one model; see ``BatchInterface``."""
 
-    # 200 MB, less what goes around the file.
+    # 200 MB, less the multipart overhead around the file.
     limits = BatchLimits(questions=50_000, size=199_000_000)
     frame = BatchFileFrame(head=b"", between=b"\n", tail=b"\n")
 
@@ -59,7 +59,7 @@ class OpenAIBatches:
         self._http = BatchHttp(model.sender, {**headers, **azure})
 
     async def question(self, name: str, request: ModelRequest) -> Sequence[bytes]:
-        """One question of the request file, in pieces."""
+        """Return one question of the request file, in pieces."""
         body = await self._model.body(request)
         head = json.dumps({"custom_id": name, "method": "POST", "url": _ENDPOINT})[:-1]
         return (f'{head}, "body": '.encode(), *body.pieces, b"}")
@@ -80,7 +80,7 @@ class OpenAIBatches:
         return safe_id(sent.get("id"))
 
     async def create(self, uploaded: str, file: Path, token: str) -> str:
-        """Submit a batch; returns its id."""
+        """Submit a batch and return its id."""
         del file
         body = {
             "input_file_id": uploaded,
@@ -103,14 +103,14 @@ class OpenAIBatches:
                 metadata = batch.get("metadata")
                 if isinstance(metadata, dict) and metadata.get(_TOKEN) == token:
                     return BatchSearch(batch=safe_id(batch.get("id")))
-            # The newest come first.
+            # The newest batches come first.
             too_old = bool(batches) and _number(batches[-1], "created_at") < since - _DAY
             if too_old or not (batches and page.get("has_more")):
                 return BatchSearch(batch=None)
             after = {"after": safe_id(batches[-1].get("id"))}
 
     async def state(self, batch: str) -> BatchState:
-        """State of a batch."""
+        """Return the state of a batch."""
         batch_object = await self._http.json("GET", f"batches/{batch}")
         status, counts = str(batch_object.get("status")), batch_object.get("request_counts")
         counts = counts if isinstance(counts, dict) else {}
@@ -138,7 +138,7 @@ class OpenAIBatches:
     async def results(
         self, batch: str, state: BatchState, letters: Letters
     ) -> AsyncIterator[tuple[str, Reply | AnswerError]]:
-        """Results by question name: replies are in one file, errors in another."""
+        """Yield results by question name: replies are in one file, errors in another."""
         del batch
         for kind in _FILES[1:]:
             if kind not in state.files:

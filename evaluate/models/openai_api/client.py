@@ -78,7 +78,7 @@ class ChatClient:
             sender: address, model and key.
             timeout: seconds for one whole request.
             path: path of the requests.
-            headers: headers of every request beside the SDK's; ``None`` omits one of these.
+            headers: headers of every request in addition to the SDK's; ``None`` omits one of those.
         """
         self._sender = sender
         self._timeout = timeout
@@ -130,7 +130,7 @@ class ChatClient:
             cause = _root(error)
             if isinstance(cause, TimeoutError):
                 raise self._too_slow() from None
-            if isinstance(cause, RejectedError):  # ours; the first versions of the SDK wrap it
+            if isinstance(cause, RejectedError):  # our own; early versions of the SDK wrap it
                 raise cause from None
             message = self._sender.scrub(str(cause) or type(cause).__name__)
             raise TransientError(f"connection failed: {message}", code="connection") from None
@@ -147,7 +147,7 @@ class ChatClient:
 
 
 def _root(error: BaseException) -> BaseException:
-    """Root cause of an SDK error, since the SDK reports every lost connection as a timeout."""
+    """Return the root cause of an SDK error: the SDK reports every lost connection as a timeout."""
     while error.__cause__ is not None:
         error = error.__cause__
     return error

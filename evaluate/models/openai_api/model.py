@@ -1,7 +1,7 @@
-"""Any endpoint that speaks the OpenAI chat-completions protocol.
+"""Any endpoint that implements the OpenAI chat-completions protocol.
 
 ``litellm/NAME`` is the same through LiteLLM's proxy, which forwards every question to a provider:
-images leave this machine although the proxy runs on it.
+images leave this machine even if the proxy runs on it.
 
 The key comes from an environment variable. It never appears in ``identity``, ``repr`` or a message;
 servers tend to repeat it in error responses.
@@ -51,10 +51,10 @@ __all__ = [
 ]
 
 ADAPTER = "openai/2"
-"""Changes whenever the same question would be sent in a different form."""
+"""Changed whenever the same question would be sent in a different form."""
 
 TOP_LOGPROBS = 20
-"""Most alternatives that OpenAI and, by default, vLLM return for a token."""
+"""Maximum number of alternatives per token that OpenAI and, by default, vLLM return."""
 
 _OWN = ("model", "messages", "stream", "n")
 _KEPT = 16 * 2**20
@@ -70,7 +70,7 @@ def open_openai(name: str, settings: ModelSettings) -> OpenAIModel:
 
     Raises:
         ModelError: the official endpoint is used without a key, the address is invalid, or the
-            additional parameters hold a field that the adapter sets itself.
+            additional parameters contain a field that the adapter sets itself.
         MissingExtraError: the SDK is not installed.
     """
     address = settings.base_url or os.environ.get("OPENAI_BASE_URL") or OFFICIAL_URL
@@ -84,7 +84,7 @@ def open_litellm(name: str, settings: ModelSettings) -> OpenAIModel:
     """Open a model behind LiteLLM's proxy.
 
     Raises:
-        ModelError: the address is invalid, or the additional parameters hold a field that the
+        ModelError: the address is invalid, or the additional parameters contain a field that the
             adapter sets itself.
         MissingExtraError: the SDK is not installed.
     """
@@ -99,17 +99,17 @@ def sender_to(
     key_env: str,
     own: Collection[str] = _OWN,
 ) -> Sender:
-    """Endpoint, model and key, with the key from the environment.
+    """Return endpoint, model and key, with the key from the environment.
 
     Args:
-        address: of the endpoint.
+        address: URL of the endpoint.
         name: model name at the endpoint.
         settings: model settings.
         key_env: environment variable of the key, unless the settings name one.
         own: fields of the body that the adapter sets itself.
 
     Raises:
-        ModelError: the address is invalid, or the additional parameters hold a field of ``own``.
+        ModelError: the address is invalid, or the additional parameters contain a field of ``own``.
         MissingExtraError: the SDK is not installed.
     """
     for module in ("openai", "aiohttp"):
@@ -126,7 +126,7 @@ def sender_to(
 
 
 def missing_key_error(sender: Sender) -> ModelError:
-    """Error of a missing API key."""
+    """Return the error for a missing API key."""
     return ModelError(
         f"no API key: set the environment variable {sender.key_env}, name another one "
         "with --api-key-env, or give the --base-url of a server that needs none"
@@ -173,7 +173,7 @@ class OpenAIModel:
 
     @property
     def identity(self) -> Mapping[str, Json]:
-        """Adapter, endpoint, model, parameters, and what is done to images."""
+        """Adapter, endpoint, model, parameters, and image conversion."""
         optional = {"system": self._settings.system, "image_detail": self._settings.image_detail}
         return {
             **{name: value for name, value in optional.items() if value is not None},
@@ -198,7 +198,7 @@ class OpenAIModel:
         return self.read(data.decode("utf-8-sig", "replace"), letters, latency)
 
     async def body(self, request: ModelRequest) -> Body:
-        """Request body of a question."""
+        """Return the request body of a question."""
         turns = [
             ChatTurn(
                 prompt=shot.prompt, picture=await self._data_url(shot.picture), reply=shot.reply
@@ -218,7 +218,7 @@ class OpenAIModel:
         """Parse the body of a successful response.
 
         Raises:
-            TransientError: it is not a chat completion.
+            TransientError: it is not a valid chat completion.
         """
         scrub = self.sender.scrub
         model = self.sender.model
@@ -234,7 +234,7 @@ class OpenAIModel:
     async def close(self) -> None:
         """Close the connections."""
         client, self._client = self._client, None
-        self._connecting = asyncio.Lock()  # it belongs to the event loop that ends
+        self._connecting = asyncio.Lock()  # it is bound to the event loop that is ending
         if client is not None:
             await client.close()
 

@@ -26,23 +26,25 @@ _CLOUD = re.compile(r"[:-]cloud$", re.IGNORECASE)
 
 
 def is_azure(url: str) -> bool:
-    """Whether the address is Azure's, which uses its own key header."""
+    """Whether the URL is Azure's, which uses a different key header."""
     return (urlsplit(url).hostname or "").endswith(".azure.com")
 
 
 def limit_field(url: str) -> str:
-    """Name of the field for the reply limit.
+    """Return the name of the reply limit field.
 
-    OpenAI renamed it, and its reasoning models refuse the old name; most others know only the old.
+    OpenAI renamed it, and its reasoning models refuse the old name; most others know only the old
+    one.
     """
     azure = is_azure(url) and "/openai" in urlsplit(url).path
     return "max_completion_tokens" if is_official(url) or azure else "max_tokens"
 
 
 def temperature_of(settings: ModelSettings, model: str, url: str = "") -> Json:
-    """Temperature to send; ``None`` for a model that accepts none, unless the user set one.
+    """Return the temperature to send; ``None`` for a model without one, unless the user set it.
 
-    OpenAI's reasoning models and Claude from 4.7 on refuse every temperature but their own.
+    OpenAI's reasoning models and Claude from 4.7 on refuse any temperature other than their
+    default.
     """
     refused = (
         _REASONING.match(model) is not None

@@ -1,4 +1,4 @@
-"""Parse the response of a chat-completions endpoint; its form is never trusted."""
+"""Parse the response of a chat-completions endpoint; its structure is never trusted."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _ENDS = {
     "refusal": "refusal",
 }
 _BROKEN_OFF = {"abort", "error", "insufficient_system_resource"}
-"""Reasons of a server failure: vLLM and SGLang, OpenRouter, DeepSeek."""
+"""Finish reasons that mean a server failure: vLLM and SGLang, OpenRouter, DeepSeek."""
 
 _COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 _TEXTS = ("text", "output_text")
 _AROUND = " \t\n▁Ġ([*\"'"
-"""Characters before a letter within one token: spaces as vocabularies write them, brackets."""
+"""Characters before a letter within one token: vocabulary encodings of spaces, and brackets."""
 
 
 def read_reply(data: str, *, model: str, letters: Sequence[str], latency: float) -> Reply:
@@ -37,12 +37,12 @@ def read_reply(data: str, *, model: str, letters: Sequence[str], latency: float)
 
     Args:
         data: the body.
-        model: name to use where the endpoint reports none.
+        model: model name, if the endpoint reports none.
         letters: letters of the options, for their scores.
         latency: seconds since sending.
 
     Raises:
-        TransientError: it is not a chat completion.
+        TransientError: it is not a valid chat completion.
     """
     body = _mapping(_json(data), data)
     choice = _mapping(_first(body.get("choices"), data), data)
@@ -63,14 +63,14 @@ def read_reply(data: str, *, model: str, letters: Sequence[str], latency: float)
 
 
 def filtered_reply(model: str, latency: float) -> Reply:
-    """Reply that a content filter of the provider suppressed."""
+    """Return the reply for an answer that a content filter of the provider suppressed."""
     return Reply(text="", finish_reason="content_filter", usage={}, model=model, latency=latency)
 
 
 def _reason(value: object, usage: Mapping[str, int]) -> str:
-    """Finish reason, as ``Reply`` names it.
+    """Return the finish reason, as ``Reply`` names it.
 
-    Google appends its own reason (``content_filter: SAFETY``); a tool call is a stop.
+    Google appends its own reason (``content_filter: SAFETY``); a tool call counts as a stop.
     """
     word = value.partition(":")[0].strip().casefold() if isinstance(value, str) else ""
     if word in _BROKEN_OFF:
@@ -99,9 +99,9 @@ def _first(value: object, data: str) -> object:
 
 
 def _text(content: object, data: str) -> str:
-    """The visible text, which some servers send in parts; thinking and tool calls are excluded.
+    """Return the visible text, which some servers send in parts, without reasoning and tool calls.
 
-    An empty reply is a reply of the model and no connection error: a retry would give, and charge
+    An empty reply is a reply of the model, not a connection error: a retry would return, and charge
     for, the same.
     """
     if content is None:
@@ -116,13 +116,13 @@ def _text(content: object, data: str) -> str:
 
 
 def _spoken(part: Mapping[str, Any]) -> object:
-    """Text of a part; empty for other kinds, such as ``thinking``."""
+    """Return the text of a part; empty for other kinds, such as ``thinking``."""
     kind = part.get("type", "text")
     return part.get("text") if kind in _TEXTS or not isinstance(kind, str) else ""
 
 
 def _refusal(message: Mapping[str, Any]) -> str:
-    """Text of a refusal, beside the content or as a part of it."""
+    """Return the text of a refusal, next to the content or as a part of it."""
     content = message.get("content")
     parts = content if isinstance(content, list) else []
     sources = [message, *(part for part in parts if isinstance(part, dict))]
@@ -134,20 +134,20 @@ def _usage(value: object) -> dict[str, int]:
     counts = value if isinstance(value, dict) else {}
     usage = {name: counts[name] for name in _COUNTS if type(counts.get(name)) is int}
     if len(usage) == len(_COUNTS):
-        # Gemini counts thinking in the total only, and charges it as output.
+        # Gemini counts reasoning only in the total, and charges for it as output.
         thought = usage["total_tokens"] - usage["prompt_tokens"] - usage["completion_tokens"]
         usage["completion_tokens"] += max(0, thought)
     return usage
 
 
 def _name(body: Mapping[str, Any]) -> str:
-    """Model and build as the provider reports them."""
+    """Return model and build as the provider reports them."""
     names = (body.get("model"), body.get("system_fingerprint"))
     return "@".join(name for name in names if isinstance(name, str) and name)
 
 
 def _scores(logprobs: object, letters: Sequence[str]) -> dict[str, float]:
-    """Log-probability of each letter as the first token, summed over its spellings."""
+    """Return the log-probability of each letter as the first token, summed over its spellings."""
     tokens = logprobs.get("content") if isinstance(logprobs, dict) else None
     first = tokens[0] if isinstance(tokens, list) and tokens else None
     top = first.get("top_logprobs") if isinstance(first, dict) else None

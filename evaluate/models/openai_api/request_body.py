@@ -1,7 +1,7 @@
 """Body of a chat-completions request, in pieces so that images are never copied.
 
-The text is serialised for each question; the image is Base64 that was encoded once and is inserted
-between the pieces. Base64 needs no escaping in JSON.
+The text is serialised for each question; the image is Base64-encoded once and inserted between the
+pieces. Base64 needs no escaping in JSON.
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ class Body:
 
     @property
     def size(self) -> int:
-        """Total bytes."""
+        """Total size in bytes."""
         return sum(map(len, self.pieces))
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        """The pieces in chunks, so that no connection blocks the others."""
+        """Yield the pieces in chunks, so that no connection blocks the others."""
         for piece in self.pieces:
             for start in range(0, len(piece), _CHUNK):
                 yield piece[start : start + _CHUNK]
 
 
 def data_url(picture: ImageFile) -> bytes:
-    """The image as a data URL, in a format that chat endpoints accept; call it in a thread."""
+    """Return the image as a data URL in a format for chat endpoints; call it in a thread."""
     media_type, data = base64_of(*sendable_bytes(picture))
     return b"data:%s;base64,%s" % (media_type.encode(), data)
 
 
 def base64_of(media_type: str, data: bytes) -> tuple[str, bytes]:
-    """Media type and Base64 of an image."""
+    """Return media type and Base64 of an image."""
     return media_type, base64.b64encode(data)
 
 
@@ -56,7 +56,7 @@ class ChatTurn:
     """An example with its reply, or the question itself.
 
     Attributes:
-        prompt: whole text.
+        prompt: full text.
         picture: data URL of the image; ``None`` without one.
         reply: reply of an example; ``None`` for the question.
     """
@@ -74,13 +74,13 @@ def chat_body(
     system: str | None = None,
     detail: str | None = None,
 ) -> Body:
-    """Request body of one question: in each turn the image first, then the text.
+    """Return the request body of one question: in each turn the image first, then the text.
 
     Args:
         model: model name at the endpoint.
         turns: examples with their replies, then the question.
-        parameters: everything else of the body.
-        system: system prompt; without the character NUL.
+        parameters: all other fields of the body.
+        system: system prompt; must not contain NUL characters.
         detail: detail level of images; ``None`` leaves it to the server.
     """
     messages: list[Json] = [] if system is None else [{"role": "system", "content": system}]
@@ -93,7 +93,7 @@ def chat_body(
 
 
 def insert_images(body: Mapping[str, Json], pictures: Sequence[bytes]) -> Body:
-    """The body with images inserted, in order, for values equal to ``PLACE``."""
+    """Insert images into the body, in order, for values equal to ``PLACE``."""
     # No text equals the placeholder, and quotation marks within texts are escaped, so the quoted
     # placeholder is unambiguous.
     between = json.dumps(body).encode().split(json.dumps(PLACE).encode())
