@@ -57,9 +57,11 @@ PARTS = {
             "option_blocks compose key_balance key_draws two_option_quota single_items",
         ),
         (
+            "tests/build/questions/test_column_draw.py",
             "tests/build/questions/test_compose.py",
             "tests/build/questions/test_key_balance.py",
             "tests/build/questions/test_key_draws.py",
+            "tests/build/questions/test_option_blocks.py",
             "tests/build/questions/test_quotas.py",
             "tests/build/questions/test_two_option_quota.py",
             "tests/build/profile/test_profile_build.py",

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from medrcube.build.asked_columns import AskedTable, pack_questions
+from medrcube.build.questions import compose
 from medrcube.build.questions.column_draw import draw_questions
 from medrcube.build.questions.eligibility import prepare_questions
 from medrcube.build.questions.fact_rules import QuestionCandidate
@@ -133,3 +134,16 @@ def test_what_is_asked_twice_of_an_image_counts_once(batch):
     )
     assert drawn.dropped == prepared.dropped
     assert list(drawn.asked) == list(select_questions(prepared.ready, per_cell=3))
+
+
+@given(_batches())
+def test_a_table_without_a_quota_keeps_every_question_that_is_ready(batch):
+    samples, queries = batch
+    least = Visibility.PARTLY
+    prepared = prepare_questions(queries, RULES, SOURCES, 0, least_visible=least)
+    drawn = compose._drawn(
+        _table(samples, queries), RULES, SOURCES, 0, least_visible=least, per_cell=None
+    )
+    kept = sorted(question.identity for question in prepared.ready)
+    assert sorted(question.identity for question in drawn.asked) == kept
+    assert drawn.dropped == prepared.dropped
