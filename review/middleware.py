@@ -1,4 +1,4 @@
-"""Middleware: isolation headers, same-origin forms, session time-outs."""
+"""Middleware: isolation headers, same-origin forms, session timeouts."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _SAFE = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 
 
 class IsolationMiddleware:
-    """Nothing of ours is loaded by another site, and a reply is kept by no shared cache."""
+    """Prevents other sites from loading our resources, and shared caches from storing replies."""
 
     def __init__(self, get_response: _Handler) -> None:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Add the headers."""
+        """Add the headers to the response."""
         response = self._get_response(request)
         response.setdefault("Cross-Origin-Resource-Policy", "same-origin")
         response.setdefault("Permissions-Policy", "camera=(), microphone=(), geolocation=()")
@@ -35,17 +35,17 @@ class IsolationMiddleware:
 
 
 class OwnPagesMiddleware:
-    """Takes a form only from pages of this very address, where the browser says who sent it.
+    """Accepts a form only from pages of the same origin, if the browser states the sender.
 
-    Beside the token and the ``Origin``: another program on the same machine has the same host
-    name, so for cookies it is the same site; for Fetch Metadata it is not the same origin.
+    In addition to the CSRF token and ``Origin``: another program on the same machine has the same
+    host name and thus is the same site for cookies, but not the same origin for Fetch Metadata.
     """
 
     def __init__(self, get_response: _Handler) -> None:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Refuse what another page sends; "none" is the person themselves, without any page."""
+        """Reject requests from other pages; "none" means that the user initiated the request."""
         sent_from = request.headers.get("Sec-Fetch-Site", "none")
         if request.method not in _SAFE and sent_from not in ("same-origin", "none"):
             return csrf_failure(request)
@@ -53,16 +53,16 @@ class OwnPagesMiddleware:
 
 
 class SessionEndMiddleware:
-    """Ends a session that was idle for half an hour, or that is older than half a day.
+    """Ends a session that was idle for half an hour or is older than half a day.
 
-    So does one in which no code was given of the second factor that the account has by now.
+    Also ends a session that was not verified with the account's current second factor.
     """
 
     def __init__(self, get_response: _Handler) -> None:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """End the session, or note that it is in use."""
+        """End the session, or record the activity."""
         if isinstance(request.user, User):
             now = int(timezone.now().timestamp())
             began = request.session.setdefault("began", now)
@@ -72,5 +72,5 @@ class SessionEndMiddleware:
             if over or not is_proven(request.session, request.user):
                 logout(request)
             elif now - seen >= 60 or "seen" not in request.session:
-                request.session["seen"] = now  # once a minute: every write is a transaction
+                request.session["seen"] = now  # at most once a minute: every write is a transaction
         return self._get_response(request)

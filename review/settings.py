@@ -1,7 +1,7 @@
-"""Django settings of the review application, from the environment; ``bootstrap.configure`` sets it.
+"""Django settings of the review queue, from the environment that ``bootstrap.configure`` sets.
 
-Two ways to run: on one machine for whoever sits at it (http on the loopback address), or for a
-team behind https, when ``MEDRCUBE_REVIEW_ORIGIN`` names the address that people type.
+Two modes: local (http on the loopback address), or for a team behind https, if
+``MEDRCUBE_REVIEW_ORIGIN`` is the public address.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _KEY_FILE = FOLDER / "secret.key"
 SITE = (
     open_workspace(FOLDER.parent).review if (FOLDER.parent / CONFIG).is_file() else ReviewSettings()
 )
-"""How people sign in at this site."""
+"""Sign-in settings of this site."""
 
-# Without a key file (type checkers, tests) sessions end with the process.
+# Without a key file (type checkers, tests), sessions end with the process.
 SECRET_KEY = (
     _KEY_FILE.read_text(encoding="ascii") if _KEY_FILE.is_file() else secrets.token_urlsafe(64)
 )
@@ -46,7 +46,7 @@ INSTALLED_APPS = [
     "medrcube.review.apps.ReviewConfig",
 ]
 MIDDLEWARE = [
-    # First, so that what any other one answers (a redirect, a static file) has their headers too.
+    # First, so that responses of other middleware (redirects, static files) have the headers too.
     "csp.middleware.CSPMiddleware",
     "medrcube.review.middleware.IsolationMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -76,11 +76,11 @@ TEMPLATES = [
     }
 ]
 
-# In the session: a cookie of its own would be one more to protect, and readable.
+# In the session: a separate cookie would have to be protected, and would be readable.
 MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
 
 STATIC_URL = "/static/"
-WHITENOISE_USE_FINDERS = True  # straight from the package: nothing has to be collected
+WHITENOISE_USE_FINDERS = True  # serve from the package, without collectstatic
 WHITENOISE_AUTOREFRESH = False
 
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
@@ -101,7 +101,7 @@ LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "sign-in"
 
 SIGN_IN_WINDOW_SECONDS = 15 * 60
-# Failed attempts in that time. A ward shares one address, so addresses have more room.
+# Failed attempts in that time. A ward shares one address, so the limit for addresses is higher.
 SIGN_IN_LIMITS = {"pair": 5, "account": 50, "address": 100}
 SESSION_IDLE_SECONDS = 30 * 60
 SESSION_LONGEST_SECONDS = 12 * 60 * 60
@@ -128,7 +128,7 @@ CONTENT_SECURITY_POLICY = {
         "frame-ancestors": ["'none'"],
     }
 }
-# A review with all its text; an image is never uploaded.
+# Enough for a review with all its text; images are never uploaded.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1_000_000
 
 if ORIGIN:
@@ -146,6 +146,6 @@ if ORIGIN:
 else:
     ALLOWED_HOSTS = ["127.0.0.1", "localhost", "[::1]"]
 
-# Python itself prints warnings to stderr; Django's configuration would first close the handlers
-# that other packages of the process have made.
+# Python prints warnings to stderr by itself; Django's configuration would close the handlers of
+# other packages in the process.
 LOGGING_CONFIG = None

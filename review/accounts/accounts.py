@@ -1,6 +1,6 @@
-"""Accounts: create, change, open and close; for administrators only.
+"""Account administration: create, change, open and close accounts.
 
-Events name people by pseudonym, never by address.
+Events refer to people by pseudonym, never by e-mail address.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ __all__ = [
 ]
 
 _LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
-"""Without the signs that are taken for one another."""
+"""Password alphabet without easily confused characters."""
 
 
 def random_password() -> str:
-    """Sixteen random signs in groups of four: 79 bits."""
+    """Return sixteen random characters in groups of four (79 bits)."""
     groups = ("".join(secrets.choice(_LETTERS) for _ in range(4)) for _ in range(4))
     return "-".join(groups)
 
 
 def check_password(password: str, user: User) -> None:
-    """Refuse a password that is easily guessed.
+    """Reject a password that is easily guessed.
 
     Raises:
-        InvalidAnswerError: it is short, common, or like the address.
+        InvalidAnswerError: the password is short, common, or similar to the e-mail address.
     """
     try:
         validate_password(password, user)
@@ -64,20 +64,20 @@ def add_account(
     temporary: bool = True,
     now: datetime | None = None,
 ) -> User:
-    """Make an account.
+    """Create an account.
 
     Args:
-        actor: who makes it.
+        actor: administrator who creates it.
         email: sign-in address.
-        role: what the person may do.
-        specialties: names of ``specialties.all_specialties``.
-        password: the first one.
-        temporary: whether the person has to change it, since somebody else chose it.
-        now: for tests.
+        role: role of the user.
+        specialties: names in ``specialties.all_specialties``.
+        password: initial password.
+        temporary: whether it must be changed because somebody else chose it.
+        now: current time, for tests.
 
     Raises:
-        InvalidAnswerError: no address, role or specialty that we know, a weak password, or an
-            address that has an account.
+        InvalidAnswerError: invalid address, unknown role or specialty, weak password, or an address
+            that already has an account.
     """
     email = email_of(email)
     fields = {"role": _role(role), "specialties": check_specialties(specialties)}
@@ -95,10 +95,10 @@ def add_account(
 
 
 def account_of(email: str) -> User:
-    """The account of an address.
+    """Return the account of an e-mail address.
 
     Raises:
-        InvalidAnswerError: there is none.
+        InvalidAnswerError: there is no such account.
     """
     user = User.objects.filter(email=email_of(email)).first()
     if user is None:
@@ -114,12 +114,12 @@ def change_account(
     specialties: Sequence[str],
     now: datetime | None = None,
 ) -> User:
-    """Set role and specialties; whoever loses the role of a reviewer gives back what they hold.
+    """Set role and specialties; a user who stops being a reviewer gives back held items.
 
-    Whoever may have seen keys and reviews does not become a reviewer: they would not be blind.
+    A user who may have seen keys and reviews cannot become a reviewer, as they would not be blind.
 
     Raises:
-        InvalidAnswerError: no role or specialty that we know, or the change must not be.
+        InvalidAnswerError: unknown role or specialty, or the change is not permitted.
         ConflictError: there is no such account.
     """
     now = now or timezone.now()
@@ -145,11 +145,11 @@ def change_account(
 
 
 def set_active(actor: User, user_id: int, *, active: bool, now: datetime | None = None) -> User:
-    """Open or close an account; a closed one is signed out at its next request.
+    """Open or close an account; a closed account is signed out at its next request.
 
     Raises:
-        InvalidAnswerError: it is the last administrator's.
-        ConflictError: there is no such account, or it is so already.
+        InvalidAnswerError: it is the last administrator's account.
+        ConflictError: there is no such account, or it already has this state.
     """
     now = now or timezone.now()
     with transaction.atomic():
@@ -166,13 +166,13 @@ def set_active(actor: User, user_id: int, *, active: bool, now: datetime | None 
 
 
 def reset_password(actor: User, user_id: int, password: str, now: datetime | None = None) -> User:
-    """Set another password, to be changed at the next sign-in; every session ends with the old.
+    """Set a temporary password, to be changed at the next sign-in; ends all sessions.
 
     Raises:
-        InvalidAnswerError: it is weak.
+        InvalidAnswerError: the password is weak.
         ConflictError: there is no such account.
     """
-    hashed = make_password(password)  # takes its time on purpose, so before the lock
+    hashed = make_password(password)  # intentionally slow, so before taking the lock
     with transaction.atomic():
         user = _locked(user_id)
         check_password(password, user)
@@ -184,7 +184,7 @@ def reset_password(actor: User, user_id: int, password: str, now: datetime | Non
 
 
 def account_event(actor: User, what: str, user: User, **body: object) -> NewEvent:
-    """An event about a person."""
+    """Create an event about a user."""
     return NewEvent(
         actor=actor.pseudonym,
         kind=f"person.{what}",
@@ -200,7 +200,7 @@ def _role(role: str) -> str:
 
 
 def _locked(user_id: int) -> User:
-    """An account, with those of all administrators, so that two cannot remove each other."""
+    """Lock an account and all administrators, so that two cannot remove each other."""
     people = User.objects.select_for_update(of=("self",)).order_by("pk")
     list(people.filter(role=Role.ADMINISTRATOR).values_list("pk", flat=True))
     user = people.filter(pk=user_id).first()

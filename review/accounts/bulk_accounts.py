@@ -21,7 +21,7 @@ _COLUMNS = ("email", "role", "specialties")
 
 @dataclass(frozen=True, slots=True)
 class Applicant:
-    """A row: sign-in address, role, and the regions and modalities that the person reads."""
+    """A table row: sign-in address, role and specialties."""
 
     email: str
     role: str
@@ -29,7 +29,7 @@ class Applicant:
 
 
 def read_applicants(table: Path) -> list[Applicant]:
-    """Read a CSV with a header; ``role`` is reviewer where it is left out or blank.
+    """Read a CSV file with a header; a missing or blank ``role`` means reviewer.
 
     Raises:
         ReviewError: the file cannot be read, or a column is missing or unknown.
@@ -61,16 +61,16 @@ def read_applicants(table: Path) -> list[Applicant]:
 
 
 def enrol(actor: User, applicants: Sequence[Applicant], passwords: Path) -> list[User]:
-    """Make all accounts or none; first passwords go to a new file that its owner alone reads.
+    """Create all accounts or none; initial passwords are written to a new private file.
 
     Args:
-        actor: who makes them.
-        applicants: of them every fault is told at once.
-        passwords: CSV to write, email and password; each is changed at the first sign-in.
+        actor: administrator who creates them.
+        applicants: rows; all their errors are reported at once.
+        passwords: CSV file to write (email, password); passwords must be changed at first sign-in.
 
     Raises:
-        InvalidAnswerError: rows that cannot be accounts, each with its reason.
-        ReviewError: ``passwords`` exists already, or cannot be written.
+        InvalidAnswerError: invalid rows, each with its reason.
+        ReviewError: ``passwords`` already exists or cannot be written.
     """
     try:
         descriptor = os.open(passwords, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -93,7 +93,7 @@ def enrol(actor: User, applicants: Sequence[Applicant], passwords: Path) -> list
 def _add_all(
     actor: User, applicants: Sequence[Applicant]
 ) -> tuple[list[User], list[tuple[str, str]]]:
-    """The accounts, and address and first password of each."""
+    """Return the accounts, and the address and initial password of each."""
     users, secrets, faults = [], [], []
     for number, applicant in enumerate(applicants, start=2):
         password = accounts.random_password()

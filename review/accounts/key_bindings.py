@@ -1,7 +1,8 @@
-"""Key bindings of the review page: one meaning for each key, in every step.
+"""Key bindings of the review page: each key has the same meaning in every step.
 
-Small letters, digits and named keys act; Shift with a letter ticks a reason. Whoever must not have
-keys of one character, for speech input for example, turns them off in the account (WCAG 2.1.4).
+Lower-case letters, digits and named keys are used; Shift with a letter ticks a reason. Users who
+cannot use single-character shortcuts, for example with speech input, can turn them off in their
+account (WCAG 2.1.4).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ _SYMBOLS = {"ArrowLeft": "←", "ArrowRight": "→", "ArrowUp": "↑", "ArrowDow
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """What a key does: its name in the page, in words, and its key as ``KeyboardEvent.key``."""
+    """Action of a key: its id in the page, description, and key as in ``KeyboardEvent.key``."""
 
     name: str
     text: str
@@ -71,9 +72,9 @@ ACTIONS: tuple[Action, ...] = (
 REASON_KEYS: dict[str, str] = {
     reason.value: chr(ord("A") + place) for place, reason in enumerate(Reason)
 }
-"""Reason -> the letter that ticks it together with Shift."""
+"""Reason -> letter that ticks it with Shift."""
 
 
 def key_rows() -> list[tuple[str, str]]:
-    """Meaning and key of every action, as the help lists them."""
+    """Return description and key of every action, for the help page."""
     return [(action.text, _SYMBOLS.get(action.key, action.key)) for action in ACTIONS]

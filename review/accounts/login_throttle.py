@@ -1,8 +1,8 @@
-"""Throttle of sign-in attempts, counted in the database and so shared by all processes.
+"""Throttling of sign-in attempts, counted in the database and thus shared by all processes.
 
-An attempt is counted before the password is looked at, so attempts that run side by side count
-too. Three counts: one account from one address, one account from anywhere, one address with any
-account. What is stored is a keyed hash, which says neither the account nor the address.
+An attempt is counted before the password is checked, so concurrent attempts count too. There are
+three counts: one account from one address, one account from any address, any account from one
+address. Only a keyed hash is stored, which reveals neither account nor address.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["clear_attempts", "client_address", "count_attempt"]
 
 
 def count_attempt(account: str, address: str, now: datetime | None = None) -> bool:
-    """Count an attempt to sign in; false when there were too many and it must not be made."""
+    """Count a sign-in attempt; return false if there were too many and it must be refused."""
     now = now or timezone.now()
     counted = dict(_keyed_limits(account, address))
     since = now - timedelta(seconds=settings.SIGN_IN_WINDOW_SECONDS)
@@ -36,10 +36,10 @@ def count_attempt(account: str, address: str, now: datetime | None = None) -> bo
 
 
 def clear_attempts(account: str, address: str) -> None:
-    """The password was right: this account at this address starts again from nothing.
+    """Reset the count of this account at this address after a successful sign-in.
 
-    The other two counts lose this one attempt only, so nobody clears them with an account of
-    their own.
+    The other two counts are decreased only by this attempt, so that nobody can clear them with
+    their own account.
     """
     pair, *others = (who for who, _ in _keyed_limits(account, address))
     with transaction.atomic():
@@ -51,12 +51,12 @@ def clear_attempts(account: str, address: str) -> None:
 
 
 def client_address(request: HttpRequest) -> str:
-    """Where a request comes from, as the server saw it; a header from outside is not believed."""
+    """Return the client address seen by the server; forwarded headers are not trusted here."""
     return str(request.META.get("REMOTE_ADDR", ""))
 
 
 def _keyed_limits(account: str, address: str) -> Iterator[tuple[str, int]]:
-    """Keyed hash and limit of each count, that of the pair first."""
+    """Yield keyed hash and limit of each count, the (account, address) pair first."""
     limits = settings.SIGN_IN_LIMITS
     for name, value in (
         ("pair", f"{account}\n{address}"),

@@ -1,4 +1,4 @@
-"""Changes that people make to their own account."""
+"""Changes by users to their own account."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ __all__ = ["change_password", "switch_single_keys"]
 def change_password(
     user: User, *, old: str, new: str, again: str, now: datetime | None = None
 ) -> None:
-    """Set a new password; the account is signed out everywhere else.
+    """Change the password; all other sessions of the account end.
 
     Raises:
-        InvalidAnswerError: the old one is wrong, or the new one is weak or mistyped.
+        InvalidAnswerError: the old password is wrong, or the new one is weak or mistyped.
     """
     if not user.check_password(old):
         raise InvalidAnswerError("the old password is not right")
@@ -38,6 +38,6 @@ def change_password(
 
 
 def switch_single_keys(user: User, *, on: bool) -> None:
-    """Let keys of one character act on the review page, or not."""
+    """Enable or disable single-character shortcuts on the review page."""
     user.single_keys = on
     user.save(update_fields=["single_keys"])

@@ -10,23 +10,23 @@ from medrcube.review.models import User
 __all__ = ["StrengthValidator"]
 
 _LEAST_SCORE = 3
-"""10^8 guesses or more (Wheeler, USENIX Security 2016); offline, Argon2 multiplies their cost."""
+"""Minimum of 10^8 guesses (Wheeler, USENIX Security 2016); Argon2 makes offline ones costly."""
 _MOST_CHARACTERS = 72
-"""zxcvbn reads no more."""
+"""Maximum length that zxcvbn evaluates."""
 _CONTEXT = ("medrcube", "review", "reviewer", "adjudicator", "manager", "administrator")
 
 
 class StrengthValidator:
-    """Refuse repeats, keyboard runs, known passwords, and words with a year.
+    """Reject repetitions, keyboard patterns, known passwords, and words with a year.
 
     One of Django's ``AUTH_PASSWORD_VALIDATORS``; zxcvbn estimates the guesses.
     """
 
     def validate(self, password: str, user: User | None = None) -> None:
-        """Refuse a password that few guesses find.
+        """Reject a password that can be found with few guesses.
 
         Raises:
-            ValidationError: says why, and what helps.
+            ValidationError: states the reason and how to improve the password.
         """
         own = user.email.replace("@", ".").split(".") if user is not None else []
         estimate = zxcvbn(password[:_MOST_CHARACTERS], user_inputs=[*_CONTEXT, *own])
@@ -40,5 +40,5 @@ class StrengthValidator:
         )
 
     def get_help_text(self) -> str:
-        """The rule in one sentence."""
+        """Return the rule in one sentence."""
         return "A few words that do not belong together are good."

@@ -1,4 +1,4 @@
-"""Access by role: ``allow`` wraps every view; a test fails for a view without it."""
+"""Access control by role: ``allow`` wraps every view; a test fails for a view without it."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ __all__ = ["EVERYONE", "View", "allow", "signed_in_user"]
 
 View = Callable[..., HttpResponse]
 EVERYONE = frozenset(Role)
-"""Everybody who has signed in."""
+"""All roles: everybody who is signed in."""
 
 
 def allow(*roles: Role, first: bool = False) -> Callable[[View], View]:
-    """Let only these roles in.
+    """Restrict a view to these roles.
 
-    Whoever still has a password that somebody else chose, or lacks the second factor that the site
-    asks of their role, sees only pages with ``first`` until that is mended.
+    A user with a temporary password, or without the second factor that the site requires for their
+    role, sees only pages with ``first`` until this is resolved.
 
-    Others get 404, not 403: that a page exists is no one's business who may not see it. Who is
-    not signed in is sent to sign in; a script is told so with 401, so that what was typed stays
-    in the page.
+    Other roles get 404, not 403, so that the existence of a page is not revealed. Users who are not
+    signed in are redirected to the sign-in page; scripts get 401, so that typed text stays in the
+    page.
     """
     allowed = frozenset(roles)
 
@@ -60,7 +60,7 @@ def allow(*roles: Role, first: bool = False) -> Callable[[View], View]:
 
 
 def _due(request: HttpRequest) -> str:
-    """The page on which this person has something to do before all others."""
+    """Return the page that this user must complete first, or empty."""
     user = signed_in_user(request)
     if user.temporary_password:
         return "me"
@@ -70,16 +70,16 @@ def _due(request: HttpRequest) -> str:
 
 
 def _typed(request: HttpRequest) -> str:
-    """What was written by hand, so that nobody has to write it again."""
+    """Return the free text of the form, so that it need not be typed again."""
     longest = max((text for texts in request.POST.lists() for text in texts[1]), key=len)
     return longest.replace("\0", "").encode("utf-8", "replace").decode()
 
 
 def signed_in_user(request: HttpRequest) -> User:
-    """The person who signed in.
+    """Return the signed-in user.
 
     Raises:
-        Http404: nobody has.
+        Http404: nobody is signed in.
     """
     if not isinstance(request.user, User):
         raise Http404

@@ -1,11 +1,11 @@
 """Second factor: one-time codes (TOTP, RFC 6238) and recovery codes.
 
-django-otp computes the codes (RFC 6238) and refuses one that was used. Its own tables are not used:
-they hold secrets and recovery codes in clear. Here a secret is encrypted (Fernet of the package
-cryptography) and of a recovery code only a keyed digest is stored.
+django-otp computes the codes (RFC 6238) and rejects reused ones. Its own tables are not used
+because they store secrets and recovery codes in clear text. Here secrets are encrypted (Fernet of
+the package cryptography), and only a keyed digest of a recovery code is stored.
 
-A secret that is not confirmed yet lies, encrypted, in the session that began it, so no other
-session of the account sees it. A session remembers which factor it proved, so every other one ends.
+An unconfirmed secret is stored, encrypted, in the session that began the setup, so that no other
+session of the account sees it. A session records which factor it has proven; all others end.
 """
 
 from __future__ import annotations
@@ -46,15 +46,15 @@ __all__ = [
 ]
 
 AT_PROVIDER = "second_factor_at_provider"
-"""Key of the session: the provider of single sign-on asked for a second factor."""
+"""Session key: the single sign-on provider asked for a second factor."""
 _BEGUN = "second_factor_begun"
-"""Key of the session: the encrypted secret that was shown in this session alone."""
+"""Session key: encrypted secret that was shown only in this session."""
 _PROVEN = "second_factor"
-"""Key of the session: number of the factor whose code was given in it."""
+"""Session key: id of the factor that was proven in it."""
 _BYTES = 20
-"""Of a secret, as RFC 4226 recommends."""
+"""Length of a secret, as recommended in RFC 4226."""
 _SKEW = 1
-"""Steps of 30 seconds by which a clock may be wrong, either way."""
+"""Permitted clock error in steps of 30 seconds, in either direction."""
 _CODES = 10
 _WRONG = "this code is not right, or was used already; wait for the next one"
 _THERE = "this account has a second factor already; remove it first"
@@ -66,27 +66,27 @@ _UNREADABLE = (
 
 @dataclass(frozen=True, slots=True)
 class AuthenticatorSetup:
-    """What an authenticator is told: an address for its camera, and the same secret to type."""
+    """Setup data for an authenticator: URI for the QR code, and the same secret as text."""
 
     address: str
     secret: str
 
 
 def has_second_factor(user: User) -> bool:
-    """Whether this person's codes are asked for."""
+    """Whether the account has a second factor."""
     return SecondFactor.objects.filter(user=user, confirmed_at__isnull=False).exists()
 
 
 def proven_at_provider(session: SessionBase) -> bool:
-    """Whether a provider that the site trusts with it asked for a second factor."""
+    """Whether a provider trusted for this purpose asked for a second factor."""
     single = settings.SITE.single_sign_on
     return bool(single and single.asks_second_factor and session.get(AT_PROVIDER))
 
 
 def is_proven(session: SessionBase, user: User) -> bool:
-    """Whether a code of the factor that the account has now was given in this session.
+    """Whether the account's current second factor was proven in this session.
 
-    So it is where the account has none, and where the provider asked for one.
+    Also true if the account has none, or if the provider asked for one.
     """
     if proven_at_provider(session):
         return True
@@ -98,15 +98,15 @@ _CONFIRMED = "SELECT id FROM review_secondfactor WHERE user_id = %s AND confirme
 
 
 def remember_proof(session: SessionBase, user: User) -> None:
-    """Note that a code was given in this session, right after ``spend_code``."""
+    """Record in the session that a code was given; call it right after ``spend_code``."""
     session[_PROVEN] = SecondFactor.objects.get(user=user, confirmed_at__isnull=False).pk
 
 
 def begin_setup(user: User, session: SessionBase) -> AuthenticatorSetup:
-    """A secret for an authenticator; the same one in this session until it is confirmed.
+    """Return the secret for an authenticator; unchanged in this session until confirmed.
 
     Raises:
-        InvalidAnswerError: the account has a second factor already.
+        InvalidAnswerError: the account already has a second factor.
     """
     if has_second_factor(user):
         raise InvalidAnswerError(_THERE)
@@ -122,12 +122,12 @@ def begin_setup(user: User, session: SessionBase) -> AuthenticatorSetup:
 def confirm_setup(
     user: User, session: SessionBase, code: str, now: datetime | None = None
 ) -> list[str]:
-    """The authenticator works: from now on its codes are asked for. Gives the recovery codes.
+    """Confirm that the authenticator works and activate it; return the recovery codes.
 
-    The session goes on under another key; all others of the account are no longer ``is_proven``.
+    The session continues under a new key; all other sessions are no longer ``is_proven``.
 
     Raises:
-        InvalidAnswerError: the code is wrong, nothing was begun in this session, or another
+        InvalidAnswerError: the code is wrong, no setup was begun in this session, or another
             session was faster.
     """
     now = now or timezone.now()
@@ -151,10 +151,10 @@ def confirm_setup(
 
 
 def spend_code(user: User, typed: str, now: datetime | None = None) -> bool:
-    """Whether a code of the authenticator, or a recovery code, is right; it is spent by this.
+    """Whether an authenticator or recovery code is right; the code is used up.
 
     Raises:
-        InvalidAnswerError: the secret was encrypted under another key of the server.
+        InvalidAnswerError: the secret was encrypted with another key of the server.
     """
     now = now or timezone.now()
     factor = SecondFactor.objects.filter(user=user, confirmed_at__isnull=False).first()
@@ -171,7 +171,7 @@ def spend_code(user: User, typed: str, now: datetime | None = None) -> bool:
 
 
 def new_recovery_codes(user: User, typed: str, now: datetime | None = None) -> list[str]:
-    """Other recovery codes in place of the old ones.
+    """Replace the recovery codes.
 
     Raises:
         InvalidAnswerError: the code is wrong.
@@ -193,14 +193,14 @@ def remove_second_factor(
     note: str = "",
     now: datetime | None = None,
 ) -> None:
-    """Ask this person for no second factor any more; until they set one up again.
+    """Remove the second factor of a user, until they set up a new one.
 
     Args:
-        actor: the person, or whoever looks after accounts.
-        user: whose it is.
-        typed: a code, where the person does it.
-        note: why, for the trail.
-        now: for tests.
+        actor: the user, or the person who manages accounts.
+        user: owner of the second factor.
+        typed: a code, if the user removes it.
+        note: reason for the trail.
+        now: current time, for tests.
 
     Raises:
         InvalidAnswerError: the code is wrong, or there is no second factor.
@@ -218,11 +218,12 @@ def remove_second_factor(
 
 
 def reset_reviewer(user_id: int, actor: User, note: str) -> None:
-    """What a manager does for a reviewer who lost the authenticator and the recovery codes.
+    """Reset the second factor of a reviewer who lost authenticator and recovery codes.
 
     Raises:
-        InvalidAnswerError: it is not a reviewer's, there is none, or it is not said how the person
-            was known to be who they are.
+        InvalidAnswerError: the account is not a reviewer's or has no second factor, or the note
+        does
+            not state how the person was identified.
     """
     user = User.objects.filter(pk=user_id, role=Role.REVIEWER).first()
     if user is None:
@@ -233,7 +234,7 @@ def reset_reviewer(user_id: int, actor: User, note: str) -> None:
 
 
 def _spend_totp(factor: SecondFactor, typed: str, now: datetime) -> bool:
-    """Take a code of the authenticator; of two that come at once, one."""
+    """Accept an authenticator code; of two concurrent uses, only one succeeds."""
     digits = "".join(typed.split())
     if not (digits.isascii() and digits.isdigit() and len(digits) == 6):
         return False

@@ -1,7 +1,7 @@
-"""Session store whose keys are stored as digests: no copy of the database opens a session.
+"""Session store with hashed keys: a copy of the database cannot be used to open a session.
 
-A class of our own: of the kept packages that replace Django's sessions none stores digests, and
-what differs from ``django.contrib.sessions`` is the name of a row alone.
+It is our own class because no maintained replacement for Django's sessions stores digests. It
+differs from ``django.contrib.sessions`` only in the key of a row.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from medrcube.review.reviewing.sql.cursor import fetch_one, to_db_time
 __all__ = ["SessionStore", "session_digest"]
 
 _LENGTH = 40
-"""Of the column ``session_key``: 160 bits of the digest."""
+"""Length of the column ``session_key``: 160 bits of the digest."""
 
 
 class SessionStore(db.SessionStore):
-    """Django's table of sessions, each row under the keyed digest of its key."""
+    """Django's session table, with each row stored under the keyed digest of its key."""
 
     def exists(self, session_key: str) -> bool:
-        """Whether there is a session of that key."""
+        """Whether a session with this key exists."""
         return super().exists(session_digest(session_key))
 
     def create_model_instance(self, data: dict[str, Any]) -> Any:
-        """The row of this session."""
+        """Return the row of this session."""
         row = super().create_model_instance(data)
         row.session_key = session_digest(row.session_key)
         return row
 
     def delete(self, session_key: str | None = None) -> None:
-        """End a session; this one unless told otherwise."""
+        """Delete a session, by default this one."""
         key = session_key or self.session_key
         if key is not None:
             super().delete(session_digest(key))
@@ -52,6 +52,6 @@ _ROW = "SELECT session_data FROM django_session WHERE session_key = %s AND expir
 
 
 def session_digest(key: str) -> str:
-    """What stands in the database for a key; says nothing without the secret of the server."""
+    """Return the database key of a session, meaningless without the secret of the server."""
     keyed = salted_hmac("medrcube.review.accounts.sessions", key, algorithm="sha256")
     return keyed.hexdigest()[:_LENGTH]

@@ -1,9 +1,9 @@
-"""Single sign-on at the OpenID Connect provider of a site.
+"""Single sign-on with the OpenID Connect provider of a site.
 
-Authlib speaks the protocol: discovery, authorisation code with PKCE (S256), state and nonce that
-belong to the session, and the checks of the ID token (signature by the provider's published keys,
-issuer, audience, expiry, nonce; OpenID Connect Core 1.0, 3.1.3.7). Here stands only whom a token
-lets in.
+Authlib implements the protocol: discovery, authorisation code with PKCE (S256), state and nonce
+bound to the session, and validation of the ID token (signature by the provider's published keys,
+issuer, audience, expiry, nonce; OpenID Connect Core 1.0, 3.1.3.7). This module only decides which
+account a token signs in.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from medrcube.review_settings import SingleSignOn
 __all__ = ["begin_sign_in", "finish_sign_in", "unlink_identity"]
 
 _PATIENCE = 10
-"""Seconds for the provider."""
+"""Timeout in seconds for requests to the provider."""
 _ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "EdDSA")
-"""Signatures that only the provider can make: none unsigned, none by the client secret."""
+"""Asymmetric signature algorithms; unsigned tokens and client-secret signatures are rejected."""
 _LEEWAY = 60
-"""Seconds by which the clocks of the two may differ."""
+"""Permitted clock difference in seconds."""
 _LONGEST = 255
 _STRANGER = (
     "you have no account here, or it is closed or belongs to another person of the provider; ask "
@@ -42,20 +42,20 @@ _STRANGER = (
 _FAILED = "single sign-on did not work; try again, or tell an administrator when it happened"
 _FAULTS = (AuthlibBaseError, JoseError, requests.RequestException, RuntimeError, ValueError)
 _LOG = logging.getLogger(__name__)
-# It would write down verifiers and tokens.
+# At debug level it would log verifiers and tokens.
 logging.getLogger("authlib").setLevel(logging.INFO)
 
 
 def begin_sign_in(request: HttpRequest, site: SingleSignOn, back: str) -> HttpResponse:
-    """Send the person to the provider.
+    """Redirect the user to the provider.
 
     Args:
-        request: its session keeps state, nonce and verifier.
-        site: the provider.
-        back: address to which the provider sends them back.
+        request: request whose session stores state, nonce and verifier.
+        site: provider settings.
+        back: redirect address for the way back.
 
     Raises:
-        InvalidAnswerError: the provider cannot be reached, or names itself otherwise.
+        InvalidAnswerError: the provider is unreachable, or its issuer differs.
     """
     try:
         reply: HttpResponse = _client(site).authorize_redirect(request, back)
@@ -65,10 +65,10 @@ def begin_sign_in(request: HttpRequest, site: SingleSignOn, back: str) -> HttpRe
 
 
 def finish_sign_in(request: HttpRequest, site: SingleSignOn) -> User:
-    """Whose token the provider gave; a first one is linked to the account that its claim names.
+    """Return the account of the provider's token; the first token is linked by its claim.
 
     Raises:
-        InvalidAnswerError: the token does not hold, or belongs to nobody who was let in here.
+        InvalidAnswerError: the token is invalid, or belongs to no account here.
     """
     client = _client(site)
     try:
@@ -90,7 +90,7 @@ def finish_sign_in(request: HttpRequest, site: SingleSignOn) -> User:
 
 
 def unlink_identity(actor: User, user: User) -> None:
-    """Forget who a person is at the provider; the next sign-in with their address links anew.
+    """Remove the link to the provider; the next sign-in with the user's address links again.
 
     Raises:
         InvalidAnswerError: there is no link.
@@ -103,7 +103,7 @@ def unlink_identity(actor: User, user: User) -> None:
 
 
 def _link(site: SingleSignOn, claims: Any) -> User:
-    """The account that the claim names, if nobody of the provider has it yet."""
+    """Link the account that the claim names, if it is not linked yet."""
     address = claims.get(site.claim)
     unproven = site.claim == "email" and claims.get("email_verified") is not True
     if not isinstance(address, str) or unproven or "\0" in address:
@@ -119,7 +119,7 @@ def _link(site: SingleSignOn, claims: Any) -> User:
             Identity.objects.create(
                 user=user, issuer=site.issuer, subject=claims["sub"], linked_at=now
             )
-            if user.temporary_password:  # whoever chose it shall not come in by it any more
+            if user.temporary_password:  # the person who chose it must not be able to use it
                 user.set_unusable_password()
                 user.temporary_password = False
                 user.save(update_fields=["password", "temporary_password"])
@@ -130,10 +130,10 @@ def _link(site: SingleSignOn, claims: Any) -> User:
 
 
 def _client(site: SingleSignOn) -> Any:
-    """Authlib's client with the provider's metadata.
+    """Return Authlib's client with the provider's metadata.
 
     Raises:
-        InvalidAnswerError: the provider cannot be reached, or names itself otherwise.
+        InvalidAnswerError: the provider is unreachable, or its issuer differs.
     """
     client = _registered(site, site.secret())
     try:
@@ -166,6 +166,6 @@ def _registered(site: SingleSignOn, secret: str) -> Any:
 
 
 def _refused(error: Exception) -> InvalidAnswerError:
-    """For the log the kind of the fault: its text may hold a token."""
+    """Return the error; only its class is logged, because its text may contain a token."""
     _LOG.warning("single sign-on refused: %s", type(error).__name__)
     return InvalidAnswerError(_FAILED)

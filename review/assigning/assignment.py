@@ -1,6 +1,7 @@
-"""Assignments of items to reviewers, and the specialties of reviewers.
+"""Assignments of items to reviewers, and specialties of reviewers.
 
-Every change is in the trail. Whoever holds an item when an assignment is made may end the review.
+Every change is recorded in the trail. A reviewer who holds an item when an assignment is created
+may complete the review.
 """
 
 from __future__ import annotations
@@ -34,13 +35,13 @@ __all__ = [
 
 MODES = ("only", "first")
 _MOST = 100
-"""Assignments in force at once; each is a condition of every claim."""
+"""Maximum number of active assignments; each is a condition in the SQL of every claim."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 :._-]{0,47}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssignmentScope:
-    """The items of an assignment; a blank matches all."""
+    """Scope of an assignment; a blank value matches everything."""
 
     source: str = ""
     task: str = ""
@@ -61,22 +62,21 @@ def create_assignment(
     specialty: str = "",
     now: datetime | None = None,
 ) -> Assignment:
-    """Give items to some reviewers only, or to them first.
+    """Assign items to certain reviewers exclusively or preferentially.
 
-    Where several assignments leave items to some reviewers only, whoever one of them names may have
-    them.
+    If several exclusive assignments match an item, the reviewers of any of them may review it.
 
     Args:
-        actor: who says so.
-        scope: which items.
+        actor: user who creates the assignment.
+        scope: items that it applies to.
         reviewers: accounts of reviewers.
         mode: ``only`` or ``first``.
-        specialty: everybody who has it is a reviewer, too, now and later.
-        now: when.
+        specialty: everybody with this specialty, now or later, is also included.
+        now: time of the change.
 
     Raises:
-        InvalidAnswerError: an unknown name, nobody named, or somebody who does not review.
-        ConflictError: the same is in force already, or too much is.
+        InvalidAnswerError: an unknown name, no reviewer named, or somebody who does not review.
+        ConflictError: the same assignment is already active, or too many are.
     """
     now = now or timezone.now()
     if mode not in MODES:
@@ -114,10 +114,10 @@ def create_assignment(
 
 
 def end_assignment(actor: User, number: int, now: datetime | None = None) -> Assignment:
-    """Let an assignment hold no longer; it stays on record.
+    """End an assignment, which stays on record.
 
     Raises:
-        ConflictError: there is none of that number in force.
+        ConflictError: there is no active assignment of that number.
     """
     now = now or timezone.now()
     with transaction.atomic():
@@ -131,7 +131,7 @@ def end_assignment(actor: User, number: int, now: datetime | None = None) -> Ass
 
 
 def active_assignments() -> list[tuple[Assignment, list[str]]]:
-    """Assignments that hold, the oldest first, each with the pseudonyms of its named reviewers."""
+    """Return the active assignments, oldest first, with the pseudonyms of their named reviewers."""
     assignments = (
         Assignment.objects.filter(ended_at=None).prefetch_related("readers").order_by("pk")
     )
@@ -139,7 +139,7 @@ def active_assignments() -> list[tuple[Assignment, list[str]]]:
 
 
 def scope_of(row: Assignment) -> AssignmentScope:
-    """The items of an assignment."""
+    """Return the scope of an assignment."""
     return AssignmentScope(
         source=row.source, task=row.task, anatomy=row.anatomy, modality=row.modality
     )
@@ -148,7 +148,7 @@ def scope_of(row: Assignment) -> AssignmentScope:
 def set_specialties(
     actor: User, user_id: int, names: Sequence[str], now: datetime | None = None
 ) -> User:
-    """Say in what a reviewer is a specialist; reviews that were made stay what they were.
+    """Set the specialties of a reviewer; earlier reviews are not affected.
 
     Raises:
         InvalidAnswerError: a name is unknown, the person does not review, or nothing changes.
@@ -187,11 +187,11 @@ def add_specialty(
     modalities: Sequence[str] = (),
     now: datetime | None = None,
 ) -> Specialty:
-    """Add a name to the vocabulary of the project.
+    """Add a specialty to the vocabulary of the project.
 
     Raises:
-        InvalidAnswerError: no such anatomy or modality, neither is named, or the name is unfit or
-            known already.
+        InvalidAnswerError: unknown anatomy or modality, neither given, or the name is invalid or
+            already in use.
     """
     name = name.strip()
     if _NAME.fullmatch(name) is None:

@@ -1,7 +1,7 @@
-"""Workload of a reviewer: share of the items, and the time that the rest takes.
+"""Workload of a reviewer: their share of the items, and the remaining time.
 
-Nothing here depends on what others decided: a figure that falls when somebody accepts an item
-would tell the next reviewer of it what the first one thought.
+Nothing here depends on decisions of others: a figure that drops when somebody accepts an item would
+reveal that decision to the item's next reviewer.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from medrcube.review.reviewing.policy import current_policy
 __all__ = ["Workload", "workload_of"]
 
 _RECENT = 50
-"""Reviews whose median time the forecast goes by."""
+"""Number of latest reviews whose median time is used for the forecast."""
 _FRESH = 60
-"""Seconds for which the share is kept: counting 100,000 items takes a while."""
+"""Cache lifetime of the share in seconds, because counting 100,000 items takes a while."""
 
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """The work of one reviewer.
+    """Workload of one reviewer.
 
     Attributes:
-        done: reviews that stand.
-        share: reviews of each reviewer, were the work spread evenly.
-        seconds: median time of their latest reviews; ``None`` before the first.
+        done: number of valid reviews.
+        share: number of reviews per reviewer if the work were spread evenly.
+        seconds: median time of the latest reviews; ``None`` before the first.
     """
 
     done: int
@@ -39,7 +39,7 @@ class Workload:
 
     @property
     def left(self) -> str:
-        """Time that the rest of the share takes, in words; empty where nothing is known or left."""
+        """Return the remaining time in words; empty if unknown or if nothing is left."""
         if self.seconds is None or self.done >= self.share:
             return ""
         minutes = (self.share - self.done) * self.seconds / 60
@@ -47,7 +47,7 @@ class Workload:
 
 
 def workload_of(user: User) -> Workload:
-    """Count for one reviewer."""
+    """Compute the workload of one reviewer."""
     mine = Review.objects.filter(claim__user=user, claim__released_at=None)
     recent = list(mine.order_by("-submitted_at").values_list("seconds", flat=True)[:_RECENT])
     share: int = cache.get_or_set("share", _even_share, _FRESH)  # type: ignore[assignment]

@@ -1,4 +1,4 @@
-"""Backlog by specialty, staffing gaps, and why a reviewer's queue is empty."""
+"""Backlog by specialty, staffing gaps, and reasons for a reviewer's empty queue."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemGroup:
-    """Queued items of one source, task, anatomy and modality; gold items are left out.
+    """Queued items of one source, task, anatomy and modality, without gold items.
 
     Attributes:
-        items: all of them.
-        reserved: those of them whose next review has to come from a specialist.
+        items: number of items.
+        reserved: number of items whose next review must be by a specialist.
     """
 
     source: str
@@ -48,13 +48,13 @@ class ItemGroup:
 
     @property
     def columns(self) -> tuple[str, str, str, str]:
-        """As an assignment names them."""
+        """Return source, task, anatomy and modality, as in an assignment."""
         return self.source, self.task, self.anatomy, self.modality
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpecialistBacklog:
-    """Items of one anatomy and modality that wait for a specialist and nothing else.
+    """Items of one anatomy and modality that wait only for a specialist.
 
     Attributes:
         reviewers: pseudonyms of the specialists who get new items.
@@ -68,7 +68,7 @@ class SpecialistBacklog:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StaffingGap:
-    """Queued items that cannot get all their reviews with the reviewers that there are.
+    """Queued items that cannot get all their reviews from the present reviewers.
 
     Attributes:
         why: what is missing, in words.
@@ -82,13 +82,13 @@ class StaffingGap:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmptyQueueReasons:
-    """Why a reviewer gets no item.
+    """Reasons why a reviewer gets no item.
 
     Attributes:
-        specialist: (anatomy, modality, items) that wait for a specialist the reviewer is not.
-        assigned: number of items assigned to others alone.
-        disclosed: number of items whose answer another item of their case has shown the reviewer.
-            Gold items are left out of the count, since it would reveal them.
+        specialist: (anatomy, modality, number of items) that wait for another specialist.
+        assigned: number of items assigned exclusively to others.
+        disclosed: number of items whose answer was disclosed to the reviewer by another item of
+            the case. Gold items are not counted, because the figure would reveal them.
     """
 
     specialist: tuple[tuple[str, str, int], ...]
@@ -113,7 +113,7 @@ class _Reviewer:
 
 
 def queued_groups() -> list[ItemGroup]:
-    """Every kind of queued items."""
+    """Return all groups of queued items."""
     counts_by_group: dict[tuple[str, ...], Counter[bool]] = {}
     rows = _QUEUED.values_list("source", "task", "anatomy", "modality", "for_specialist")
     for *columns, for_specialist, items in rows.annotate(items=Count("pk")).order_by():
@@ -132,7 +132,7 @@ def queued_groups() -> list[ItemGroup]:
 
 
 def specialist_backlog(queued: Iterable[ItemGroup]) -> list[SpecialistBacklog]:
-    """What waits for a specialist and nothing else, by anatomy and modality."""
+    """Return the items that wait only for a specialist, by anatomy and modality."""
     counts: Counter[tuple[str, str]] = Counter()
     reviewers: dict[tuple[str, str], set[str]] = {}
     people = _active_reviewers()
@@ -155,7 +155,7 @@ def specialist_backlog(queued: Iterable[ItemGroup]) -> list[SpecialistBacklog]:
 
 
 def staffing_gaps(queued: Iterable[ItemGroup], rules: Policy) -> list[StaffingGap]:
-    """What cannot be finished by those who are enrolled, as specialties and assignments are now."""
+    """Return items that the enrolled reviewers cannot finish under the current assignments."""
     people = _active_reviewers()
     counts: Counter[tuple[str, str, str]] = Counter()
     for kind in queued:
@@ -169,9 +169,9 @@ def staffing_gaps(queued: Iterable[ItemGroup], rules: Policy) -> list[StaffingGa
 
 
 def why_queue_empty(user: User, rules: Policy) -> EmptyQueueReasons:
-    """Why a reviewer gets nothing: specialty, assignments, or what they have been shown.
+    """Explain why a reviewer gets no item: specialty, assignments or disclosure.
 
-    Items that they have reviewed, or gave back for good, are counted nowhere.
+    Items that they have reviewed or given back permanently are not counted.
     """
     own = _reviewer(user, _assignments())
     done, disclosed = _counts(_finished_by(user)), _counts(_disclosed_to(user))
@@ -194,7 +194,7 @@ def why_queue_empty(user: User, rules: Policy) -> EmptyQueueReasons:
 
 
 def _finished_by(user: User) -> QuerySet[Item]:
-    """Real items of the queue that somebody has reviewed, or gave back as not their field."""
+    """Return real queued items that a user has reviewed or returned as not their field."""
     ended = Claim.objects.filter(user=user, version__number=F("version__item__version"))
     ended = ended.filter(
         Q(released_at=None, submitted_at__isnull=False) | Q(outcome__in=("skipped", "voided"))
@@ -203,7 +203,7 @@ def _finished_by(user: User) -> QuerySet[Item]:
 
 
 def _disclosed_to(user: User) -> QuerySet[Item]:
-    """Real items of the queue that others of their case have told somebody who has not begun."""
+    """Return real queued items, not yet begun, whose answer was disclosed to a user."""
     telling = Exposure.objects.filter(user=user, by__gold_defect="").exclude(item=F("by"))
     begun = Claim.objects.filter(user=user, version__number=F("version__item__version"))
     disclosed = _QUEUED.filter(pk__in=telling.values("item"))
@@ -211,14 +211,14 @@ def _disclosed_to(user: User) -> QuerySet[Item]:
 
 
 def _counts(items: QuerySet[Item]) -> Counter[tuple[str, str, str, str, bool]]:
-    """Items by kind, and by whether their next review has to come from a specialist."""
+    """Count items by kind and by whether their next review must be by a specialist."""
     rows = items.values_list("source", "task", "anatomy", "modality", "for_specialist")
     counted = rows.annotate(items=Count("pk")).order_by()
     return Counter({tuple(columns): count for *columns, count in counted})
 
 
 def specialist_rule_status(item: Item, version: int, rules: Policy) -> str:
-    """How far the rule about specialists is met for an item, in words; empty where none holds."""
+    """Describe the status of the specialist rule for an item; empty if there is no rule."""
     if not rules.specialists or item.gold_defect:
         return ""
     have = review_queries.specialist_review_count(version)
@@ -258,7 +258,7 @@ def _too_few(there: int, who: str, wanted: int) -> str:
 
 
 def _active_reviewers() -> list[_Reviewer]:
-    """Everybody who gets new items."""
+    """Return all reviewers who get new items."""
     people = User.objects.filter(role=Role.REVIEWER, is_active=True, paused=False)
     assignments = _assignments()
     return [_reviewer(user, assignments) for user in people.order_by("pseudonym")]

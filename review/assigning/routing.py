@@ -1,7 +1,7 @@
-"""Route of a reviewer through the queue, by specialty and assignments, as SQL conditions.
+"""Route of a reviewer through the queue by specialty and assignments, as SQL conditions.
 
-All of it is conditions on the index of the queue, so that what is not for a reviewer is passed
-without looking at it.
+All conditions are on the queue index, so that items that are not for a reviewer are skipped without
+reading their rows.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ _SCOPE = ("source", "task", "anatomy", "modality")
 
 @dataclass(frozen=True, slots=True)
 class AssignmentRule:
-    """An assignment as it concerns one reviewer.
+    """An assignment from the viewpoint of one reviewer.
 
     Attributes:
-        only: whether nobody else is handed its items; otherwise its reviewers get them first.
+        only: whether it is exclusive; otherwise its reviewers get the items first.
         scope: source, task, anatomy and modality; blank for any.
-        mine: whether the reviewer is among its reviewers.
+        mine: whether the reviewer is one of its reviewers.
     """
 
     only: bool
@@ -47,7 +47,7 @@ class AssignmentRule:
     mine: bool
 
     def matches(self, kind: Sequence[str]) -> bool:
-        """Whether items of that source, task, anatomy and modality belong to it."""
+        """Whether items of this source, task, anatomy and modality are in its scope."""
         return all(
             not wanted or wanted == has for wanted, has in zip(self.scope, kind, strict=True)
         )
@@ -55,7 +55,7 @@ class AssignmentRule:
 
 @dataclass(frozen=True, slots=True)
 class QueuePart:
-    """A part of the queue that is looked through in its order; kept: where only specialists may."""
+    """Part of the queue, searched in order; ``reserved``: items that only specialists may get."""
 
     reserved: bool
     where: SqlCondition
@@ -63,12 +63,12 @@ class QueuePart:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """How the queue looks to one reviewer.
+    """View of the queue for one reviewer.
 
     Attributes:
-        specialist: holds for items of their field.
-        allowed: holds for items that they may be handed at all.
-        parts: of the queue, in the order in which they are looked through.
+        specialist: condition for items that their specialties cover.
+        allowed: condition for items that they may be given at all.
+        parts: parts of the queue, in the order in which they are searched.
     """
 
     specialist: SqlCondition
@@ -77,7 +77,7 @@ class Route:
 
 
 def assignment_rules(user: int, specialties: Collection[str]) -> list[AssignmentRule]:
-    """Every assignment that has not ended, the oldest first."""
+    """Return every active assignment, oldest first."""
     assignments = fetch_all(
         """
         SELECT a.mode, a.source, a.task, a.anatomy, a.modality, a.specialty, EXISTS (
@@ -94,16 +94,16 @@ def assignment_rules(user: int, specialties: Collection[str]) -> list[Assignment
 
 
 def may_review(kind: Sequence[str], assignments: Sequence[AssignmentRule]) -> bool:
-    """Whether assignments leave items of a kind to a reviewer."""
+    """Whether the assignments allow a reviewer to review items of a kind."""
     matching = [rule for rule in assignments if rule.only and rule.matches(kind)]
     return not matching or any(rule.mine for rule in matching)
 
 
 def route_of(user: int, specialties: Collection[str], rules: Policy) -> Route:
-    """The way of a reviewer through the queue, as specialties and assignments are now.
+    """Return the route of a reviewer under the current specialties and assignments.
 
-    What waits for a specialist comes before all else to one; then what is assigned to the reviewer
-    first; what is assigned to others first comes last.
+    For a specialist, items that wait for one come first; then items assigned to the reviewer first;
+    items assigned to others first come last.
     """
     specialist = coverage_condition(coverage_of(specialties))
     assignments = assignment_rules(user, specialties)
@@ -116,7 +116,7 @@ def route_of(user: int, specialties: Collection[str], rules: Policy) -> Route:
         if specialist != NOTHING:
             parts.insert(0, QueuePart(reserved=True, where=for_specialist))
     else:
-        # Empty, but for what was marked by a review that overlapped with a change of the rules.
+        # Empty, except for items reserved by a review that overlapped with a change of the policy.
         parts.append(QueuePart(reserved=True, where=allowed))
     return Route(specialist=specialist, allowed=allowed, parts=tuple(parts))
 

@@ -1,4 +1,4 @@
-"""Effect of a change of the specialist rule (``Policy.specialists``) on the items."""
+"""Effect of a changed specialist rule (``Policy.specialists``) on the items."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ __all__ = ["apply_specialist_rule", "short_of_specialists"]
 def apply_specialist_rule(
     before: Policy, after: Policy, actor: str, now: datetime
 ) -> list[NewEvent]:
-    """Bring every item in line with a new rule, in the transaction that changed it.
+    """Apply a new rule to all items, in the transaction that changes it.
 
-    Accepted items, and those in adjudication, that now miss a specialist's review go back to the
-    queue with the reviews that they have; items that waited for a specialist alone, and need none
-    any more, are settled. Rejected and released ones stay as they are.
+    Accepted items, and items in adjudication, that now lack a specialist's review return to the
+    queue with their reviews; items that waited only for a specialist and no longer need one are
+    decided. Rejected and released items are unchanged.
     """
     if before.specialists == after.specialists:
         return []
@@ -47,7 +47,7 @@ def apply_specialist_rule(
 
 
 def short_of_specialists(rules: Policy, *states: ReviewState) -> list[int]:
-    """Current versions in these states with fewer reviews by specialists than the rules want."""
+    """Return current versions in these states with fewer specialist reviews than required."""
     if not rules.specialists:
         return []
     valid = Q(claims__submitted_at__isnull=False, claims__released_at=None, claims__specialist=True)

@@ -1,7 +1,7 @@
-"""Specialties of reviewers: the anatomies and modalities that each covers.
+"""Specialties of reviewers: the anatomies and modalities that each one covers.
 
-The vocabulary stands in ``specialties.toml``; every anatomy and modality of the taxonomy belongs to
-it, and a project may add names of its own (``models.Specialty``).
+The vocabulary consists of ``specialties.toml``, every anatomy and modality of the taxonomy, and
+names that the project has added (``models.Specialty``).
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpecialtyCoverage:
-    """Items that a specialty covers; an empty set stands for every anatomy, or every modality."""
+    """Coverage of a specialty; an empty set means every anatomy, or every modality."""
 
     name: str
     anatomies: frozenset[str]
     modalities: frozenset[str]
 
     def covers(self, anatomy: str, modality: str) -> bool:
-        """Whether items of that anatomy and modality belong to it."""
+        """Whether it covers items of this anatomy and modality."""
         return (not self.anatomies or anatomy in self.anatomies) and (
             not self.modalities or modality in self.modalities
         )
 
 
 class SqlCondition(NamedTuple):
-    """A condition on a row ``i`` of the items, and the values of its places."""
+    """SQL condition on a row ``i`` of the items, and its parameters."""
 
     sql: str
     values: tuple[object, ...] = ()
@@ -55,12 +55,12 @@ NOTHING = SqlCondition("1 = 0")
 
 
 def all_specialties() -> dict[str, SpecialtyCoverage]:
-    """Every specialty of this project by its name: the declared ones, then the project's own."""
+    """Return all specialties by name: the declared ones, then those of the project."""
     return {**_declared_specialties(), **_project_specialties()}
 
 
 def coverage_of(names: Iterable[str]) -> list[SpecialtyCoverage]:
-    """The fields of a reviewer; a name that was removed since covers nothing."""
+    """Return the coverage of specialties; a name that no longer exists covers nothing."""
     names = sorted(names)
     declared = _declared_specialties()
     every = declared if all(name in declared for name in names) else all_specialties()
@@ -68,10 +68,10 @@ def coverage_of(names: Iterable[str]) -> list[SpecialtyCoverage]:
 
 
 def check_specialties(names: Sequence[str]) -> list[str]:
-    """The same names once each, in the order of the vocabulary.
+    """Return the names without duplicates, in the order of the vocabulary.
 
     Raises:
-        InvalidAnswerError: one is not in it.
+        InvalidAnswerError: a name is not in the vocabulary.
     """
     every = all_specialties()
     unknown = sorted(set(names) - set(every))
@@ -84,7 +84,7 @@ def check_specialties(names: Sequence[str]) -> list[str]:
 
 
 def coverage_condition(fields: Sequence[SpecialtyCoverage]) -> SqlCondition:
-    """What holds for the items that one of these fields covers."""
+    """Return the SQL condition for items covered by any of these specialties."""
     parts, values = [], []
     for field in fields:
         both = [
@@ -103,7 +103,7 @@ def coverage_condition(fields: Sequence[SpecialtyCoverage]) -> SqlCondition:
 
 
 def _declared_specialties() -> Mapping[str, SpecialtyCoverage]:
-    """Each active region and modality, then the specialties of the package."""
+    """Return each active region and modality, then the specialties of the package."""
     none: frozenset[str] = frozenset()
     return {
         **{

@@ -1,3 +1,3 @@
-"""The hash chain of events, and its replay against the tables."""
+"""Hash chain of events, and its replay against the tables."""
 
 __all__ = ["event_chain", "replay"]

@@ -1,8 +1,8 @@
-"""Hash chain of events: every event carries the hash of the one before.
+"""Hash chain of events: every event contains the hash of its predecessor.
 
-Triggers refuse UPDATE and DELETE, but the owner of a database file can drop triggers. The chain
-makes any later change show, as long as its head is kept elsewhere: each release and each export
-carries it. Wants 21 CFR 11.10(e): who, what, when, and no old value obscured.
+Triggers refuse UPDATE and DELETE, but the owner of a database file can drop them. The chain makes
+any later change detectable, as long as its head is also kept elsewhere: each release and export
+contains it. This meets 21 CFR 11.10(e): who, what, when, and no obscured old values.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _AT_ONCE = 5000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewEvent:
-    """An event that is to be recorded."""
+    """An event to be recorded."""
 
     actor: str
     kind: str
@@ -49,7 +49,7 @@ class NewEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChainHead:
-    """The last event: its number and hash; number 0 where nothing has happened."""
+    """Number and hash of the last event; number 0 if there is none."""
 
     number: int
     sha256: str
@@ -57,7 +57,7 @@ class ChainHead:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChainCheck:
-    """Whether the chain holds; ``fault`` says where it first breaks, empty when it holds."""
+    """Result of a verification; ``fault`` states where the chain first breaks, empty if intact."""
 
     events: int
     head: ChainHead
@@ -65,12 +65,12 @@ class ChainCheck:
 
 
 def record_events(now: datetime, *entries: NewEvent) -> None:
-    """Append events, at the end of the transaction that made them happen.
+    """Append events at the end of the transaction that caused them.
 
-    Called last, because the lock on the head is held until the commit.
+    Call it last, because the lock on the head is held until the commit.
 
     Raises:
-        ReviewError: the tables were not made by ``bootstrap.migrate``.
+        ReviewError: the tables were not created by ``bootstrap.migrate``.
     """
     if not entries:
         return
@@ -91,12 +91,12 @@ def record_events(now: datetime, *entries: NewEvent) -> None:
 
 
 def event_sha256(*parts: object) -> str:
-    """Hash of one event: its number, time, actor, kind, object, body and predecessor."""
+    """Hash one event: number, time, actor, kind, object, body and hash of the predecessor."""
     return sha256(json.dumps(parts, ensure_ascii=False).encode()).hexdigest()
 
 
 def chain_head() -> ChainHead:
-    """The last event of the chain."""
+    """Return the head of the chain."""
     chain = Chain.objects.filter(pk=1).first()
     return (
         ChainHead(number=chain.number, sha256=chain.sha256)
@@ -106,11 +106,11 @@ def chain_head() -> ChainHead:
 
 
 def verify_chain(expected: ChainHead | None = None) -> ChainCheck:
-    """Walk the whole chain; with ``expected``, also look for a head that was noted earlier.
+    """Verify the whole chain; with ``expected``, also that it contains an earlier head.
 
-    An event that is missing, out of place or changed breaks the chain there. A chain that was
-    cut and written anew is whole in itself; only a head noted elsewhere shows it. Others may go
-    on writing meanwhile: no lock is held.
+    A missing, misplaced or changed event breaks the chain there. A chain that was truncated and
+    rewritten is consistent in itself, so only a head kept elsewhere reveals it. No lock is held:
+    others may continue to write.
     """
     number, previous = 0, GENESIS_SHA256
     noted = GENESIS_SHA256 if expected is None or expected.number == 0 else ""
@@ -123,7 +123,7 @@ def verify_chain(expected: ChainHead | None = None) -> ChainCheck:
             number, previous = number + 1, event.sha256
             if expected and number == expected.number:
                 noted = previous
-        last = chain_head()  # read after the events, so it can only be ahead of them
+        last = chain_head()  # read after the events, so it cannot be behind them
         if not part or number >= last.number:
             break
     fault = ""

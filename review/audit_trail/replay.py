@@ -1,8 +1,8 @@
-"""Replay of the event chain, compared with the tables.
+"""Replay of the event chain, and comparison with the tables.
 
-The chain shows that no event was changed. What a release takes stands in other tables, though:
-whoever can write to the database could set a state or a decision there and leave the trail alone.
-So the trail is told again, item by item, and held against them.
+The chain proves that no event was changed. A release, however, reads other tables: a person with
+write access to the database could set a state or decision there without touching the trail. The
+trail is therefore replayed item by item and compared with the tables.
 """
 
 from __future__ import annotations
@@ -48,22 +48,22 @@ _REVIEWED = ("decision", "checklist", "verdicts", "comment", "seconds")
 
 
 def verify_trail(expected: ChainHead | None = None) -> ChainCheck:
-    """Walk the chain, see ``audit.verify_chain``, and then hold every item against it.
+    """Verify the chain (see ``event_chain.verify_chain``) and compare every item with it.
 
-    All is read as it is at one moment, and nobody has to wait.
+    Reads a consistent snapshot without blocking anybody.
     """
     with read_snapshot():
         return verify_in_snapshot(expected)
 
 
 def verify_in_snapshot(expected: ChainHead | None = None) -> ChainCheck:
-    """The same, where the caller has a moment open already."""
+    """Same as ``verify_trail``, within a snapshot opened by the caller."""
     check = event_chain.verify_chain(expected)
     return check if check.fault else replace(check, fault=next(_differences(), ""))
 
 
 class _Act(NamedTuple):
-    """Something that a person did to a version; ``content`` is JSON."""
+    """An action of a person on a version; ``content`` is JSON."""
 
     what: str
     version: int
@@ -73,7 +73,7 @@ class _Act(NamedTuple):
 
 @dataclass(slots=True, kw_only=True)
 class _ItemHistory:
-    """An item, as the trail or as the tables tell it."""
+    """History of an item, according to the trail or the tables."""
 
     state: str = ""
     version: int = 0
@@ -81,9 +81,9 @@ class _ItemHistory:
     facts: Counter[_Act] = field(default_factory=Counter)
 
     def add(self, fact: _Act) -> None:
-        """Take a fact in; a review may be made and taken back more than once.
+        """Add an action; a review may be made and undone more than once.
 
-        An answer is given once: whoever gets an item again brings it along.
+        An answer is given only once: a reviewer who gets an item again keeps it.
         """
         self.facts[fact] = 1 if fact.what in _GIVEN_ONCE else self.facts[fact] + 1
 
@@ -126,7 +126,7 @@ def _trail_histories(names: Sequence[str]) -> dict[str, _ItemHistory]:
 
 
 def _replay_event(story: _ItemHistory, kind: str, who: str, body: dict[str, Any]) -> None:
-    if kind == _GOLD:  # its body names the version that was copied
+    if kind == _GOLD:  # its body contains the copied version
         story.state, story.version = ReviewState.QUEUED.value, 1
     elif "to" in body:
         story.state = body["to"]
@@ -134,7 +134,7 @@ def _replay_event(story: _ItemHistory, kind: str, who: str, body: dict[str, Any]
     if "content_sha256" in body:
         story.wordings[story.version] = body["content_sha256"]
     if kind == "blind.answered":
-        # Only an answer to an item without options has a value.
+        # Only answers to items without options have a value.
         given = {"value": None, **body}
         fact = _act("answer", body["version"], who, {name: given[name] for name in _ANSWERED})
         if not body.get("blinded", True):
@@ -162,7 +162,7 @@ def _review(body: dict[str, Any], who: str) -> _Act:
 
 
 def _proposals(body: dict[str, Any], who: str) -> list[_Act]:
-    """The wording that came with a review, if there was one."""
+    """Return the wording proposed with a review, if any."""
     columns = body.get("proposal")
     return [] if columns is None else [_act("proposal", body["version"], who, columns)]
 

@@ -1,4 +1,4 @@
-"""Import into the queue, and export from it."""
+"""Import into and export from the queue."""
 
 __all__ = [
     "errata",

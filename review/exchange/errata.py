@@ -1,4 +1,4 @@
-"""Errata of a release: items withdrawn, quarantined or rejected since."""
+"""Errata of a release: items that were withdrawn, quarantined or rejected since."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _KINDS = tuple(
 
 
 def errata_of(benchmark: Benchmark, *, notes: bool = False) -> list[Erratum]:
-    """Items of a release that are withdrawn, quarantined or rejected in the queue now.
+    """Return released items that are now withdrawn, quarantined or rejected in the queue.
 
     Args:
         benchmark: the release.
-        notes: take what the manager wrote on withdrawing as the reason; people write freely, so
-            somebody has to read it before it is published.
+        notes: use the manager's note on withdrawal as the reason; it is free text, so it must be
+            read before it is published.
     """
     rows = []
     with read_snapshot():
@@ -62,7 +62,7 @@ def errata_of(benchmark: Benchmark, *, notes: bool = False) -> list[Erratum]:
 
 
 def _role(event: Event | None) -> str:
-    """Role of whoever took the step; the queue itself where no account did."""
+    """Return the role of the actor of an event; the queue itself if it was not an account."""
     user = User.objects.filter(pseudonym=event.actor).first() if event else None
     return str(user.role) if user else "review queue"
 

@@ -1,7 +1,7 @@
-"""Export of decisions under pseudonyms, and of the verdicts that a release reads.
+"""Export of decisions under pseudonyms, and of the verdicts that a release uses.
 
-Nobody's name or address is ever written. What is exported is read at one moment: a review that
-comes in meanwhile is in all files or in none.
+Names and e-mail addresses are never written. The export reads a consistent snapshot: a review that
+is submitted meanwhile is in all files or in none.
 """
 
 from __future__ import annotations
@@ -60,14 +60,14 @@ _DEAD = (ReviewState.QUARANTINED, ReviewState.REJECTED, ReviewState.WITHDRAWN)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerdictSummary:
-    """What went back into the workspace.
+    """Summary of the verdicts written to the workspace.
 
     Attributes:
-        items: number of items, gold items not counted.
-        accepted: those that a release may take.
+        items: number of items without gold items.
+        accepted: number of items that a release may include.
         states: state -> number of items.
-        strata: verdict of the release gate, in words -> strata that have a review.
-        head: of the trail, at that moment.
+        strata: verdict of the release gate, in words -> strata with a review.
+        head: head of the trail at that time.
     """
 
     items: int
@@ -78,10 +78,10 @@ class VerdictSummary:
 
 
 def export_decisions(out: Path, kind: Kind) -> dict[str, int]:
-    """Write reviews, blind answers, reasons and adjudications, a file each.
+    """Write reviews, blind answers, reasons and adjudications, each to its own file.
 
     Returns:
-        Name of a file -> its number of rows.
+        File name -> number of rows.
 
     Raises:
         WorkspaceError: the folder cannot be written.
@@ -96,11 +96,11 @@ def export_decisions(out: Path, kind: Kind) -> dict[str, int]:
 
 
 def write_verdicts(workspace: Path) -> VerdictSummary:
-    """Write what a release reads: the verdict on every item, and a summary that seals it.
+    """Write the input of a release: the verdict on every item, and a summary with its digest.
 
     Raises:
-        ReviewError: the trail of events is broken, or the tables say something else, so that no
-            verdict can be trusted.
+        ReviewError: the event chain is broken, or it contradicts the tables, so that no verdict can
+            be trusted.
         WorkspaceError: the workspace cannot be written.
     """
     with read_snapshot():
@@ -149,7 +149,7 @@ def write_verdicts(workspace: Path) -> VerdictSummary:
         },
     }
     write_text(workspace / VERDICTS, data, mode=PRIVATE)
-    # Last: as long as it names another digest, a release refuses both.
+    # Written last: as long as the digest differs, a release rejects both files.
     text = json.dumps(summary, indent=2, ensure_ascii=False) + "\n"
     write_text(workspace / SUMMARY, text, mode=PRIVATE)
     return VerdictSummary(
@@ -162,7 +162,7 @@ def write_verdicts(workspace: Path) -> VerdictSummary:
 
 
 def spreadsheet_safe(value: object) -> object:
-    """A value as a spreadsheet may hold it: text that it would run as a formula is quoted."""
+    """Quote text that a spreadsheet would execute as a formula."""
     if isinstance(value, str) and value.startswith(_RUNS_AS_FORMULA):
         return f"'{value}"
     return value
@@ -253,7 +253,7 @@ _FIELDS: dict[str, dict[str, str]] = {
         "decided_at": "decided_at",
     },
 }
-"""Table -> column -> where it stands. ``void_because``: why a review counts no more, or empty."""
+"""Table -> column -> model lookup. ``void_because``: why a review no longer counts, or empty."""
 _TABLES: dict[str, Manager[Any]] = {
     "reviews": Review.objects,
     "blind_answers": BlindAnswer.objects,
@@ -279,7 +279,7 @@ def _rows(name: str) -> Iterator[Row]:
 
 
 def _verdicts() -> Iterator[Row]:
-    """The current version of every item that is not a gold item."""
+    """Yield the verdict on the current version of every real item."""
     imported = dict(
         ItemVersion.objects.filter(author=None, item__gold_defect="")
         .order_by("number")
@@ -307,7 +307,7 @@ def _verdicts() -> Iterator[Row]:
 
 
 def _reviewers_and_adjudicators() -> dict[int, set[int]]:
-    """Version -> those who reviewed or adjudicated it."""
+    """Map each version to the users who reviewed or adjudicated it."""
     people: dict[int, set[int]] = {}
     reviewed = Review.objects.filter(claim__released_at=None)
     pairs = [
@@ -320,9 +320,10 @@ def _reviewers_and_adjudicators() -> dict[int, set[int]]:
 
 
 def _held_samples() -> list[str]:
-    """Pictures of items that left the queue because they may show who the patient is.
+    """Return images of items that left the queue because they may identify the patient.
 
-    Gold items count: their image is that of another item. What a manager has cleared is free.
+    Gold items are included, because their image is that of another item. Images that a manager has
+    cleared are not.
     """
     events = Event.objects.filter(kind="item.danger_seen")
     names = {

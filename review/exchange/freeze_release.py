@@ -1,4 +1,4 @@
-"""Record of a release in the queue, once its folder is written."""
+"""Recording of a release in the queue after its folder has been written."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ _AT_ONCE = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrozenRelease:
-    """A release that is on record.
+    """A recorded release.
 
     Attributes:
-        name: of the release.
-        items: versions in it that clinicians have let through.
-        unreviewed: items in it that nobody has accepted; they are not on record.
-        already_recorded: whether it was on record before, so that nothing was done.
+        name: name of the release.
+        items: number of versions in it that clinicians have accepted.
+        unreviewed: number of items in it that nobody has accepted; they are not recorded.
+        already_recorded: whether it was recorded before, so that nothing was done.
     """
 
     name: str
@@ -52,13 +52,13 @@ class FrozenRelease:
 
 
 def freeze_release(tree: Path) -> FrozenRelease:
-    """Record which versions a release holds, and the agreement of its reviewers; once.
+    """Record the versions in a release and the agreement of its reviewers; idempotent.
 
     Raises:
-        ReleaseError: the folder is not a release, or a file of it was changed.
-        ReviewError: it was made from another queue, or holds a wording that nobody has judged.
-        ConflictError: an item was edited, or another release has that name.
-        IllegalTransitionError: an item was taken back since, such as into quarantine.
+        ReleaseError: the folder is not a release, or one of its files was changed.
+        ReviewError: it was made from another queue, or contains a wording that was not reviewed.
+        ConflictError: an item was edited, or another release has this name.
+        IllegalTransitionError: an item is no longer accepted, for example quarantined.
     """
     manifest = _verified_sums(tree)
     audit = json.loads((tree / "audit.json").read_text(encoding="utf-8"))
@@ -105,7 +105,7 @@ def freeze_release(tree: Path) -> FrozenRelease:
 
 
 def _verified_sums(tree: Path) -> str:
-    """Digest of the list of sums, once every file in the lists was found as they say."""
+    """Return the digest of the checksum list after verifying every listed file."""
     try:
         _check_sums(tree, SUMS)
         if (tree / PRIVATE).exists():
@@ -136,7 +136,7 @@ def _check_head(tree: Path, noted: dict[str, Any] | None) -> None:
 
 
 def _versions(taken: dict[str, tuple[Built, int]]) -> list[ItemVersion]:
-    """Rows of the versions in a release, each with the wording that the release has."""
+    """Return the versions in a release, checked to have the wording of the release."""
     names, versions = sorted(taken), []
     for part in batches(names):
         rows = ItemVersion.objects.filter(item_id__in=part).select_related("item")

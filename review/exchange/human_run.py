@@ -1,12 +1,12 @@
 """Blind answers as an evaluation run ``human/GROUP``, comparable with runs of models.
 
-Only answers given before anything that reveals the answer was shown count, one per reviewer and
-item. Where an item has several reviewers, one answer is drawn at random: the accuracy is that of a
-single reviewer, not of a panel and not of whoever came first. The agreement of the reviewers and
-the score of their majority are reported beside it.
+Only blind answers count, given before the answer was disclosed in any way, one per reviewer and
+item. If an item has several reviewers, one answer is drawn at random: the accuracy is that of a
+single reviewer, not of a panel or of whoever came first. Reviewer agreement and the score of the
+majority are reported in addition.
 
-A release that holds only what these reviewers accepted was selected by these very answers: the
-figure is then an upper bound, and the run says so.
+A release that contains only items accepted by these reviewers was selected by the same answers; the
+figure is then an upper bound, and the run states this.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ __all__ = ["FEWEST_REVIEWERS", "TOOL", "HumanRun", "write_human_run"]
 TOOL = "human"
 
 FEWEST_REVIEWERS = 2
-"""The accuracy of one reviewer alone is that person's, and no group's."""
+"""Minimum number of reviewers: the accuracy of a single one would identify a person."""
 
 CANNOT_TELL = "I cannot tell."
-"""Reply of a reviewer who chose no option; no rule reads a letter in it."""
+"""Reply of a reviewer who chose no option; no parsing rule finds a letter in it."""
 
 _OUTCOMES = {RIGHT: "right", OTHER: "other"}
-"""What an answer to an item without options comes to, in place of a letter."""
+"""Outcome of an answer to an item without options, in place of a letter."""
 
 _GROUP = re.compile(r"[a-z0-9][a-z0-9-]{1,39}")
 _VOIDED = "voided"
@@ -67,8 +67,8 @@ class HumanRun:
     """A run that was written.
 
     Attributes:
-        run: what was imported, with its metrics.
-        reviewers: what stands in the manifest: group, reviewers, items, answers, rule, agreement.
+        run: the imported run with its metrics.
+        reviewers: entry in the manifest: group, reviewers, items, answers, rule, agreement.
     """
 
     run: ImportedRun
@@ -80,9 +80,9 @@ class _HumanAnswer:
     """One blind answer.
 
     Attributes:
-        reviewer: who gave it.
-        letter: of the option, or whether an answer without options is right; ``None`` for "cannot
-            tell".
+        reviewer: pseudonym of the reviewer.
+        letter: letter of the option, or whether an answer without options is right; ``None`` for
+            "cannot tell".
         reply: the answer as a model would reply it.
     """
 
@@ -92,17 +92,17 @@ class _HumanAnswer:
 
 
 def write_human_run(benchmark: Benchmark, out: Path, *, group: str) -> HumanRun:
-    """Write the folder of a run from the blind answers to the items of a release, and score it.
+    """Write a run folder from the blind answers to the items of a release, and score it.
 
     Args:
-        benchmark: the release; only items that the queue words alike have answers.
+        benchmark: the release; only items with the same wording in the queue have answers.
         out: folder of the new run.
-        group: name of the group of reviewers; never a person's.
+        group: name of the group of reviewers, never of a person.
 
     Raises:
-        ReviewError: ``group`` is not a name of a group, or fewer than ``FEWEST_REVIEWERS``
+        ReviewError: ``group`` is not a valid group name, or fewer than ``FEWEST_REVIEWERS``
             reviewers answered.
-        WorkspaceError: ``out`` holds something.
+        WorkspaceError: ``out`` is not empty.
     """
     _check_group(group)
     with read_snapshot():
@@ -155,7 +155,7 @@ def _check_group(group: str) -> None:
 
 
 def _answers(benchmark: Benchmark) -> tuple[dict[str, list[_HumanAnswer]], set[str]]:
-    """Answers by item, and the items that were let into a release after them."""
+    """Return the answers by item, and the items that were accepted after these answers."""
     versions = queue_versions(benchmark.standing)
     name_of = {version.pk: name for name, version in versions.items()}
     items = {item.name: item for item in benchmark.standing}
@@ -170,7 +170,7 @@ def _answers(benchmark: Benchmark) -> tuple[dict[str, list[_HumanAnswer]], set[s
         for version, reviewer, option, value in rows:
             name = name_of[version]
             letter, reply = _said(items[name], option, value)
-            # Whoever gets an item again brings the answer along: the first is the answer.
+            # A reviewer who gets an item again keeps the earlier answer: the first one counts.
             given_answer = _HumanAnswer(reviewer, letter, reply)
             answers.setdefault(name, {}).setdefault(reviewer, given_answer)
     by_item = {name: list(given.values()) for name, given in sorted(answers.items())}
@@ -179,7 +179,7 @@ def _answers(benchmark: Benchmark) -> tuple[dict[str, list[_HumanAnswer]], set[s
 
 
 def _said(item: BenchmarkItem, option: int | None, value: Json) -> tuple[str | None, str]:
-    """The letter of an answer, and the answer as a reply."""
+    """Return the letter of an answer, and the answer as a reply."""
     if option is None:
         return None, CANNOT_TELL
     if item.target is None:
@@ -189,7 +189,7 @@ def _said(item: BenchmarkItem, option: int | None, value: Json) -> tuple[str | N
 
 
 def _draw_answer(name: str, answers: Sequence[_HumanAnswer]) -> _HumanAnswer:
-    """One of the answers, by a hash of item and reviewer."""
+    """Draw one of the answers by a hash of item and reviewer."""
 
     def lot(answer: _HumanAnswer) -> bytes:
         return hashlib.sha256(f"{name}\0{answer.reviewer}".encode()).digest()
@@ -198,7 +198,7 @@ def _draw_answer(name: str, answers: Sequence[_HumanAnswer]) -> _HumanAnswer:
 
 
 def _agreement(answers: Mapping[str, Sequence[_HumanAnswer]]) -> dict[str, Any]:
-    """Agreement of the reviewers on the option: raw, AC1 and alpha, of items with two or more."""
+    """Compute raw agreement, AC1 and alpha on the option, over items with two or more reviewers."""
     reviewers = sorted({answer.reviewer for given in answers.values() for answer in given})
     rows = []
     for given in answers.values():
@@ -214,7 +214,7 @@ def _agreement(answers: Mapping[str, Sequence[_HumanAnswer]]) -> dict[str, Any]:
 def _majority(
     answers: Mapping[str, Sequence[_HumanAnswer]], items: Mapping[str, BenchmarkItem]
 ) -> dict[str, Any]:
-    """How often most reviewers of an item chose the key, of items with three reviewers or more."""
+    """Compute how often the majority chose the key, over items with three or more reviewers."""
     votes = {
         name: Counter(answer.letter for answer in given)
         for name, given in answers.items()

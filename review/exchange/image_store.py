@@ -1,7 +1,7 @@
-"""Content-addressed image store: every image is decoded, and encoded again as PNG.
+"""Content-addressed image store: every image is decoded and re-encoded as PNG.
 
-An image keeps nothing but its pixels: no tag of a camera or scanner, no second file hidden in
-the first, nothing that a browser would run. No name of a file ever comes from outside.
+Only pixels are kept: no camera or scanner metadata, no embedded files, nothing that a browser would
+execute. File names are never taken from the input.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ __all__ = [
 ]
 
 KINDS = ("PNG", "JPEG", "WEBP")
-"""What is taken in. Nothing else is even tried: a decoder that is not asked cannot be fooled."""
+"""Accepted formats. No other decoder is tried, so that none of them can be exploited."""
 MOST_BYTES = 64 * 2**20
 MOST_PIXELS = 64 * 2**20
-"""A mammogram of 24 x 30 cm at 50 micrometres has 29 million."""
+"""Maximum number of pixels; a mammogram of 24 x 30 cm at 50 micrometres has 29 million."""
 _UNREADABLE = (
     OSError,
     SyntaxError,
@@ -44,22 +44,22 @@ _UNREADABLE = (
     Image.DecompressionBombError,
     Image.DecompressionBombWarning,
 )
-"""What Pillow raises on bytes that are no image, or too large a one."""
+"""Exceptions that Pillow raises for bytes that are not an image, or a too large one."""
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _COLOURS = {"L": "L", "RGB": "RGB", "1": "L", "P": "RGB"}
-"""Mode of an image as it was read -> as it is stored."""
+"""Pillow mode of the input -> mode of the stored image."""
 
 
 def store_image(picture: Path | bytes) -> Asset:
-    """Take in a PNG, JPEG or WebP image; the same pixels twice give the same row.
+    """Store a PNG, JPEG or WebP image; identical pixels yield the same row.
 
     Args:
-        picture: a file or its bytes. Turned upright as its EXIF tag says, since every viewer
-            would do so and the tag is dropped.
+        picture: file or bytes. The EXIF orientation is applied, because every viewer would do so
+            and the tag is dropped.
 
     Raises:
-        ReviewError: it is not such a image, larger than ``MOST_BYTES`` or ``MOST_PIXELS``, in
-            colours that cannot be kept (16 bits, CMYK, see-through), or moving.
+        ReviewError: not such an image, larger than ``MOST_BYTES`` or ``MOST_PIXELS``, in a colour
+            format that cannot be preserved (16 bit, CMYK, transparency), or animated.
     """
     data = _read_bytes(picture)
     pixels = _decode(data, picture.name if isinstance(picture, Path) else "picture")
@@ -75,10 +75,10 @@ def store_image(picture: Path | bytes) -> Asset:
 
 
 def image_path(digest: str) -> Path:
-    """Where an image lies; follows from its digest and from nothing else.
+    """Return the path of an image, which depends only on its digest.
 
     Raises:
-        ReviewError: that is not a digest.
+        ReviewError: ``digest`` is not a digest.
     """
     if not _DIGEST.fullmatch(digest):
         raise ReviewError("the digest of an image has 64 hexadecimal digits")
@@ -86,10 +86,10 @@ def image_path(digest: str) -> Path:
 
 
 def load_image(asset: Asset) -> bytes:
-    """The stored PNG.
+    """Return the bytes of the stored PNG.
 
     Raises:
-        ReviewError: it is missing, was changed, or lies elsewhere by way of a link.
+        ReviewError: the file is missing, was modified, or is a link to another place.
     """
     path = image_path(asset.sha256)
     root = os.path.realpath(path.parents[1])
@@ -109,9 +109,9 @@ def load_image(asset: Asset) -> bytes:
 
 
 def encode_png(pixels: NDArray[np.uint8]) -> bytes:
-    """PNG bytes of ``(rows, columns)`` or ``(rows, columns, 3)``; pixel chunks only."""
+    """Encode ``(rows, columns)`` or ``(rows, columns, 3)`` as PNG with pixel chunks only."""
     buffer = io.BytesIO()
-    # A fresh image has no profile, no resolution and no text to pass on.
+    # A new image has no profile, resolution or text to pass on.
     Image.fromarray(np.ascontiguousarray(pixels)).save(buffer, "PNG", compress_level=1)
     return buffer.getvalue()
 
@@ -144,12 +144,12 @@ def _decode(data: bytes, name: str) -> NDArray[np.uint8]:
 
 
 def _check_header(image: Image.Image, data: bytes, name: str) -> None:
-    """What can be refused before a pixel is decoded."""
+    """Reject an image by its header, before any pixel is decoded."""
     if image.width * image.height > MOST_PIXELS:
         raise ReviewError(f"{name}: {image.width} x {image.height}, at most {MOST_PIXELS} pixels")
     if getattr(image, "n_frames", 1) != 1:
         raise ReviewError(f"{name}: moves; expected one image")
-    if image.format == "PNG" and data[24] == 16:  # of IHDR, the first chunk
+    if image.format == "PNG" and data[24] == 16:  # bit depth in IHDR, the first chunk
         raise ReviewError(f"{name}: 16 bits, expected an image of 8")
 
 

@@ -1,4 +1,4 @@
-"""Transfer of a workspace's images into the image store, each once."""
+"""Transfer of a workspace's images to the image store, each one once."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class StoredImage:
     """An image in the store.
 
     Attributes:
-        key: of its row.
-        sha256: of the stored file.
+        key: key of its row.
+        sha256: digest of the stored file.
     """
 
     key: UUID
@@ -36,7 +36,7 @@ class StoredImage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemWithImages:
-    """An item with its images in the store."""
+    """An item with its stored images."""
 
     row: IncomingItem
     picture: StoredImage
@@ -44,7 +44,7 @@ class ItemWithImages:
 
 
 class ImageTransfer:
-    """Takes images in, each once."""
+    """Stores images, each one once."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -52,15 +52,15 @@ class ImageTransfer:
 
     @property
     def taken(self) -> int:
-        """How many there were."""
+        """Number of stored images."""
         return len(self._stored)
 
     def pictured(self, row: IncomingItem) -> ItemWithImages:
-        """The item with its images.
+        """Return the item with its stored images.
 
         Raises:
-            ReviewError: an image is missing, lies elsewhere by way of a link, is too large, or is
-                not the one that was built.
+            ReviewError: an image is missing, is a link to another place, is too large, or is not
+                the one that was built.
         """
         overlay = None if row.overlay is None else self._store(row.overlay)
         return ItemWithImages(row=row, picture=self._store(row.picture), overlay=overlay)
@@ -79,7 +79,7 @@ class ImageTransfer:
 
 
 def _read_workspace_image(root: Path, sample: Sample) -> bytes:
-    """The file of an image, which lies in the workspace itself."""
+    """Read the file of an image, which must be inside the workspace."""
     name = sample.image
     wanted = os.path.join(os.path.realpath(root), *Path(name).parts)  # noqa: PTH118 (as text)
     if Path(name).is_absolute() or ".." in Path(name).parts or "\x00" in name:
@@ -98,7 +98,7 @@ def _read_workspace_image(root: Path, sample: Sample) -> bytes:
 
 
 def same_pixels(data: Image.Image, wanted: str) -> bool:
-    """Whether an image is the one that the table of samples names (``pixel_sha256``)."""
+    """Whether an image has the pixel hash of the sample table (``pixel_sha256``)."""
     pixels = np.asarray(data)
     digest = sha256(f"{pixels.shape}{pixels.dtype.str}".encode())
     digest.update(np.ascontiguousarray(pixels).data)

@@ -1,8 +1,8 @@
-"""Import of a workspace's items; safe to repeat.
+"""Import of a workspace's items into the queue; idempotent.
 
-An item whose content has changed in the workspace becomes a new version, as an edit would: what
-was said of the old wording stays on record and counts no more. Work is done in small transactions,
-so an import may run while people review, and one that was killed goes on where it stopped.
+An item whose content has changed in the workspace becomes a new version, like an edit: reviews of
+the old wording stay on record but no longer count. Small transactions are used, so that an import
+can run while people review, and a killed import continues where it stopped.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from medrcube.workspace import Workspace
 __all__ = ["ACTOR", "ImportReport", "ensure_project", "import_workspace"]
 
 ACTOR = "import"
-"""Who the trail names."""
+"""Actor recorded in the trail."""
 _AT_ONCE = 100
 _NEW_VERSION = frozenset(
     {ReviewState.QUEUED, ReviewState.ADJUDICATION, ReviewState.ACCEPTED, ReviewState.NEEDS_REVISION}
@@ -53,22 +53,22 @@ _NEW_VERSION = frozenset(
 
 @dataclass(slots=True, kw_only=True)
 class ImportReport:
-    """What an import did.
+    """Result of an import; numbers of items unless stated otherwise.
 
     Attributes:
-        items: in the table of the workspace.
-        added: new in the queue.
-        unchanged: known, and as they were.
-        changed: got a new version.
-        edits_replaced: those of them whose wording somebody had edited in the queue.
-        reordered: known items that got another priority.
-        pictures: taken in by this import.
-        refused: not taken in, with reasons.
-        settled: changed in the workspace, but decided in a way that takes no new version:
-            (item, state).
-        vanished: in the queue, but no more in the workspace; left as they are.
-        gold: gold items that were drawn, by the share of the policy.
-        copies_damaged: rows of the table of viewer copies that cannot be used.
+        items: items in the workspace.
+        added: items new in the queue.
+        unchanged: known items without changes.
+        changed: items with a new version.
+        edits_replaced: changed items whose wording had been edited in the queue.
+        reordered: known items with a new priority.
+        pictures: images stored by this import.
+        refused: refused items with reasons.
+        settled: (item, state) of items changed in the workspace whose state does not admit a new
+            version.
+        vanished: items in the queue that are no longer in the workspace; they are left unchanged.
+        gold: gold items drawn according to the policy.
+        copies_damaged: unusable rows of the table of viewer copies.
     """
 
     items: int = 0
@@ -87,7 +87,7 @@ class ImportReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _QueuedItem:
-    """An item that is in the queue: its state, its priority, and what was last imported."""
+    """An item in the queue: state, priority, and last imported content."""
 
     state: ReviewState
     priority: int
@@ -103,17 +103,18 @@ def import_workspace(
     titles: Mapping[str, str] | None = None,
     doubts: ModelDoubts | None = None,
 ) -> ImportReport:
-    """Bring the queue up to the items of a workspace.
+    """Synchronise the queue with the items of a workspace.
 
     Args:
         workspace: a built workspace.
-        reporter: for the progress.
-        titles: source -> its title, for reviewers.
-        doubts: what runs of models say; without them, priorities keep what was known before.
+        reporter: progress reporter.
+        titles: source -> title that reviewers see.
+        doubts: doubtful items from model runs; without them, earlier results are kept in the
+            priorities.
 
     Raises:
         WorkspaceError: a table is missing or cannot be read.
-        ConflictError: another import runs at the same time.
+        ConflictError: another import is running.
     """
     rows = WorkspaceItems(workspace)
     rules = ensure_project(workspace)
@@ -153,7 +154,7 @@ def import_workspace(
 
 
 def ensure_project(workspace: Workspace) -> Policy:
-    """The rules of the project; a new one draws its lots by the seed of the workspace."""
+    """Return the policy of the project; a new project uses the seed of the workspace."""
     with transaction.atomic():
         if not Project.objects.exists():
             rules = Policy(seed=workspace.settings.seed)
@@ -330,7 +331,7 @@ def _new_version(row: ItemWithImages, queued: _QueuedItem, context: _Context) ->
 
 
 def _item_columns(row: IncomingItem, context: _Context) -> dict[str, Any]:
-    """Columns of an item that follow from the workspace."""
+    """Return the columns of an item that are determined by the workspace."""
     return {
         "source": row.item.source,
         "task": row.item.task,
@@ -343,7 +344,7 @@ def _item_columns(row: IncomingItem, context: _Context) -> dict[str, Any]:
 
 
 def _store_raw_files(rows: Iterable[IncomingItem], now: datetime) -> None:
-    """Raw files of items, and what their cases tell of each other; in a transaction."""
+    """Store the raw files of items and the disclosure pairs of their cases; in a transaction."""
     rows = list(rows)
     names = [row.item.id for row in rows]
     RawFile.objects.filter(item__in=names).delete()
@@ -354,7 +355,7 @@ def _store_raw_files(rows: Iterable[IncomingItem], now: datetime) -> None:
 
 
 def _update_cases(rows: WorkspaceItems, glances: Mapping[str, ItemSummary]) -> None:
-    """Name the case and the raw files of items that an earlier version has taken in."""
+    """Add case and raw files to items imported by an earlier version."""
     stored = Item.objects.filter(gold_defect="").values_list("pk", "case_key").iterator()
     other = {name for name, case in stored if name in glances and case != glances[name].case_key}
     for part in batches(rows.named(other) if other else (), _AT_ONCE):
@@ -372,7 +373,7 @@ def _reorder(
     *,
     with_runs: bool,
 ) -> int:
-    """Give known items the priority that they have by now; how many got another one."""
+    """Update the priorities of known items; return the number of changes."""
     moved: dict[int, list[str]] = {}
     for name in sorted(again):
         wanted = merged_priority(queued[name].priority, ranks[name], with_runs=with_runs)

@@ -1,6 +1,6 @@
-"""Requirements on an item at import: all that pages, tables and releases rely on.
+"""Requirements on an item at import, on which pages, tables and releases rely.
 
-A table may have been edited by hand or made by another program, so it is read with distrust.
+A table may have been edited by hand or written by another program, so it is untrusted input.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from medrcube.review.reviewing.edits import Edit, check_edit
 __all__ = ["LONGEST_TEXT", "UNFIT", "item_fault", "printable"]
 
 LONGEST_TEXT = 10_000
-"""Characters of a question or an option."""
+"""Maximum number of characters of a question or option."""
 
-# Control characters say nothing to a reviewer; NUL cannot be stored in PostgreSQL, and half of a
-# surrogate pair nowhere.
+# Control characters mean nothing to a reviewer; PostgreSQL cannot store NUL, and neither database
+# can store an unpaired surrogate.
 UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 _ID = re.compile(r"[0-9A-Za-z_.-]{1,64}")
 _LENGTHS = {"source": 64, "task": 64, "anatomy": 32, "modality": 32}
@@ -27,11 +27,11 @@ _LONGEST_STRATUM = 160
 
 
 def item_fault(item: Item, samples: Container[str]) -> str:
-    """Why an item is not taken in; empty when it is.
+    """Return why an item is refused; empty if it is accepted.
 
     Args:
-        item: as its table tells it.
-        samples: ids of the images that there are.
+        item: the item as in its table.
+        samples: ids of the existing images.
     """
     return next(filter(None, (rule(item, samples) for rule in _RULES)), "")
 
@@ -63,7 +63,7 @@ def _no_picture(item: Item, samples: Container[str]) -> str:
 
 
 def _broken_rule(item: Item, _: Container[str]) -> str:
-    if isinstance(item, OpenRow):  # item rules are about distractors that a build has chosen
+    if isinstance(item, OpenRow):  # item rules concern distractors chosen by a build
         return ""
     if not 2 <= len(item.options) <= 4:
         return f"{len(item.options)} options, expected 2 to 4"
@@ -96,5 +96,5 @@ def _texts(item: Item) -> Iterator[tuple[str, object]]:
 
 
 def printable(text: object) -> str:
-    """A string from outside as it may stand in a message."""
+    """Return an external string in a form that is safe in a message."""
     return UNFIT.sub("?", str(text))[:200]

@@ -1,9 +1,9 @@
-"""Label Studio: export of tasks, import of annotations as reviews.
+"""Label Studio: export of tasks, and import of annotations as reviews.
 
-What Label Studio sends to a browser it sends whole, so a task never holds the key, the
-provenance, or anything that they could be computed from: reviewers there answer and judge without
-the key. An annotation becomes a review by the same way as one of the queue's own pages: a claim, a
-blind answer, a decision; and is refused for the same reasons.
+Label Studio sends complete tasks to the browser, so a task never contains the key, the provenance,
+or anything from which they could be derived: reviewers there answer and judge without the key. An
+annotation becomes a review in the same way as on the queue's own pages (claim, blind answer,
+decision) and is rejected for the same reasons.
 
 Formats: labelstud.io/guide/tasks (tasks), /guide/export (raw JSON), /tags/choices and
 /tags/textarea (results).
@@ -47,11 +47,11 @@ __all__ = [
 TASKS, CONFIG, PICTURES = "tasks.json", "config.xml", "pictures"
 CANNOT_TELL = "Cannot tell"
 LOCAL_FILES = "/data/local-files/?d="
-"""Label Studio serves a folder of its machine under this address, where its admin allows it."""
+"""URL path under which Label Studio serves local files, if its administrator enables it."""
 
 _LETTERS = "ABCD"
 _SAYS = {"yes": True, "no": False, "cannot tell": None}
-# Nobody is shown the key, so nobody is asked about it.
+# The key is not shown, so it is not asked about.
 _LINES = tuple(line for line in CHECKLIST if line.name != "key_correct")
 _REASONS = tuple(reason for reason in Reason if reason is not Reason.KEY_WRONG)
 _MOST_BYTES = 2**30
@@ -59,13 +59,13 @@ _MOST_BYTES = 2**30
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskExport:
-    """How many tasks were written, and with how many images.
+    """Number of tasks and images written.
 
     Attributes:
-        disclosing: items left out because the question of another task reveals their key, or theirs
-            its key.
-        without_options: items left out because their answer is not an option, which the form of the
-            tasks does not have.
+        disclosing: number of items omitted because the question of another task reveals their key,
+            or vice versa.
+        without_options: number of items omitted because their answer is not an option, which the
+            labelling interface does not support.
     """
 
     tasks: int
@@ -76,7 +76,7 @@ class TaskExport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RejectedAnnotation:
-    """An annotation that became no review, and why."""
+    """An annotation that was not imported, with the reason."""
 
     annotation: str
     reason: str
@@ -84,7 +84,7 @@ class RejectedAnnotation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnnotationImport:
-    """What an import of annotations did."""
+    """Result of an import of annotations."""
 
     reviews: int
     refused: tuple[RejectedAnnotation, ...]
@@ -93,16 +93,16 @@ class AnnotationImport:
 def export_labelstudio_tasks(
     out: Path, *, prefix: str = "medrcube", limit: int | None = None
 ) -> TaskExport:
-    """Write ``tasks.json``, ``config.xml`` and the images of all items that wait for reviews.
+    """Write ``tasks.json``, ``config.xml`` and the images of all items that need reviews.
 
-    Gold items stay here: in Label Studio everybody sees all tasks, so that a copy beside its
-    original would show; and so do items whose key the question of another task tells, or the other
-    way round: the first in the order of the queue is written.
+    Gold items are not exported: everybody sees all tasks in Label Studio, so a copy next to its
+    original would be noticed. Of items whose question reveals the key of another, only the first in
+    queue order is written.
 
     Args:
-        out: folder to write; a new one is its owner's alone.
-        prefix: where the images will lie under the folder that Label Studio serves.
-        limit: at most so many items, in the order of the queue.
+        out: output folder; a new one is accessible to its owner only.
+        prefix: folder of the images below the one that Label Studio serves.
+        limit: maximum number of items, in queue order.
 
     Raises:
         WorkspaceError: the folder cannot be written.
@@ -135,7 +135,7 @@ def export_labelstudio_tasks(
 
 
 def labelling_config() -> str:
-    """The labelling interface: what the pages of the queue ask, but for what needs the key."""
+    """Return the labelling interface: the questions of the queue that do not need the key."""
     view = ET.Element("View")
     ET.SubElement(view, "Image", name="image", value="$image", zoom="true", zoomControl="true")
     ET.SubElement(view, "Text", name="question", value="$question")
@@ -169,16 +169,16 @@ def labelling_config() -> str:
 
 
 def import_labelstudio_annotations(path: Path, reviewers: Mapping[str, str]) -> AnnotationImport:
-    """Take in annotations as reviews; the same file again changes nothing.
+    """Import annotations as reviews; importing the same file again changes nothing.
 
     Args:
         path: Label Studio's JSON export (not JSON-MIN).
-        reviewers: who annotated, as Label Studio names them (number or e-mail address) ->
-            pseudonym of an account that reviews.
+        reviewers: annotator in Label Studio (number or e-mail address) -> pseudonym of a
+            reviewer's account.
 
     Raises:
-        WorkspaceError: the file cannot be read as such an export.
-        InvalidAnswerError: a pseudonym is of nobody who reviews.
+        WorkspaceError: the file is not a readable export.
+        InvalidAnswerError: a pseudonym does not belong to a reviewer.
     """
     people = {who: _reviewer(pseudonym) for who, pseudonym in reviewers.items()}
     reviews, refused = 0, []
@@ -195,7 +195,7 @@ def import_labelstudio_annotations(path: Path, reviewers: Mapping[str, str]) -> 
 def _independent_versions(
     ordered: Iterable[tuple[int, str]], limit: int | None
 ) -> tuple[set[int], int]:
-    """Versions of which none tells another at sight, and how many were passed for that."""
+    """Return versions that do not disclose each other at sight, and the number of omitted ones."""
     tells: dict[str, set[str]] = {}
     for by, other in Disclosure.objects.filter(at_sight=True).values_list("by_id", "told_id"):
         tells.setdefault(by, set()).add(other)
@@ -308,7 +308,7 @@ def _import_annotation(
 
 
 def _annotator(completed_by: object, people: Mapping[str, User]) -> User:
-    """Label Studio names a person by number, or by an object with number and address."""
+    """Return the annotator, given by number or by an object with number and e-mail address."""
     person = completed_by if isinstance(completed_by, dict) else {"id": completed_by}
     for name in ("id", "email"):
         user = people.get(str(person.get(name)))
@@ -344,7 +344,7 @@ def _review_submission(results: _Results) -> ReviewSubmission:
 
 
 class _Results:
-    """The results of an annotation by the name of their control."""
+    """Results of an annotation by the name of their control."""
 
     def __init__(self, results: object) -> None:
         if not isinstance(results, list):

@@ -1,7 +1,7 @@
 """Open items of a workspace as rows of the queue.
 
-An item of the form ``option`` becomes one with options. Any other gets the two options of
-``reviewing.open_answers`` - what is right, and another answer - and brings its target along.
+An item of the form ``option`` becomes one with options. Any other gets the two pseudo-options of
+``reviewing.open_answers`` (right answer, other answer) and keeps its target.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from medrcube.review.reviewing.open_answers import RIGHT
 __all__ = ["ANOTHER", "OpenRow", "open_row_of", "open_rows"]
 
 ANOTHER = "another answer"
-"""Text of the option that an answer comes to which does not pass."""
+"""Text of the pseudo-option for an answer that does not pass."""
 
 _MALFORMED = (TypeError, ValueError, KeyError, AttributeError, WorkspaceError, TargetError)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenRow(Item):
-    """An open item in the shape of one with options.
+    """An open item in the form of an item with options.
 
     Attributes:
-        built: as it was built.
+        built: the open item as built.
     """
 
     built: OpenItem
@@ -54,10 +54,10 @@ class OpenRow(Item):
 
 
 def open_row_of(item: OpenItem) -> OpenRow:
-    """An open item as a row of the queue.
+    """Convert an open item to a row of the queue.
 
     Raises:
-        TargetError: its target breaks a rule of its form.
+        TargetError: its target violates a rule of its form.
     """
     target = item.target
     if isinstance(target, OptionTarget):
@@ -93,7 +93,7 @@ def open_row_of(item: OpenItem) -> OpenRow:
 
 
 def open_rows(frame: pd.DataFrame) -> Iterator[OpenRow | tuple[str, str]]:
-    """Rows of a part of ``open_items.parquet``; id and reason of those that cannot be read."""
+    """Yield the rows of a chunk of ``open_items.parquet``, or (id, reason) of unreadable ones."""
     with suppress(*_MALFORMED):
         yield from [open_row_of(item) for item in open_items_from_frame(frame)]
         return

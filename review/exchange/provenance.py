@@ -1,4 +1,4 @@
-"""Provenance of an item as the queue stores it, without dates or identifiers."""
+"""Provenance of an item as stored in the queue, without dates or identifiers."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from medrcube.review.exchange.workspace_items import IncomingItem
 
 __all__ = ["options_of", "provenance_of"]
 
-# Unique identifiers of DICOM and dates may lead back to a patient.
+# DICOM UIDs and dates may identify a patient.
 _TELLING = re.compile(r"\d+(?:\.\d+){4,}|(?<!\d)(?:19|20)\d\d-?(?:0[1-9]|1[0-2])-?[0-3]\d(?!\d)|@")
 
 
 def provenance_of(incoming: IncomingItem, titles: Mapping[str, str]) -> dict[str, str]:
-    """What a reviewer is shown of where an item comes from, once the key is shown.
+    """Return the provenance that a reviewer sees after the key is shown.
 
-    The key of the case stands there only if nothing in it looks like a date or an identifier; the
-    hash of the patient never does.
+    The case key is included only if nothing in it looks like a date or an identifier; the patient
+    hash never is.
     """
     item, sample = incoming.item, incoming.overlay or incoming.picture
     key = item.options[item.key]
@@ -50,7 +50,7 @@ def provenance_of(incoming: IncomingItem, titles: Mapping[str, str]) -> dict[str
 
 
 def options_of(item: Item) -> list[dict[str, Any]]:
-    """Options with everything that is known of them, as JSON."""
+    """Return the options with all their attributes, as JSON."""
     options = []
     for option in item.options:
         row = asdict(option)

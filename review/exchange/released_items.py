@@ -1,4 +1,4 @@
-"""Queue version of each item of a release: the one with exactly the same wording."""
+"""Queue version of each released item: the one with exactly the same wording."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ __all__ = ["queue_versions"]
 
 
 def queue_versions(items: Sequence[Released]) -> Mapping[str, ItemVersion]:
-    """Name of an item in a release -> its version in the queue; the newest, where two are alike.
+    """Map the name of each item in a release to its version in the queue, the newest of equals.
 
-    Items that the queue does not have, or words otherwise, are left out; so are gold items.
+    Items that are not in the queue, or have a different wording there, are omitted; so are gold
+    items.
     """
     versions: dict[str, ItemVersion] = {}
     by_id = {item.id: item for item in items}

@@ -1,8 +1,8 @@
-"""Import of outsiders' remarks, shown to reviewers after their blind answer.
+"""Import of remarks from outside, which are shown to reviewers after their blind answer.
 
-A stranger wrote them. They are plain text of a limited length; what looks like markup or like an
-address of a person is refused, and every row that is refused is named. What a remark tells of other
-items of its case counts as shown to whoever has seen it (``disclosure``).
+Remarks are untrusted: plain text of limited length. Anything that looks like markup or a personal
+address is refused, and every refused row is reported. If a remark discloses the answer of another
+item of the case, this is recorded for everybody who has seen it (``disclosure``).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from medrcube.review.visibility import disclosure
 __all__ = ["MOST_OF_AN_ITEM", "RefusedRow", "RemarkImport", "import_remarks", "remarks_of"]
 
 MOST_OF_AN_ITEM = 20
-"""So many remarks on one item are taken in; a flood helps nobody."""
+"""Maximum number of remarks per item, as a protection against flooding."""
 
 _ORIGIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,59}")
 _SUFFIXES = (".csv", ".tsv", ".json", ".xlsx")
@@ -39,7 +39,7 @@ _AT_ONCE = 500
 
 @dataclass(frozen=True, slots=True)
 class RefusedRow:
-    """A row from which nothing was taken: its place, and why."""
+    """A refused row: its place and the reason."""
 
     place: str
     reason: str
@@ -47,13 +47,13 @@ class RefusedRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemarkImport:
-    """What became of a file.
+    """Result of the import of a file.
 
     Attributes:
-        added: remarks that are new.
-        already_imported: remarks that were taken in before.
-        unknown: names of items that the queue does not have.
-        refused: rows that cannot be taken.
+        added: number of new remarks.
+        already_imported: number of remarks that were imported before.
+        unknown: names of items that are not in the queue.
+        refused: refused rows.
         items: item -> its state, for each item with a new remark.
     """
 
@@ -65,15 +65,15 @@ class RemarkImport:
 
 
 def import_remarks(path: Path, *, origin: str, now: datetime | None = None) -> RemarkImport:
-    """Take in a file of rows with an item and a text; the same file again adds nothing.
+    """Import a file of rows with an item and a text; importing it again adds nothing.
 
     Args:
         path: JSON lines, CSV, TSV, JSON list or spreadsheet.
-        origin: what collected the remarks; never a person.
+        origin: system that collected the remarks, never a person.
         now: time of the import.
 
     Raises:
-        ReviewError: the origin is not such a name, or the file is of another kind.
+        ReviewError: the origin is not a valid name, or the file format is not supported.
         WorkspaceError: the file cannot be read.
     """
     if _ORIGIN.fullmatch(origin) is None:
@@ -120,12 +120,12 @@ def import_remarks(path: Path, *, origin: str, now: datetime | None = None) -> R
 
 
 def remarks_of(item_id: str) -> list[Remark]:
-    """Remarks on an item, the oldest first; for whoever may see its key."""
+    """Return the remarks on an item, oldest first; only for users who may see its key."""
     return list(Remark.objects.filter(item_id=item_id).order_by("pk"))
 
 
 def _read_rows(path: Path) -> tuple[list[tuple[str, str, str]], list[RefusedRow]]:
-    """(place, item, text) of each row that can be used, and the others."""
+    """Return (place, item, text) of each valid row, and the refused rows."""
     rows: list[tuple[str, str, str]] = []
     refused: list[RefusedRow] = []
     for place, row in _table_rows(path):

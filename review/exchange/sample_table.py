@@ -1,4 +1,4 @@
-"""Sample table of a workspace; records are made for a few items at a time."""
+"""Sample table of a workspace; records are created for a few items at a time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from medrcube.build.stages.samples import COLUMNS, Sample, samples_from_frame
 __all__ = ["ItemSamples", "SampleTable"]
 
 _VIEW = ["source", "case", "frames", "width", "height"]
-"""Equal for images that differ only in what is drawn on them."""
+"""Columns that are equal for images that differ only in their marks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,9 +21,9 @@ class ItemSamples:
     """The images of an item.
 
     Attributes:
-        asked: what the item was made for.
-        picture: without a mark, or the marked one where no other was made.
-        overlay: the same image with its mark, or ``None``.
+        asked: sample that the item was built on.
+        picture: sample without a mark, or the marked one if no other was made.
+        overlay: sample of the same image with its mark, or ``None``.
     """
 
     asked: Sample
@@ -32,25 +32,25 @@ class ItemSamples:
 
 
 class SampleTable:
-    """Finds the images of items, with and without a mark.
+    """Lookup of the images of items, with and without a mark.
 
     Args:
-        frame: as ``samples_to_frame`` makes it.
+        frame: data frame from ``samples_to_frame``.
 
     Raises:
         WorkspaceError: a column is missing.
     """
 
     def __init__(self, frame: pd.DataFrame) -> None:
-        samples_from_frame(frame.iloc[:0])  # names a missing column
+        samples_from_frame(frame.iloc[:0])  # raises if a column is missing
         self._frame = frame = frame[list(COLUMNS)]
         self._rows = {str(name): row for row, name in enumerate(frame["id"])}
-        # A number for each view takes less memory than the five values.
+        # A number per view takes less memory than the five values.
         self._views = frame.groupby(_VIEW, sort=False, observed=True).ngroup().to_numpy()
         self._is_clean = clean = (frame["artefact"] == "clean").to_numpy()
         self._clean = {int(self._views[row]): int(row) for row in clean.nonzero()[0]}
         self._marked: dict[tuple[int, str, str], int] = {}
-        # An outline shows where a finding is better than numbered boxes, so it comes first.
+        # An outline shows a location better than numbered boxes, so it comes first.
         marks = frame.loc[~clean, ["artefact", "id", "field", "marked"]]
         marks = marks.assign(later=marks["artefact"] != "outline").sort_values(["later", "id"])
         for row, field, concept in zip(marks.index, marks["field"], marks["marked"], strict=True):
@@ -60,7 +60,7 @@ class SampleTable:
         return name in self._rows
 
     def shown(self, items: Sequence[Item]) -> list[ItemSamples]:
-        """The images of each item; every one names a sample of the table."""
+        """Return the images of each item; every item must refer to a sample in the table."""
         rows = [self._rows_of(item) for item in items]
         wanted = sorted({row for row_numbers in rows for row in row_numbers if row is not None})
         records = samples_from_frame(self._frame.iloc[wanted])

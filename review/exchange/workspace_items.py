@@ -1,7 +1,7 @@
-"""Items of a workspace as untrusted input, read one part of the table at a time.
+"""Items of a workspace as untrusted input, read in chunks.
 
-A table may have been edited by hand or made by another program, so everything that pages, tables
-and releases rely on is checked (``item_requirements``), and what fails is refused with a reason.
+A table may have been edited by hand or written by another program, so everything that pages, tables
+and releases rely on is checked (``item_requirements``), and failing items are refused with reasons.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from medrcube.workspace import Workspace
 __all__ = ["IncomingItem", "RefusedItem", "WorkspaceItems"]
 
 _ROWS = 1_000
-"""Rows of a table in memory at a time."""
+"""Number of table rows in memory at a time."""
 _MALFORMED = (ValueError, TypeError, KeyError, AttributeError)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefusedItem:
-    """An item that is not taken in, and why."""
+    """An item that is refused, with the reason."""
 
     item: str
     reason: str
@@ -44,16 +44,16 @@ class RefusedItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IncomingItem:
-    """An item that may be taken in.
+    """A checked item.
 
     Attributes:
-        item: as it was built.
-        picture: without a mark, or the marked one where no other was made.
-        overlay: the same image with its mark, or ``None``.
+        item: the item as built.
+        picture: sample without a mark, or the marked one if no other was made.
+        overlay: sample of the same image with its mark, or ``None``.
         asks_mark: whether the question is about the mark.
-        fingerprint: of what it asks.
-        case_key: its case under a keyed name, which says nothing outside the queue.
-        raw_files: digests of the raw files that hold its image.
+        fingerprint: hash of its content.
+        case_key: keyed hash of its case, which is meaningless outside the queue.
+        raw_files: digests of the raw files that contain its image.
     """
 
     item: Item
@@ -66,19 +66,19 @@ class IncomingItem:
 
     @property
     def target(self) -> Mapping[str, Any] | None:
-        """What an item without options asks for and accepts; else ``None``."""
+        """Target of an item without options; else ``None``."""
         return self.item.target if isinstance(self.item, OpenRow) else None
 
     @property
     def stratum(self) -> str:
-        """What agreement is counted by."""
+        """Stratum for agreement statistics."""
         return f"{self.item.modality} | {self.item.task} | {self.item.strategy}"
 
 
 class WorkspaceItems:
-    """Items of a workspace in the order of their table, a part of the table at a time.
+    """Items of a workspace in table order, read in chunks.
 
-    A workspace may hold more items than memory has room for, so none is kept.
+    A workspace may have more items than fit into memory, so none is kept.
 
     Raises:
         WorkspaceError: a table is missing or cannot be read at all.
@@ -96,7 +96,7 @@ class WorkspaceItems:
         return self._count
 
     def checked(self) -> Iterator[IncomingItem | RefusedItem]:
-        """Every item, or why it is not fit; those that are not come first in a part."""
+        """Yield every item or refusal; within a chunk, refusals come first."""
         for part in self._parts():
             fit = []
             for row in part:
@@ -109,7 +109,7 @@ class WorkspaceItems:
             yield from self._incoming(fit)
 
     def named(self, wanted: Container[str]) -> Iterator[IncomingItem]:
-        """The items of these ids, which ``checked`` has let pass."""
+        """Yield the items with these ids, which have passed ``checked``."""
         for part in self._parts():
             rows = (row for row in part if isinstance(row, Item))
             yield from self._incoming([row for row in rows if row.id in wanted])
@@ -157,7 +157,7 @@ def _case_key(sample: Sample) -> str:
 
 
 def _raw_files(workspace: Workspace) -> dict[str, tuple[str, ...]]:
-    """Digests of the raw files of each image; masks and tables are no source of what it shows.
+    """Return the digests of the raw files of each image, without masks and tables.
 
     Raises:
         WorkspaceError: the recipes cannot be read.
@@ -184,14 +184,14 @@ def _raw_files(workspace: Workspace) -> dict[str, tuple[str, ...]]:
 def _table_parts(
     path: Path, workspace: Workspace, columns: list[str] | None = None
 ) -> Iterator[pd.DataFrame]:
-    """Parts of a table, in its order."""
+    """Yield the chunks of a table, in order."""
     with _reading(path, workspace), ParquetFile(path) as table:
         for part in table.iter_batches(_ROWS, columns=columns, use_threads=False):
             yield part.to_pandas()
 
 
 def _sample_table(workspace: Workspace) -> SampleTable:
-    """The table of samples; texts that repeat are stored once."""
+    """Read the sample table, storing repeated strings once."""
     path = workspace.samples
     repeated = [name for name, kind in COLUMNS.items() if kind == "str" and name != "id"]
     with _reading(path, workspace):
@@ -228,11 +228,11 @@ def _ids(workspace: Workspace) -> Iterator[str]:
 
 
 def _items(frame: pd.DataFrame, before: int) -> Iterator[Item | RefusedItem]:
-    """Items of a part of a table that has ``before`` rows above it."""
+    """Yield the items of a chunk that has ``before`` rows above it."""
     with suppress(*_MALFORMED):
         yield from items_from_frame(frame)
         return
-    # One row is malformed: the others are taken, it is named.
+    # A row is malformed: report it and take the others.
     for number in range(len(frame)):
         try:
             yield from items_from_frame(frame.iloc[[number]])

@@ -1,4 +1,4 @@
-"""Models of assignments and specialties."""
+"""Models: assignments and specialties."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ __all__ = ["Assignment", "Specialty"]
 
 
 class Specialty(models.Model):
-    """A specialty that this project has added to the vocabulary of ``specialties.toml``.
+    """Specialty that this project has added to the vocabulary of ``specialties.toml``.
 
     Attributes:
         anatomies: values of the taxonomy; empty for all.
-        modalities: the same.
+        modalities: values of the taxonomy; empty for all.
     """
 
     name = models.CharField(max_length=48, unique=True)
@@ -21,12 +21,12 @@ class Specialty(models.Model):
 
 
 class Assignment(models.Model):
-    """Items that go to some reviewers only, or to them first; ended ones stay on record.
+    """Exclusive or preferential assignment of items to reviewers; ended ones stay on record.
 
     Attributes:
         mode: ``only`` or ``first``.
-        source: of the items; a blank column matches all.
-        specialty: everybody who has it is a reviewer of the assignment, beside those named.
+        source: source of the items; a blank column matches everything.
+        specialty: everybody with this specialty is included in addition to the named reviewers.
     """
 
     mode = models.CharField(max_length=8)

@@ -1,4 +1,4 @@
-"""Models of disclosure: which items answer which, and what reviewers have been shown."""
+"""Models: disclosure between items, exposure of reviewers, and privacy incidents."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ __all__ = ["Disclosure", "Exposure", "Incident", "RawFile"]
 
 
 class Disclosure(models.Model):
-    """An item of a case that answers another one of the same case; see ``disclosure.tells``.
+    """Item that discloses the answer of another one of its case; see ``visibility.disclosure``.
 
     Attributes:
-        by: the item that answers.
-        told: the item that it answers.
-        at_sight: whether its question and options alone do so; otherwise its key and evidence.
+        by: the disclosing item.
+        told: the item whose answer is disclosed.
+        at_sight: whether question and options alone disclose it; otherwise key and evidence do.
     """
 
     by = models.ForeignKey(
@@ -29,11 +29,11 @@ class Disclosure(models.Model):
 
 
 class Exposure(models.Model):
-    """A reviewer who is not blind to an item any more.
+    """Reviewer who is no longer blind to an item.
 
     Attributes:
-        item: what the reviewer has been told.
-        by: the item that told it; the item itself where its own key was shown.
+        item: item whose answer was disclosed.
+        by: disclosing item; the item itself if its own key was shown.
     """
 
     user = models.ForeignKey(
@@ -50,7 +50,7 @@ class Exposure(models.Model):
 
 
 class RawFile(models.Model):
-    """A raw file that an image of an item was made from, by its digest."""
+    """Digest of a raw file from which an image of an item was made."""
 
     item = models.ForeignKey("review.Item", on_delete=models.PROTECT, related_name="raw_files")
     sha256 = models.CharField(max_length=64, db_index=True)
@@ -62,12 +62,12 @@ class RawFile(models.Model):
 
 
 class Incident(models.Model):
-    """Somebody saw on an image who the patient is; holds the items that went out with it.
+    """Privacy incident: an image that identifies the patient, and the items quarantined with it.
 
     Attributes:
-        item: on whose page it was reported.
+        item: item on whose page it was reported.
         reporter: who reported it.
-        closed_at: when a manager decided over it.
+        closed_at: when a manager decided it.
     """
 
     item = models.ForeignKey("review.Item", on_delete=models.PROTECT, related_name="+")

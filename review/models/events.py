@@ -1,4 +1,4 @@
-"""Models of the audit trail: append-only hash chain of events, and frozen releases."""
+"""Models: audit trail (append-only hash chain of events) and frozen releases."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ __all__ = ["AgreementSnapshot", "Chain", "Event", "Release", "ReleaseItem"]
 
 
 class Event(models.Model):
-    """One thing that happened; never changed, never deleted (triggers), chained by hashes.
+    """Event of the trail; never changed or deleted (triggers), chained by hashes.
 
     Attributes:
-        number: place in the chain, from 1 without a gap.
+        number: position in the chain, from 1 without gaps.
         actor: pseudonym of the person, or ``system``.
-        kind: what happened, such as ``review.submitted``.
-        object: what it happened to, such as ``item:4f0c...``.
-        body: JSON text as it was hashed.
+        kind: kind of event, such as ``review.submitted``.
+        object: object of the event, such as ``item:4f0c...``.
+        body: JSON text, exactly as hashed.
     """
 
     number = models.PositiveBigIntegerField(primary_key=True)
@@ -34,14 +34,14 @@ class Event(models.Model):
 
 
 class Chain(models.Model):
-    """Head of the event chain; the one row whose lock puts writers in a line."""
+    """Head of the event chain: the single row whose lock serialises writers."""
 
     number = models.PositiveBigIntegerField(default=0)
     sha256 = models.CharField(max_length=64)
 
 
 class Release(models.Model):
-    """A frozen list of accepted versions, with the head of the chain at that moment."""
+    """Frozen list of accepted versions, with the head of the chain at that time."""
 
     name = models.CharField(max_length=200, unique=True)
     made_at = models.DateTimeField()
@@ -63,7 +63,7 @@ class ReleaseItem(models.Model):
 
 
 class AgreementSnapshot(models.Model):
-    """Agreement of one stratum as it stood at a release; ``value`` is ``None`` where undefined."""
+    """Agreement of one stratum at a release; ``value`` is ``None`` if undefined."""
 
     release = models.ForeignKey(Release, on_delete=models.PROTECT, related_name="agreement")
     stratum = models.CharField(max_length=160)

@@ -1,4 +1,4 @@
-"""Models of items, their versions and images."""
+"""Models: items, their versions and images."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Asset", "Item", "ItemVersion", "Project"]
 
 
 class Project(models.Model):
-    """The one project of a database: its rules and the questionnaire that it uses."""
+    """The single project of a database: its policy and its questionnaire."""
 
     name = models.CharField(max_length=200)
     policy = models.JSONField(default=dict)
@@ -20,13 +20,13 @@ class Project(models.Model):
 
 
 class Asset(models.Model):
-    """An image, encoded again at import; its place on disk follows from its digest alone.
+    """Image, re-encoded at import; its path depends only on its digest.
 
     Attributes:
-        id: opaque name that pages use.
+        id: opaque id used by pages.
         sha256: digest of the stored PNG.
-        original: its original pixels, as the build kept them (``review.originals``): digests of
-            the slices, and what leads from them to the image; empty where there are none.
+        original: original pixels kept by the build (``visibility.originals``): digests of the
+            slices, and the mapping from them to the image; empty if there are none.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -37,25 +37,24 @@ class Asset(models.Model):
 
 
 class Item(models.Model):
-    """A question on an image, whatever its version.
+    """Item, independent of its versions.
 
     Attributes:
         id: id of the item in the workspace.
-        case_key: the case of the source that it is about, under a keyed name; empty where unknown.
-        stratum: what agreement is counted by: modality, task and distractor strategy.
+        case_key: keyed hash of the case; empty if unknown.
+        stratum: stratum for agreement statistics: modality, task and distractor strategy.
         version: number of the current version.
-        reviews: valid reviews of the current version; kept beside the rows so that the queue
-            and the lists need no join.
-        sole_reader: whose the one review is, where there is one: in the index of the queue, so
-            that a reviewer who works ahead of the others passes what they have done at no cost.
-        for_specialist: whether its next place is kept for a specialist, because the reviews that
-            may come from others are there (``Policy.specialists``).
-        priority: larger is sooner.
-        lot: place among items of one priority, drawn by the seed of the project.
-        gold_defect: code of the known defect of a gold item; empty for a real one.
-        copied_from: the item that a gold item was made from; who has seen one is not shown the
-            other.
-        incident: why it is in quarantine, where somebody saw who the patient is.
+        reviews: number of valid reviews of the current version, denormalised so that the queue and
+            the lists need no join.
+        sole_reader: reviewer of the only review, if there is exactly one; part of the queue index,
+            so that a reviewer who is ahead of the others skips their own items at no cost.
+        for_specialist: whether the next slot is reserved for a specialist, because the slots for
+            others are taken (``Policy.specialists``).
+        priority: higher comes first.
+        lot: random rank among items of equal priority, from the seed of the project.
+        gold_defect: code of the known defect of a gold item; empty for a real item.
+        copied_from: original of a gold item; a reviewer who has seen one is not shown the other.
+        incident: privacy incident because of which it is in quarantine, if any.
     """
 
     id = models.CharField(primary_key=True, max_length=64)
@@ -114,20 +113,20 @@ class Item(models.Model):
 
 
 class ItemVersion(models.Model):
-    """One wording of an item; never changed, never deleted (triggers hold it).
+    """Version of an item with one wording; never changed or deleted (triggers).
 
     Attributes:
         options: list of objects: text, concept, ids, strategy, grade, passed.
         key: index of the right option.
         target: form, ``ask`` and ``truth`` of an item of ``open.json``; ``None`` for one of
             ``test.json``. Its options are those of ``reviewing.open_answers``.
-        picture: without a mark.
-        overlay: the image with its mark, or ``None``.
-        asks_mark: whether the question is about the mark, so that it must be shown at once.
-        provenance: source, case, slice, evidence of the label, licence, as the build recorded.
-        warnings: rules of item writing that the lint found bent.
+        picture: image without a mark.
+        overlay: image with its mark, or ``None``.
+        asks_mark: whether the question is about the mark, so that it must be shown from the start.
+        provenance: source, case, slice, evidence of the label, licence, as recorded by the build.
+        warnings: item rules with a warning.
         content_sha256: digest of question, options, key and images.
-        author: who edited it; ``None`` where it came from the workspace.
+        author: user who edited it; ``None`` if it comes from the workspace.
     """
 
     item = models.ForeignKey(Item, on_delete=models.PROTECT, related_name="versions")

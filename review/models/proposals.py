@@ -1,4 +1,4 @@
-"""Models of wordings that reviewers propose."""
+"""Models: wordings proposed by reviewers."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ __all__ = ["Adoption", "Proposal"]
 
 
 class Proposal(models.Model):
-    """Another wording that came with a review; insert only (trigger).
+    """Wording proposed with a review; insert only (trigger).
 
     Attributes:
-        options: texts, in the order of the version.
-        flaws: item rules that it breaks, as when it was sent: rule, level and message of each.
+        options: option texts, in the order of the version.
+        flaws: item rules that it violated when submitted: rule, level and message of each.
     """
 
     review = models.OneToOneField(
@@ -25,7 +25,7 @@ class Proposal(models.Model):
 
 
 class Adoption(models.Model):
-    """A version that was made of a proposal; who proposed it does not review it. Insert only."""
+    """Version made from a proposal, whose author does not review it. Insert only."""
 
     version = models.OneToOneField(
         "review.ItemVersion", on_delete=models.PROTECT, related_name="adoption"

@@ -1,4 +1,4 @@
-"""Model of remarks by people outside the queue."""
+"""Model: remarks by people outside the queue."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ __all__ = ["Remark"]
 
 
 class Remark(models.Model):
-    """A remark from outside, shown to whoever has answered the item blind; never changed.
+    """Remark from outside, shown to reviewers after their blind answer; never changed.
 
     Attributes:
         text: one paragraph of plain text.
-        origin: what collected it, such as ``site form``; never a person.
-        sha256: digest of the text, so that a file that is imported again adds nothing.
+        origin: system that collected it, such as ``site form``, never a person.
+        sha256: digest of the text, which makes repeated imports idempotent.
     """
 
     item = models.ForeignKey("review.Item", on_delete=models.PROTECT, related_name="remarks")

@@ -1,4 +1,4 @@
-"""Models of claims, answers and reviews; their constraints are the guarantees of the queue."""
+"""Models: claims, answers and reviews; their constraints are the guarantees of the queue."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ _LIVE = Q(released_at__isnull=True)
 
 
 class Claim(models.Model):
-    """The right to review one version: a slot, for one person, for a time.
+    """Lease of one review slot of a version to one reviewer.
 
-    A claim that ended in a review keeps its slot, one that expired or was given back frees it
-    (``released_at``). So the partial unique index on (version, slot) is the guarantee that a
-    version never has more than the wanted number of reviewers, whatever the processes do, and
-    the one on the reviewer that nobody holds two items at once.
+    A claim that ended in a review keeps its slot; one that expired or was given back frees it
+    (``released_at``). The partial unique index on (version, slot) therefore guarantees that a
+    version never has more reviewers than required, whatever the processes do, and the one on the
+    reviewer that nobody holds two items at once.
 
     Attributes:
-        token: what a submit must show; fences late submits.
+        token: token that a submission must present; rejects late submissions.
         outcome: why it was released: expired, skipped, given-back, paused (the reviewer),
-            superseded (the item left the queue), voided (a review that counts no more), undone
-            (a review that its own reviewer took back).
-        blinded: whether nothing that its reviewer had been shown answers the item.
-        specialist: whether a specialty of its reviewer covered the item when it was handed out.
+            superseded (the item left the queue), voided (the review no longer counts), undone
+            (the reviewer undid the review).
+        blinded: whether the answer had not been disclosed to the reviewer.
+        specialist: whether a specialty of the reviewer covered the item when it was handed out.
     """
 
     version = models.ForeignKey(
@@ -80,7 +80,7 @@ class Claim(models.Model):
 
 
 class Draft(models.Model):
-    """What a person has typed and not yet submitted; outlives the claim."""
+    """Unsubmitted form input of a reviewer; survives the claim."""
 
     version = models.ForeignKey("review.ItemVersion", on_delete=models.CASCADE)
     user = models.ForeignKey("review.User", on_delete=models.CASCADE)
@@ -98,9 +98,9 @@ class BlindAnswer(models.Model):
 
     Attributes:
         option: index of the chosen option; ``None`` for "cannot tell".
-        value: the answer itself, to an item without options; ``None`` with options.
-        confidence: 1 low to 3 high.
-        milliseconds: time from showing to answering, as the browser counted it.
+        value: the answer itself for an item without options; ``None`` with options.
+        confidence: 1 (low) to 3 (high).
+        milliseconds: time from display to answer, as measured by the browser.
     """
 
     claim = models.OneToOneField(Claim, on_delete=models.PROTECT, related_name="blind")
@@ -119,7 +119,7 @@ class Review(models.Model):
     Attributes:
         checklist: name of the line -> true, false or null (cannot tell).
         verdicts: index of the wrong option -> ``OptionVerdict``.
-        seconds: time from the claim to the submit.
+        seconds: time from claim to submission.
     """
 
     claim = models.OneToOneField(Claim, on_delete=models.PROTECT, related_name="review")
@@ -140,7 +140,7 @@ class ReviewReason(models.Model):
 
 
 class Comment(models.Model):
-    """A remark on a version, for those who may see it after their own review."""
+    """Comment on a version, visible to those who may see it after their own review."""
 
     version = models.ForeignKey(
         "review.ItemVersion", on_delete=models.PROTECT, related_name="comments"
@@ -152,7 +152,7 @@ class Comment(models.Model):
 
 
 class Adjudication(models.Model):
-    """The decision of somebody who did not review the version; insert only (trigger)."""
+    """Decision of a person who did not review the version; insert only (trigger)."""
 
     version = models.ForeignKey(
         "review.ItemVersion", on_delete=models.PROTECT, related_name="adjudications"
@@ -164,7 +164,7 @@ class Adjudication(models.Model):
 
 
 class SignInAttempt(models.Model):
-    """A failed sign-in, for throttling; ``who`` is a keyed hash of account and address."""
+    """Failed sign-in, for throttling; ``who`` is a keyed hash of account and address."""
 
     who = models.CharField(max_length=64, db_index=True)
     at = models.DateTimeField()

@@ -1,4 +1,4 @@
-"""Models of second factors, recovery codes and single sign-on identities."""
+"""Models: second factors, recovery codes and single sign-on identities."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ __all__ = ["Identity", "RecoveryCode", "SecondFactor"]
 
 
 class SecondFactor(models.Model):
-    """An authenticator of one-time codes (TOTP, RFC 6238).
+    """Authenticator of one-time codes (TOTP, RFC 6238).
 
     Attributes:
-        secret: encrypted; nobody reads it without the key of the server.
-        last_step: time step of the last code that was taken; none is taken twice.
-        confirmed_at: when a first code showed that the authenticator works; ``None`` only in
-            rows of earlier versions, which count as none.
+        secret: encrypted secret; unreadable without the key of the server.
+        last_step: time step of the last accepted code; no code is accepted twice.
+        confirmed_at: when a first code proved that the authenticator works; ``None`` only in rows
+            of earlier versions, which are ignored.
     """
 
     user = models.OneToOneField(User, on_delete=models.CASCADE, related_name="second_factor")
@@ -26,17 +26,17 @@ class SecondFactor(models.Model):
 
 
 class RecoveryCode(models.Model):
-    """Stands in for a lost authenticator, once; ``digest`` is keyed."""
+    """Single-use replacement for a lost authenticator; ``digest`` is keyed."""
 
     factor = models.ForeignKey(SecondFactor, on_delete=models.CASCADE, related_name="codes")
     digest = models.CharField(max_length=64, unique=True)
 
 
 class Identity(models.Model):
-    """Who a person is at the provider of single sign-on; an address there does not matter after.
+    """Identity at the single sign-on provider; once linked, the e-mail address there is ignored.
 
     Attributes:
-        subject: the claim ``sub``, which the provider gives to nobody else.
+        subject: claim ``sub``, unique at the provider.
     """
 
     user = models.OneToOneField(User, on_delete=models.CASCADE, related_name="identity")

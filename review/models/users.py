@@ -1,4 +1,4 @@
-"""Models of accounts and roles."""
+"""Models: accounts and roles."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Role", "User", "UserManager", "new_pseudonym"]
 
 
 class Role(models.TextChoices):
-    """What a person may do; each role is one job, and a higher one does not include a lower."""
+    """Role of a user; roles are separate jobs, and none includes another."""
 
     REVIEWER = "reviewer"
     ADJUDICATOR = "adjudicator"
@@ -21,15 +21,15 @@ class Role(models.TextChoices):
 
 
 def new_pseudonym() -> str:
-    """A name for exports that says nothing about the person."""
+    """Return a random name for exports."""
     return f"reviewer-{secrets.token_hex(4)}"
 
 
 class UserManager(BaseUserManager["User"]):
-    """Makes accounts."""
+    """Creates accounts."""
 
     def create_user(self, email: str, password: str, **fields: Any) -> User:
-        """Make an account; the password is stored as an argon2 hash only."""
+        """Create an account; the password is stored only as an Argon2 hash."""
         user = self.model(email=self.normalize_email(email).casefold(), **fields)
         user.set_password(password)
         user.save(using=self._db)
@@ -37,17 +37,17 @@ class UserManager(BaseUserManager["User"]):
 
 
 class User(AbstractBaseUser):
-    """A person who signs in.
+    """User account.
 
     Attributes:
         email: sign-in name; never exported.
-        role: what the person may do.
-        specialties: names of ``specialties.all_specialties``; the person is a specialist for what
-            they cover.
-        pseudonym: the name that exports carry.
-        paused: whether the person gets no new items until a manager has talked to them.
+        role: role of the user.
+        specialties: names in ``specialties.all_specialties``, for whose items the user is a
+            specialist.
+        pseudonym: name used in exports.
+        paused: whether the user gets no new items until a manager resumes them.
         temporary_password: whether somebody else chose the password, so that it must be changed.
-        single_keys: whether keys of one character act on the review page (WCAG 2.1.4).
+        single_keys: whether single-character shortcuts are active on the review page (WCAG 2.1.4).
     """
 
     email = models.EmailField(unique=True)

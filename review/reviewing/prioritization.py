@@ -1,4 +1,4 @@
-"""Priority of items: those first that models, rules of item writing or rarity put in doubt."""
+"""Priority of items: those first that are doubtful by model answers, item rules or rarity."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ __all__ = [
 ]
 
 CONFLICT, BLIND, WARNED, RARE = 8, 4, 2, 1
-"""Each outweighs all that follow: models contradict the key; the key is found without looking at
-the image; two or more rules of item writing are bent; few items of its kind."""
+"""Weights, each greater than the sum of the following: models contradict the key; the key is found
+without the image; warnings of two or more item rules; few items of its kind."""
 FROM_RUNS = CONFLICT | BLIND
 _ANSWERED = frozenset({"correct", "wrong"})
 _BASELINE = "baseline/"
@@ -37,7 +37,7 @@ _BASELINE = "baseline/"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelDoubts:
-    """Items in which the answers of models give a reason to doubt, by their ids."""
+    """Ids of items that model answers make doubtful."""
 
     conflict: frozenset[str] = frozenset()
     blind: frozenset[str] = frozenset()
@@ -45,12 +45,12 @@ class ModelDoubts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemSummary:
-    """What the order of an import rests on.
+    """Data of an item that its priority depends on.
 
     Attributes:
-        item: its id.
+        item: id of the item.
         stratum: see ``IncomingItem``.
-        warnings: how many rules of item writing it bends.
+        warnings: number of item rules with a warning.
         fingerprint: see ``IncomingItem``.
         case_key: see ``IncomingItem``.
     """
@@ -63,18 +63,18 @@ class ItemSummary:
 
 
 def doubts_from_runs(runs: Sequence[Path], blind_runs: Sequence[Path] = ()) -> ModelDoubts:
-    """Read runs of ``medrcube evaluate``.
+    """Find doubtful items in runs of ``medrcube evaluate``.
 
-    An item is in conflict when more than half of the models that answered it chose another option
-    than the key, and solved blind when every model that saw no image found the key. Baselines
-    look at nothing: they count as blind.
+    An item is in conflict if more than half of the models that answered it chose a different option
+    than the key, and solved blind if every model without the image found the key. Baselines do not
+    look at images and count as blind.
 
     Args:
         runs: folders of runs with images, or of baselines.
-        blind_runs: folders of runs in which the models were shown no image.
+        blind_runs: folders of runs without images.
 
     Raises:
-        WorkspaceError: a folder is not a run, or was not scored.
+        WorkspaceError: a folder is not a run, or has not been scored.
     """
     seeing: dict[str, Counter[str]] = {}
     blind: dict[str, Counter[str]] = {}
@@ -93,7 +93,7 @@ def doubts_from_runs(runs: Sequence[Path], blind_runs: Sequence[Path] = ()) -> M
 
 
 def summarize(row: IncomingItem) -> ItemSummary:
-    """What of an item stays in memory while a workspace is imported."""
+    """Return the data of an item that is kept in memory during an import."""
     return ItemSummary(
         item=row.item.id,
         stratum=sys.intern(row.stratum),
@@ -104,7 +104,7 @@ def summarize(row: IncomingItem) -> ItemSummary:
 
 
 def priorities(glances: Collection[ItemSummary], doubts: ModelDoubts) -> dict[str, int]:
-    """Item -> priority; larger is sooner."""
+    """Return the priority of each item; higher comes first."""
     strata = Counter(row.stratum for row in glances)
     even = len(glances) / len(strata) if strata else 0.0
     return {
@@ -117,14 +117,14 @@ def priorities(glances: Collection[ItemSummary], doubts: ModelDoubts) -> dict[st
 
 
 def merged_priority(old: int, new: int, *, with_runs: bool) -> int:
-    """A new priority; what an earlier import has learnt from runs stays when there are none."""
+    """Merge priorities: without runs, the part derived from earlier runs is kept."""
     return new if with_runs else new | old & FROM_RUNS
 
 
 def _run_outcomes(run: Path) -> Iterable[tuple[str, str]]:
     path = run / RESULTS
     try:
-        # Not splitlines(): a reply may hold U+2028, which JSON does not escape.
+        # Not splitlines(): a reply may contain U+2028, which JSON does not escape.
         lines = path.read_text(encoding="utf-8").split("\n")
         rows: list[Mapping[str, str]] = [json.loads(line) for line in lines if line]
         return [(str(row["id"]), str(row["outcome"])) for row in rows]

@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 DraftValues = Mapping[str, Sequence[str]]
-"""Field -> what is chosen or typed in it, as a stored draft has it."""
+"""Field -> chosen or typed values, as in a stored draft."""
 CANNOT_TELL = "none"
 _DIGITS = "0123456789"
 _SAID = {"yes": True, "no": False, "cannot_tell": None}
@@ -48,13 +48,13 @@ _BARRING = {
     OptionVerdict.ALSO_CORRECT: "is correct too",
     OptionVerdict.SAME_AS_ANOTHER: "is the same as another",
 }
-"""Verdicts on a wrong option with which an item cannot be accepted."""
+"""Verdicts on a distractor that are incompatible with acceptance."""
 _LONGEST_WAIT = 86_400_000
 _MANY = 100
 
 
 class RequiredChoice(forms.ChoiceField):
-    """A question that has to be answered; the sentence says so where the answer is none."""
+    """Required choice; the same message covers a missing and an invalid answer."""
 
     def __init__(self, answers: Iterable[str], sentence: str) -> None:
         super().__init__(
@@ -64,30 +64,30 @@ class RequiredChoice(forms.ChoiceField):
 
 
 class DigitField(forms.Field):
-    """Number of an option or of a scale; ``None`` where the text is none."""
+    """Index of an option or a scale value; ``None`` if the text is not a digit."""
 
     def __init__(self) -> None:
         super().__init__(required=False)
 
     def to_python(self, value: Any) -> int | None:
-        """Anything but a single digit names nothing."""
+        """Parse a single digit; anything else is ``None``."""
         return int(value) if value and len(value) == 1 and value in _DIGITS else None
 
 
 class ElapsedField(forms.Field):
-    """Milliseconds, counted by the browser; nonsense in it costs nobody their answer."""
+    """Milliseconds measured by the browser; an invalid value does not invalidate the answer."""
 
     def __init__(self) -> None:
         super().__init__(required=False)
 
     def to_python(self, value: Any) -> int:
-        """At most a day."""
+        """Parse the milliseconds, at most one day."""
         counted = value and value.isascii() and value.isdigit()
         return min(int(value[:10]), _LONGEST_WAIT) if counted else 0
 
 
 class ReasonsField(forms.Field):
-    """``CODE`` is about the whole item, ``CODE:2`` about one option and stands in for the whole."""
+    """Reasons: ``CODE`` is about the whole item; ``CODE:2``, about one option, replaces it."""
 
     widget = forms.MultipleHiddenInput
 
@@ -95,7 +95,7 @@ class ReasonsField(forms.Field):
         super().__init__(required=False)
 
     def to_python(self, value: Any) -> tuple[tuple[str, int | None], ...]:
-        """Each pair once, in the order in which they were sent."""
+        """Parse the (code, option) pairs, without duplicates, in the order sent."""
         return tuple(self._pairs(value or ()))
 
     @staticmethod
@@ -110,23 +110,23 @@ class ReasonsField(forms.Field):
 
 
 class StepForm(forms.Form):
-    """What a reviewer sends in one step."""
+    """Form of one review step."""
 
     @classmethod
     def draft_values(cls, sent: QueryDict) -> dict[str, list[str]]:
-        """What is typed so far: fields of this step only, so that no other comes back in a page."""
+        """Return the draft values of this step's fields; others must not return in a page."""
         return {name: sent.getlist(name)[:_MANY] for name in sent if name in cls.draft_fields()}
 
     @classmethod
     def draft_fields(cls) -> frozenset[str]:
-        """Names of the fields of which a draft is kept."""
+        """Return the names of the fields that are kept in a draft."""
         return frozenset(cls.base_fields)
 
     def read(self) -> FormValues:
-        """What was sent, by the names of the fields.
+        """Return the cleaned values by field name.
 
         Raises:
-            InvalidAnswerError: says what is wrong with the first field that is.
+            InvalidAnswerError: states what is wrong with the first invalid field.
         """
         if self.is_valid():
             return self.cleaned_data
@@ -134,7 +134,7 @@ class StepForm(forms.Form):
 
 
 class BlindForm(StepForm):
-    """Step one; ``answer`` is the whole of it."""
+    """Form of step one; ``answer`` contains the submission."""
 
     option = RequiredChoice([CANNOT_TELL, *_DIGITS], "choose an answer, or “cannot tell”")
     image_adequate = RequiredChoice(
@@ -155,11 +155,11 @@ class BlindForm(StepForm):
 
     @classmethod
     def draft_fields(cls) -> frozenset[str]:
-        """All that is chosen by hand."""
+        """Return the fields that the reviewer fills in."""
         return (super().draft_fields() | ANSWER_FIELDS) - {"milliseconds"}
 
     def clean(self) -> dict[str, Any]:
-        """The answer, held to the questionnaire."""
+        """Build the answer and validate it against the questionnaire."""
         sent = self.cleaned_data
         if self.errors:
             return sent
@@ -177,7 +177,7 @@ class BlindForm(StepForm):
         return {**sent, "answer": answer}
 
     def _answer(self, option: str) -> tuple[int | None, Json | None]:
-        """The option, and the answer that comes to it where the item has no options."""
+        """Return the option, and the answer itself if the item has no options."""
         if option == CANNOT_TELL:
             return None, None
         if self._target is None:
@@ -188,9 +188,9 @@ class BlindForm(StepForm):
 
 
 class ProposalForm(StepForm):
-    """Another wording than the one before; ``proposal`` is ``None`` where it says the same.
+    """Form of a proposed wording; ``proposal`` is ``None`` if it is unchanged.
 
-    What was not sent stays as it is. Line ends and doubled blanks of an option are no change.
+    Fields that were not sent are unchanged. Line ends and doubled spaces in an option are ignored.
     """
 
     def __init__(self, sent: QueryDict, before: Wording) -> None:
@@ -199,7 +199,7 @@ class ProposalForm(StepForm):
         self.fields.update(_wording_fields(len(before.options)))
 
     def clean(self) -> dict[str, Any]:
-        """The wording in one."""
+        """Build the proposed wording from its fields."""
         before, sent = self._before, self.cleaned_data
         key = sent.get("wording.key")
         proposal = Wording(
@@ -222,7 +222,7 @@ class ProposalForm(StepForm):
 
 
 class ReviewForm(ProposalForm):
-    """Step two; ``ruling`` is the whole of it, ``then`` says what the reviewer wants next."""
+    """Form of step two; ``ruling`` contains the submission, ``then`` the next action."""
 
     decision = TextField()
     reason = ReasonsField()
@@ -235,13 +235,13 @@ class ReviewForm(ProposalForm):
 
     @classmethod
     def draft_fields(cls) -> frozenset[str]:
-        """All but what comes next; an item has at most so many options as there are digits."""
+        """Return all fields except the next action; options are numbered with a single digit."""
         most = len(_DIGITS)
         several = {*_wording_fields(most), *_review_fields(most)}
         return (super().draft_fields() | several) - {"then"}
 
     def clean(self) -> dict[str, Any]:
-        """The ruling, held to the questionnaire and to itself."""
+        """Build the decision and validate it against the questionnaire and for consistency."""
         sent = super().clean()
         if self.errors:
             return sent
@@ -251,7 +251,7 @@ class ReviewForm(ProposalForm):
         verdicts = {index: value for index in wrong if (value := sent[f"verdict.{index}"])}
         if sent["decision"] == Decision.ACCEPT:
             _refuse_contradictions(checklist, verdicts)
-            # The page says beside the choice that to accept is to say all of this.
+            # The page states that accepting implies a yes to every line.
             checklist = {**{line.name: True for line in CHECKLIST}, **checklist}
             attested = OptionVerdict.PLAUSIBLE_AND_WRONG.value
             verdicts = dict.fromkeys(wrong, attested) | verdicts
@@ -269,7 +269,7 @@ class ReviewForm(ProposalForm):
 
 
 class GiveBackForm(StepForm):
-    """An item that is returned, for good or for somebody else to take."""
+    """Form to give back an item, permanently or for the time being."""
 
     not_my_field = forms.BooleanField(required=False)
 
@@ -286,7 +286,7 @@ def _review_fields(options: int) -> dict[str, forms.Field]:
 
 @contextmanager
 def _refusals() -> Iterator[None]:
-    """What the queue would refuse is refused in the form."""
+    """Turn errors of the queue into validation errors of the form."""
     try:
         yield
     except InvalidAnswerError as error:

@@ -1,3 +1,3 @@
-"""Visibility: blindness, original pixels, images with patient data."""
+"""Visibility: disclosure, original pixels, and images with patient data."""
 
 __all__ = ["disclosure", "originals", "privacy_incidents"]

@@ -1,9 +1,9 @@
-"""Disclosure between items of a case, and which reviewers are no longer blind.
+"""Disclosure between items of a case, and the reviewers who are no longer blind.
 
-Step two shows a key, its concept, the evidence for it and the remarks of outsiders. What is known
-of a case from one of its items may answer another one, so the pairs are found beforehand: at
-import, with every new version and with every remark. A reviewer who has been shown one side is then
-kept from the other (``models.Exposure``); a claim only has to look that up.
+Step two shows a key, its concept, the evidence for it and remarks from outside. This knowledge
+about the case may answer another of its items, so such pairs are computed in advance: at import,
+with every new version and with every remark. A reviewer who has been shown one item is then not
+given the other (``models.Exposure``), which a claim only needs to look up.
 """
 
 from __future__ import annotations
@@ -39,22 +39,22 @@ __all__ = [
 _AT_ONCE = 500
 _TOKEN = re.compile(r"[^\W\d_]{2,}")
 _STEM = 5
-"""Letters that two words share where they speak of one thing: radiograph, radiography."""
+"""Length of the common prefix of related words, such as radiograph and radiography."""
 _UNTELLING = frozenset({"fingerprint", "licence", "sample", "wording"})
-"""What of the provenance says nothing about the patient."""
+"""Provenance fields without information about the patient."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemContent:
-    """What an item asks and what its second step shows.
+    """Content of an item: its question, and what step two shows.
 
     Attributes:
-        texts: of the options.
-        key: index of the right one.
+        texts: texts of the options.
+        key: index of the right option.
         true: concept of the key; empty for none.
-        concepts: of key, options and mark.
+        concepts: concepts of key, options and mark.
         group: exclusive group of the options, or empty.
-        context: provenance and remarks of outsiders, as text.
+        context: provenance and remarks from outside, as text.
     """
 
     item: str
@@ -69,7 +69,7 @@ class ItemContent:
 
 @dataclass(frozen=True, slots=True)
 class DisclosurePair:
-    """``by`` tells ``told``: at sight, or only once its key is shown."""
+    """``by`` discloses ``told``: at sight, or only after its key is shown."""
 
     by: str
     told: str
@@ -83,7 +83,7 @@ def item_content(
     key: int,
     provenance: Mapping[str, Any],
 ) -> ItemContent:
-    """The columns of a version, as they are compared."""
+    """Extract the content to be compared from the columns of a version."""
     concepts = [str(option.get("concept") or "") for option in options]
     about = str(provenance.get("concept") or "")
     return ItemContent(
@@ -101,11 +101,12 @@ def item_content(
 
 
 def disclosure_between(by: ItemContent, told: ItemContent) -> DisclosurePair | None:
-    """Whether somebody who was shown one item of a case is not blind to another one.
+    """Determine whether one item of a case discloses the answer of another.
 
-    At sight, where its question holds the key of the other ("this axial MRI slice"). With its key,
-    where the two share a concept, right or wrong, or an exclusive group; where one concept implies
-    the other, or its key excludes an option; where key, provenance and remarks hold the other's.
+    It does so at sight if its question contains the other's key ("this axial MRI slice"). It does
+    so with its key if the two share a concept, right or wrong, or an exclusive group; if one
+    concept implies the other, or its key excludes an option; or if key, provenance or remarks
+    contain the other's key.
     """
     answer = _key_words(told)
     if _contains_key(by.question, answer, told.texts[told.key]):
@@ -124,12 +125,13 @@ def disclosure_between(by: ItemContent, told: ItemContent) -> DisclosurePair | N
 def disclosure_pairs(
     case: Sequence[ItemContent], copies: Mapping[str, str] | None = None
 ) -> list[DisclosurePair]:
-    """All pairs within one case.
+    """Return all disclosure pairs within one case.
 
     Args:
-        case: its items.
-        copies: gold item -> the item that it copies. A copy tells and is told what its original
-            is, beside what its own wording tells, since its key may be wrong on purpose.
+        case: items of the case.
+        copies: gold item -> its original. A copy discloses, and is disclosed by, the same items as
+            its original, in addition to those by its own wording, because its key may be
+            intentionally wrong.
     """
     copies = copies or {}
     asked = {each.item: each for each in case}
@@ -156,9 +158,9 @@ def _pair(
 def refresh_disclosures(items: Iterable[str], now: datetime) -> None:
     """Recompute the disclosure pairs of the cases of these items, in the changing transaction.
 
-    Reviewers who have been shown one side are no longer blind to the other, and whoever is not
-    blind to an item is not blind to its gold copies either. The queue places of the items of a case
-    are dealt among them so that what discloses least comes first.
+    Reviewers who have been shown one item are no longer blind to the other, and a reviewer who is
+    not blind to an item is not blind to its gold copies. The queue positions of the items of a case
+    are permuted so that the least disclosing item comes first.
     """
     items_of_cases = Item.objects.filter(pk__in=list(items)).exclude(case_key="")
     cases = sorted(set(items_of_cases.values_list("case_key", flat=True)))
@@ -167,9 +169,9 @@ def refresh_disclosures(items: Iterable[str], now: datetime) -> None:
 
 
 def refresh_older_cases(now: datetime) -> int:
-    """Find the pairs of all cases with copies or remarks anew; how many items they have.
+    """Recompute the pairs of all cases with gold copies or remarks; return the number of items.
 
-    For a queue of an earlier version, which compared both only when their case was touched again.
+    Needed for queues of an earlier version, which compared these only when their case changed.
     """
     late = Item.objects.filter(Q(copied_from__isnull=False) | Q(remarks__isnull=False))
     with transaction.atomic():
@@ -180,12 +182,12 @@ def refresh_older_cases(now: datetime) -> int:
 
 
 def record_question_shown(user: int, item: str, now: datetime) -> None:
-    """Record that a reviewer sees the question of an item."""
+    """Record that a reviewer has been shown the question of an item."""
     execute(f"{_EXPOSE} AND d.at_sight {_ONCE}", user, stored(now), item)
 
 
 def record_key_shown(user: int, item: str, now: datetime) -> None:
-    """Record that a reviewer is shown the key of an item, and what is known of it."""
+    """Record that a reviewer has been shown the key of an item and its evidence."""
     row = "INSERT INTO review_exposure (user_id, item_id, by_id, at) VALUES (%s, %s, %s, %s)"
     execute(f"{row} {_ONCE}", user, item, item, stored(now))
     execute(f"{_EXPOSE} {_ONCE}", user, stored(now), item)
@@ -250,7 +252,7 @@ def _expose(pairs: Sequence[DisclosurePair], now: datetime) -> None:
 
 
 def _extend_to_copies(copies: Mapping[str, str]) -> None:
-    """What told a reviewer of an item, by a wording since replaced as well, told of its copies."""
+    """Extend exposures of items to their gold copies, including those by replaced wordings."""
     names: dict[str, list[str]] = {}
     for copy, original in copies.items():
         names.setdefault(original, []).append(copy)
@@ -269,7 +271,7 @@ def _extend_to_copies(copies: Mapping[str, str]) -> None:
 def _reorder_lots(
     members: Mapping[str, Sequence[ItemContent]], pairs: Sequence[DisclosurePair]
 ) -> None:
-    """Within a case, the earliest places of the queue go to what answers the fewest others."""
+    """Give the earliest queue positions of a case to the items that disclose the fewest others."""
     names = [asked.item for case in members.values() for asked in case if len(case) > 1]
     items = Item.objects.filter(pk__in=names, gold_defect="").in_bulk()
     disclosures = {
@@ -291,7 +293,7 @@ def _reorder_lots(
 
 
 def _key_words(asked: ItemContent) -> tuple[str, ...]:
-    """Words of the key that no other option has."""
+    """Return the words of the key that are in no other option."""
     others = {
         word for at, text in enumerate(asked.texts) if at != asked.key for word in _words(text)
     }
@@ -299,7 +301,7 @@ def _key_words(asked: ItemContent) -> tuple[str, ...]:
 
 
 def _contains_key(text: str, answer: Sequence[str], whole: str) -> bool:
-    """Whether a text holds a key: its words, in any form, or all of it."""
+    """Whether a text contains a key: its words in any inflection, or the whole key."""
     if _TOKEN.search(whole) and whole.casefold() in text.casefold():
         return True
     return any(_same_stem(word, other) for word in answer for other in _words(text))
@@ -307,7 +309,7 @@ def _contains_key(text: str, answer: Sequence[str], whole: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _words(text: str) -> tuple[str, ...]:
-    """Words of four letters or more, and abbreviations in capitals."""
+    """Return words of four or more letters, and upper-case abbreviations."""
     tokens = _TOKEN.findall(text)
     return tuple(
         word if word.isupper() else word.casefold() for word in tokens if _is_significant(word)
@@ -328,7 +330,7 @@ def _same_stem(word: str, other: str) -> bool:
 def _implied(concept: str, other: str) -> bool:
     try:
         return load_relations().implied(concept, other)
-    except TermError:  # a concept of the user's own, without relations
+    except TermError:  # a user-defined concept without relations
         return False
 
 

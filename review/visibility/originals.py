@@ -1,8 +1,8 @@
-"""Original pixels of an image, as the build stored them, for the viewer.
+"""Original pixels of an image, as stored by the build, for the viewer.
 
-The slices stay where the build put them, in ``viewer/`` of the workspace, and are found by their
-digest alone; the queue keeps what they mean beside its image. They are shown to whoever may see
-the image, and leave the queue by no other way.
+The slices stay in ``viewer/`` of the workspace and are found by digest; the queue stores their
+interpretation with its image. They are shown to users who may see the image, and leave the queue in
+no other way.
 """
 
 from __future__ import annotations
@@ -33,22 +33,22 @@ from medrcube.workspace import Workspace
 __all__ = ["discloses", "import_originals", "mark_layer", "read_slice"]
 
 _DIGIT = 5 / 240
-"""Width of a digit on a numbered box, as a share of the longer side (``pixels.tags``)."""
+"""Width of a digit in a numbered box, as a share of the longer side (``pixels.tags``)."""
 
 
 def import_originals(workspace: Workspace, prints: Mapping[str, str]) -> int:
-    """Keep beside each image of the queue what its viewer copy means, as the last build says.
+    """Store the description of the viewer copy of each queue image, from the last build.
 
-    Two cases may have the same image and other slices beside it; then the slice alone is kept.
-    Gold items and wordings that the workspace has no more keep theirs as long as their image is
-    the one that was built: that some have none would tell them apart.
+    Two cases may have the same image but different neighbouring slices; then only the slice itself
+    is kept. Gold items, and wordings no longer in the workspace, keep theirs as long as their image
+    is the one that was built; otherwise the missing copy would reveal them.
 
     Args:
         workspace: a built workspace.
-        prints: fingerprint of each item that it has.
+        prints: fingerprint of each of its items.
 
     Returns:
-        Rows of the table of copies that are damaged, so that their images have none.
+        Number of damaged rows in the table of copies, whose images get no viewer copy.
     """
     table = read_copies(workspace.viewer)
     copies = {name: display_facts(row) for name, row in table.rows.items() if row["slices"]}
@@ -83,15 +83,15 @@ def import_originals(workspace: Workspace, prints: Mapping[str, str]) -> int:
 
 
 def discloses(task: str, original: Mapping[str, Any]) -> bool:
-    """Whether grey values, slices or a scale tell the answer of a task.
+    """Whether grey values, slices or scale reveal the answer of a task.
 
-    The grey values of a CT are in HU. The slices of a stack tell the plane: what moves from one to
-    the next shows the axis along which they lie, and that pixels are not square on their own grid
-    says which plane was scanned. A film has one slice, from which no more than its image is seen.
+    The grey values of a CT are in HU. The slices of a stack reveal the plane: the change from slice
+    to slice shows the axis, and non-square pixels show which plane was acquired. A film has a
+    single slice, which shows no more than its image.
 
     Args:
-        task: value of the task; of one that is not known here, everything tells.
-        original: what the queue keeps of the original pixels.
+        task: value of the task; for an unknown task everything counts as revealing.
+        original: description of the original pixels in the queue.
     """
     stack = len(original.get("slices", ())) > 1
     if task not in Task:
@@ -101,14 +101,14 @@ def discloses(task: str, original: Mapping[str, Any]) -> bool:
 
 
 def read_slice(asset: Asset, number: int) -> bytes:
-    """A slice of an image's viewer copy, as a grey PNG of 16 bits.
+    """Return a slice of an image's viewer copy, as a 16-bit grey PNG.
 
     Args:
         asset: the image.
-        number: place of the slice, from 0.
+        number: index of the slice, from 0.
 
     Raises:
-        ReviewError: the copy has no such slice, or the file is missing or was changed.
+        ReviewError: there is no such slice, or the file is missing or was modified.
     """
     slices = asset.original.get("slices", [])
     if not 0 <= number < len(slices):
@@ -128,10 +128,10 @@ def read_slice(asset: Asset, number: int) -> bytes:
 
 
 def mark_layer(asset: Asset) -> bytes:
-    """What is drawn on a grey image, outlines and numbered boxes, as a PNG that is else clear.
+    """Return the marks on a grey image (outlines, numbered boxes) as a transparent PNG.
 
     Raises:
-        ReviewError: as ``assets.load``.
+        ReviewError: as ``image_store.load_image``.
     """
     with Image.open(io.BytesIO(image_store.load_image(asset)), formats=("PNG",)) as image:
         picture = np.asarray(image.convert("RGB"))
@@ -148,7 +148,7 @@ def mark_layer(asset: Asset) -> bytes:
 
 
 def _enclosed(colour: NDArray[np.bool_], reach: int) -> NDArray[np.bool_]:
-    """Pixels with a coloured one within reach on both sides: a digit is white on a red plate."""
+    """Find pixels with coloured ones within reach on both sides: white digits on a red plate."""
     columns = np.arange(colour.shape[1], dtype=np.int32)
     far = np.int32(2**30)
     before = np.maximum.accumulate(np.where(colour, columns, -far), axis=1)
@@ -157,7 +157,7 @@ def _enclosed(colour: NDArray[np.bool_], reach: int) -> NDArray[np.bool_]:
 
 
 def _has_built_pixels(asset: Any, row: Mapping[str, Any]) -> bool:
-    """Whether a stored image has the pixels of the one that a copy was made for."""
+    """Whether a stored image has the pixels of the image that a copy was made for."""
     try:
         data = image_store.load_image(Asset.objects.get(pk=asset))
     except ReviewError:

@@ -1,7 +1,7 @@
-"""Privacy incidents: everything that may show the same patient leaves the queue at once.
+"""Privacy incidents: everything that may identify the same patient leaves the queue immediately.
 
-What goes out with an item is every item that has the same image, was made from the same raw
-file, or is about the same case, which is also what a release leaves out.
+An incident covers every item that has the same image, was made from the same raw file, or is about
+the same case. A release omits the same items.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ __all__ = [
 UNSEEN = frozenset(
     {ReviewState.DRAFT, ReviewState.REJECTED, ReviewState.WITHDRAWN, ReviewState.QUARANTINED}
 )
-"""States of items that nobody is shown."""
+"""States in which an item is shown to nobody."""
 
 
 def linked_items(item: Item) -> QuerySet[Item]:
-    """An item and all that may show the same patient, as far as anybody is shown them."""
+    """Return an item and all visible items that may identify the same patient."""
     versions = ItemVersion.objects.filter(item=item)
     pictures = {
         *versions.values_list("picture", flat=True),
@@ -58,10 +58,10 @@ def linked_items(item: Item) -> QuerySet[Item]:
 
 
 def report_incident(item_id: str, user: User, now: datetime | None = None) -> Incident:
-    """Quarantine an item in which somebody sees who the patient is, and all that may show it.
+    """Quarantine an item that identifies the patient, and all items that may do so.
 
     Raises:
-        ConflictError: nobody is shown the item any more, so there is nothing left to do.
+        ConflictError: the item is no longer shown to anybody, so there is nothing to do.
     """
     now = now or timezone.now()
     with transaction.atomic():
@@ -75,7 +75,7 @@ def report_incident(item_id: str, user: User, now: datetime | None = None) -> In
 
 
 def lock_linked(item: Item) -> list[Item]:
-    """The items that go out with one, in the order in which rows are locked."""
+    """Lock and return the items covered by an incident, in the common lock order."""
     rows = Item.objects.select_for_update(no_key=True, of=("self",))
     return list(rows.filter(pk__in=linked_items(item).values("pk")).order_by("pk"))
 
@@ -83,7 +83,7 @@ def lock_linked(item: Item) -> list[Item]:
 def quarantine_linked(
     item: Item, items: list[Item], user: User, now: datetime
 ) -> tuple[Incident, list[NewEvent]]:
-    """Take items out of the queue as one incident; in the transaction that has locked them."""
+    """Quarantine items as one incident, in the transaction that has locked them."""
     incident = Incident.objects.create(item=item, reporter=user, reported_at=now)
     body = {"reasons": [Reason.PHI.value], "incident": incident.pk, "seen_on": item.pk}
     entries = [
@@ -94,10 +94,10 @@ def quarantine_linked(
 
 
 def is_closed(picture: Asset) -> bool:
-    """Whether an image may show who a patient is: it was reported and not cleared.
+    """Whether an image may identify a patient: it was reported and not cleared.
 
-    That holds for every image of an item that went out, and for those that share its raw file or
-    its case, whatever became of their own items.
+    This applies to every image of a quarantined item and to those that share its raw file or case,
+    whatever the state of their own items.
     """
     if fetch_one(_ANY_REPORTED) is None:
         return False
@@ -117,11 +117,11 @@ _ANY_REPORTED = """
     SELECT 1 FROM review_item
     WHERE incident_id IS NOT NULL AND state IN ('quarantined', 'rejected') LIMIT 1
 """
-"""Every image is asked about, and hardly ever one was reported."""
+"""Quick check first: it runs for every image, and reports are rare."""
 
 
 def open_incidents() -> QuerySet[Incident]:
-    """What nobody has decided over, the newest first."""
+    """Return the undecided incidents, newest first."""
     incidents = Incident.objects.filter(closed_at=None).select_related("item", "reporter")
     return incidents.order_by("-pk")
 
@@ -129,13 +129,13 @@ def open_incidents() -> QuerySet[Incident]:
 def decide_incident(
     incident_id: int, manager: User, *, clear: bool, note: str, now: datetime | None = None
 ) -> int:
-    """Put the items of an incident back into the queue, or end them; how many there were.
+    """Return the items of an incident to the queue, or reject them; return their number.
 
-    Those that a manager has decided over one by one stay as they are.
+    Items that a manager has decided individually are unchanged.
 
     Raises:
         InvalidAnswerError: no note.
-        ConflictError: somebody has decided already.
+        ConflictError: the incident has already been decided.
     """
     now = now or timezone.now()
     if not note.strip():
