@@ -29,7 +29,7 @@ UPSTREAM_RESULTS, UPSTREAM_METRICS = "results.json", "metrics_summary.json"
 
 
 def outcome_row(result: Result) -> dict[str, Any]:
-    """Row of ``outcomes.jsonl``: one presentation of an item."""
+    """Return the row of ``outcomes.jsonl``: one presentation of an item."""
     presentation = result.asked.presentation
     return {
         "item": result.item.name,
@@ -48,14 +48,14 @@ def outcome_row(result: Result) -> dict[str, Any]:
 
 
 def _credit(result: Result) -> float | None:
-    """Credit of an item without options; 0 for a reply without an answer."""
+    """Return the credit of an item without options; 0 for a reply without an answer."""
     if result.outcome in LOST:
         return None
     return 0.0 if result.score is None else result.score.credit
 
 
 def result_row(result: Result) -> dict[str, Any]:
-    """Row of ``results.jsonl``: one item."""
+    """Return the row of ``results.jsonl``: one item."""
     item = result.item
     return {
         "id": item.id,
@@ -72,7 +72,7 @@ def result_row(result: Result) -> dict[str, Any]:
 
 
 def upstream_row(result: Result) -> dict[str, Any]:
-    """Row of ``results.json``: the release's fields and upstream's two.
+    """Return the row of ``results.json``: the release's fields and upstream's two.
 
     The path distinguishes images of two sources.
     """
@@ -97,13 +97,13 @@ def upstream_row(result: Result) -> dict[str, Any]:
 
 
 def lines_of(rows: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
-    """Each row as one line of JSON."""
+    """Yield each row as one line of JSON."""
     for row in rows:
         yield _bytes(f"{_ROW.encode(row)}\n")
 
 
 def _indented_list(rows: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
-    """A list of flat objects, as ``json_of`` writes it; several times as fast."""
+    """Format a list of flat objects as ``json_of`` does, several times as fast."""
     before = "[\n"
     for row in rows:
         yield _bytes(f"{before}  {{\n    {_INDENTED_ROW.encode(row)[1:-1]}\n  }}")
@@ -112,17 +112,17 @@ def _indented_list(rows: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
 
 
 def json_of(value: Any) -> Iterator[bytes]:
-    """One value as indented JSON."""
+    """Return one value as indented JSON."""
     yield _bytes(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
 
 
 def _bytes(text: str) -> bytes:
-    # A lone surrogate, as models send, has no UTF-8 form.
+    # A lone surrogate, which models may send, cannot be encoded as UTF-8.
     return text.encode("utf-8", "backslashreplace")
 
 
 def write_parts(path: Path, parts: Iterable[bytes]) -> str:
-    """Write a file part by part; SHA-256 of the whole."""
+    """Write a file part by part; return the SHA-256 of the whole."""
     total = hashlib.sha256()
     with path.open("wb") as file:
         for part in parts:
@@ -140,4 +140,4 @@ FORMS: Mapping[str, Callable[[Any], Iterator[bytes]]] = {
     UPSTREAM_RESULTS: _indented_list,
     UPSTREAM_METRICS: json_of,
 }
-"""How each file of one result an item is written."""
+"""Writer of each file with one result per item."""

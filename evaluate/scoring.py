@@ -2,7 +2,7 @@
 
 Every item has exactly one outcome. Infrastructure failures (failed, missing-image) are separate
 from the model's behaviour (wrong, unparsed, refused, cut), from questions not asked yet and from
-steps of a chain that were not reached, as an earlier step has no reply to go on from.
+chain steps that were not reached because an earlier step has no reply to build on.
 """
 
 from __future__ import annotations
@@ -63,19 +63,19 @@ __all__ = ["is_imported", "read_by_rules", "recompute_scores", "score"]
 def score(run: Path, judge: Judge | None = None) -> Mapping[str, Any]:
     """Score a run and replace all derived files together.
 
-    No file is replaced before all are on disk, and ``metrics.json``, which holds the digest of the
-    outcomes, comes last: ``read_metrics`` refuses scores that a kill left partly old.
+    No file is replaced before all are on disk, and ``metrics.json``, which contains the digest of
+    the outcomes, comes last: ``read_metrics`` refuses scores that a kill left partly old.
 
-    ``outcomes.jsonl`` has a row for each presentation; ``results.jsonl``, ``metrics.json`` and
-    upstream's two files are of one result an item, see ``main_results``. Upstream's files have its
+    ``outcomes.jsonl`` has one row per presentation; ``results.jsonl``, ``metrics.json`` and
+    upstream's two files have one result per item, see ``main_results``. Upstream's files have its
     format, but ``correct`` in them is by our rules; the accuracy by the published rule is in
-    ``metrics.json`` under ``upstream``. ``strict`` there is by the rules alone, ``lenient`` by the
+    ``metrics.json`` under ``upstream``. There, ``strict`` is by the rules alone, ``lenient`` by the
     rules and a judge.
 
     Args:
         run: run folder.
         judge: judge of the replies that the rules could not parse; ``None`` scores by the rules
-            alone, even where verdicts are stored.
+            alone, even if verdicts are stored.
 
     Returns:
         Content of ``metrics.json``.
@@ -134,7 +134,7 @@ def recompute_scores(run: Path, results: Sequence[Result]) -> Mapping[str, Any]:
 
 
 def read_by_rules(run: Path) -> list[Result]:
-    """Results of all presentations by the rules alone; nothing is written.
+    """Return the results of all presentations by the rules alone; nothing is written.
 
     Raises:
         WorkspaceError: the folder is not a run.
@@ -145,12 +145,12 @@ def read_by_rules(run: Path) -> list[Result]:
 
 
 def is_imported(manifest: Mapping[str, Any]) -> bool:
-    """Whether a run was imported, so that tries without a reply are unknown."""
+    """Whether a run was imported, so that attempts without a reply are unknown."""
     return str(manifest["model"].get("adapter", "")).startswith("import/")
 
 
 def _attempts(run: Path) -> Iterator[Mapping[str, Any]]:
-    """Attempts of a run with what scoring reads; equal values of several are one object."""
+    """Return the attempts of a run with the fields that scoring reads; equal values are shared."""
     counts: dict[str, Mapping[str, Any]] = {}
     for record in read_attempts(attempts_path(run)):
         kept = {name: record[name] for name in _SCORED if name in record}
@@ -172,7 +172,7 @@ def _summary(
     replies: Mapping[str, Mapping[str, Any]],
     account: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Content of ``metrics.json`` without the digest of the outcomes."""
+    """Return the content of ``metrics.json`` without the digest of the outcomes."""
     main, strict = main_results(results), main_results(by_rules)
     return {
         **metrics(main),
@@ -193,7 +193,7 @@ def _summary(
 
 
 def _derived(results: Sequence[Result]) -> dict[str, Any]:
-    """Content of the files of one result an item; of a list an iterator of its rows."""
+    """Return the content of the files with one result per item; lists as iterators of rows."""
     main = main_results(results)
     optional = _with_options(main)
     return {
@@ -204,7 +204,7 @@ def _derived(results: Sequence[Result]) -> dict[str, Any]:
 
 
 def _with_options(results: Sequence[Result]) -> list[Result]:
-    """Results of the items that the published evaluator knows."""
+    """Return the results of the items that the published evaluator knows."""
     return [result for result in results if result.item.target is None]
 
 

@@ -29,7 +29,7 @@ class RankingBlock:
     runs: Sequence[ScoredRun]
 
     def letters(self) -> Mapping[str, str]:
-        """Compact letters by label; runs that share one do not differ. None if incomplete."""
+        """Compact letters by label; runs that share one do not differ. Empty if incomplete."""
         if len(self.runs) == 1 or not self.asked:
             return {}
         return {
@@ -39,10 +39,10 @@ class RankingBlock:
 
 
 def ranking_blocks(runs: Sequence[ScoredRun]) -> list[RankingBlock]:
-    """Blocks of runs with the same questions.
+    """Return the blocks of runs with the same questions.
 
-    First the runs with the most questions, then a block for each other selection, sample, prompt or
-    setting that changes the questions, last the incomplete runs.
+    First the runs with the most questions, then one block per other selection, sample, prompt or
+    setting that changes the questions, and last the incomplete runs.
     """
     groups = runs_by_questions([run for run in runs if not run.incomplete])
     groups.sort(key=lambda group: (-group[1][0].total["n"], -len(group[1]), group[0]))
@@ -58,7 +58,7 @@ def ranking_blocks(runs: Sequence[ScoredRun]) -> list[RankingBlock]:
 
 
 def differing_settings(runs: Sequence[ScoredRun]) -> Mapping[str, Sequence[str]]:
-    """By label, settings of a run that differ from most runs; human readers are left out."""
+    """Return, by label, settings in which a run differs from most runs; omits human readers."""
     settings = {run.label: _settings(run) for run in runs if run.readers is None}
     usual = Counter(text for words in settings.values() for text in words.items())
     half = len(settings) / 2
@@ -73,7 +73,7 @@ def differing_settings(runs: Sequence[ScoredRun]) -> Mapping[str, Sequence[str]]
 
 
 def _settings(run: ScoredRun) -> dict[str, str]:
-    """Settings of a run that change its questions, in a few words each."""
+    """Return the settings of a run that change its questions, in a few words each."""
     return {**PLAIN, **changed_settings(run), "condition": run.condition.value}
 
 

@@ -22,9 +22,9 @@ class Contrast:
     Attributes:
         title: title of the section.
         lead: how to read it.
-        own: the plain question, in words.
+        own: the unmodified question, in words.
         other: the condition compared with it, in words; empty for option order.
-        rows: (name, numbers) of all questions and of each task.
+        rows: (name, numbers) for all questions and for each task.
         map: the same by voxel.
         left_out: number of unpaired questions.
     """
@@ -39,7 +39,7 @@ class Contrast:
 
 
 def contrast_sections(run: ScoredRun) -> list[Contrast]:
-    """Contrasts of the conditions that the run asked."""
+    """Return the contrasts of the conditions that the run asked."""
     contrasts = run.metrics.get("contrasts") or {}
     degraded = run.manifest.get("degradation")
     degradation = Degradation.of_manifest(degraded).words if degraded else ""
@@ -66,7 +66,7 @@ def contrast_sections(run: ScoredRun) -> list[Contrast]:
 def summaries(
     runs: Sequence[ScoredRun],
 ) -> list[tuple[int, ScoredRun, Sequence[Row | None], Row | None]]:
-    """(number, run, paired contrasts, option order) of all questions, for runs that have any."""
+    """Return (number, run, paired contrasts, option order) of all questions, for runs with any."""
     rows: list[tuple[int, ScoredRun, Sequence[Row | None], Row | None]] = []
     for number, run in enumerate(runs):
         contrasts = run.metrics.get("contrasts") or {}
@@ -79,7 +79,7 @@ def summaries(
 def summary_columns(
     rows: Sequence[tuple[int, ScoredRun, Sequence[Row | None], Row | None]],
 ) -> list[tuple[int, str]]:
-    """(index among the paired contrasts, heading) of those that some run has."""
+    """Return (index among the paired contrasts, heading) of those that some run has."""
     return [
         (place, heading)
         for place, heading in enumerate(_HEADINGS)

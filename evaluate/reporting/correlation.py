@@ -38,7 +38,7 @@ class Correlation:
     """Values of the section.
 
     Attributes:
-        problem: why the section is empty, or nothing.
+        problem: why the section is empty; empty if it is not.
         regions: (region, squares) of the runs.
         published: the same of the published table.
         picture: matrix of all cells.
@@ -57,7 +57,7 @@ class Correlation:
 
 
 def correlation_section(runs: Sequence[ScoredRun]) -> Correlation | None:
-    """Section for at least three runs on one benchmark; else ``None``."""
+    """Return the section for at least three runs on one benchmark; otherwise ``None``."""
     if len(runs) < FEWEST_RUNS or len({run.benchmark for run in runs}) > 1:
         return None
     try:
@@ -122,7 +122,7 @@ def _published(correlations: Mapping[str, Any]) -> list[tuple[str, list[Square]]
 
 
 def _draw(correlations: Mapping[str, Any]) -> Markup:
-    """Lower triangle of the matrix; cells of one region are adjacent."""
+    """Draw the lower triangle of the matrix; cells of one region are adjacent."""
     order = sorted(
         range(len(correlations["names"])), key=lambda i: _place(correlations["names"][i])
     )

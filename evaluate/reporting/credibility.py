@@ -18,7 +18,7 @@ __all__ = ["FEWEST_RUNS", "Credibility", "Point", "Row", "credibility_section"]
 Row = Mapping[str, Any]
 
 FEWEST_RUNS = 3
-"""Runs needed for a correlation."""
+"""Minimum number of runs for a correlation."""
 
 _WIDTH, _HEIGHT = 460.0, 380.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 54.0, 14.0, 14.0, 48.0
@@ -57,7 +57,7 @@ class Credibility:
 
 
 def credibility_section(runs: Sequence[ScoredRun]) -> Credibility | None:
-    """Section, or ``None`` where no run has questions of different tiers on one image."""
+    """Return the section, or ``None`` if no run has questions of different tiers on one image."""
     rows = [
         (run, _point(run))
         for run in runs

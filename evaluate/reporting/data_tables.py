@@ -1,7 +1,7 @@
-"""Data tables of a report: CSV, JSON, and Parquet where pyarrow is installed.
+"""Data tables of a report: CSV, JSON, and Parquet if pyarrow is installed.
 
-Tidy data: one observation a row, with its run; accuracies from 0 to 1. Text that a spreadsheet
-would run as a formula is quoted in CSV and unchanged elsewhere.
+Tidy data: one observation per row, with its run; accuracies from 0 to 1. Text that a spreadsheet
+would execute as a formula is quoted in CSV and unchanged elsewhere.
 """
 
 from __future__ import annotations
@@ -27,14 +27,13 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def tables(runs: Sequence[ScoredRun]) -> dict[str, list[Row]]:
-    """Rows of each table by name; empty tables are left out.
+    """Return the rows of each table by name; empty tables are left out.
 
-    ``runs``, ``slices`` and ``voxels`` are accuracies; ``forms`` the
-    figures of items without options; ``items`` the outcome of every question,
-    without the reply text, which is in ``outcomes.jsonl`` of the run; ``leaderboard`` holds the
-    runs and the published models, in the blocks of a site: only rows with the same ``ranked_with``
-    had the same questions; ``sets``, ``contrasts``, ``position``, ``credibility`` and
-    ``chains`` exist where the runs have them.
+    ``runs``, ``slices`` and ``voxels`` contain accuracies; ``forms``, the metrics of items without
+    options; ``items``, the outcome of every question, without the reply text, which is in
+    ``outcomes.jsonl`` of the run; ``leaderboard``, the runs and the published models, in the blocks
+    of a site: only rows with the same ``ranked_with`` had the same questions; ``sets``,
+    ``contrasts``, ``position``, ``credibility`` and ``chains`` exist if the runs have them.
     """
     stands = _stands(runs)
     rows_by_table = {
@@ -73,7 +72,7 @@ def write_tables(runs: Sequence[ScoredRun], folder: Path) -> list[Path]:
 
 
 def write_csv_tables(runs: Sequence[ScoredRun], folder: Path) -> list[Path]:
-    """Write every table as ``NAME.csv``, and nothing else.
+    """Write every table as ``NAME.csv`` only.
 
     Returns:
         The files.
@@ -89,7 +88,7 @@ def write_csv_tables(runs: Sequence[ScoredRun], folder: Path) -> list[Path]:
 
 
 def as_csv(rows: Sequence[Row]) -> str:
-    """CSV of rows with equal columns; text that a spreadsheet would run as a formula is quoted."""
+    """Format rows with equal columns as CSV; text that spreadsheets would execute is quoted."""
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
     writer.writeheader()
@@ -135,7 +134,7 @@ def _voxels(run: ScoredRun) -> Sequence[Mapping[str, Any]]:
 
 
 def _form_rows(run: ScoredRun) -> Iterator[Row]:
-    """Figures of each form without options, one row a figure that is a number."""
+    """Return the metrics of each form without options, one row per numeric metric."""
     for form, figures in run.metrics["forms"].items():
         for name, value in _flat(figures).items():
             if isinstance(value, (int, float)) and not isinstance(value, bool):
@@ -168,7 +167,7 @@ def _item_rows(run: ScoredRun) -> Iterator[Row]:
 
 
 def _stands(runs: Sequence[ScoredRun]) -> dict[str, Row]:
-    """By label, in the order of the blocks: block, differing settings and letters of a run."""
+    """Return by label, in block order: block, differing settings and letters of a run."""
     how = differing_settings(runs)
     return {
         run.label: {
@@ -245,7 +244,7 @@ def _credibility_rows(run: ScoredRun) -> Iterator[Row]:
 
 
 def _chain_rows(run: ScoredRun) -> Iterator[Row]:
-    """Row of the whole chains, then of the steps by place, level and task."""
+    """Return the row of whole chains, then rows of the steps by position, level and task."""
     chains = run.metrics["chains"]
     if chains is None:
         return
@@ -281,7 +280,7 @@ def _flat(row: Mapping[str, Any], prefix: str = "") -> Row:
 
 
 def _squared(rows: Sequence[Row]) -> list[Row]:
-    """Rows with equal columns, in order of first appearance."""
+    """Return the rows with equal columns, in order of first appearance."""
     columns = dict.fromkeys(column for row in rows for column in row)
     return [{column: row.get(column) for column in columns} for row in rows]
 
@@ -291,7 +290,7 @@ def _cell(value: object) -> object:
 
 
 def _storable(value: object) -> object:
-    """Escape lone surrogates, which replies may hold and Parquet cannot store."""
+    """Escape lone surrogates, which replies may contain and Parquet cannot store."""
     return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
 
 

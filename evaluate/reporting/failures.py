@@ -1,4 +1,4 @@
-"""Report section on failures: image, options, replies and the rule that fired.
+"""Report section on failures: image, options, replies and the rule that matched.
 
 Filters work without a script: each card has classes, and the style sheet hides the cards that do
 not match the chosen outcome, task and run.
@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 MOST = 200
-"""Most questions that are shown."""
+"""Maximum number of questions shown."""
 
 SHOWN_OUTCOMES = (
     AnswerOutcome.WRONG,
@@ -37,7 +37,7 @@ SHOWN_OUTCOMES = (
     AnswerOutcome.REFUSED,
     AnswerOutcome.CUT,
 )
-"""Outcomes of failures: there is a reply, and it is not correct."""
+"""Outcomes counted as failures: there is a reply, and it is not correct."""
 
 _TEXT = 4800
 _SHORTEST = 200
@@ -74,7 +74,7 @@ class FailureSection:
         tasks: number of cards by task.
         by_run: number of cards in which each run failed.
         pictures: the distinct images, or ``None`` without a release.
-        longest_reply: characters of a reply that are shown.
+        longest_reply: maximum number of characters shown of a reply.
     """
 
     shown: Sequence[FailedItem]
@@ -87,9 +87,9 @@ class FailureSection:
 
 
 def failure_section(runs: Sequence[ScoredRun], release: Benchmark | None) -> FailureSection:
-    """Section of at most ``MOST`` failures, balanced over outcomes and tasks.
+    """Return a section of at most ``MOST`` failures, balanced over outcomes and tasks.
 
-    Runs on another benchmark than the first run's are left out, since their questions differ.
+    Runs on a different benchmark from the first run's are left out, since their questions differ.
     """
     comparable = [(n, run) for n, run in enumerate(runs) if run.benchmark == runs[0].benchmark]
     answers: dict[str, list[tuple[int, Result]]] = {}
@@ -121,7 +121,7 @@ def failure_section(runs: Sequence[ScoredRun], release: Benchmark | None) -> Fai
 
 
 def filter_rules(runs: int) -> list[str]:
-    """CSS selectors of the cards to hide, for each filter choice.
+    """Return CSS selectors of the cards to hide, for each filter choice.
 
     A model and an outcome chosen together select that outcome of that model.
     """
@@ -139,7 +139,7 @@ def filter_rules(runs: int) -> list[str]:
 
 
 def _task_mark(task: Task) -> str:
-    """CSS class of a task."""
+    """Return the CSS class of a task."""
     return f"t-{task.abbreviation}"
 
 
@@ -160,7 +160,7 @@ def _card(replies: Sequence[tuple[int, Result]], gallery: ImageEmbedder | None) 
 def _draw_order(
     failed: Iterable[Sequence[tuple[int, Result]]],
 ) -> list[Sequence[tuple[int, Result]]]:
-    """Failures in an order that alternates over outcomes and tasks, pseudo-random within."""
+    """Order failures alternating over outcomes and tasks, pseudo-random within."""
     queues: dict[tuple[AnswerOutcome | None, Task], list[Sequence[tuple[int, Result]]]] = {}
     for replies in sorted(failed, key=_lot):
         kind = (_worst(replies), replies[0][1].item.task)
@@ -170,7 +170,7 @@ def _draw_order(
 
 
 def _worst(replies: Sequence[tuple[int, Result]]) -> AnswerOutcome | None:
-    """The rarest failure outcome among the replies."""
+    """Return the rarest failure outcome among the replies."""
     outcomes = {result.outcome for _, result in replies}
     return next((outcome for outcome in reversed(SHOWN_OUTCOMES) if outcome in outcomes), None)
 

@@ -1,4 +1,4 @@
-"""Report section on answer forms without options: one table a form."""
+"""Report section on answer forms without options: one table per form."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class FormPanel:
 
     Attributes:
         name: name of the form.
-        bar: what passes.
-        credit: what the credit is.
+        bar: the bar for passing.
+        credit: how credit is measured.
         columns: (heading, explanation) of the form's own columns.
         rows: (run, row of ``form_metrics.open_metrics``, accuracy, the form's own cells).
         slips: (run, answers that would pass under another convention, by name).
@@ -38,7 +38,7 @@ class FormPanel:
 
 
 def form_panels(runs: Sequence[ScoredRun]) -> list[FormPanel]:
-    """Panels of the forms that some run asked; none where every item has options."""
+    """Return panels of the forms that some run asked; none if every item has options."""
     panels = []
     for name in OPEN_FORMS:
         rows = [(run, row) for run in runs if (row := run.metrics["forms"].get(name))]

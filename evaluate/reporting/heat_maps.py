@@ -64,7 +64,7 @@ class Map(NamedTuple):
 
     Attributes:
         regions: columns.
-        panels: for each modality its rows of tasks, with a cell or ``None`` for each region.
+        panels: for each modality its task rows, with a cell or ``None`` per region.
     """
 
     regions: list[str]
@@ -72,12 +72,12 @@ class Map(NamedTuple):
 
 
 def accuracy_map(run: ScoredRun) -> Map:
-    """Heat map of accuracies, coloured relative to chance."""
+    """Return the heat map of accuracies, coloured relative to chance."""
     return _arranged(run.metrics["voxels"], _accuracy)
 
 
 def contrast_map(voxels: Sequence[Row], other: str) -> Map:
-    """Heat map of the gain from the correct image, in percentage points.
+    """Return the heat map of the gain from the correct image, in percentage points.
 
     Args:
         voxels: rows of a contrast.
@@ -87,12 +87,12 @@ def contrast_map(voxels: Sequence[Row], other: str) -> Map:
 
 
 def position_map(voxels: Sequence[Row]) -> Map:
-    """Heat map of the consistency over option orders."""
+    """Return the heat map of consistency over option orders."""
     return _arranged(voxels, _consistency)
 
 
 def axis_tables(runs: Sequence[ScoredRun]) -> list[tuple[str, str, Slices]]:
-    """(title, remark, groups) of each axis that has any."""
+    """Return (title, remark, groups) of each axis that has any."""
     tables = []
     for key, title, remark in _AXES:
         slices = [(run, run.metrics["slices"].get(key, {})) for run in runs]
@@ -185,7 +185,7 @@ def _consistency(row: Row, name: str) -> HeatMapCell:
 
 
 def signed(value: float | None, digits: int = 1) -> str:
-    """Percentage points with sign; a dash for unknown values."""
+    """Format percentage points with sign; a dash for unknown values."""
     if value is None:
         return "\u2013"
     text = f"{100 * value:+.{digits}f}"
@@ -194,7 +194,7 @@ def signed(value: float | None, digits: int = 1) -> str:
 
 
 def signed_span(interval: Sequence[float] | None) -> str:
-    """An interval of percentage points."""
+    """Format an interval of percentage points."""
     return "\u2013" if interval is None else f"{signed(interval[0])} to {signed(interval[1])}"
 
 

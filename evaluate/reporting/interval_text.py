@@ -1,4 +1,4 @@
-"""Accuracies and intervals in words, with their units or why there is no interval.
+"""Accuracies and intervals in words, with units or the reason why there is no interval.
 
 An incomplete run has no accuracy: questions without a reply are neither wrong nor missing at
 random. Bounds of the accuracy are shown instead: all missing replies wrong, or all correct.
@@ -28,21 +28,21 @@ _SURE = 0.995
 
 
 def is_too_few(row: Mapping[str, Any]) -> bool:
-    """Whether a row says nothing of the model: few items, or a chance of 1.
+    """Whether a row is uninformative about the model: few items, or a chance of 1.
 
-    The chance of items is 1 where so few patients stand behind their cell that one blind answer
-    passes them all.
+    The chance of items is 1 if their cell has so few patients that one blind answer passes for all
+    of them.
     """
     return bool(row["small"]) or (row.get("chance") or 0.0) >= _SURE
 
 
 def interval_or_few(row: Mapping[str, Any]) -> str:
-    """Interval of a row in per cent, or that it is too few to tell."""
+    """Return the interval of a row in per cent, or a note that there is too little data."""
     return TOO_FEW if is_too_few(row) else span(row["interval"])
 
 
 def interval_text(row: Mapping[str, Any]) -> str:
-    """Such as ``95 % interval 40.1-60.2, 31 patients`` or ``no interval: fewer than 5 units``."""
+    """Return ``95 % interval 40.1-60.2, 31 patients``, or ``no interval:`` and the reason."""
     units = units_text(row["unit_kinds"])
     few = f"; {TOO_FEW}" if is_too_few(row) else ""
     if row["interval"] is None:
@@ -51,7 +51,7 @@ def interval_text(row: Mapping[str, Any]) -> str:
 
 
 def accuracy_text(row: Mapping[str, Any], digits: int = 1) -> str:
-    """Accuracy in per cent; for an incomplete run its bounds."""
+    """Return the accuracy in per cent; for an incomplete run its bounds."""
     if row["accuracy"] is not None:
         return f"{100 * row['accuracy']:.{digits}f}"
     low, high = (f"{100 * bound:.{digits}f}" for bound in row["bounds"])
@@ -59,20 +59,20 @@ def accuracy_text(row: Mapping[str, Any], digits: int = 1) -> str:
 
 
 def accuracy_line(row: Mapping[str, Any]) -> str:
-    """Accuracy of a group with interval and units, in words."""
+    """Return the accuracy of a group with interval and units, in words."""
     between = "between " if row["accuracy"] is None else ""
     return f"accuracy of all items {between}{accuracy_text(row)} % ({interval_text(row)})"
 
 
 def lost_text(group: Mapping[str, Any]) -> str:
-    """Questions without a reply by outcome, in words: ``3 failed and 400 not asked``."""
+    """Return questions without a reply by outcome: ``3 failed and 400 not asked``."""
     counts = {outcome: group["outcomes"][outcome] for outcome in AnswerOutcome if outcome in LOST}
     parts = [f"{count:,} {outcome.words}" for outcome, count in counts.items() if count]
     return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
 def span(interval: Sequence[float] | None) -> str:
-    """Interval of a proportion in per cent; a dash without one."""
+    """Return the interval of a proportion in per cent; a dash without one."""
     if interval is None:
         return "\u2013"
     return f"{100 * interval[0]:.1f}\u2013{100 * interval[1]:.1f}"

@@ -1,7 +1,7 @@
 """LaTeX tables of the leaderboard and the cube, every number with its interval.
 
-Each file holds floats that need only ``booktabs``; ``tables.tex`` is a complete document of all of
-them, as a preview. Numbers are per cent.
+Each file contains floats that need only ``booktabs``; ``tables.tex`` is a complete document with
+all of them, as a preview. Numbers are per cent.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _NONE = "--"
 
 
 def write_latex(runs: Sequence[ScoredRun], folder: Path) -> list[Path]:
-    """Write ``leaderboard.tex``, a file for each axis, ``cube-N.tex`` for each run, and a document.
+    """Write ``leaderboard.tex``, one file per axis, ``cube-N.tex`` per run, and a document.
 
     Returns:
         The files, in the order of writing.
@@ -75,7 +75,7 @@ def write_latex(runs: Sequence[ScoredRun], folder: Path) -> list[Path]:
 
 
 def escape(text: str) -> str:
-    """Untrusted text escaped for LaTeX, on one line."""
+    """Escape untrusted text for LaTeX, on one line."""
     return escaping.one_line(text, _LONGEST_NAME).translate(_SIGNS)
 
 
@@ -113,7 +113,7 @@ def _axis(
     title: str,
     groups: Sequence[tuple[str, Sequence[tuple[ScoredRun, Row | None]]]],
 ) -> Iterator[str]:
-    """Floats of an axis, ``_COLUMNS`` groups each, to fit a page."""
+    """Return the floats of an axis, ``_COLUMNS`` groups each, to fit a page."""
     runs = [run for block in blocks for run in block.runs]
     places = {run.label: place for place, run in enumerate(runs)}
     caption = f"Accuracy by {title.lower()}. {_caption_text(runs)} {_SMALL}"
@@ -139,7 +139,7 @@ def _axis(
 
 
 def _cube(run: ScoredRun, number: int) -> Iterator[str]:
-    """A float for each modality: tasks by regions."""
+    """Return one float per modality: tasks by regions."""
     voxels = {(v["modality"], v["task"], v["parts"]): v for v in run.metrics["voxels"]}
     for modality in in_order(Modality, (modality for modality, _, _ in voxels)):
         here = [(task, a) for kind, task, a in voxels if kind == modality]
@@ -158,14 +158,14 @@ def _cube(run: ScoredRun, number: int) -> Iterator[str]:
 
 
 def _title(block: RankingBlock, columns: int) -> list[list[str]]:
-    """Title line of a block below the ranking."""
+    """Return the title line of a block below the ranking."""
     if not block.title:
         return []
     return [[rf"\midrule\multicolumn{{{columns}}}{{l}}{{\textit{{{escape(block.title)}}}}}"]]
 
 
 def _pair(name: str, groups: Sequence[Row | None]) -> list[list[str]]:
-    """Two rows: accuracies, then their intervals and numbers of items."""
+    """Return two rows: accuracies, then their intervals and numbers of items."""
     cells = [_cell(row if row is not None and row["n"] else None) for row in groups]
     return [[name, *(above for above, _ in cells)], ["", *(below for _, below in cells)]]
 
@@ -186,7 +186,7 @@ def _table(
     name: str,
 ) -> str:
     def lines(cells: Sequence[Sequence[str]]) -> str:
-        # Extra space below an interval, so that it stays with its number.
+        # Extra space below an interval keeps it with its number.
         return "\n".join(
             " & ".join(row) + r" \\" + ("" if row[0] else r"\addlinespace") for row in cells
         )
@@ -200,7 +200,7 @@ def _table(
 
 
 def _caption_text(runs: Sequence[ScoredRun]) -> str:
-    """Caveats of a table, for its caption."""
+    """Return the caveats of a table, for its caption."""
     digests = sorted({run.benchmark[:8] for run in runs})
     sentences = ["Per cent of all items; intervals keep the items of one unit together."]
     if len(digests) == 1:

@@ -1,7 +1,8 @@
 """Report leaderboard: the runs above the published table, never in one ranking.
 
-The published numbers are of the published questions. A rebuilt release fills the same cube with
-different questions on different images, so its accuracies are shown beside them, not among them.
+The published numbers refer to the published questions. A rebuilt release fills the same cube with
+different questions on different images, so its accuracies are shown alongside, not in the same
+ranking.
 """
 
 from __future__ import annotations
@@ -23,14 +24,14 @@ class LeaderboardEntry:
     """One cell.
 
     Attributes:
-        value: accuracy from 0 to 1, or ``None`` where nothing was asked or the run is incomplete.
+        value: accuracy from 0 to 1, or ``None`` if nothing was asked or the run is incomplete.
         text: the same in per cent, or the bounds of an incomplete run.
         n: number of questions of a run; ``None`` in a published row.
         small: whether the sample is small.
         interval: 95 % interval of a run, or ``None``.
         interval_text: the same in words, with units, or why there is none.
         best: whether no other published model is better.
-        misprint: correction of a misprinted cell, or nothing.
+        misprint: correction of a misprinted cell, or empty.
     """
 
     value: float | None
@@ -51,7 +52,7 @@ class Leaderboard:
         columns: (title, abbreviations with their full names) of each group of columns.
         runs: (run, its questions in words, cells).
         models: (name, cells) of the published models, best overall first, then the guesser.
-        shared: questions of all runs in words, where they are the same.
+        shared: questions of all runs in words, if they are the same.
         same_test: whether every run has as many questions in each column as the published table.
     """
 
@@ -63,7 +64,7 @@ class Leaderboard:
 
 
 def leaderboard(runs: Sequence[ScoredRun]) -> Leaderboard:
-    """The runs and the published rows."""
+    """Return the runs and the published rows."""
     models = published_table.models()
     best = {column: max(row.printed[column] for row in models) for column in published_table.COUNTS}
     guesser = [row for row in published_table.rows() if row.model == published_table.RANDOM]
@@ -133,7 +134,7 @@ def _is_published_size(run: ScoredRun) -> bool:
 
 
 def _groups(run: ScoredRun) -> dict[str, Mapping[str, Any] | None]:
-    """Metrics of the run's items with options by column of the table."""
+    """Return metrics of the run's items with options by column of the table."""
     slices, options = run.metrics["slices"], run.metrics["options"]
     tasks = options["task"]
     modalities, regions = slices["modality_as_published"], slices["parts_as_published"]

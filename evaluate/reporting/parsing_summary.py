@@ -1,4 +1,4 @@
-"""Report section on parsing: rules that fired, the published rule, and a judge."""
+"""Report section on parsing: rules that matched, the published rule, and a judge."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class ParsingSummary:
         published: (run, metrics by the published rule) of complete runs.
         rules: names of the rules, most frequent first.
         counts: (run, count of each rule).
-        judged: (run, accuracy by the rules alone, account of the judge) where one was used.
+        judged: (run, accuracy by the rules alone, summary of the judge) if one was used.
     """
 
     published: Sequence[tuple[ScoredRun, Row]]
@@ -31,7 +31,7 @@ class ParsingSummary:
 
 
 def parsing_summary(runs: Sequence[ScoredRun]) -> ParsingSummary:
-    """Section on the parsing of all runs."""
+    """Return the section on the parsing of all runs."""
     fired = [(run, run.metrics.get("rules", {})) for run in runs]
     names = {name for _, counts in fired for name in counts}
     ranked = sorted(

@@ -1,4 +1,4 @@
-"""Settings that change the questions of a run; runs that differ in them are ranked apart."""
+"""Settings that change the questions of a run; runs that differ in them are ranked separately."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PLAIN: Mapping[str, str] = {
 
 
 def changed_settings(run: ScoredRun) -> dict[str, str]:
-    """Settings that differ from a default run, in a few words each; empty for human readers.
+    """Return settings that differ from a default run, in a few words each; empty for human readers.
 
     Equal texts mean equal settings.
     """

@@ -17,7 +17,7 @@ from medrcube.taxonomy import Task
 __all__ = ["MOST_RUNS", "Radar", "radar"]
 
 MOST_RUNS = 6
-"""Most polygons that are drawn; more would be indistinguishable."""
+"""Maximum number of polygons drawn; more would be indistinguishable."""
 
 _WIDTH, _HEIGHT, _RADIUS = 440.0, 400.0, 165.0
 _CENTRE = (_WIDTH / 2, _HEIGHT / 2)
@@ -30,7 +30,7 @@ class Radar:
 
     Attributes:
         picture: the SVG.
-        runs: the runs that are drawn.
+        runs: the runs drawn.
         rows: (task, chance, accuracy of each run drawn, ``None`` if unknown).
     """
 
@@ -40,7 +40,7 @@ class Radar:
 
 
 def radar(runs: Sequence[ScoredRun]) -> Radar | None:
-    """Radar chart of the first ``MOST_RUNS`` runs; ``None`` with fewer than three tasks."""
+    """Return the chart of the first ``MOST_RUNS`` runs; ``None`` with fewer than three tasks."""
     runs = runs[:MOST_RUNS]
     groups = [run.metrics["slices"]["task"] for run in runs]
     rows = []
@@ -87,7 +87,7 @@ def _draw(
             for place, task, value in places
         ]
     parts += [
-        # Halfway between two axes: marks lie on the axes.
+        # Halfway between two axes, since marks lie on the axes.
         svg.text(_between(count, ring), f"{ring:.0%}", "tick", "middle")
         for ring in _RINGS[1:3]
     ]
@@ -107,7 +107,7 @@ def _at(index: int, count: int, value: float) -> svg.Point:
 
 
 def _between(count: int, ring: float) -> svg.Point:
-    """Middle of a ring's side between the first two axes, for its label."""
+    """Return the middle of a ring's side between the first two axes, for its label."""
     (x, y), (other_x, other_y) = _at(0, count, ring), _at(1, count, ring)
     return (x + other_x) / 2, (y + other_y) / 2 + 4
 

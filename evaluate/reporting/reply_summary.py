@@ -15,7 +15,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplyTable:
-    """Table with the columns for which some run has a number.
+    """Table of the columns for which some run has a number.
 
     Attributes:
         columns: their titles.
@@ -27,7 +27,7 @@ class ReplyTable:
 
 
 def reply_table(runs: Sequence[ScoredRun]) -> ReplyTable:
-    """Table of the replies of all runs."""
+    """Return the table of the replies of all runs."""
     summaries = [run.metrics["replies"] for run in runs]
     columns = [
         (title, value)

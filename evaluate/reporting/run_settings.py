@@ -30,9 +30,9 @@ class SettingsTable:
     Attributes:
         title: kind of the groups.
         tests: tests in all groups, which are adjusted together.
-        rows: (name, number of questions, accuracy and letters of each run); of cells only those
+        rows: (name, number of questions, accuracy and letters of each run); for cells, only those
             in which some runs differ.
-        alike: tested groups that are left out because no runs differ.
+        alike: number of tested groups left out because no runs differ.
     """
 
     title: str
@@ -50,9 +50,9 @@ class ComparableRuns:
         asked: their questions in words; empty for incomplete runs.
         runs: in the order of the report.
         letters: compact letters by label; runs that share one are not distinguishable. Empty for a
-            single run, and where no question was answered by all.
+            single run, and if no question was answered by all.
         detectable: minimum detectable difference, in words.
-        tables: the same by the groups of an axis.
+        tables: the same comparison by groups of an axis.
     """
 
     title: str
@@ -64,7 +64,7 @@ class ComparableRuns:
 
 
 def comparable_runs(runs: Sequence[ScoredRun]) -> list[ComparableRuns]:
-    """Groups of runs with the same questions, in order of appearance; last, incomplete runs."""
+    """Return groups of runs with equal questions, in order of appearance, incomplete runs last."""
     groups = [
         _comparable(members, asked)
         for asked, members in runs_by_questions([run for run in runs if not run.incomplete])
@@ -79,7 +79,7 @@ def comparable_runs(runs: Sequence[ScoredRun]) -> list[ComparableRuns]:
 
 
 def runs_by_questions(runs: Sequence[ScoredRun]) -> list[tuple[str, list[ScoredRun]]]:
-    """(questions in words, runs) of each group, in order of appearance."""
+    """Return (questions in words, runs) of each group, in order of appearance."""
     groups: dict[object, list[ScoredRun]] = {}
     for run in runs:
         names = frozenset(result.item.name for result in run.results)

@@ -30,12 +30,12 @@ class ScoredRun:
     """A scored run.
 
     Attributes:
-        label: model, with the folder where two runs have the same model.
+        label: model, with the folder if two runs have the same model.
         folder: name of the run folder.
         manifest: content of ``manifest.json``.
         metrics: content of ``metrics.json``.
         everything: all scored presentations.
-        results: one result an item, the basis of the accuracies.
+        results: one result per item, the basis of the accuracies.
     """
 
     label: str
@@ -121,7 +121,7 @@ class ScoredRun:
 
     @property
     def degradation(self) -> str:
-        """What was done to the images of its accuracies, in words; empty for nothing."""
+        """Degradation of the images behind its accuracies, in words; empty if none."""
         if self.condition is not Condition.DEGRADED:
             return ""
         return Degradation.of_manifest(self.manifest["degradation"]).words
@@ -138,7 +138,7 @@ class ScoredRun:
 
     @property
     def stopped(self) -> str | None:
-        """Why the last session stopped before its end, or ``None``."""
+        """Why the last session stopped early, or ``None``."""
         sessions = self.manifest.get("sessions") or [{}]
         why: str | None = sessions[-1].get("stopped")
         return why
@@ -157,8 +157,8 @@ def load_runs(folders: Sequence[Path], advance: Advance = ignored) -> list[Score
         advance: called after each.
 
     Raises:
-        WorkspaceError: there is none, a folder holds no scored run, or runs on one release differ
-            in their withdrawn items.
+        WorkspaceError: there is none, a folder contains no scored run, or runs on one release
+            differ in their withdrawn items.
     """
     if not folders:
         raise WorkspaceError("no run to report; expected at least one --out folder of evaluate")
@@ -182,7 +182,7 @@ def distinct_folders(folders: Sequence[Path]) -> list[Path]:
 
 
 def same_runs(folders: Sequence[Path]) -> list[tuple[Path, Path | None]]:
-    """Each folder with the earlier folder of the same run; ``None`` for the first.
+    """Map each folder to the earlier folder of the same run; ``None`` for the first.
 
     A copy has the same identity and start time, and a byte-identical attempt log.
     """
@@ -208,7 +208,7 @@ def require_errata_of(runs: Sequence[ScoredRun], benchmark: Benchmark) -> None:
     """Refuse runs whose withdrawn items differ from the errata of their release.
 
     Raises:
-        WorkspaceError: one differs; says how to score it again.
+        WorkspaceError: one differs; says how to rescore it.
     """
     for run in runs:
         if run.manifest["dataset"]["digest"] == benchmark.digest:

@@ -1,6 +1,6 @@
-"""Tries, tokens, cost and time of a run, failed tries included.
+"""Attempts, tokens, cost and time of a run, including failed attempts.
 
-None of this is in a report: a killed and resumed run has other tries and times than an
+None of this is in a report: a killed and resumed run has different attempts and times from an
 uninterrupted one, but the same report, byte for byte.
 """
 
@@ -30,11 +30,11 @@ class RunUsage:
         run: name of the run folder.
         started: start of the first session.
         ended: end of the last one; ``None`` for an unfinished run.
-        sessions: number of sessions, killed ones included.
-        minutes: total length; a killed session ends with its last try.
-        tries: number of tries, retries included.
-        failed: tries without a reply, by reason.
-        usage: tokens of all tries, where the server reports them.
+        sessions: number of sessions, including killed ones.
+        minutes: total duration; a killed session ends with its last attempt.
+        tries: number of attempts, including retries.
+        failed: attempts without a reply, by reason.
+        usage: tokens of all attempts, if the server reports them.
         cost: US dollars; ``None`` without prices.
         median_latency: median seconds of a complete reply; ``None`` without one.
         p95_latency: 95th percentile of the same.
@@ -54,12 +54,12 @@ class RunUsage:
     p95_latency: float | None
 
     def to_json(self) -> dict[str, Any]:
-        """JSON object of the fields."""
+        """Return the fields as a JSON object."""
         return asdict(self)
 
 
 def run_usage(run: Path) -> RunUsage:
-    """Usage of a run.
+    """Return the usage of a run.
 
     Raises:
         WorkspaceError: the folder is not a run.
@@ -89,7 +89,7 @@ def run_usage(run: Path) -> RunUsage:
 
 
 def usage_table(efforts: Sequence[RunUsage]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Titles and rows of a table; columns without any value are left out."""
+    """Return titles and rows of a table; columns without any value are left out."""
     cells = [[_number_text(value(usage), form) for _, value, form in _COLUMNS] for usage in efforts]
     columns = [n for n in range(len(_COLUMNS)) if any(row[n] != _UNKNOWN for row in cells)]
     titles = tuple(_COLUMNS[n][0] for n in columns)
@@ -101,7 +101,7 @@ def usage_table(efforts: Sequence[RunUsage]) -> tuple[tuple[str, ...], list[tupl
 
 
 def _lengths(sessions: Sequence[Record], attempts: Sequence[Record]) -> Iterator[float]:
-    """Seconds of each session; a killed one lasted until its last try."""
+    """Return the seconds of each session; a killed one lasted until its last attempt."""
     ends = [(datetime.fromisoformat(a["at"]), a.get("latency", 0.0)) for a in attempts]
     starts = [datetime.fromisoformat(session["started"]) for session in sessions]
     nexts: list[datetime | None] = [*starts, None]

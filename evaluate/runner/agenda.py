@@ -1,4 +1,4 @@
-"""What a session asks of a run, and what is left of it afterwards."""
+"""Agenda of a session: which questions it asks, and which remain afterwards."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ __all__ = ["Agenda"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agenda:
-    """What a session asks of a run.
+    """Agenda of a session.
 
     Attributes:
         asked: every question of the run.
         distinct: those with a usable image; two items or conditions may ask the same question on
             the same image, which is asked once.
-        todo: those that the session asks.
-        postponed: those that are left for a later session, as ``first`` wishes.
+        todo: questions that this session asks.
+        postponed: questions left for a later session because of ``first``.
         first: only the first items of the draw are asked.
-        conversations: replies that later steps of a chain go on from.
+        conversations: replies that later steps of chains build on.
     """
 
     asked: tuple[AskedQuestion, ...]
@@ -50,7 +50,7 @@ class Agenda:
         again: Collection[AnswerOutcome],
         first: int | None,
     ) -> Agenda:
-        """Questions without a reply, or with ``again`` those with such outcomes."""
+        """Plan questions without a reply, or with ``again`` those with the given outcomes."""
         distinct = {a.key: a for a in plan.asked if a.key is not None}
         conversations, answered = _conversations(plan.asked, attempts, replied)
         if again:
@@ -70,7 +70,7 @@ class Agenda:
         )
 
     def progress(self) -> RunProgress:
-        """The progress before the first question."""
+        """Return the progress before the first question."""
         total = len(self.distinct) - len(self.postponed)
         return RunProgress(total=total, reused=total - len(self.todo))
 
@@ -83,7 +83,7 @@ class Agenda:
         cost: float | None,
         max_cost: float | None,
     ) -> RunSummary:
-        """The run after the session."""
+        """Return the summary of the run after the session."""
         answerable = sum(question.key is not None for question in self.asked)
         missing = _missing(self.asked)
         broke_off = sum(map(self.conversations.broke_off, self.todo))
@@ -109,7 +109,7 @@ class Agenda:
 
 
 def _left_out(out: Path) -> Mapping[str, int]:
-    """Selected items that are not asked, by reason."""
+    """Return the selected items that are not asked, by reason."""
     chosen = dict((read_manifest(out).get("selection") or {}).get("left_out", {}))
     withdrawn = len(withdrawn_items(out))
     return {**chosen, WITHDRAWN: withdrawn} if withdrawn else chosen
@@ -124,7 +124,7 @@ def _why_stopped(unasked: int, max_cost: float | None, first: int | None) -> str
 def _conversations(
     asked: Iterable[AskedQuestion], attempts: Path, replied: Collection[str]
 ) -> tuple[Conversations, Collection[str]]:
-    """The conversations so far, and the keys of the questions whose reply still counts."""
+    """Return the conversations so far, and the keys of questions whose reply still counts."""
     questions = list(asked)
     conversations = Conversations.of(questions)
     if not conversations.earlier:
@@ -138,7 +138,7 @@ def _conversations(
 def _of_first(
     todo: list[AskedQuestion], plan: RunPlan, first: int | None
 ) -> tuple[list[AskedQuestion], list[AskedQuestion]]:
-    """The questions of the first items of the draw, with all their earlier steps; and the rest."""
+    """Return the questions of the first items of the draw, with all earlier steps; and the rest."""
     if first is None:
         return todo, []
     names = {item.name for item in draw_order(plan.items)[:first]}
@@ -150,19 +150,19 @@ def _of_first(
 
 
 def _missing(asked: Iterable[AskedQuestion]) -> int:
-    """Questions without a usable image; the steps of chains after them are not reached."""
+    """Return questions without a usable image; the steps of chains after them are not reached."""
     keyless = (question for question in asked if question.key is None)
     return sum(all(step.key is not None for step in question.before) for question in keyless)
 
 
 def _is_among(question: AskedQuestion, keys: Collection[str]) -> bool:
-    """Whether a question or an earlier step of its chain is among some keys."""
+    """Whether a question or an earlier step of its chain has one of these keys."""
     return any(str(step.key) in keys for step in (*question.before, question))
 
 
 def _ended(
     questions: Iterable[AskedQuestion], attempts: Path, outcomes: Collection[AnswerOutcome]
 ) -> set[str]:
-    """Keys of the questions with one of these outcomes."""
+    """Return the keys of questions with one of these outcomes."""
     results = score_attempts(questions, read_attempts(attempts))
     return {str(result.asked.key) for result in results if result.outcome in outcomes}

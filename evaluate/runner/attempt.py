@@ -11,13 +11,13 @@ __all__ = ["error_record", "reply_record"]
 
 
 def error_record(error: AnswerError) -> Mapping[str, Any]:
-    """Record of a try without a reply."""
+    """Return the record of an attempt without a reply."""
     problem = {"status": "error", "code": error.code, "error": str(error)}
     return {**problem, "usage": dict(error.usage)} if error.usage else problem
 
 
 def reply_record(reply: Reply) -> Mapping[str, Any]:
-    """Record of a reply."""
+    """Return the record of a reply."""
     record = {
         "status": "reply",
         "text": reply.text,

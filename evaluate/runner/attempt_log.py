@@ -1,7 +1,7 @@
 """Attempt log: append-only JSON lines, safe against kill -9.
 
-A line that was incomplete when the process died is cut off at the next start; every line before it
-is complete, because a record counts as written only after fsync.
+A line that was incomplete when the process died is truncated at the next start; every line before
+it is complete, because a record counts as written only after fsync.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FILE = "attempts.jsonl"
 
 
 def read_attempts(path: Path) -> Iterator[Mapping[str, Any]]:
-    """Every complete record in order; an incomplete last line is left out.
+    """Return every complete record in order; an incomplete last line is left out.
 
     Raises:
         WorkspaceError: a line before the last is not a record.
@@ -40,7 +40,7 @@ def read_attempts(path: Path) -> Iterator[Mapping[str, Any]]:
 
 @dataclass(slots=True, kw_only=True)
 class AttemptLog:
-    """Appends records; ``append`` returns when its record is on the disk.
+    """Appends records; ``append`` returns once its record is on disk.
 
     Records that arrive while the disk is busy are written together.
     """
@@ -54,11 +54,11 @@ class AttemptLog:
         """Write one record durably.
 
         Raises:
-            WorkspaceError: the disk takes no more.
+            WorkspaceError: the disk is full or not writable.
         """
         line = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
         written = asyncio.get_running_loop().create_future()
-        # A lone surrogate in a reply has no UTF-8 form.
+        # A lone surrogate in a reply cannot be encoded as UTF-8.
         self._waiting.append((line.encode("utf-8", "backslashreplace") + b"\n", written))
         if self._writer is None:
             self._writer = asyncio.create_task(self._write_waiting())
@@ -102,7 +102,7 @@ class AttemptLog:
 
 @contextlib.contextmanager
 def open_log(path: Path) -> Iterator[AttemptLog]:
-    """Open the log for this process alone and cut off an incomplete last line.
+    """Open the log exclusively for this process and truncate an incomplete last line.
 
     Raises:
         WorkspaceError: another process writes to it, or it cannot be written.

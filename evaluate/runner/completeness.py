@@ -1,7 +1,7 @@
-"""Check that the lists of a run hold every question that its manifest states.
+"""Check that the lists of a run contain every question that its manifest states.
 
-A run on a part of a release states a selection of items or a limit. Lists that are shorter without
-either lack questions that were removed.
+A run on a part of a release states a selection of items or a limit. If the lists are shorter
+without either, questions were removed.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _SHOWN = 3
 
 
 def list_problems(run: Path) -> list[str]:
-    """Deviations of the lists of a run from its manifest, in words; empty for a complete run.
+    """Return deviations of a run's lists from its manifest, in words; empty for a complete run.
 
     Raises:
         WorkspaceError: the folder is not a run, or a list cannot be read.
@@ -59,10 +59,10 @@ def list_problems(run: Path) -> list[str]:
 def count_outside_draw(
     manifest: Mapping[str, Any], asked: Sequence[str], release: Sequence[BenchmarkItem]
 ) -> int:
-    """Number of items of a run with a limit that the draw does not give.
+    """Return the number of items of a run with a limit that are not in the draw.
 
     Args:
-        manifest: of the run.
+        manifest: manifest of the run.
         asked: names of its items.
         release: all items of its release.
     """
@@ -121,9 +121,9 @@ def _chains(
     items: Sequence[BenchmarkItem],
     steps: Sequence[Mapping[str, Any]],
 ) -> Iterator[str]:
-    """Steps of chains that are not those that the manifest names.
+    """Report steps of chains that differ from those in the manifest.
 
-    Which chains the items give depends on the recipes of the release, which a run does not hold.
+    Which chains the items form depends on the recipes of the release, which a run does not contain.
     """
     stated = manifest.get("chains") or {"steps": 0, "digest": ""}
     expected = stated["steps"] * manifest["epochs"]

@@ -1,9 +1,9 @@
-"""Conversations of a run: which replies of earlier steps the later steps of a chain build on.
+"""Conversations of a run: the earlier replies that later steps of a chain build on.
 
-The key of a step is made of the keys of the steps before it, so it is known before anything is
-asked. A reply of a later step holds the digest of the replies that it was given after; where an
-earlier step was asked again and answered otherwise, it counts no longer, and the step is asked
-again.
+The key of a step is derived from the keys of the steps before it, so it is known before anything is
+asked. The reply to a later step records the digest of the earlier replies it was given after; if an
+earlier step is asked again and answered differently, the later reply no longer counts, and the step
+is asked again.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ __all__ = ["Conversations", "history_digest", "said_text", "standing_replies"]
 
 
 def said_text(record: Mapping[str, Any]) -> str:
-    """What of a reply stays in the conversation: its text without reasoning.
+    """Return the text of a reply that stays in the conversation, without reasoning.
 
-    Empty where there is nothing to go on from, as in a reply that a filter withheld, or that the
-    limit of tokens cut before its reasoning ended.
+    Empty if the conversation cannot continue, for example if a filter withheld the reply, or the
+    token limit truncated it within its reasoning.
     """
     visible = strip_reasoning(record["text"])
     return visible.text.strip() if visible.closed else ""
 
 
 def history_digest(texts: Sequence[str]) -> str:
-    """Digest of the replies to the earlier steps."""
+    """Return a digest of the replies to the earlier steps."""
     return hashlib.sha256(json.dumps(list(texts)).encode()).hexdigest()
 
 
 @dataclass(slots=True, kw_only=True)
 class Conversations:
-    """What was said at the steps of the chains so far.
+    """The replies so far to the steps of chains.
 
     Attributes:
-        earlier: keys of the steps that others come after; of no other reply anything is kept.
+        earlier: keys of steps that others follow; only their replies are kept.
         said: ``said_text`` of the reply that counts, by key.
-        given_up: keys of the steps without a reply after all tries of this session.
+        given_up: keys of the steps without a reply after all attempts of this session.
     """
 
     earlier: frozenset[str] = frozenset()
@@ -51,26 +51,26 @@ class Conversations:
 
     @classmethod
     def of(cls, questions: Iterable[AskedQuestion]) -> Conversations:
-        """Conversations of some questions, in which nothing was said yet."""
+        """Return the conversations of some questions, without any replies yet."""
         steps = (step for question in questions for step in question.before)
         return cls(earlier=frozenset(step.key for step in steps if step.key is not None))
 
     def hear(self, key: str, record: Mapping[str, Any]) -> None:
-        """Keep what a reply says, if other steps come after it."""
+        """Store the text of a reply, if other steps follow it."""
         if key in self.earlier:
             self.said[key] = said_text(record)
 
     def give_up(self, key: str) -> None:
-        """Keep that a question got no reply in this session."""
+        """Record that a question got no reply in this session."""
         self.given_up.add(key)
 
     def forget(self, questions: Iterable[AskedQuestion]) -> None:
-        """Drop what was said at questions that are asked again."""
+        """Drop the replies to questions that are asked again."""
         for question in questions:
             self.said.pop(str(question.key), None)
 
     def history(self, asked: AskedQuestion) -> tuple[str, ...] | None:
-        """What was said at the steps before; ``None`` while one of them says nothing."""
+        """Return the replies to the preceding steps; ``None`` while one has no text."""
         texts = tuple(self.said.get(str(step.key), "") for step in asked.before)
         return texts if all(texts) else None
 
@@ -85,10 +85,10 @@ class Conversations:
 def standing_replies(
     questions: Iterable[AskedQuestion], attempts: Iterable[Mapping[str, Any]]
 ) -> tuple[dict[str, Mapping[str, Any]], set[str]]:
-    """Reply that counts of each question by key, and the keys that were tried.
+    """Return the reply that counts for each question by key, and the keys that were tried.
 
-    The last reply counts; of a later step of a chain, the last one that was given after the replies
-    that count of the steps before, and only such tries.
+    The last reply counts; for a later step of a chain, the last one given after the replies that
+    count for the preceding steps, and only attempts made after them.
     """
     questions = list(questions)
     keys = {question.key: question.key for question in questions}
@@ -119,6 +119,6 @@ def standing_replies(
 def _after(
     history: tuple[str, ...] | None, records: Iterable[Mapping[str, Any]]
 ) -> list[Mapping[str, Any]]:
-    """Tries of a step after these replies to the steps before."""
+    """Return the attempts at a step that followed these replies to the preceding steps."""
     digest = None if history is None else history_digest(history)
     return [record for record in records if digest and record.get("history") == digest]

@@ -1,9 +1,9 @@
 """Few-shot examples stored with a run, so that a resumed run keeps them.
 
-``examples.json`` holds the names of the items that may be examples, and perceptual hashes of images
-by the SHA-256 of their files; ``asked.jsonl`` holds the examples of each question. A release that
-gains images or withdraws items later would otherwise give other examples; and hashing images takes
-longer than everything else that a run does before its first question.
+``examples.json`` contains the names of the items that may be examples, and perceptual hashes of
+images by the SHA-256 of their files; ``asked.jsonl`` contains the examples of each question.
+Otherwise a release that gains images or withdraws items later would give different examples; and
+hashing images takes longer than everything else that a run does before its first question.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class StoredExamples:
 
 
 def read_examples(run: Path) -> StoredExamples:
-    """Stored examples of a run; empty where the files are missing or damaged."""
+    """Return the stored examples of a run; empty if the files are missing or damaged."""
     try:
         data = json.loads((run / FILE).read_text(encoding="utf-8"))
         return StoredExamples(

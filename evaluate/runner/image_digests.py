@@ -1,9 +1,9 @@
-"""Digests of the images of a release at the last reading (``dataset-lock.jsonl``).
+"""Digests of the images of a release when last read (``dataset-lock.jsonl``).
 
-Reading five thousand images takes seconds, so a later session takes an image as unchanged while its
-size, modification time (to the nanosecond) and inode are. Where that is not reliable (a copy that
-preserves times, a file system without inodes), all images can be read again. An image is always
-read and compared before it is sent.
+Reading five thousand images takes seconds, so a later session treats an image as unchanged while
+its size, modification time (to the nanosecond) and inode are the same. If that is not reliable (a
+copy that preserves times, a file system without inodes), all images can be read again. An image is
+always read and compared before it is sent.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["FILE", "ImageDigest", "digest_image", "is_unchanged", "read_lock", "
 FILE = "dataset-lock.jsonl"
 
 _SETTLED = 2_000_000_000
-"""Nanoseconds after which a change shows in the modification time on every file system."""
+"""Nanoseconds after which a change shows in the modification time on any file system."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,9 +32,9 @@ class ImageDigest:
 
     Attributes:
         sha256: digest of its bytes; ``None`` for an unusable image.
-        size: bytes.
-        mtime_ns: modification time; ``None`` when it was so recent that a further change might
-            not show.
+        size: size in bytes.
+        mtime_ns: modification time; ``None`` if it was so recent that a further change might not
+            show.
         inode: inode number.
     """
 
@@ -45,7 +45,7 @@ class ImageDigest:
 
 
 def is_unchanged(path: Path, digest: ImageDigest) -> bool:
-    """Whether the file state equals that of the last reading; unusable images are always reread."""
+    """Whether the file state is as when last read; unusable images are always reread."""
     try:
         state = path.stat()
     except OSError:
@@ -55,7 +55,7 @@ def is_unchanged(path: Path, digest: ImageDigest) -> bool:
 
 
 def digest_image(root: Path, image: str) -> ImageDigest | None:
-    """Digest an image file; ``None`` where there is none."""
+    """Digest an image file; ``None`` if there is none."""
     path = root / image
     try:
         state = path.stat()
@@ -75,7 +75,7 @@ def digest_image(root: Path, image: str) -> ImageDigest | None:
 
 
 def read_lock(path: Path) -> dict[str, ImageDigest]:
-    """Digests that ``write_lock`` wrote; empty where the file is missing or damaged."""
+    """Return the digests that ``write_lock`` wrote; empty if the file is missing or damaged."""
     try:
         with path.open("rb") as file:
             rows = (json.loads(line) for line in file if line.strip())
@@ -85,7 +85,7 @@ def read_lock(path: Path) -> dict[str, ImageDigest]:
 
 
 def write_lock(path: Path, digests: Mapping[str, ImageDigest]) -> None:
-    """Write the digests, one line an image."""
+    """Write the digests, one line per image."""
     rows = ({"image": image, **_row(digest)} for image, digest in sorted(digests.items()))
     write_text(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
 

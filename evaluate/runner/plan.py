@@ -1,4 +1,4 @@
-"""Plan a run: what it asks, and whether a folder can be resumed; nothing is written."""
+"""Plan a run: which questions it asks, and whether a folder can be resumed; writes nothing."""
 
 from __future__ import annotations
 
@@ -44,16 +44,16 @@ __all__ = ["RunPlan", "draw_order", "lists_state", "plan_run"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunPlan:
-    """What a run asks, and what its folder states.
+    """The questions of a run, and the content of its folder.
 
     Attributes:
         asked: presentations, those of one image consecutive; without withdrawn items.
         listed: the same with withdrawn items, which remain part of the run.
         items: the items, in that order.
         second: items of another edition by the name of the item with the same fact.
-        examples: items that are an example of some question, by name.
+        examples: items used as few-shot examples, by name.
         drawn_from: source of the examples; ``None`` for a run without them.
-        manifest: present or initial content of the manifest.
+        manifest: current or initial content of the manifest.
         changing: entries that a later session may change: limit, conditions, epochs, edition,
             chains; and the degradation, which it may add.
         selection: items that were selected and left out.
@@ -92,7 +92,7 @@ def plan_run(
     elsewhere: bool = False,
     asking: QuestionSetup | None = None,
 ) -> RunPlan:
-    """Plan a run in ``out``, or the continuation of the run that is there.
+    """Plan a run in ``out``, or the continuation of the run in that folder.
 
     Conditions and epochs that an earlier session asked stay part of the run.
 
@@ -100,12 +100,12 @@ def plan_run(
         out: folder of the run.
         benchmark: the release.
         model: the model.
-        limit: largest number of items.
+        limit: maximum number of items.
         conditions: evaluation conditions.
         epochs: repetitions of each question.
-        recheck: read every image, also those that look unchanged.
-        edition: another edition of the release, for the condition ``reworded``; a run that has
-            asked it stores its items.
+        recheck: read every image, even if it looks unchanged.
+        edition: another edition of the release, for the condition ``reworded``; not needed if the
+            run has already stored its items.
         again: some questions of an existing run are asked again; the model may write longer
             replies than before.
         choice: which items to ask; all by default.
@@ -115,9 +115,9 @@ def plan_run(
         asking: question setup; the default of this version if omitted.
 
     Raises:
-        WorkspaceError: the folder holds something else, or a run of another benchmark, model,
-            parameters, prompt, examples, image size or edition; or an edition is needed and not
-            given, or there are too few examples.
+        WorkspaceError: the folder contains something else, or a run of another benchmark, model,
+            parameters, prompt, examples, image size or edition; or a required edition is missing,
+            or there are too few examples.
         ModelError: the model takes no examples, or no conversation, and the run needs it.
     """
     if epochs < 1:
@@ -184,7 +184,7 @@ def plan_run(
 
 
 def _manifest(out: Path, parts: Mapping[str, Any]) -> dict[str, Any]:
-    """Manifest of the run in a folder, which has this identity; that of a new run without one."""
+    """Return the manifest of the run in a folder if it has this identity, or that of a new run."""
     identity = json.loads(json.dumps(parts))
     if (out / MANIFEST).exists():
         manifest = read_manifest(out)
@@ -196,12 +196,12 @@ def _manifest(out: Path, parts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def draw_order(items: Iterable[BenchmarkItem]) -> list[BenchmarkItem]:
-    """Items in the order in which a limit takes them: pseudo-random by a hash, always the same."""
+    """Return items in the order in which a limit takes them: pseudo-random by hash, constant."""
     return sorted(items, key=lambda item: hashlib.sha256(item.name.encode()).digest())
 
 
 def lists_state(questions: Iterable[AskedQuestion]) -> dict[str, str]:
-    """State of the lists of a run in its manifest: who wrote them, and a digest of the images.
+    """Return the manifest entries on the lists: the version that wrote them, and an image digest.
 
     The digest changes when a release is reconstructed.
     """
@@ -212,7 +212,7 @@ def lists_state(questions: Iterable[AskedQuestion]) -> dict[str, str]:
 
 
 def _model_identity(model: Model, out: Path, *, again: bool) -> dict[str, Json]:
-    """Identity of the model; with ``again``, under the reply limit of the existing run."""
+    """Return the model's identity; with ``again``, under the reply limit of the existing run."""
     if not again:
         return dict(model.identity)
     if not (out / MANIFEST).exists():
@@ -228,10 +228,10 @@ def _require_same_images(
 ) -> None:
     """Refuse a release that lacks or changed an image of the run; new images are allowed.
 
-    Nothing is compared where the lists of the run are those that it states.
+    Nothing is compared if the lists match the manifest.
 
     Raises:
-        WorkspaceError: an image that the run was asked with is gone, or is another one now.
+        WorkspaceError: an image that the run was asked with is missing or has changed.
     """
     as_stated = manifest.get("listed") == {**changing, **lists_state(questions)}
     if as_stated or not (out / ITEMS).exists():
@@ -258,7 +258,7 @@ def _require_same_images(
 
 
 def _questions(keys: QuestionKeys, planned: Iterable[Presentation]) -> Iterator[AskedQuestion]:
-    """The questions of some presentations; each step of a chain with the steps before it."""
+    """Return the questions of some presentations; each step of a chain with the preceding steps."""
     earlier: tuple[AskedQuestion, ...] = ()
     for presentation in planned:
         earlier = earlier if presentation.step > 1 else ()
@@ -274,11 +274,11 @@ def _chains(
     model: Model,
     asking: QuestionSetup,
 ) -> ChainSet | None:
-    """Chains of the items, where they are asked.
+    """Return the chains of the items, if the condition is asked.
 
     Raises:
-        ModelError: the model takes no conversation, or examples are asked for.
-        WorkspaceError: the items give no chain.
+        ModelError: the model takes no conversation, or examples are requested.
+        WorkspaceError: the items form no chain.
     """
     if Condition.CHAIN not in conditions:
         return None
@@ -306,10 +306,10 @@ def _with_degradation(
     conditions: Iterable[Condition],
     manifest: Mapping[str, Any],
 ) -> QuestionSetup:
-    """The setup with the degradation of the run, for the condition ``degraded``.
+    """Return the setup with the degradation of the run, for the condition ``degraded``.
 
     Raises:
-        WorkspaceError: none is named, or the run has another one.
+        WorkspaceError: none is named, or the run has a different one.
     """
     if Condition.DEGRADED not in conditions:
         return replace(asking, degradation=None)
@@ -358,7 +358,7 @@ def _second_forms(
 
 
 def _select(items: tuple[BenchmarkItem, ...], limit: int | None) -> list[BenchmarkItem]:
-    """All items, or the first ``limit`` of the draw; a larger limit extends a smaller one.
+    """Return all items, or the first ``limit`` of the draw; a larger limit extends a smaller one.
 
     Questions on one image are consecutive, so that a server can reuse its cache.
     """
@@ -374,7 +374,7 @@ def _select(items: tuple[BenchmarkItem, ...], limit: int | None) -> list[Benchma
 
 
 def _holds_something_else(out: Path) -> bool:
-    """Whether a folder cannot become a run; partial files of a killed process do not count."""
+    """Whether a folder cannot become a run; partial files of a killed process are ignored."""
     if not out.exists():
         return False
     return not out.is_dir() or any(path.suffix != PARTIAL for path in out.iterdir())

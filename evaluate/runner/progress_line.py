@@ -13,7 +13,7 @@ __all__ = ["progress_text", "report_progress"]
 
 @contextmanager
 def report_progress(reporter: Reporter, *, timed: bool = True) -> Iterator[OnProgress]:
-    """Callback for ``run_evaluation`` that updates one progress line; each new note is shown once.
+    """Return a callback for ``run_evaluation`` that updates a progress line and shows notes once.
 
     Args:
         reporter: shows the progress.
@@ -46,7 +46,7 @@ def report_progress(reporter: Reporter, *, timed: bool = True) -> Iterator[OnPro
 
 
 def progress_text(progress: RunProgress) -> str:
-    """Rate, failures, open questions and cost, in a few words."""
+    """Describe rate, failures, open questions and cost, in a few words."""
     words = [progress.waiting or f"{progress.running} of {progress.limit} under way"]
     if progress.rate is not None and not progress.waiting:
         words.insert(0, f"{progress.rate:.1f} a second")

@@ -33,7 +33,7 @@ class QuestionKeys:
         benchmark: the release.
         model: digest of the model's identity.
         asking: question setup.
-        examples: source of the few-shot examples; ``None`` for none.
+        examples: source of the few-shot examples; ``None`` if there are none.
         elsewhere: the questions were answered elsewhere and need no image here.
         examples_used: items that are an example of some question, by name; filled by
             ``question_of``.
@@ -57,7 +57,7 @@ class QuestionKeys:
         *,
         elsewhere: bool,
     ) -> QuestionKeys:
-        """Keys for a model, by its identity, on a release."""
+        """Return the key function for a model, by its identity, on a release."""
         identity = json.dumps(model, sort_keys=True)
         digest = hashlib.sha256(identity.encode()).hexdigest()
         return cls(
@@ -71,14 +71,14 @@ class QuestionKeys:
     def question_of(
         self, presentation: Presentation, before: tuple[AskedQuestion, ...] = ()
     ) -> AskedQuestion:
-        """Question of a presentation, with its key.
+        """Return the question of a presentation, with its key.
 
         Args:
             presentation: the presentation.
             before: the earlier steps of its chain.
 
         Raises:
-            WorkspaceError: the prompt cannot be written, or there are too few examples.
+            WorkspaceError: the prompt cannot be rendered, or there are too few examples.
         """
         image = presentation.image
         digest = None if image is None else self.benchmark.image_digests[image]
@@ -107,7 +107,7 @@ class QuestionKeys:
         shots: tuple[BenchmarkItem, ...],
         before: tuple[AskedQuestion, ...],
     ) -> str:
-        # Item and condition are left out: the same question in two conditions is asked once.
+        # Item and condition are excluded, so the same question in two conditions is asked once.
         blind = presentation.condition is Condition.BLIND
         request: dict[str, Json] = {
             "model": self.model,
@@ -126,8 +126,8 @@ class QuestionKeys:
             ]
         if self.asking.pixels and not blind:
             request["pixels"] = self.asking.pixels
-        # The first step of a chain is the question alone. The replies to the steps are not known
-        # yet; a reply says which it was given after.
+        # The first step of a chain is just the question. The replies to the steps are not known
+        # yet; a reply records which ones it was given after.
         if before:
             request["history"] = [CHAINS, *(step.key for step in before)]
         if presentation.condition is Condition.DEGRADED and self.asking.degradation:
@@ -135,7 +135,7 @@ class QuestionKeys:
         return hashlib.sha256(_ENCODER.encode(request).encode()).hexdigest()
 
     def _prompt(self, item: BenchmarkItem) -> str:
-        # An own template may show the axes too.
+        # A user's template may show the axes too.
         words = (
             item.question,
             item.options,
@@ -147,7 +147,7 @@ class QuestionKeys:
         prompt = self._prompts.get(words)
         if prompt is None:
             prompt = self.asking.prompt.render(item)
-            # Words of one release are often the same; where they are not, memory would grow.
+            # Texts within one release often repeat; if they do not, memory would grow.
             if len(self._prompts) >= _MOST_PROMPTS:
                 self._prompts.clear()
             self._prompts[words] = prompt

@@ -1,4 +1,4 @@
-"""States of the questions of a run: answered, lost, still to be asked."""
+"""States of the questions of a run: answered, lost, not yet asked."""
 
 from __future__ import annotations
 
@@ -43,16 +43,16 @@ class QuestionStates:
 
 
 def states_of(results: Iterable[Result]) -> QuestionStates:
-    """States of the questions of a run."""
+    """Return the states of the questions of a run."""
     return QuestionStates(count_ends(results))
 
 
 def count_ends(results: Iterable[Result]) -> Mapping[str, int]:
-    """Count of each final state."""
+    """Count each final state."""
     return count_outcomes(result.outcome for result in results)
 
 
 def count_outcomes(outcomes: Iterable[AnswerOutcome]) -> Mapping[str, int]:
-    """Count of each final state, of outcomes alone."""
+    """Count each final state from outcomes alone."""
     counts = Counter(map(_END_OF.__getitem__, outcomes))
     return {end: counts[end] for end in dict.fromkeys(_END_OF.values())}

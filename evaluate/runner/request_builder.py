@@ -24,7 +24,7 @@ _KEPT = 8 * 2**20
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """An image as it is sent, and the digest of its file."""
+    """An image as sent, and the digest of its file."""
 
     picture: ImageFile
     sha256: str
@@ -42,7 +42,7 @@ class RequestBuilder:
         root: release folder.
         asking: question setup.
         examples: items that may be few-shot examples, by name.
-        conversations: what was said at the steps of the chains so far.
+        conversations: the replies so far to the steps of chains.
     """
 
     root: Path
@@ -52,11 +52,11 @@ class RequestBuilder:
     _recent: SingleFlightCache[_Read] = field(default_factory=_pictures, init=False)
 
     async def build(self, asked: AskedQuestion) -> ModelRequest:
-        """The request of a question.
+        """Build the request of a question.
 
         Raises:
             ReleaseError: an image changed since the run was started.
-            RejectedError: an image must be changed and cannot be decoded.
+            RejectedError: an image must be converted and cannot be decoded.
         """
         condition = asked.presentation.condition
         blind = condition is Condition.BLIND
@@ -94,7 +94,7 @@ class RequestBuilder:
         return history
 
     async def _shown(self, asked: AskedQuestion) -> ImageFile | None:
-        """The image beside a question, as it is sent."""
+        """Return the question's image as sent."""
         image = asked.presentation.image
         if image is None:
             return None

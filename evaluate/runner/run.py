@@ -92,27 +92,27 @@ def run_evaluation(
         benchmark: the release.
         model: the model.
         out: run folder; a run with the same identity is resumed.
-        max_connections: most concurrent questions.
+        max_connections: maximum number of concurrent questions.
         fixed_connections: always use ``max_connections`` instead of adapting to the server.
-        limit: largest number of items, drawn by a hash.
+        limit: maximum number of items, drawn by a hash.
         conditions: evaluation conditions; see ``conditions``.
         epochs: repetitions of each question.
         retry: retry policy.
-        timeout: seconds after which a try is cancelled; ``None`` leaves that to the model.
+        timeout: seconds after which an attempt is cancelled; ``None`` leaves that to the model.
         prices: prices of tokens.
         max_cost: US dollars over all sessions of the run, at which no further question is asked.
-        recheck: read every image, also those that look unchanged.
+        recheck: read every image, even if it looks unchanged.
         edition: another edition of the release, for the condition ``reworded``.
-        again: ask only the questions of a run with these outcomes; the last reply counts. The
-            model may differ from that of the run in the longest reply.
-        first: ask only the first items of the draw in this session; the others stay to be asked.
+        again: ask only the questions of a run with these outcomes; the last reply counts. The model
+            may differ from the run's only in the reply limit.
+        first: ask only the first items of the draw in this session; the others remain to be asked.
         choice: which items to ask; all by default.
         may_send: sources under a data agreement, by folder, that may be sent to another machine;
-            the others are left out where the model is elsewhere.
+            the others are left out if the model runs remotely.
         asking: question setup; the default of this version if omitted.
         selfcheck: result of the batch invariance check, for the manifest.
         stalled_after: seconds of silence after which the progress names the oldest question.
-        batches: polling of the provider's batch API; ``None`` asks one by one.
+        batches: polling of the provider's batch API; ``None`` asks questions individually.
         on_progress: called at the start and after every change, from the event loop.
 
     Raises:
@@ -202,7 +202,7 @@ def _with_session(
     repeated: Collection[AnswerOutcome],
     questions: int,
 ) -> dict[str, Any]:
-    """What a session that begins adds to the manifest."""
+    """Return the manifest entries that a new session adds."""
     before_this = manifest.get("sessions", [])[-_KEPT_SESSIONS + 1 :]
     added: dict[str, Any] = {"sessions": [*before_this, {"started": started, "ended": None}]}
     if repeated:
@@ -254,7 +254,7 @@ def _require_no_chains(plan: RunPlan, batches: Polling | None) -> None:
     """Refuse to ask a run with chains in batches.
 
     Raises:
-        ModelError: it is to be.
+        ModelError: the run has chains and batches are requested.
     """
     if batches is not None and Condition.CHAIN in plan.changing["conditions"]:
         raise ModelError(
@@ -264,7 +264,7 @@ def _require_no_chains(plan: RunPlan, batches: Polling | None) -> None:
 
 
 def _score(out: Path, manifest: Mapping[str, Any]) -> None:
-    """Score the run, unless its scores are of the same replies."""
+    """Score the run, unless its scores are already based on the same replies."""
     stamp = {
         "attempts": attempts_path(out).stat().st_size,
         "listed": manifest["listed"],

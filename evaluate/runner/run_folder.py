@@ -52,7 +52,7 @@ OUTCOMES, RESULTS, METRICS = "outcomes.jsonl", "results.jsonl", "metrics.json"
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False)
 _MOST_KEPT = 1 << 17
-"""Items of earlier runs that are kept for runs that asked the same."""
+"""Maximum items of earlier runs kept in memory for runs that asked the same ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +63,7 @@ class AskedQuestion:
         presentation: the item as shown, and the image beside it.
         subject: digest of the item's own image; ``None`` without a usable one.
         image_sha256: digest of the image shown; ``None`` without a usable one.
-        key: digest of everything that may change the reply. ``None`` when an image is needed and
+        key: digest of everything that may change the reply. ``None`` if an image is needed and
             there is no usable one: such a question is never asked.
         shots: few-shot examples: item name, image digest.
         before: earlier steps of its chain, in order.
@@ -80,7 +80,7 @@ class AskedQuestion:
     def turns(self) -> tuple[tuple[AskedQuestion, bool], ...]:
         """The conversation up to this question: each step, and whether its image is sent with it.
 
-        An image that was sent in the conversation is not sent again.
+        An image already sent in the conversation is not sent again.
         """
         steps = (*self.before, self)
         digests = [step.image_sha256 for step in steps]
@@ -105,7 +105,7 @@ def versions() -> dict[str, str]:
 
 
 def read_manifest(run: Path) -> dict[str, Any]:
-    """Manifest of a run.
+    """Return the manifest of a run.
 
     Raises:
         WorkspaceError: the folder is not a run.
@@ -127,7 +127,7 @@ def write_manifest(run: Path, manifest: Mapping[str, Any]) -> None:
 
 
 def read_asked(run: Path) -> tuple[AskedQuestion, ...]:
-    """Questions of a run as ``plan_run`` planned them; withdrawn items are left out.
+    """Return the questions of a run as ``plan_run`` planned them; withdrawn items are left out.
 
     Raises:
         WorkspaceError: a list is missing or malformed.
@@ -170,12 +170,12 @@ def read_asked(run: Path) -> tuple[AskedQuestion, ...]:
 
 
 def read_items(run: Path) -> list[BenchmarkItem]:
-    """Items of a run, withdrawn ones included."""
+    """Return the items of a run, including withdrawn ones."""
     return [item for item, _ in map(_item_of_line, _lines_of(run / ITEMS))]
 
 
 def with_earlier_steps(asked: Iterable[AskedQuestion]) -> Iterator[AskedQuestion]:
-    """The questions, each step of a chain with the steps before it, which come before it."""
+    """Return the questions, each step of a chain preceded by its earlier steps."""
     earlier: dict[tuple[str, int], tuple[AskedQuestion, ...]] = {}
     for question in asked:
         presentation = question.presentation
@@ -191,14 +191,14 @@ def with_earlier_steps(asked: Iterable[AskedQuestion]) -> Iterator[AskedQuestion
 def standing_questions(
     asked: Iterable[AskedQuestion], withdrawn: Container[str]
 ) -> Iterator[AskedQuestion]:
-    """The questions without withdrawn items; one ends its chain, whose later steps spoke of it."""
+    """Return questions without withdrawn items; one that is withdrawn ends its chain there."""
     for question in asked:
         if all(step.item.name not in withdrawn for step in (*question.before, question)):
             yield question
 
 
 def attempts_path(run: Path) -> Path:
-    """Path of the attempt log."""
+    """Return the path of the attempt log."""
     return run / ATTEMPTS
 
 
@@ -206,23 +206,23 @@ def write_json_lines(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
     """Replace a JSONL file atomically."""
     with replacing(path) as temporary, temporary.open("wb") as file:
         for row in rows:
-            # A lone surrogate, as models send, has no UTF-8 form.
+            # A lone surrogate, which models may send, cannot be encoded as UTF-8.
             file.write(f"{_ENCODER.encode(row)}\n".encode("utf-8", "backslashreplace"))
 
 
 def now() -> str:
-    """UTC timestamp for records, to the second."""
+    """Return a UTC timestamp for records, to the second."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def question_set_digest(manifest: Mapping[str, Any]) -> str:
-    """Digest of the question set of a run: the release, and the selection of its items."""
+    """Return a digest of the question set of a run: the release, and the selection of its items."""
     digest, selection = manifest["dataset"]["digest"], manifest.get("selection")
     return str(digest if selection is None else f"{selection['digest'][:16]}-of-{digest}")
 
 
 def asked_row(asked: AskedQuestion) -> dict[str, Json]:
-    """Row of ``asked.jsonl``, as ``read_asked`` reads it."""
+    """Return the row of ``asked.jsonl`` that ``read_asked`` parses."""
     presentation = asked.presentation
     return {
         "item": presentation.item.name,
@@ -238,17 +238,18 @@ def asked_row(asked: AskedQuestion) -> dict[str, Json]:
 
 
 def read_json_lines(path: Path) -> list[dict[str, Any]]:
-    """Rows of a JSONL file."""
+    """Return the rows of a JSONL file."""
     return list(each_json_line(path))
 
 
 def each_json_line(path: Path) -> Iterator[dict[str, Any]]:
-    """Rows of a JSONL file, one at a time."""
+    """Yield the rows of a JSONL file one at a time."""
     return (json.loads(line) for line in _lines_of(path))
 
 
 def _lines_of(path: Path) -> Iterator[str]:
-    # Bytes: a question may hold U+2028, which JSON does not escape and which ends a line of text.
+    # Binary mode: a question may contain U+2028, which JSON does not escape and which ends a text
+    # line.
     with path.open("rb") as file:
         for line in file:
             if line.strip():
@@ -259,7 +260,7 @@ _kept_items: dict[bytes, tuple[BenchmarkItem, str | None]] = {}
 
 
 def _item_of_line(line: str) -> tuple[BenchmarkItem, str | None]:
-    """Item and image digest of a line; kept, since runs on one release share their lines."""
+    """Return item and image digest of a line; cached, since runs on one release share lines."""
     digest = hashlib.blake2b(line.encode(), digest_size=16).digest()
     found = _kept_items.get(digest)
     if found is None:

@@ -14,7 +14,7 @@ __all__ = ["differing_values", "require_same_identity", "restore_reply_limit"]
 
 _LIMITS = ("max_tokens", "max_completion_tokens", "max_new_tokens")
 _OPTIONAL = ("selection", "shots", "pictures")
-"""Parts that only an option adds."""
+"""Parts present only if an option adds them."""
 
 _WORDS = {"shots": "other examples", "pictures": "another size of images"}
 _TOLD = 12
@@ -49,7 +49,7 @@ def require_same_identity(
 
 
 def differing_values(old: Any, new: Any, name: str) -> Iterator[tuple[str, Any, Any]]:
-    """(dotted name, old, new) of every value in which two settings differ."""
+    """Yield (dotted name, old, new) of every value in which two settings differ."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in dict.fromkeys((*old, *new)):
             if old.get(key) != new.get(key):
@@ -59,7 +59,7 @@ def differing_values(old: Any, new: Any, name: str) -> Iterator[tuple[str, Any, 
 
 
 def restore_reply_limit(described: dict[str, Json], manifest: Mapping[str, Any]) -> dict[str, Json]:
-    """Model identity under the reply limit of the run, where only that differs.
+    """Return the model identity under the reply limit of the run, if only that differs.
 
     Raises:
         WorkspaceError: replies would be shorter than before.

@@ -1,7 +1,7 @@
 """Session of a run: send questions within the concurrency limit, store every reply.
 
-One loop picks the next question; every try is its own task and builds its request when it is sent,
-so that memory is bounded by the number of connections.
+One loop picks the next question; every attempt is its own task and builds its request when it is
+sent, so that memory is bounded by the number of connections.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from medrcube.evaluate.runner.scheduling.stall_watchdog import Watchdog
 __all__ = ["PROBES", "PROBE_TRIES", "STOP_AFTER", "RunSession"]
 
 STOP_AFTER = 10
-"""Consecutive failures, at least, at which the run stops: the server is down."""
+"""Minimum number of consecutive failures after which the run stops: the server is down."""
 
 PROBES = 3
-"""Questions that are tried alone at first, since a refused one may itself be at fault."""
+"""Number of questions tried alone at first, since a refused one may itself be at fault."""
 
 PROBE_TRIES = 3
-"""Tries of a probe, so that a wrong address fails within seconds."""
+"""Attempts at a probe, so that a wrong URL fails within seconds."""
 
 _TICK = 1.0
 
@@ -59,7 +59,7 @@ class RunSession:
         budget: cost so far, and its limit.
         progress: progress of the run.
         on_progress: called after every change, from the event loop.
-        cut_after: seconds after which a try is cancelled; ``None`` leaves that to the model.
+        cut_after: seconds after which an attempt is cancelled; ``None`` leaves that to the model.
         watchdog: notices a stall.
         models: model names in the replies.
     """
@@ -83,7 +83,7 @@ class RunSession:
     _changed: asyncio.Event = field(default_factory=asyncio.Event, init=False)
 
     async def ask_all(self, todo: Iterable[AskedQuestion]) -> None:
-        """Ask every question; the steps of chains one after the other.
+        """Ask every question, the steps of chains one after the other.
 
         Raises:
             MedrcubeError: the model cannot be used, or a file cannot be read or written.
@@ -95,7 +95,7 @@ class RunSession:
             async with asyncio.TaskGroup() as group:
                 watch = group.create_task(self._watch())
                 for step in _by_step(todo):
-                    # What an earlier step did not reach is left out.
+                    # Steps that an earlier step prevents from being reached are left out.
                     rest = (asked for asked in step if conversations.history(asked) is not None)
                     if self.progress.done == self.progress.failed:
                         await self._probe(rest, group)
@@ -150,7 +150,7 @@ class RunSession:
             self._changed.set()
 
     async def _send(self, turn: QueuedQuestion, agenda: QuestionQueue) -> float | None:
-        """Send once and record the result; returns seconds until a retry in place, or ``None``."""
+        """Send once and record the result; return seconds until a retry in place, or ``None``."""
         turn.tries += 1
         key, name = str(turn.asked.key), turn.asked.item.name
         head = {"key": key, "item": name, "try": turn.tries, "at": now()}
@@ -209,7 +209,7 @@ class RunSession:
         self._advance(retries=1, note=str(error))
         if not limited:
             return wait
-        # Another question takes its place: the server accepts some, only not so many.
+        # Another question takes its slot: the server accepts some, just not as many.
         agenda.put_back(turn, due=clock + wait)
         return None
 
@@ -227,7 +227,7 @@ class RunSession:
         return f"; the server asks for a wait of {wait:,.0f} s, and {most:,.0f} s is the most"
 
     def _give_up(self, error: AnswerError, why: str = "") -> None:
-        """Count a question that has no reply.
+        """Count a question without a reply.
 
         Raises:
             ModelError: too many questions in a row failed.
@@ -275,7 +275,7 @@ class RunSession:
 
 
 def _by_step(todo: Iterable[AskedQuestion]) -> list[list[AskedQuestion]]:
-    """The questions by their number of earlier steps."""
+    """Group the questions by their number of earlier steps."""
     steps: dict[int, list[AskedQuestion]] = {}
     for asked in todo:
         steps.setdefault(len(asked.before), []).append(asked)
@@ -283,7 +283,7 @@ def _by_step(todo: Iterable[AskedQuestion]) -> list[list[AskedQuestion]]:
 
 
 def _first(errors: BaseExceptionGroup[MedrcubeError]) -> MedrcubeError:
-    """The first error of a group; the others have the same cause."""
+    """Return the first error of a group; the others have the same cause."""
     error: BaseException = errors
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]

@@ -21,14 +21,14 @@ class RunProgress:
     """Progress of a run.
 
     Attributes:
-        total: distinct questions of the run, without those that have no image.
+        total: distinct questions of the run, except those without an image.
         reused: of these, answered in an earlier session.
-        done: finished in this session, failed ones included.
+        done: finished in this session, including failed ones.
         failed: given up in this session.
-        retries: repeated tries.
+        retries: number of retries.
         running: concurrent questions.
         limit: concurrency limit.
-        rate: recent questions a second; ``None`` until known.
+        rate: recent questions per second; ``None`` until known.
         cost: US dollars of all sessions; ``None`` without prices.
         note: the last problem, in words; empty without one.
         waiting: open batches, in words; empty when questions are asked one by one.
@@ -57,7 +57,7 @@ class Rate:
     _marks: deque[tuple[float, int]] = field(default_factory=lambda: deque(maxlen=_MARKS))
 
     def at(self, now: float, done: int) -> float | None:
-        """Questions a second, given ``done`` finished questions at time ``now``."""
+        """Return questions per second, given ``done`` finished questions at time ``now``."""
         marks = self._marks
         if not marks or now - marks[-1][0] >= _RECENT / _MARKS:
             marks.append((now, done))
@@ -76,18 +76,18 @@ class RunSummary:
         asked: questions selected.
         reused: answered in an earlier session.
         answered: answered in this session.
-        failed: without a reply after all tries.
+        failed: without a reply after all attempts.
         missing: without a usable image, never asked.
         unreached: later steps of chains whose conversation broke off before them.
-        shared: the same as another, in text and image, so that one reply is for both.
-        left_out: items that were wanted and are no part of the run, by reason.
-        ends: how the questions of all sessions stand: ``answered`` (a letter was given),
+        shared: identical to another in text and image, so that one reply serves both.
+        left_out: items that were selected but are not part of the run, by reason.
+        ends: states of the questions over all sessions: ``answered`` (a letter was given),
             ``unparsed``, ``refused``, ``cut``, ``failed``, ``missing-image``, ``not-asked``,
             ``not-reached``.
         left: not asked because the run was stopped.
-        seconds: length of this session.
+        seconds: duration of this session.
         cost: US dollars of all sessions; ``None`` without prices.
-        stopped: why the run was stopped before its end; ``None`` when it was not.
+        stopped: why the run was stopped early; ``None`` if it was not.
     """
 
     out: Path
@@ -107,7 +107,7 @@ class RunSummary:
 
     @property
     def cut(self) -> int:
-        """Questions whose reply the limit of tokens cut before it gave an answer."""
+        """Questions whose reply was truncated by the token limit before it gave an answer."""
         return self.ends.get("cut", 0)
 
     @property
@@ -117,10 +117,10 @@ class RunSummary:
 
     @property
     def again(self) -> str:
-        """What ``--again`` takes to ask those questions once more; empty where it cannot help."""
+        """Value of ``--again`` that asks those questions once more; empty if it cannot help."""
         return ",".join(name for name in ("cut", "failed") if getattr(self, name))
 
     @property
     def exit_code(self) -> int:
-        """0, or 3 when the run is incomplete: too many failures, or stopped before its end."""
+        """0, or 3 if the run is incomplete: too many failures, or stopped early."""
         return 3 if self.too_many_failures or self.stopped else 0

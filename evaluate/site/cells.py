@@ -25,10 +25,10 @@ class CellPage:
         name: task, modality and region.
         rows: (leaderboard row, metrics in this cell), best first, incomplete runs last.
         n: largest number of questions of any model here.
-        small: whether that is a small sample.
+        small: whether that sample is small.
         chance: chance accuracy.
         median: median accuracy of the complete runs of models, or ``None``.
-        best: the best of them, or ``None``.
+        best: the best of these accuracies, or ``None``.
     """
 
     name: CellName
@@ -46,7 +46,7 @@ class CellPage:
 
 
 def cell_pages(entries: Sequence[LeaderboardRow]) -> list[CellPage]:
-    """Pages of all cells with questions, by task, modality and region."""
+    """Return the pages of all cells with questions, by task, modality and region."""
     rows: dict[CellName, list[tuple[LeaderboardRow, Row]]] = {}
     for entry in entries:
         for voxel in entry.run.metrics["voxels"]:

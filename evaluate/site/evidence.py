@@ -33,7 +33,7 @@ class ItemEvidence:
     """Evidence of one item.
 
     Attributes:
-        facts: (name, value) of the whole item.
+        facts: (name, value) for the item as a whole.
         options: evidence of each option, by its letter.
     """
 
@@ -42,7 +42,7 @@ class ItemEvidence:
 
 
 def read_evidence(root: Path, items: tuple[BenchmarkItem, ...]) -> dict[str, ItemEvidence]:
-    """Evidence by item name; empty where the release has none or pyarrow is missing.
+    """Return evidence by item name; empty if the release has none or pyarrow is missing.
 
     Raises:
         ReleaseError: a link leads out of the release.

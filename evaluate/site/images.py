@@ -1,4 +1,4 @@
-"""Reduced images of a site, within a size budget; restricted ones are never opened."""
+"""Downscaled images of a site, within a size budget; restricted ones are never opened."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ __all__ = [
 FOLDER = "pictures"
 
 MOST_BYTES = 30_000_000
-"""Total bytes of all images."""
+"""Maximum total bytes of all images."""
 
 _STEPS = ((448, 88), (384, 84), (320, 80), (256, 76), (192, 70), (160, 64), (128, 60), (96, 50))
 """(pixels of the longer side, quality); the last step fits 10,000 images."""
 LONGEST_SIDE = _STEPS[0][0]
-"""Most pixels of the longer side of an image."""
+"""Maximum longer side of an image in pixels."""
 _DIGEST = 20
 
 WITHHELD = "This image may not be redistributed."
@@ -66,7 +66,7 @@ def write_pictures(
     items: Sequence[BenchmarkItem],
     advance: Advance = ignored,
 ) -> dict[str, SiteImage]:
-    """Write a reduced copy of every image that may be redistributed.
+    """Write a downscaled copy of every image that may be redistributed.
 
     Args:
         out: folder for the files.
@@ -76,7 +76,7 @@ def write_pictures(
         advance: called after each image.
 
     Returns:
-        The image of each item by its name.
+        The image of each item by item name.
     """
     out.mkdir(parents=True, exist_ok=True)
     images = sorted(_publishable(items))
@@ -91,7 +91,7 @@ def write_pictures(
 
 
 def count_pictures(items: Sequence[BenchmarkItem]) -> int:
-    """How many distinct images may be redistributed."""
+    """Return how many distinct images may be redistributed."""
     return len(_publishable(items))
 
 
@@ -114,7 +114,7 @@ def _site_image(
 
 
 def _write(out: Path, release: Benchmark, image: str, allotment: int) -> tuple[SiteImage, str]:
-    """The copy, and the digest of the original."""
+    """Write the copy; return it and the digest of the original."""
     try:
         picture = read_picture(release.root / image, root=release.root)
     except UnusablePictureError:

@@ -46,10 +46,10 @@ ITEMS_IN_A_FILE = 500
 ANSWERS_IN_A_FILE = 50
 
 MOST_REPLY_BYTES = 35_000_000
-"""Total bytes of all replies."""
+"""Maximum total bytes of all replies."""
 
 LIMITS = (4000, 2000, 1000, 500, 250, 120, 60)
-"""Candidate lengths of a reply in characters; the longest with which all replies fit is used."""
+"""Candidate maximum reply lengths in characters; the longest at which all replies fit is used."""
 
 NOT_ASKED = "-"
 
@@ -89,7 +89,7 @@ def write_items(
         advance: called with the number of finished items.
 
     Returns:
-        Length to which replies are clipped, in characters.
+        Length to which replies are truncated, in characters.
     """
     results = [{result.item.name: result for result in run.results} for run in data.runs]
     limit = reply_limit(result.reply for by_item in results for result in by_item.values())
@@ -131,7 +131,7 @@ def write_items(
 
 
 def reply_limit(replies: Iterable[str | None]) -> int:
-    """The longest of ``LIMITS`` at which all replies fit ``MOST_REPLY_BYTES``."""
+    """Return the longest of ``LIMITS`` at which all replies fit ``MOST_REPLY_BYTES``."""
     totals = dict.fromkeys(LIMITS, 0)
     for reply in replies:
         if reply:
@@ -157,7 +157,7 @@ def _files(
 def _row(
     item: BenchmarkItem, picture: SiteImage, results: Sequence[Mapping[str, Result]]
 ) -> Mapping[str, Any]:
-    """Public part of an item, without its key."""
+    """Return the public part of an item, without its key."""
     return {
         "name": item.name,
         "source": item.dataset,
@@ -174,7 +174,7 @@ def _row(
 
 
 def _code(result: Result | None) -> str:
-    """Outcome as one character, for the model filter."""
+    """Return the outcome as one character, for the model filter."""
     return chr(ord("a") + _ENDS.index(result.outcome)) if _was_asked(result) else NOT_ASKED
 
 
@@ -202,7 +202,7 @@ def _answers(
 
 
 def _drawn(item: BenchmarkItem, picture: SiteImage) -> Mapping[str, Any] | None:
-    """What is right of a point or a box, where its image is on the site."""
+    """Return the target of a point or box item, if its image is on the site."""
     place = drawn_place(item.target, LONGEST_SIDE) if picture.file else None
     return asdict(place) if place else None
 
@@ -210,9 +210,9 @@ def _drawn(item: BenchmarkItem, picture: SiteImage) -> Mapping[str, Any] | None:
 def _reply(
     number: int, result: Result, item: BenchmarkItem, rules: Mapping[str, int], limit: int
 ) -> Sequence[Any]:
-    """(model, outcome, answer, rule, text; none where it is the answer alone).
+    """Return (model, outcome, answer, rule, text); no text if it is just the answer.
 
-    The answer is a letter in the release's order, or that of an open form in words.
+    The answer is a letter in the release's order, or an open form's answer in words.
     """
     letters = {text: letter for letter, text in item.options}
     answer = letters.get(result.choice or "") if item.target is None else result.choice

@@ -31,11 +31,11 @@ class LeaderboardRow:
     Attributes:
         run: its run.
         page: path of its page, relative to the site.
-        block: why it is below the ranking; empty within it.
+        block: why it is below the ranking; empty if it is ranked.
         letters: compact letters; models that share one are not distinguishable.
         shortcut: shortcut probability of its question pairs, or ``None``.
         gain: accuracy gain from the image, or ``None``.
-        remarks: caveats of the accuracy, in a word or two each.
+        remarks: caveats on the accuracy, in a word or two each.
         differing_settings: of these, settings that differ from those of most runs.
     """
 
@@ -65,10 +65,10 @@ class SliceTable:
 
 
 def leaderboard_rows(runs: Sequence[ScoredRun], pages: Mapping[str, str]) -> list[LeaderboardRow]:
-    """The leaderboard, best first.
+    """Return the leaderboard rows, best first.
 
     Only runs with the same questions are ranked together: first those with the most questions, then
-    a block for each other selection, sample or prompt, last the incomplete runs.
+    one block per other selection, sample or prompt, and last the incomplete runs.
     """
     how = differing_settings(runs)
     entries = []
@@ -79,7 +79,7 @@ def leaderboard_rows(runs: Sequence[ScoredRun], pages: Mapping[str, str]) -> lis
 
 
 def rows_by_block(entries: Sequence[LeaderboardRow]) -> list[tuple[str, list[LeaderboardRow]]]:
-    """(reason, rows) of the blocks below the ranking."""
+    """Return (reason, rows) of the blocks below the ranking."""
     blocks: dict[str, list[LeaderboardRow]] = {}
     for entry in entries:
         if entry.block:
@@ -88,7 +88,7 @@ def rows_by_block(entries: Sequence[LeaderboardRow]) -> list[tuple[str, list[Lea
 
 
 def population_text(entries: Sequence[LeaderboardRow]) -> str:
-    """Numbers of models and of groups of human readers, in words."""
+    """Return the numbers of models and of groups of human readers, in words."""
     people = sum(entry.run.readers is not None for entry in entries)
     models = counted(len(entries) - people, "model")
     return f"{models} and {counted(people, 'group')} of readers" if people else models
@@ -114,7 +114,7 @@ def _entry(
 
 
 def slice_table(runs: Sequence[ScoredRun]) -> SliceTable:
-    """Metrics of every slice, for runs in the order of the leaderboard."""
+    """Return the metrics of every slice, for runs in leaderboard order."""
     tables = axis_tables(runs)
     return SliceTable(
         names=[(title, [name for name, _ in groups]) for title, _, groups in tables],

@@ -1,4 +1,4 @@
-"""File names of the pages of a site: short, plain and unique."""
+"""File names of a site's pages: short, plain and unique."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class CellName(NamedTuple):
 
 
 def model_pages(labels: Iterable[str]) -> dict[str, str]:
-    """File name below ``models`` for each label; equal names get a number."""
+    """Return the file name below ``models`` for each label; equal names get a number."""
     pages: dict[str, str] = {}
     used: set[str] = set()
     for label in labels:
@@ -44,7 +44,7 @@ def model_pages(labels: Iterable[str]) -> dict[str, str]:
 
 
 def _part(word: Word) -> str:
-    """A word in the name of a file; one from outside may differ from another in signs alone."""
+    """Return a word for a file name; third-party words may differ only in special characters."""
     if word in shipped_words(type(word)):
         return _plain(word)
     digest = hashlib.sha256(word.encode()).hexdigest()[:8]

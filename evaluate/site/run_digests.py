@@ -25,14 +25,14 @@ _SHA256 = re.compile("[0-9a-f]{64}")
 
 
 def write_digests(run: Path) -> Path:
-    """Write the digest of every file of a run; returns the digest file."""
+    """Write the digest of every file of a run; return the digest file."""
     files = {path.relative_to(run).as_posix(): sha256_of(path) for path in _files(run)}
     write_text(run / DIGESTS, json.dumps({"sha256": files}, indent=2, ensure_ascii=False) + "\n")
     return run / DIGESTS
 
 
 def irregular_files(run: Path) -> Iterator[str]:
-    """Links and special files of a run, which a submitted folder must not hold, in words."""
+    """Describe links and special files of a run, which a submitted folder must not contain."""
     for path in sorted(run.rglob("*")):
         if path.is_symlink() or not (path.is_file() or path.is_dir()):
             yield (
@@ -41,7 +41,7 @@ def irregular_files(run: Path) -> Iterator[str]:
 
 
 def digest_mismatches(run: Path) -> Iterator[str]:
-    """Files that differ from the digests, in words; empty for a run without digests."""
+    """Describe files that differ from the digests; empty for a run without digests."""
     path = run / DIGESTS
     if not path.exists():
         return

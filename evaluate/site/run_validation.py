@@ -1,7 +1,7 @@
-"""Validate a submitted run: whole, of this release, and scored from its replies.
+"""Validate a submitted run: complete, on this release, and scored from its replies.
 
 Nothing in the folder is trusted: its items are compared with the release, and its replies are
-scored again. A folder cannot prove that a model gave the replies.
+rescored. A folder cannot prove that the model actually gave the replies.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ from medrcube.vocabulary.layers import using
 __all__ = ["RunCheck", "check_run"]
 
 _LONGEST = 200
-"""Characters of a setting that a note shows, such as a prompt."""
+"""Maximum characters of a setting, such as a prompt, shown in a note."""
 
 _TOLD = 5
-"""Items that a problem names."""
+"""Number of items listed in a problem."""
 
 _MISSING = object()
 
@@ -71,10 +71,10 @@ def check_run(run: Path, release: Path, *, sealing: bool = False) -> RunCheck:
     Args:
         run: run folder.
         release: release folder.
-        sealing: whether new digests are about to be written, so that old ones are ignored.
+        sealing: whether new digests are about to be written, in which case old ones are ignored.
 
     Raises:
-        ReleaseError: the release is broken.
+        ReleaseError: the release is invalid.
     """
     benchmark = load_benchmark(release)
     with using(benchmark.vocabulary):
@@ -139,7 +139,7 @@ def _manifest(manifest: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _items(run: Path, benchmark: Benchmark) -> Iterator[str]:
-    """Items and images of the run that differ from the release."""
+    """Report items and images of the run that differ from the release."""
     by_name = {item.name: item for item in benchmark.items}
     unknown, changed, pictures = [], [], []
     for question in read_asked(run):
@@ -161,7 +161,7 @@ def _items(run: Path, benchmark: Benchmark) -> Iterator[str]:
 
 
 def _draw_problems(run: Path, manifest: Mapping[str, Any], benchmark: Benchmark) -> Iterator[str]:
-    """A limit or item count that does not explain the items asked."""
+    """Report a limit or item count that does not explain the items asked."""
     if manifest["dataset"]["digest"] != benchmark.digest:
         return
     stated_count, whole = manifest["dataset"]["items"], len(benchmark.items)
@@ -176,7 +176,7 @@ def _draw_problems(run: Path, manifest: Mapping[str, Any], benchmark: Benchmark)
 
 
 def _errata(run: Path, benchmark: Benchmark) -> Iterator[str]:
-    """Withdrawn items that differ from the errata of the release."""
+    """Report withdrawn items that differ from the errata of the release."""
     names = {question.item.name for question in read_asked(run)}.union(
         withdrawn := withdrawn_items(run)
     )
@@ -197,7 +197,7 @@ def _several(names: Sequence[str], what: str) -> Iterator[str]:
 def _scores(
     run: Path, scored: Sequence[Result], by_rules: Sequence[Result], metrics: Mapping[str, Any]
 ) -> Iterator[str]:
-    """Outcomes and scores that do not follow from the replies."""
+    """Report outcomes and scores that do not follow from the replies."""
     judged = bool(metrics["judge"]["used"])
     wrong = [
         there.item.name
@@ -215,7 +215,7 @@ def _scores(
 def _further_files(
     run: Path, scored: Sequence[Result], metrics: Mapping[str, Any]
 ) -> Iterator[str]:
-    """Derived files that differ from a recomputation."""
+    """Report derived files that differ from a recomputation."""
     again = recompute_scores(run, scored)
     for name, expected in again.items():
         here = metrics if name == METRICS else _read(run / name)
@@ -236,7 +236,7 @@ def _further_files(
 
 
 def _read(path: Path) -> Any:
-    """Content of a derived file; ``None`` where it cannot be read."""
+    """Return the content of a derived file; ``None`` if it cannot be read."""
     try:
         if path.suffix == ".jsonl":
             return read_json_lines(path)
@@ -253,7 +253,7 @@ def _differing_row(here: Any, expected: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _incomplete(metrics: Mapping[str, Any]) -> Iterator[str]:
-    """Too many questions without a reply for a ranking."""
+    """Report too many questions without a reply for a ranking."""
     total = metrics["global"]
     if not metrics["incomplete"]:
         return

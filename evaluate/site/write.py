@@ -1,6 +1,6 @@
 """Write a site whose pages need no server, host or network.
 
-All links are relative and all data are scripts beside the pages, so a site works from a folder,
+All links are relative and all data are scripts next to the pages, so a site works from a folder,
 under any path of a web server, and offline. Untrusted text is escaped by the templates, or set as
 text by the scripts; the content security policy of every page forbids inline scripts and all
 requests except for its own files.
@@ -52,7 +52,7 @@ _FEW_FAILURES = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SiteSummary:
-    """A site that was written.
+    """Summary of a written site.
 
     Attributes:
         index: its start page.
@@ -60,7 +60,7 @@ class SiteSummary:
         people: number of groups of human readers.
         items: number of items.
         cells: number of cells.
-        reply_limit: characters to which replies are clipped.
+        reply_limit: maximum reply length in characters.
         files: number of files.
         bytes: total size.
     """
@@ -87,9 +87,9 @@ def write_site(
         reporter: shows the progress.
 
     Raises:
-        WorkspaceError: a folder holds no scored run, or one of other items; or ``out`` holds
+        WorkspaceError: a folder contains no scored run, or one on other items; or ``out`` contains
             something else, or cannot be written.
-        ReleaseError: the release is broken.
+        ReleaseError: the release is invalid.
     """
     _may_write(out)
     benchmark = load_benchmark(release)

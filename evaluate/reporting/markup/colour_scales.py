@@ -1,7 +1,7 @@
 """Colour scales of heat maps: brown below chance or zero, neutral at it, teal above.
 
-Brown and teal are distinguishable with every common colour vision (ColorBrewer's BrBG); each shade
-has a light and a dark variant, with the text colour of higher contrast.
+Brown and teal are distinguishable with all common types of colour vision (ColorBrewer's BrBG); each
+shade has a light and a dark variant, with the text colour of higher contrast.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Shade(NamedTuple):
 
 
 def shade(accuracy: float, chance: float) -> Shade:
-    """Shade of an accuracy in [0, 1] relative to chance, which may be 1."""
+    """Return the shade of an accuracy in [0, 1] relative to chance, which may be 1."""
     distance = 0.0
     if accuracy != chance:
         distance = (accuracy - chance) / (chance if accuracy < chance else 1 - chance)
@@ -34,7 +34,7 @@ def shade(accuracy: float, chance: float) -> Shade:
 
 
 def signed_shade(value: float, most: float = 1.0) -> Shade:
-    """Shade of a signed value, neutral at 0 and full at ``most``."""
+    """Return the shade of a signed value, neutral at 0 and full at ``most``."""
     return shade(min(1.0, max(0.0, 0.5 + value / (2 * most))), 0.5)
 
 
@@ -58,7 +58,7 @@ def _mix(stops: Sequence[Rgb], distance: float) -> Rgb:
 
 
 def _text_on(colour: Rgb) -> str:
-    """Black or white, by contrast (WCAG 2.2, relative luminance)."""
+    """Return black or white, by contrast (WCAG 2.2, relative luminance)."""
     linear = [
         c / 12.92 if (c := value / 255) <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4
         for value in colour

@@ -1,4 +1,4 @@
-"""Embed images in a page within a size budget: the file's own bytes, or a reduced copy."""
+"""Embed images in a page within a size budget: the file's own bytes, or a downscaled copy."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ __all__ = [
 ]
 
 MOST_BYTES = 9_000_000
-"""Bytes of all images of a page together, before base64 adds a third."""
+"""Maximum total bytes of a page's images, before Base64 adds a third."""
 
 SMALL_ENOUGH = 60_000
-"""A file of at most so many bytes goes into the page as it is."""
+"""Files of up to this many bytes are embedded unchanged."""
 
 LONGEST_SIDE = 448
-"""Pixels of the longer side of a reduced copy."""
+"""Longer side of a downscaled copy in pixels."""
 
 _LARGEST_PLAIN = 1_000_000
 _MOST_PIXELS = 50_000_000
@@ -47,8 +47,8 @@ class ImageEmbedder:
     """The distinct images of a page, within a budget.
 
     Attributes:
-        release: where the images lie.
-        uris: data URI of each image that is on the page, in the order of taking them.
+        release: folder with the images.
+        uris: data URI of each image on the page, in the order they were added.
     """
 
     release: Benchmark
@@ -57,9 +57,9 @@ class ImageEmbedder:
     _bytes: int = 0
 
     def take(self, result: Result) -> tuple[int | None, str]:
-        """Number of the item's image on the page, or ``None`` and why it is not shown.
+        """Return the number of the item's image on the page, or ``None`` and why it is not shown.
 
-        It is the image that was asked about, checked by its digest; a restricted one is never
+        It is the image that was asked about, verified by its digest; a restricted one is never
         opened.
         """
         if result.item.restricted:
@@ -106,9 +106,9 @@ def _reduced(picture: ImageFile) -> ImageFile | None:
 
 
 def reduced_jpeg(data: bytes) -> bytes | None:
-    """A small copy: all colours kept apart, so that a thin red outline stays red.
+    """Return a downscaled copy without chroma subsampling, so that a thin red outline stays red.
 
-    ``None`` where the image cannot be read. Pillow must be installed.
+    ``None`` if the image cannot be read. Pillow must be installed.
     """
     return jpeg_within(data, ((LONGEST_SIDE, 88),))
 
@@ -116,17 +116,17 @@ def reduced_jpeg(data: bytes) -> bytes | None:
 def jpeg_within(
     data: bytes, steps: Sequence[tuple[int, int]], most: float = math.inf
 ) -> bytes | None:
-    """The copy of the first step that fits.
+    """Return the copy at the first step that fits.
 
-    A step that would be a third too large by the size of an earlier one is not tried.
+    Steps that would be a third too large, judging by an earlier one, are skipped.
 
     Args:
         data: bytes of an image.
         steps: (pixels of the longer side, quality), the largest first.
-        most: bytes that the copy may have.
+        most: maximum size of the copy in bytes.
 
     Returns:
-        ``None`` where the image cannot be read, and where no step fits.
+        ``None`` if the image cannot be read, or no step fits.
     """
     from PIL import Image  # noqa: PLC0415 - only where it is installed
 
@@ -155,13 +155,13 @@ def jpeg_within(
 
 
 def _pixels(picture: Raster, side: int) -> float:
-    """Pixels of the image once its longer side is at most so long."""
+    """Return the number of pixels after scaling the longer side to at most ``side``."""
     scale = min(1.0, side / max(picture.size))
     return picture.width * picture.height * scale * scale
 
 
 def _eight_bits(picture: Raster) -> Raster:
-    """Grey or colour of eight bits; a deeper image from its darkest to its brightest value."""
+    """Convert to 8-bit grey or colour; deeper images are scaled from their minimum to maximum."""
     if picture.mode in {"L", "RGB"}:
         return picture.copy()
     if not picture.mode.startswith(("I", "F")):

@@ -1,7 +1,7 @@
-"""Escape untrusted text: invisible characters are shown, the length is bounded.
+"""Escape untrusted text: invisible characters are made visible, the length is bounded.
 
-A reply may hold escape sequences, bidirectional controls, zero-width characters or stacked accents.
-Each is shown as what it is and has no effect on the page.
+A reply may contain escape sequences, bidirectional controls, zero-width characters or stacked
+accents. Each is displayed by name and has no effect on the page.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from markupsafe import Markup, escape
 __all__ = ["MOST_ACCENTS", "MOST_MARKS", "capped", "clip", "one_line", "visible"]
 
 MOST_MARKS = 60
-"""Runs of invisible characters that are named in one text; later ones become one character."""
+"""Maximum runs of invisible characters named in one text; later ones become one character."""
 
 MOST_ACCENTS = 4
-"""Most consecutive combining characters."""
+"""Maximum number of consecutive combining characters."""
 
 _PLAIN = frozenset("\n\t ")
 _INVISIBLE = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
@@ -27,7 +27,7 @@ _NOT_SHOWN = "\ufffd"
 
 
 def visible(text: str) -> Markup:
-    """The text as HTML in which every character is visible."""
+    """Return the text as HTML in which every character is visible."""
     marks_left = MOST_MARKS
     parts: list[Markup] = []
     for hidden, group in groupby(capped(text), key=_is_hidden):
@@ -43,7 +43,7 @@ def visible(text: str) -> Markup:
 
 
 def clip(text: str | None, limit: int) -> str:
-    """At most about ``limit`` characters: the beginning and the end, where answers are."""
+    """Truncate to about ``limit`` characters: the beginning and the end, where answers are."""
     text = text or ""
     if len(text) <= limit:
         return text
@@ -53,7 +53,7 @@ def clip(text: str | None, limit: int) -> str:
 
 
 def one_line(text: str | None, limit: int) -> str:
-    """The beginning of the text without line breaks and invisible characters, for attributes."""
+    """Return the start of a text without line breaks and invisible characters, for attributes."""
     text = " ".join((text or "")[: 4 * limit].split())
     text = text if len(text) <= limit else text[:limit].rstrip() + " …"
     return "".join(_NOT_SHOWN if _is_hidden(character) else character for character in capped(text))
@@ -75,7 +75,7 @@ def _mark(characters: str) -> Markup:
 
 
 def capped(text: str) -> str:
-    """The text with at most ``MOST_ACCENTS`` accents on a letter."""
+    """Limit the text to ``MOST_ACCENTS`` accents per letter."""
     return text if text.isascii() else "".join(_capped(text))
 
 

@@ -1,9 +1,9 @@
 """Make HTML tables responsive and sortable.
 
-A screen of 390 pixels has room for four numeric columns. In wider tables, and in tables of
-sentences, every cell gets the name of its column, so that the style sheet can lay a row out as a
-block of named values without a script and without overflow. Header cells get their column number,
-for sorting.
+A screen 390 pixels wide has room for four numeric columns. In wider tables, and in tables of prose,
+every cell gets the name of its column, so that the style sheet can lay out a row as a block of
+named values without a script and without overflow. Header cells get their column number, for
+sorting.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ MOST_COLUMNS = 4
 """Tables with more columns become blocks on a narrow screen."""
 
 PROSE = "prose"
-"""Class of tables of sentences, which become blocks with any number of columns."""
+"""Class of prose tables, which become blocks with any number of columns."""
 
 FEWEST_ROWS = 3
-"""Rows from which on a table is sortable."""
+"""Minimum number of rows of a sortable table."""
 
 _TABLE = re.compile(r"<table(?P<tag>[^>]*)>(?P<head>.*?</thead>)(?P<body>.*?)</table>", re.DOTALL)
 _ROW = re.compile(r"(<tr[^>]*>)(.*?)</tr>", re.DOTALL)
@@ -41,7 +41,7 @@ class _TableColumn:
 
 
 def make_responsive(page: str) -> str:
-    """The page with column labels and numbers for narrow screens and sorting.
+    """Add column labels and numbers to a page, for narrow screens and sorting.
 
     Args:
         page: HTML of this package's templates, in which untrusted text is escaped.
@@ -68,7 +68,7 @@ def _table(match: re.Match[str]) -> str:
 
 
 def _columns(head: str) -> list[_TableColumn]:
-    """Columns with the header cell directly above their cells."""
+    """Return the columns with the header cell directly above their cells."""
     rows = [list(_CELL.finditer(inner)) for _, inner in _ROW.findall(head)]
     grid: dict[tuple[int, int], tuple[int, int]] = {}
     for number, cells in enumerate(rows):

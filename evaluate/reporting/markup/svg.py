@@ -31,7 +31,7 @@ _LONGEST = 300
 
 
 def drawing(width: float, height: float, title: str, parts: Iterable[Markup]) -> Markup:
-    """A scalable drawing; ``title`` is for screen readers."""
+    """Return a scalable drawing; ``title`` is for screen readers."""
     return Markup(
         '<svg class="chart" viewBox="0 0 {} {}" width="{}" height="{}" role="img" '
         'aria-label="{}">{}</svg>'
@@ -39,25 +39,25 @@ def drawing(width: float, height: float, title: str, parts: Iterable[Markup]) ->
 
 
 def group(css: str, parts: Iterable[Markup]) -> Markup:
-    """A group with a CSS class."""
+    """Return a group with a CSS class."""
     return Markup('<g class="{}">{}</g>').format(css, join(parts))
 
 
 def line(start: Point, end: Point, css: str) -> Markup:
-    """A straight line."""
+    """Return a straight line."""
     return Markup('<line class="{}" x1="{}" y1="{}" x2="{}" y2="{}"/>').format(
         css, *map(number, (*start, *end))
     )
 
 
 def polygon(points: Sequence[Point], css: str) -> Markup:
-    """A polygon."""
+    """Return a polygon."""
     corners = " ".join(f"{number(x)},{number(y)}" for x, y in points)
     return Markup('<polygon class="{}" points="{}"/>').format(css, corners)
 
 
 def mark(place: Point, shape: int, css: str, title_text: str) -> Markup:
-    """One of three marker shapes, so that runs differ by more than colour."""
+    """Return one of three marker shapes, so that runs differ by more than colour."""
     x, y = place
     title = Markup("<title>{}</title>").format(one_line(title_text, _LONGEST))
     if shape % 3 == 0:
@@ -75,7 +75,7 @@ def mark(place: Point, shape: int, css: str, title_text: str) -> Markup:
 
 
 def square(corner: Point, side: float, css: str, title_text: str) -> Markup:
-    """A filled square with a title."""
+    """Return a filled square with a title."""
     x, y, size = (number(value) for value in (*corner, side))
     return Markup(
         '<rect class="{}" x="{}" y="{}" width="{}" height="{}"><title>{}</title></rect>'
@@ -83,14 +83,14 @@ def square(corner: Point, side: float, css: str, title_text: str) -> Markup:
 
 
 def text(place: Point, words: str, css: str, anchor: str = "middle") -> Markup:
-    """A label; ``anchor`` is ``start``, ``middle`` or ``end``."""
+    """Return a label; ``anchor`` is ``start``, ``middle`` or ``end``."""
     return Markup('<text class="{}" x="{}" y="{}" text-anchor="{}">{}</text>').format(
         css, number(place[0]), number(place[1]), anchor, words
     )
 
 
 def turned(place: Point, words: str, css: str) -> Markup:
-    """A label rotated to read upwards, centred on its position."""
+    """Return a label rotated to read upwards, centred on its position."""
     x, y = number(place[0]), number(place[1])
     return Markup(
         '<text class="{}" x="{}" y="{}" text-anchor="middle" '
@@ -104,6 +104,6 @@ def join(parts: Iterable[Markup]) -> Markup:
 
 
 def number(value: float) -> str:
-    """At most two decimals, without a sign for zero."""
+    """Format with at most two decimals, without a sign for zero."""
     digits = f"{value:.2f}".rstrip("0").rstrip(".")
     return "0" if digits in {"-0", ""} else digits

@@ -1,3 +1,3 @@
-"""Run through a provider's batch API."""
+"""Running questions through a provider's batch API."""
 
 __all__ = ["ledger", "polling", "session"]

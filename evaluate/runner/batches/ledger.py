@@ -2,7 +2,7 @@
 
 ``batches.jsonl`` is append-only: a batch is ``planned`` with a token and its questions before it is
 sent, ``created`` when the provider has given it an id, and ``kept`` when its replies are on disk or
-``void`` when none of it was run. Every other batch is still open at the provider.
+``void`` if none of it was run. Every other batch is still open at the provider.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class SentBatch:
     batch: str | None = None
 
     def question(self, name: str) -> SentQuestion | None:
-        """Question by name; ``None`` for a name of another batch."""
+        """Return a question by name; ``None`` if the name belongs to another batch."""
         token, _, place = name.rpartition("-")
         belongs = token == self.token and place.isdecimal() and int(place) < len(self.questions)
         return self.questions[int(place)] if belongs else None
@@ -97,7 +97,7 @@ class BatchLedger:
 
 
 def open_batches(run: Path) -> list[SentBatch]:
-    """Open batches of a run, as far as the run knows.
+    """Return the open batches of a run, as far as the run knows.
 
     Raises:
         WorkspaceError: the file was changed by something else.
@@ -116,7 +116,7 @@ def open_batches(run: Path) -> list[SentBatch]:
 
 
 def created_batch_ids(run: Path) -> Iterator[str]:
-    """Provider ids of all batches of the run."""
+    """Return the provider ids of all batches of the run."""
     for record in read_attempts(run / FILE):
         if record.get("event") == "created":
             yield str(record["batch"])
@@ -140,10 +140,10 @@ def _questions(rows: Iterable[Sequence[str]]) -> Iterator[SentQuestion]:
 
 
 def require_no_open_batches(run: Path) -> None:
-    """Refuse to ask questions one by one that are already paid for in a batch.
+    """Refuse to ask questions individually that are already paid for in a batch.
 
     Raises:
-        WorkspaceError: batches of the run are under way.
+        WorkspaceError: batches of the run are open.
     """
     if sent := open_batches(run):
         count = sum(len(batch.questions) for batch in sent)
@@ -154,11 +154,11 @@ def require_no_open_batches(run: Path) -> None:
 
 
 def open_batches_text(sent: Sequence[SentBatch], through: Mapping[str, int]) -> str:
-    """Open batches, in words.
+    """Describe open batches in words.
 
     Args:
         sent: the open batches.
-        through: finished questions by batch token, where the provider reports them.
+        through: number of finished questions by batch token, if the provider reports it.
     """
     counts = [through.get(batch.token) for batch in sent]
     questions = counted(sum(len(batch.questions) for batch in sent), "question")

@@ -46,15 +46,15 @@ async def write_batch(
     """Write questions from the queue while they fit.
 
     Args:
-        out: run folder; holds the file while it is sent.
-        token: of the batch.
+        out: run folder; contains the file while it is sent.
+        token: token of the batch.
         queue: questions to ask; those written are removed from it.
-        most: largest number of questions.
+        most: maximum number of questions.
         interface: the provider's batch API.
         requests: builds the request of a question.
 
     Raises:
-        WorkspaceError: the disk takes no more.
+        WorkspaceError: the disk is full or not writable.
         ReleaseError: an image changed.
     """
     file = BatchFile(path=out / _NAME.format(token))
@@ -90,13 +90,13 @@ async def write_batch(
 
 
 def delete_batch_files(out: Path) -> None:
-    """Delete request files that a killed process left; they hold images."""
+    """Delete request files that a killed process left behind; they contain images."""
     for path in out.glob(_NAME.format("*")):
         path.unlink(missing_ok=True)
 
 
 def _fit(pieces: Sequence[bytes], size: int, most: int, *, alone: bool) -> int | None:
-    """File size with one more question; ``None`` where it belongs to the next file."""
+    """Return the file size with one more question; ``None`` if it belongs in the next file."""
     grown = size + sum(map(len, pieces))
     if grown <= most:
         return grown

@@ -1,4 +1,4 @@
-"""Batch session of a run: submit files, poll with growing intervals, store the results.
+"""Batch session of a run: submit files, poll at growing intervals, store the results.
 
 The order of the steps ensures that nothing is paid for twice. A batch is logged before it is sent;
 one whose id was lost is searched for at the provider before its questions are asked again; and
@@ -41,7 +41,7 @@ from medrcube.evaluate.runner.scheduling.retry_policy import RATE_LIMIT
 __all__ = ["BatchSession", "in_batches"]
 
 PILOT = 32
-"""Questions of the first batch where a cost limit is set and few replies have a known price."""
+"""Questions in the first batch if a cost limit is set and few replies have a known price."""
 
 _FEWEST = 10
 """Smallest batch for an account whose limit is currently exceeded."""
@@ -120,13 +120,14 @@ class BatchSession:
             wait = self.polling.first if ended else longer
 
     def _room(self) -> int:
-        """How many questions may be sent now within the cost limit."""
+        """Return how many questions may be sent now within the cost limit."""
         affordable = self.single.budget.affordable(sum(len(b.questions) for b in self._open))
         if affordable is None or affordable >= 2 * len(self.tally.queue):
             return self._most
         if self._open:
             return 0
-        # Half of what the mean price of few replies allows: the next ones tell it better.
+        # Half of what the mean price of few replies allows: the next replies give a better
+        # estimate.
         return min(max(min(PILOT, affordable), affordable // 2), self._most)
 
     async def _send(self, most: int) -> None:
@@ -168,7 +169,7 @@ class BatchSession:
                 await self.ledger.void(sent, str(error))
                 self._put_back(turns, error)
                 return
-            # It may have been created all the same; a later look tells.
+            # It may have been created anyway; a later poll will tell.
             self._open.append(sent)
             self._reach(error)
         except (RejectedError, ModelError) as error:
@@ -186,7 +187,7 @@ class BatchSession:
         self._reach(error)
 
     async def _look(self) -> bool:
-        """Poll every batch once; returns whether one has ended."""
+        """Poll every batch once; return whether one has ended."""
         ended = False
         for sent in list(self._open):
             try:
@@ -203,7 +204,7 @@ class BatchSession:
         return ended
 
     def _reach(self, error: TransientError) -> None:
-        """Tolerate a provider that does not respond, up to ``Polling.unreachable``.
+        """Tolerate an unresponsive provider, up to ``Polling.unreachable``.
 
         Raises:
             ModelError: it has not answered for too long.
@@ -241,7 +242,7 @@ class BatchSession:
             self.tally.again(sent, "a batch never reached the provider; it is sent again")
 
     async def _settle(self, batch: str, sent: SentBatch, state: BatchState) -> bool:
-        """Store the results of a batch and requeue the rest; returns whether it was run.
+        """Store the results of a batch and requeue the rest; return whether it was run.
 
         Raises:
             ModelError: it was refused as a whole, or every question of it was.
@@ -271,7 +272,7 @@ class BatchSession:
         return True
 
     async def _forget(self, batch: str, state: BatchState) -> None:
-        """Delete a batch at the provider, since it holds images."""
+        """Delete a batch at the provider, since it contains images."""
         try:
             await self.interface.forget(batch, state)
         except (AnswerError, ModelError) as error:
@@ -287,7 +288,7 @@ class BatchSession:
 def in_batches(
     single: RunSession, interface: BatchInterface, out: Path, polling: Polling
 ) -> Iterator[BatchSession]:
-    """Batch session of the run in ``out``.
+    """Return the batch session of the run in ``out``.
 
     Raises:
         WorkspaceError: the list of batches cannot be written.

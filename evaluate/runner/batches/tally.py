@@ -1,4 +1,4 @@
-"""Progress of the questions of a batch session: what is stored, what is asked again."""
+"""Progress of the questions of a batch session: what is stored, what to ask again."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["BatchResult", "BatchTally", "question_of"]
 
 _NO_LINE = "no-line"
 _TOGETHER = 500
-"""Records written to disk at a time."""
+"""Maximum records per write to disk."""
 
 Result = Reply | AnswerError
 
@@ -41,13 +41,13 @@ class BatchResult:
 
 @dataclass(slots=True, kw_only=True)
 class BatchTally:
-    """Stores and counts results, and holds the questions that are still to be sent.
+    """Stores and counts results, and keeps the questions that remain to be sent.
 
     Attributes:
         single: the session whose log, budget and retry policy are used.
         out: run folder.
         todo: questions of this session, by key.
-        queue: those of them that are to be sent.
+        queue: those that remain to be sent.
         progress: progress of the run.
         models: model names in the replies.
     """
@@ -75,9 +75,9 @@ class BatchTally:
     async def keep(
         self, batch: str, sent: SentBatch, results: AsyncIterator[tuple[str, Result]]
     ) -> BatchResult:
-        """Store the results of a batch on disk, except those that an earlier session stored.
+        """Store the results of a batch, except those that an earlier session stored.
 
-        A question without a line is asked again.
+        A question without a result line is asked again.
         """
         counts: Counter[str] = Counter()
         recorded = {key for of, key in self._earlier if of == batch}
@@ -180,7 +180,7 @@ class BatchTally:
             self._retry(self.todo[key], "a try of an earlier session had no reply")
 
     def _retry(self, turn: QueuedQuestion, why: str) -> None:
-        """Requeue a question for a further batch, unless its tries are used up."""
+        """Requeue a question for a further batch, unless its attempts are used up."""
         turn.errors += 1
         if turn.errors >= self.single.retry.attempts:
             self.advance(done=1, failed=1, note=why)
@@ -196,14 +196,14 @@ class BatchTally:
 
 
 def question_of(turn: QueuedQuestion) -> SentQuestion:
-    """A question as the batch ledger stores it."""
+    """Return a question as the batch ledger stores it."""
     item = turn.asked.item
     letters = "".join(letter for letter, _ in item.options)
     return SentQuestion(str(turn.asked.key), item.name, letters)
 
 
 def _earlier(run: Path) -> dict[tuple[str, str], bool]:
-    """Results on disk by (batch, question key): whether each is a reply."""
+    """Return whether each result on disk is a reply, by (batch, question key)."""
     return {
         (record["batch"], record["key"]): record["status"] == "reply"
         for record in read_attempts(attempts_path(run))

@@ -1,10 +1,10 @@
-"""Adaptive concurrency limit: grows by probing, cut when a server refuses.
+"""Adaptive concurrency limit: grows by probing, is cut when a server refuses.
 
 Pure: no clock and no waiting; the caller passes events and times. The rule is slow start, then
 multiplicative growth and cuts as in inspect_ai, with one addition: shortly after a refusal, no more
 questions are sent than the server was serving when it refused. A server that serves four at a time
-stays at four from its first refusals on, and one that refuses everything is left alone until the
-wait that it asked for is over.
+stays at four after its first refusals, and one that refuses everything is left alone until the
+delay that it asked for is over.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ IN_USE = 0.8
 """Share of the limit that must have been in use for it to grow."""
 
 CUT = 0.8
-"""Factor of the limit after a refusal."""
+"""Factor applied to the limit after a refusal."""
 
 GROWTH = 1.05
-"""Factor of the limit after a clean round, once a refusal has ended the slow start."""
+"""Factor applied after a clean round, once a refusal has ended the slow start."""
 
 COOLDOWN = 15.0
-"""Seconds in which refusals count as one episode, unless the server names a wait."""
+"""Seconds in which refusals count as one episode, unless the server states a delay."""
 
 _KEPT = 1000
 
@@ -50,7 +50,7 @@ class LimitChange:
 
 @dataclass(slots=True, kw_only=True)
 class ConcurrencyLimiter:
-    """Adaptive limit of concurrent questions.
+    """Adaptive limit on concurrent questions.
 
     A round is as many clean answers as the limit. Answers to questions that were refused before,
     and errors other than refusals, leave the limit unchanged.
@@ -58,10 +58,10 @@ class ConcurrencyLimiter:
     Attributes:
         highest: upper bound of the limit.
         fixed: keep the limit at ``highest``; waits after refusals still apply.
-        limit: most concurrent questions.
+        limit: current maximum of concurrent questions.
         running: concurrent questions now.
         most: largest value of ``running`` so far.
-        changes: the last thousand changes of the limit, the start included.
+        changes: the last thousand changes of the limit, including the start.
     """
 
     highest: int
@@ -83,44 +83,44 @@ class ConcurrencyLimiter:
         self.changes.append(LimitChange(at=0.0, limit=self.limit, why="start"))
 
     def room(self, now: float) -> int:
-        """How many more questions may be sent."""
+        """Return how many more questions may be sent."""
         allowed = self.limit
         if self._served is not None and now < self._served_until:
             allowed = min(allowed, self._served)
         return max(0, allowed - self.running)
 
     def held_until(self, now: float) -> float | None:
-        """End of the pause after a refusal; ``None`` without one."""
+        """Return the end of the pause after a refusal; ``None`` without one."""
         active = self._served is not None and now < self._served_until
         return self._served_until if active else None
 
     def sent(self) -> None:
-        """A question was sent."""
+        """Record that a question was sent."""
         self.running += 1
         self.most = max(self.most, self.running)
         self._round_most = max(self._round_most, self.running)
 
     def answered(self, now: float, *, clean: bool) -> None:
-        """A reply arrived; ``clean`` if it is the first response to its question."""
+        """Record a reply; ``clean`` if it is the first response to its question."""
         self.running -= 1
         self._clean += clean
         if self._clean >= self.limit:
             self._end_round(now)
 
     def failed(self) -> None:
-        """A question ended with neither a reply nor a refusal."""
+        """Record that a question ended with neither a reply nor a refusal."""
         self.running -= 1
 
     def refused(self, now: float, *, wait: float, hinted: bool) -> None:
-        """The server refused with a rate limit.
+        """Record that the server refused with a rate limit.
 
         Args:
             now: seconds since the start.
             wait: seconds for which this question waits.
-            hinted: whether the server named that wait.
+            hinted: whether the server stated that delay.
         """
         self.running -= 1
-        # Questions still running were accepted: that many the server serves at a time.
+        # Questions still running were accepted: the server serves that many at a time.
         self._served = self.running
         self._served_until = max(self._served_until, now + wait)
         self._slow_start = False
@@ -131,7 +131,7 @@ class ConcurrencyLimiter:
         self._new_round()
 
     def to_json(self) -> Mapping[str, object]:
-        """Manifest entry: mode, bound, peak and every change."""
+        """Return the manifest entry: mode, bound, peak and every change."""
         return {
             "mode": "fixed" if self.fixed else "adaptive",
             "highest": self.highest,

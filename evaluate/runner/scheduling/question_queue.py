@@ -14,11 +14,11 @@ __all__ = ["QuestionQueue", "QueuedQuestion"]
 
 @dataclass(slots=True, kw_only=True)
 class QueuedQuestion:
-    """One question and its tries in this session.
+    """One question and its attempts in this session.
 
     Attributes:
         asked: the question.
-        tries: number of tries.
+        tries: number of attempts.
         refusals: of these, ended by a rate limit.
         errors: of these, ended by another error.
     """
@@ -30,7 +30,7 @@ class QueuedQuestion:
 
 
 class QuestionQueue:
-    """Questions that are still to be sent."""
+    """Questions that remain to be sent."""
 
     def __init__(self, todo: Iterable[AskedQuestion]) -> None:
         self._new = iter(todo)
@@ -38,7 +38,7 @@ class QuestionQueue:
         self._numbers = itertools.count()
 
     def next(self, now: float) -> QueuedQuestion | None:
-        """The next question; ``None`` when none is due now."""
+        """Return the next question; ``None`` if none is due now."""
         if self._waiting and self._waiting[0][0] <= now:
             return heapq.heappop(self._waiting)[2]
         asked = next(self._new, None)
@@ -50,5 +50,5 @@ class QuestionQueue:
 
     @property
     def due(self) -> float | None:
-        """When the first waiting question is due; ``None`` without one."""
+        """Return when the first waiting question is due; ``None`` without one."""
         return self._waiting[0][0] if self._waiting else None

@@ -15,14 +15,14 @@ RATE_LIMIT = "429"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryPolicy:
-    """Number of retries and their waits.
+    """Number of retries and their delays.
 
     Attributes:
-        attempts: tries of one question after errors other than a rate limit.
-        rate_limited: tries of one question while the server says 429.
-        first_wait: seconds before the second try; doubles from then on.
-        longest_wait: upper bound of our own waits.
-        longest_hint: longest wait that the server may ask for; beyond it the question is given
+        attempts: attempts at one question after errors other than a rate limit.
+        rate_limited: attempts at one question while the server returns 429.
+        first_wait: seconds before the second attempt; doubles from then on.
+        longest_wait: upper bound of our own delays.
+        longest_hint: longest delay that the server may ask for; beyond it the question is given
             up.
     """
 
@@ -33,18 +33,18 @@ class RetryPolicy:
     longest_hint: float = 600.0
 
     def too_long(self, error: TransientError) -> bool:
-        """Whether the server asks for a wait that no run should sit out.
+        """Whether the server asks for a delay that no run should wait for.
 
-        A spent quota names hours, a broken clock the year 2099.
+        An exhausted quota asks for hours, a wrong clock for the year 2099.
         """
         return error.retry_after is not None and error.retry_after > self.longest_hint
 
     def wait(self, error: TransientError, tries: int) -> float | None:
-        """Seconds to wait; ``None`` to give up.
+        """Return the seconds to wait; ``None`` to give up.
 
         Args:
             error: the error.
-            tries: tries that ended with an error of this kind: a rate limit, or any other.
+            tries: attempts that ended with an error of this kind: a rate limit, or any other.
         """
         allowed = self.rate_limited if error.code == RATE_LIMIT else self.attempts
         if tries >= allowed or self.too_long(error):

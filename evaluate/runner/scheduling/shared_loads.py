@@ -27,7 +27,7 @@ class SingleFlightCache(Generic[T]):
         self._tasks: dict[str, asyncio.Task[T]] = {}
 
     async def get(self, key: str, make: Callable[[], T]) -> T:
-        """Result of ``make`` for ``key``; runs in a thread, one call at a time for each key."""
+        """Return ``make()`` for ``key``; runs in a thread, one call at a time for each key."""
         if key in self._values:
             self._values.move_to_end(key)
             return self._values[key]
@@ -35,7 +35,7 @@ class SingleFlightCache(Generic[T]):
         if task is None:
             task = asyncio.create_task(self._make(key, make))
             self._tasks[key] = task
-        # A cancelled caller must not cancel the load of the others.
+        # A cancelled caller must not cancel the load for the others.
         return await asyncio.shield(task)
 
     async def _make(self, key: str, make: Callable[[], T]) -> T:

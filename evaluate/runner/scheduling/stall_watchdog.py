@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 __all__ = ["STALLED_AFTER", "Watchdog"]
 
 STALLED_AFTER = 30.0
-"""Seconds without a reply after which a run reports what it waits for, repeatedly."""
+"""Seconds without a reply after which a run reports what it is waiting for, repeatedly."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -23,18 +23,18 @@ class Watchdog:
     _heard: float = field(default=0.0, init=False)
 
     def sent(self, key: str, name: str, now: float) -> None:
-        """A question was sent; silence counts from the first concurrent question on."""
+        """Record that a question was sent; silence counts from the first concurrent question on."""
         if not self._under_way:
             self._heard = now
         self._under_way[key] = (name, now)
 
     def ended(self, key: str, now: float) -> None:
-        """A question ended."""
+        """Record that a question ended."""
         del self._under_way[key]
         self._heard = now
 
     def complaint(self, now: float) -> str | None:
-        """Report of a stall; ``None`` without one."""
+        """Return the report of a stall; ``None`` without one."""
         if not self._under_way or now - self._heard < self.patience:
             return None
         name, since = next(iter(self._under_way.values()))
