@@ -176,7 +176,7 @@ def test_an_estimate_from_one_item_has_no_upper_end_and_is_plain_json(evaluate):
     found = json.loads(told, parse_constant=no_constant)
     assert (found["sample"], found["interval"][1], found["within"]) == (1, None, None)
     words = " ".join(evaluate("--estimate", *PRICES, "--limit", "4").stdout.split())
-    assert "at least 4.5e-05: of one item nobody knows" in words
+    assert "at least 4.5e-05: one item gives no estimate of the spread" in words
 
 
 @pytest.mark.parametrize(
