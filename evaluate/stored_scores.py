@@ -26,10 +26,10 @@ __all__ = ["read_metrics", "read_outcomes", "read_results", "withdrawn_items"]
 
 
 def read_results(run: Path) -> list[Result]:
-    """Results that ``score`` wrote: one for each presentation, in the order of asking.
+    """Return the results that ``score`` wrote: one per presentation, in the order of asking.
 
     Raises:
-        WorkspaceError: the run was never scored, or its questions changed since.
+        WorkspaceError: the run was never scored, or its questions have changed since.
     """
     path = run / OUTCOMES
     try:
@@ -51,7 +51,7 @@ def read_results(run: Path) -> list[Result]:
 
 
 def read_outcomes(run: Path) -> Iterator[AnswerOutcome]:
-    """Outcomes alone that ``score`` wrote: one for each presentation, in the order of asking.
+    """Return just the outcomes that ``score`` wrote: one per presentation, in the order of asking.
 
     Raises:
         WorkspaceError: the run was never scored.
@@ -64,10 +64,10 @@ def read_outcomes(run: Path) -> Iterator[AnswerOutcome]:
 
 
 def read_metrics(run: Path) -> dict[str, Any]:
-    """Content of ``metrics.json``.
+    """Return the content of ``metrics.json``.
 
     Raises:
-        WorkspaceError: the run was never scored, or its files are of different scorings.
+        WorkspaceError: the run was never scored, or its files come from different scorings.
     """
     try:
         metrics: dict[str, Any] = json.loads((run / METRICS).read_text(encoding="utf-8"))
@@ -83,7 +83,7 @@ def read_metrics(run: Path) -> dict[str, Any]:
 
 
 def withdrawn_items(run: Path) -> list[str]:
-    """Names of the withdrawn items of a run.
+    """Return the names of the withdrawn items of a run.
 
     Raises:
         WorkspaceError: the lists of the run cannot be read.

@@ -1,8 +1,8 @@
-"""Answer bias in sets: how often a model says yes, and says that an image cannot tell.
+"""Answer bias in sets: how often a model says yes, and how often it abstains.
 
-Set accuracy tells that a model leans to one answer; these figures tell to which one. A set of
-abstention has an image that shows a fact and one that cannot, with the roles ``shown`` and
-``hidden`` in ``sets.json``; the answer to the second is the abstention.
+Set accuracy reveals that a model favours one answer; these metrics show which one. An abstention
+set has an image that shows a fact and one that cannot, with the roles ``shown`` and ``hidden`` in
+``sets.json``; the correct answer to the second is the abstention.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ _SHOWN, _HIDDEN = "shown", "hidden"
 
 
 def yes_no(results: Sequence[Result]) -> dict[str, Any] | None:
-    """Share of yes among the answers to questions that are answered with yes or no.
+    """Return the share of yes among the answers to yes/no questions.
 
     Args:
-        results: one result an item of a set.
+        results: one result per item of a set.
 
     Returns:
-        ``n``; ``answered``, with a letter; ``yes_share`` of these; ``yes_keys``, the share whose
-        key is yes. ``None`` without such questions.
+        ``n``; ``answered``, those with a letter; ``yes_share`` of these; ``yes_keys``, the share
+        whose key is yes. ``None`` without such questions.
     """
     asked = [
         result
@@ -47,15 +47,15 @@ def yes_no(results: Sequence[Result]) -> dict[str, Any] | None:
 
 
 def abstention(sets: Sequence[Sequence[Result]]) -> dict[str, Any] | None:
-    """How often a model abstains where the image tells, and answers where it cannot.
+    """Return how often a model abstains although the image shows the fact, or answers if not.
 
     Args:
         sets: the results of each set.
 
     Returns:
-        ``shown`` and ``hidden``, numbers of items with a letter as answer; ``false_abstention``,
+        ``shown`` and ``hidden``, numbers of items answered with a letter; ``false_abstention``,
         the share of ``shown`` answered with the abstention; ``false_confidence``, the share of
-        ``hidden`` answered with anything else. ``None`` without sets of these roles.
+        ``hidden`` answered with anything else. ``None`` without sets with these roles.
     """
     shown: list[bool] = []
     hidden: list[bool] = []
@@ -81,5 +81,5 @@ def abstention(sets: Sequence[Sequence[Result]]) -> dict[str, Any] | None:
 
 
 def _key(result: Result) -> str:
-    """Text of the right option."""
+    """Return the text of the right option."""
     return dict(result.item.options)[result.item.key]

@@ -1,12 +1,12 @@
 """Cluster bootstrap: units are resampled whole, since answers on one patient are dependent.
 
 For statistics other than proportions and their differences, such as ratios of pair counts and
-correlations; for those see ``clustered_inference``. Whole units (patients, else cases, else images)
-are drawn with replacement, each with all its questions (Field and Welsh, J R Stat Soc B
-2007;69:369-390). Intervals are percentiles, widened for few units (Hesterberg, Am Stat
-2015;69:371-386, expanded percentile): plain percentiles are too narrow by the factor that the usual
-t interval corrects. Percentiles were preferred to BCa because they need no estimate of skewness
-from few units, and stay within the range of the data.
+correlations; for proportions see ``clustered_inference``. Whole units (patients, else cases, else
+images) are drawn with replacement, each with all its questions (Field and Welsh, J R Stat Soc B
+2007;69:369-390). Intervals are percentile intervals, expanded for few units (Hesterberg, Am Stat
+2015;69:371-386, expanded percentile): plain percentile intervals are too narrow by the factor that
+the usual t interval corrects. Percentiles were preferred to BCa because they need no estimate of
+skewness from few units, and stay within the range of the data.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 RESAMPLES = 2000
-"""Draws of each interval; its bounds then vary by about a tenth of its width."""
+"""Number of resamples per interval; its bounds then vary by about a tenth of its width."""
 
 FEWEST_CLUSTERS = 10
 """Smallest number of units for a bootstrap interval."""
@@ -43,10 +43,10 @@ _USABLE = 0.95
 
 
 def resampled(rows: Iterable[Sequence[float]], resamples: int = RESAMPLES) -> NDArray[np.float64]:
-    """Column sums over units drawn with replacement.
+    """Return column sums over units drawn with replacement.
 
     Units with equal rows are exchangeable, so the counts of each *kind* of row are drawn: the same
-    distribution at a fraction of the work. The seed is derived from the rows, so the same counts
+    distribution at a fraction of the cost. The seed is derived from the rows, so the same counts
     give the same draws, in any order.
 
     Args:
@@ -67,10 +67,10 @@ def resampled(rows: Iterable[Sequence[float]], resamples: int = RESAMPLES) -> ND
 
 
 def percentile_interval(values: NDArray[np.float64], clusters: int) -> ConfidenceInterval | None:
-    """95 % interval from the values of a statistic in the draws.
+    """Return the 95 % interval from the values of a statistic in the draws.
 
     Args:
-        values: one value a draw; NaN where the statistic is undefined.
+        values: one value per draw; NaN if the statistic is undefined.
         clusters: number of units.
 
     Returns:
@@ -88,13 +88,13 @@ def percentile_interval(values: NDArray[np.float64], clusters: int) -> Confidenc
 
 
 def divide_or_nan(top: NDArray[np.float64], bottom: NDArray[np.float64]) -> NDArray[np.float64]:
-    """``top / bottom``; NaN where ``bottom`` is 0."""
+    """Return ``top / bottom``; NaN if ``bottom`` is 0."""
     import numpy as np  # noqa: PLC0415
 
     return np.divide(top, bottom, out=np.full_like(top, np.nan), where=bottom != 0)
 
 
 def expanded_tail(clusters: int, tail: float = 0.025) -> float:
-    """Tail probability of the expanded percentile interval, which holds its level for few units."""
+    """Return the tail probability of the expanded percentile interval, accurate for few units."""
     wide = math.sqrt(clusters / (clusters - 1)) * t_quantile(clusters - 1, 1 - tail)
     return NormalDist().cdf(-wide)

@@ -1,13 +1,13 @@
-"""Chain metrics: how often each step of a conversation is right, and the whole of it.
+"""Chain metrics: how often each step of a conversation is right, and the whole chain.
 
-A step is asked after the model's own replies to the steps before it. What counts is kept apart:
+A step is asked after the model's own replies to the steps before it. Two cases are kept apart:
 
-- A lost reply (failed, missing image, not asked) leaves its whole chain out, and is counted.
-- A step that was not reached, since a reply before it left nothing to go on from, is no wrong
-  answer to that step. Its chain is not right as a whole.
+- A lost reply (failed, missing image, not asked) excludes its whole chain, and is counted.
+- A step that was not reached, since a reply before it left nothing to continue from, is not a wrong
+  answer to that step. Its chain as a whole is not right.
 
-A step after right ones and a step after wrong ones are different items on different images, so
-their difference is no effect of the history; ``alone`` is, for the same items.
+Steps after right ones and steps after wrong ones are different items on different images, so their
+difference is not an effect of the history; ``alone`` is, since it compares the same items.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class AskedChain:
 
     Attributes:
         id: its id.
-        results: one for each step, in order.
+        results: one result per step, in order.
     """
 
     id: str
@@ -53,7 +53,7 @@ class AskedChain:
 
     @property
     def is_lost(self) -> bool:
-        """Whether a step has no reply for a reason that is not the model's."""
+        """Whether a step has no reply for a reason that is not the model's fault."""
         lost = LOST - {AnswerOutcome.NOT_REACHED}
         return any(result.outcome in lost for result in self.results)
 
@@ -64,7 +64,7 @@ class AskedChain:
 
     @property
     def depth(self) -> int:
-        """Number of right steps before the first that is not."""
+        """Number of right steps before the first that is not right."""
         for place, result in enumerate(self.results):
             if result.outcome is not AnswerOutcome.CORRECT:
                 return place
@@ -83,7 +83,7 @@ class AskedChain:
 
 
 def asked_chains(results: Iterable[Result]) -> list[AskedChain]:
-    """The chains of some results, first epoch; those with one step left are none."""
+    """Return the chains in some results, first epoch, with at least two steps left."""
     steps: dict[str, list[Result]] = {}
     for result in results:
         presentation = result.asked.presentation
@@ -99,27 +99,28 @@ def asked_chains(results: Iterable[Result]) -> list[AskedChain]:
 def chain_metrics(
     results: Sequence[Result], replies: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Any] | None:
-    """``chains`` of ``metrics.json``; ``None`` where none were asked.
+    """Return ``chains`` of ``metrics.json``; ``None`` if none were asked.
 
     Args:
         results: every presentation.
         replies: record of the reply that counts, by question key.
 
     Returns:
-        ``n`` chains, ``lost`` ones that are in no other number, ``items`` of the others, ``units``
-        and ``unit_kinds``; ``incomplete``, whether so many are lost that no accuracy is told;
-        ``whole``, a row over chains, right where all steps are; ``depth``, mean number of right
-        steps before the first that is not, with ``interval``, ``chance`` and the mean ``length``;
-        ``steps``, a row for each place; ``level`` and ``task``, rows by name; ``alone``, the later
-        steps against the same questions without history (``paired_tests.paired_metrics``, ``first``
-        is with history), ``None`` where full was not asked; ``history``, how many replies tell
-        that the history was sent: ``checked``, and of these ``dropped``, which counted no more
-        input tokens than the step before or than the question alone.
+        ``n`` chains; ``lost`` ones, which are excluded from all other numbers; ``items`` of the
+        others, ``units`` and ``unit_kinds``; ``incomplete``, whether so many are lost that no
+        accuracy is reported; ``whole``, a row over chains, right if all steps are; ``depth``, mean
+        number of right steps before the first that is not, with ``interval``, ``chance`` and the
+        mean ``length``; ``steps``, a row for each position; ``level`` and ``task``, rows by name;
+        ``alone``, the later steps against the same questions without history
+        (``paired_tests.paired_metrics``, ``first`` is with history), ``None`` if full was not
+        asked; ``history``, evidence that the history was sent: ``checked`` replies, and of these
+        ``dropped``, which counted no more input tokens than the step before or than the question
+        alone.
 
         A row has ``n``, ``correct``, ``accuracy``, ``interval`` or ``interval_reason``, ``units``,
-        ``chance``, ``chance_corrected`` and ``small``. A row of steps has ``not_reached`` too, and
-        rows ``after_right``, all steps before right, and ``after_wrong``, one at least not; both
-        ``None`` of a first step.
+        ``chance``, ``chance_corrected`` and ``small``. A row of steps also has ``not_reached``, and
+        rows ``after_right``, all steps before right, and ``after_wrong``, at least one not right;
+        both ``None`` for a first step.
     """
     chains = asked_chains(results)
     if not chains:
@@ -195,7 +196,7 @@ def _share(steps: Sequence[_Step]) -> dict[str, Any]:
 
 
 def _row(members: Sequence[tuple[str, bool, float]]) -> dict[str, Any]:
-    """Row of (unit, whether right, chance) members."""
+    """Return the row of (unit, whether right, chance) members."""
     n, correct = len(members), sum(right for _, right, _ in members)
     units = tallies((unit, int(right)) for unit, right, _ in members)
     interval = share_interval(units)
@@ -230,7 +231,7 @@ def _depth(chains: Sequence[AskedChain]) -> dict[str, Any]:
 
 
 def _alone(steps: Sequence[_Step], results: Iterable[Result]) -> dict[str, Any] | None:
-    """Later steps against the same questions without history, first epoch."""
+    """Compare later steps with the same questions without history, first epoch."""
     alone = _asked_alone(results)
     pairs = [
         AnswerPair(
@@ -261,7 +262,7 @@ def _history(
     results: Iterable[Result],
     replies: Mapping[str, Mapping[str, Any]],
 ) -> dict[str, int]:
-    """How many later steps tell by their input tokens whether the history reached the model."""
+    """Count the later steps whose input tokens show whether the history reached the model."""
     alone = _asked_alone(results)
     counts: Counter[str] = Counter(checked=0, dropped=0)
     for chain in chains:

@@ -1,11 +1,11 @@
-"""Intervals and tests for clustered answers (several on one patient).
+"""Intervals and tests for clustered answers (several per patient).
 
 A proportion has Wilson's interval at the effective sample size: the number of answers over the
 design effect (Kish, Survey Sampling, 1965, 8.2), with the CR2 variance (Bell and McCaffrey, Surv
 Methodol 2002;28:169-181) and Student's t for the uncertainty of the design effect. Dean and Pagano
 (J Surv Stat Methodol 2015;3:484-503) compare such intervals. A difference has the interval of a
 cluster score test, and an exact test that flips the signs of whole units.
-``docs/explanation/statistics.md`` has the simulation by which these were chosen.
+``docs/explanation/statistics.md`` describes the simulation by which these were chosen.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ __all__ = [
 ]
 
 FEWEST_UNITS = 5
-"""Smallest number of units for an interval: below it, simulated intervals are too wide or wrong."""
+"""Minimum number of units for an interval: below it, simulated intervals are too wide or wrong."""
 
 
 class UnitTally(NamedTuple):
     """Answers of one unit.
 
     Attributes:
-        total: sum of their values, such as the number of correct ones.
-        size: their number.
+        total: sum of the values of its answers, such as the number of correct ones.
+        size: number of its answers.
     """
 
     total: int
@@ -51,7 +51,7 @@ class UnitTally(NamedTuple):
 
 
 def tallies(members: Iterable[tuple[str, int]]) -> list[UnitTally]:
-    """Tallies of (unit, value) answers by unit, in order of first appearance."""
+    """Return tallies of (unit, value) answers by unit, in order of first appearance."""
     totals: dict[str, int] = {}
     sizes: dict[str, int] = {}
     for unit, value in members:
@@ -61,13 +61,13 @@ def tallies(members: Iterable[tuple[str, int]]) -> list[UnitTally]:
 
 
 def effective_units(units: Sequence[UnitTally]) -> float:
-    """Equivalent number of equally sized units: ``n^2 / sum(size^2)``; 0 without units."""
+    """Return the equivalent number of equal-sized units: ``n^2 / sum(size^2)``; 0 without units."""
     n = sum(unit.size for unit in units)
     return n * n / sum(unit.size**2 for unit in units) if units else 0.0
 
 
 def why_no_interval(units: Sequence[UnitTally]) -> str | None:
-    """Reason for giving no interval, or ``None``."""
+    """Return why no interval is given, or ``None``."""
     if len(units) < FEWEST_UNITS:
         return f"fewer than {FEWEST_UNITS} units"
     if effective_units(units) < FEWEST_UNITS:
@@ -76,14 +76,14 @@ def why_no_interval(units: Sequence[UnitTally]) -> str | None:
 
 
 def design_effect(units: Sequence[UnitTally], squares: int | None = None) -> float | None:
-    """Factor by which clustering inflates the variance of a mean; 1 with one answer a unit.
+    """Return the factor by which clustering inflates the variance of a mean; 1 without clustering.
 
     Args:
         units: tally of each unit.
         squares: sum of the squared values; by default that of values 0 and 1.
 
     Returns:
-        ``None`` for fewer than two units, and where all answers are equal.
+        ``None`` for fewer than two units, and if all answers are equal.
     """
     if len(units) < 2:
         return None
@@ -97,10 +97,10 @@ def design_effect(units: Sequence[UnitTally], squares: int | None = None) -> flo
 
 
 def share_interval(units: Sequence[UnitTally]) -> ConfidenceInterval | None:
-    """95 % interval of a proportion; ``None`` where ``why_no_interval`` gives a reason.
+    """Return the 95 % interval of a proportion; ``None`` if ``why_no_interval`` gives a reason.
 
-    A design effect below 1 counts as 1. Where all answers are equal the design effect is unknown,
-    and the effective sample size is the number of effective units (``effective_units``).
+    A design effect below 1 counts as 1. If all answers are equal the design effect is unknown, and
+    the effective sample size is the number of effective units (``effective_units``).
     """
     if why_no_interval(units) is not None:
         return None
@@ -111,10 +111,10 @@ def share_interval(units: Sequence[UnitTally]) -> ConfidenceInterval | None:
 
 
 def difference_interval(units: Sequence[UnitTally]) -> ConfidenceInterval | None:
-    """95 % interval of a mean of differences that are -1, 0 or 1.
+    """Return the 95 % interval of a mean of differences that are -1, 0 or 1.
 
-    The means that the cluster score test does not reject. ``None`` where ``why_no_interval`` gives
-    a reason, and where the sides never differ.
+    It contains the means that the cluster score test does not reject. ``None`` if
+    ``why_no_interval`` gives a reason, and if the two sides never differ.
     """
     if why_no_interval(units) is not None or not any(unit.total for unit in units):
         return None
@@ -134,8 +134,8 @@ def difference_interval(units: Sequence[UnitTally]) -> ConfidenceInterval | None
 def sign_test(units: Iterable[UnitTally]) -> float:
     """Two-sided p of no difference: the exact test that flips the signs of whole units at random.
 
-    With one differing answer a unit it is the exact McNemar test. It is exact if the two sides are
-    exchangeable within each unit, whatever the dependence within units. 1 when no unit differs.
+    With one differing answer per unit it is the exact McNemar test. It is exact if the two sides
+    are exchangeable within each unit, whatever the dependence within units. 1 if no unit differs.
     """
     totals = [unit.total for unit in units if unit.total]
     observed = abs(sum(totals))
@@ -149,7 +149,7 @@ def sign_test(units: Iterable[UnitTally]) -> float:
 
 @lru_cache(maxsize=256)
 def _signed_sums(moves: tuple[tuple[int, int], ...]) -> NDArray[np.float64]:
-    """Distribution of signed sums of the given (length, count) steps, from smallest to largest."""
+    """Return the distribution of signed sums of (length, count) steps, from smallest to largest."""
     import numpy as np  # noqa: PLC0415 - an import that only scoring pays
 
     distribution = np.ones(1)
@@ -161,7 +161,7 @@ def _signed_sums(moves: tuple[tuple[int, int], ...]) -> NDArray[np.float64]:
 
 
 def _halves(count: int) -> list[float]:
-    """Binomial probabilities of ``count`` fair coins."""
+    """Return the binomial probabilities of ``count`` fair coin flips."""
     ways, all_ways, term = [], 1 << count, 1
     for k in range(count + 1):
         ways.append(term / all_ways)
@@ -170,9 +170,9 @@ def _halves(count: int) -> list[float]:
 
 
 def _quantile(units: Sequence[UnitTally]) -> float:
-    """97.5 % quantile of Student's t; of the normal distribution with one answer a unit.
+    """Return the 97.5 % quantile of Student's t, or of the normal distribution without clustering.
 
-    The unknown part of the variance are the products within units, of which there are
+    The uncertain part of the variance consists of the products within units, of which there are
     ``sum(size (size - 1))``; their mean has ``n^2`` over that number of degrees of freedom
     (Satterthwaite, Biometrics Bull 1946;2:110-114).
     """

@@ -1,8 +1,7 @@
 """Contrasts between conditions: image gain, option position, repetition.
 
-The first epoch is used, except where epochs are compared. A pair without a reply on either side
-(failed, missing-image, not-asked) is left out and counted; a reply without a letter is an incorrect
-answer.
+The first epoch is used, except to compare epochs. A pair without a reply on either side (failed,
+missing-image, not-asked) is left out and counted; a reply without a letter is an incorrect answer.
 """
 
 from __future__ import annotations
@@ -29,10 +28,10 @@ _Member = TypeVar("_Member")
 
 
 def condition_contrasts(results: Sequence[Result]) -> dict[str, Any]:
-    """Contrasts of the conditions that are present.
+    """Return the contrasts of the conditions that are present.
 
     Args:
-        results: every presentation, as ``read_results`` gives them.
+        results: every presentation, as returned by ``read_results``.
 
     Returns:
         Some of ``image_gain`` (full against blind), ``image_swap`` (full against the image of
@@ -41,8 +40,8 @@ def condition_contrasts(results: Sequence[Result]) -> dict[str, Any]:
         ``task``, by name; ``voxels``, a list; and ``left_out``. Rows of the first four are those of
         ``paired_tests.paired_metrics``, where ``first`` is full, with ``answered`` for the pairs in
         which both replies give a letter, and ``mcnemar_p_holm`` within tasks and within voxels;
-        rows of ``position`` are those of ``position_metrics``. Where full was not asked, the
-        unturned form of circular stands for it.
+        rows of ``position`` are those of ``position_metrics``. If full was not asked, the unrotated
+        form of circular takes its place.
     """
     now = [result for result in results if result.asked.presentation.epoch == 0]
     full = _named(now, Condition.FULL) or _named(now, Condition.CIRCULAR)
@@ -58,9 +57,9 @@ def condition_contrasts(results: Sequence[Result]) -> dict[str, Any]:
 
 
 def other_conditions(results: Sequence[Result]) -> dict[str, Any]:
-    """``task_metrics`` of each condition, over all its turns, first epoch.
+    """Return ``task_metrics`` of each condition, over all rotations, first epoch.
 
-    Steps of chains that were not reached are left out: they are no answers.
+    Chain steps that were not reached are left out: they are not answers.
     """
     by_condition = {}
     for condition in Condition:
@@ -77,16 +76,17 @@ def other_conditions(results: Sequence[Result]) -> dict[str, Any]:
 
 
 def epochs(results: Sequence[Result]) -> dict[str, Any] | None:
-    """Consistency of a run over epochs; ``None`` where each question was asked once.
+    """Return the consistency of a run over epochs; ``None`` if each question was asked once.
 
     Args:
-        results: every presentation; those of the first condition, unturned, are compared.
+        results: every presentation; those of the first condition, unrotated, are compared.
 
     Returns:
-        ``epochs``; ``accuracy`` of each epoch, lost replies apart, and their ``mean_accuracy``;
-        ``items`` answered in every epoch and ``left_out``, the others; ``flip_rate``, the share
-        of those items whose chosen option, or its absence, is not the same in all epochs, with
-        its ``interval``; ``outcome_flip_rate``, the share that is right in some epochs only.
+        ``epochs``; ``accuracy`` of each epoch, excluding lost replies, and their
+        ``mean_accuracy``; ``items`` answered in every epoch and ``left_out``, the others;
+        ``flip_rate``, the share of those items whose chosen option, or lack of one, is not the same
+        in all epochs, with its ``interval``; ``outcome_flip_rate``, the share that is right in only
+        some epochs.
     """
     presentations = [result.asked.presentation for result in results]
     count = 1 + max((presentation.epoch for presentation in presentations), default=0)
@@ -148,15 +148,16 @@ class RotationSet:
 
 
 def position_metrics(circles: Sequence[RotationSet]) -> dict[str, Any]:
-    """Whether choices follow the option text or the letter.
+    """Return whether choices follow the option text or the letter.
 
     Returns:
-        ``n`` items, ``units`` and ``unit_kinds``; ``consistency``, the share in which one option
-        text is chosen in every turn; ``accuracy_all_turns``, right in every turn (CircularEval of
-        MMBench, arXiv 2307.06281); each with its interval and, as ``chance_...``, what a guesser
-        gets; ``accuracy_first_turn`` and ``mean_accuracy`` over turns; ``letters``, for each the
-        ``share`` of the replies that choose it and the ``chance`` of one who looks at texts only;
-        ``letter_bias``, half the sum of their absolute differences, 0 to 1; ``small``.
+        ``n`` items, ``units`` and ``unit_kinds``; ``consistency``, the share for which the same
+        option text is chosen in every rotation; ``accuracy_all_turns``, right in every rotation
+        (CircularEval of MMBench, arXiv 2307.06281); each with its interval and, as ``chance_...``,
+        the expectation for a guesser; ``accuracy_first_turn`` and ``mean_accuracy`` over rotations;
+        ``letters``, for each the ``share`` of the replies that choose it and the ``chance`` for a
+        model that looks only at texts; ``letter_bias``, half the sum of their absolute differences,
+        0 to 1; ``small``.
     """
     n = len(circles)
     counts = [len(circle.turns) for circle in circles]

@@ -7,10 +7,10 @@ question on the same image:
     C both wrong      D only the high question right
 
 ``luck_rate`` D / (A + D), ``shortcut_probability`` D / (C + D), ``rationality`` 1 - luck rate, as
-upstream's ``shortcut_analysis.py`` has them (F1mc/MedRCube at 33d0ac9), where "low" is every
-other task. Three things differ here: what is undefined stays ``None`` (upstream prints 0.0, and
-1.0 for rationality); only replies that give a letter count (upstream counts every other one
-as wrong); and an id belongs to its dataset (upstream lets equal ids overwrite one another).
+in upstream's ``shortcut_analysis.py`` (F1mc/MedRCube at 33d0ac9), where "low" is every other task.
+Three things differ here: undefined values stay ``None`` (upstream prints 0.0, and 1.0 for
+rationality); only replies that give a letter count (upstream counts all others as wrong); and an id
+belongs to its dataset (upstream lets equal ids overwrite one another).
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ class CrossPair(NamedTuple):
 
     Attributes:
         picture: digest of the image.
-        unit: patient or case; the image where neither is known.
+        unit: patient or case; the image if neither is known.
         high_task: task of the high question.
         low_task: task of the other question.
         high: whether the high question is answered correctly.
-        low: whether the other is.
+        low: whether the other question is answered correctly.
         high_chance: chance accuracy of the high question.
         low_chance: the same for the other.
     """
@@ -86,19 +86,19 @@ class UpstreamCredibility:
 
 
 def credibility(results: Sequence[Result]) -> dict[str, Any]:
-    """Credibility of one run.
+    """Return the credibility of one run.
 
     Args:
-        results: one for each item, as ``main_results`` gives them.
+        results: one per item, as returned by ``main_results``.
 
     Returns:
-        ``items_left_out``, by outcome, those that would be in a pair but give no letter;
+        ``items_left_out``, by outcome, items that would be in a pair but give no letter;
         ``view_counted`` and ``view_ignored``, the two readings of upstream's list of ignored
         tasks, which names "View Identification" while the release says "View Recognition": its
-        script therefore counts it, its authors may not have. Each reading has ``pairs`` and
-        ``images``, the rows of ``pair_metrics`` for either weighting, and ``by_level``, rows for
-        the tier of the other question. ``by_task_pair`` is a list of rows with ``high`` and
-        ``low``.
+        script therefore counts it, although its authors may not have meant to. Each reading has
+        ``pairs`` and ``images``, the rows of ``pair_metrics`` for either weighting, and
+        ``by_level``, rows for the tier of the other question. ``by_task_pair`` is a list of rows
+        with ``high`` and ``low``.
     """
     pairs, left_out = cross_pairs(results)
     readings = {
@@ -118,14 +118,14 @@ def credibility(results: Sequence[Result]) -> dict[str, Any]:
 def upstream_credibility(
     results: Sequence[Result], *, ignore_view: bool = False
 ) -> UpstreamCredibility:
-    """Groups and values that upstream's script computes from the run's ``results.json``.
+    """Return the groups and values that upstream's script computes from the run's ``results.json``.
 
-    A reply without a letter is wrong, items without an image or not asked do not exist, and the
-    last of several items with one id counts for all of them.
+    A reply without a letter is wrong, items without an image or not asked are absent, and the last
+    of several items with the same id counts for all of them.
 
     Args:
-        results: one for each item.
-        ignore_view: leave View Recognition out, as the script's list seems to intend.
+        results: one per item.
+        ignore_view: exclude View Recognition, as the script's list seems to intend.
     """
     loaded = [result for result in results if result.outcome not in _NOT_SHOWN]
     right = {result.item.id: result.outcome is AnswerOutcome.CORRECT for result in loaded}
@@ -147,7 +147,7 @@ def upstream_credibility(
 
 
 def cross_pairs(results: Sequence[Result]) -> tuple[list[CrossPair], dict[str, int]]:
-    """All pairs in which both replies give a letter.
+    """Return all pairs in which both replies give a letter.
 
     Returns:
         The pairs; and how many items that share an image with one of the other kind were left
@@ -170,7 +170,7 @@ def cross_pairs(results: Sequence[Result]) -> tuple[list[CrossPair], dict[str, i
 
 
 def pair_metrics(pairs: Sequence[CrossPair], weighting: Weighting = "pair") -> dict[str, Any]:
-    """Metrics of a group of pairs.
+    """Return the metrics of a group of pairs.
 
     Args:
         pairs: the pairs.
@@ -182,13 +182,13 @@ def pair_metrics(pairs: Sequence[CrossPair], weighting: Weighting = "pair") -> d
         images;
         and for each of ``luck_rate``, ``shortcut_probability``, ``rationality``, ``grounding``
         an object with ``value``, ``interval`` (bootstrap of units), and for the first three
-        ``chance`` and ``chance_corrected``: 0 at a guesser's and 1 at the largest value, but for
-        the luck rate the share of a guesser's luck.
+        ``chance`` and ``chance_corrected``: 0 at a guesser's value and 1 at the maximum, except
+        for the luck rate, where it is the share of a guesser's luck.
 
         ``grounding`` is A / (A + B) - D / (C + D): by how much a right low answer raises the
-        chance of a right high one. It is 0 where the two have nothing to do with one another,
-        whatever the accuracies; ``independent_shortcut`` is what the shortcut probability would
-        then be, (A + D) / all, which alone makes it rise with accuracy.
+        probability of a right high one. It is 0 if the two are independent, whatever the
+        accuracies; ``independent_shortcut`` is what the shortcut probability would then be,
+        (A + D) / all, so that independence alone makes it rise with accuracy.
 
         ``chance`` of the shortcut probability is the mean, over pairs with a wrong low answer,
         of the probability that a guesser has the high question right, 1 / options. ``chance`` of
@@ -245,7 +245,7 @@ _VALUES: Mapping[str, _Terms] = {
     "rationality": ((1, _A, (_A, _D)),),
     "grounding": ((1, _A, (_A, _B)), (-1, _D, (_C, _D))),
 }
-"""Each value as a sum of ratios: sign, column above, columns below."""
+"""Each value as a sum of ratios: sign, column in the numerator, columns in the denominator."""
 
 
 def _reading(pairs: Sequence[CrossPair]) -> dict[str, Any]:
@@ -272,7 +272,7 @@ def _task_pairs(
 
 
 def _by_path(results: Iterable[Result]) -> Iterable[tuple[list[Result], list[Result]]]:
-    """High and other results of each image file, by path as upstream does."""
+    """Return high and other results of each image file, by path as upstream does."""
     images: dict[str, tuple[list[Result], list[Result]]] = {}
     for result in results:
         if result.item.image is not None:

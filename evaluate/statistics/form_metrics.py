@@ -1,7 +1,7 @@
-"""Metrics of answer forms without options, beside the accuracy: credit and errors.
+"""Metrics of answer forms without options, in addition to the accuracy: credit and errors.
 
-Lost replies are left out of credit and errors, as the report says of a lost reply: it says nothing
-of the model. A reply without an answer has credit 0, and no error.
+Lost replies are excluded from credit and errors, since a lost reply says nothing about the model. A
+reply without an answer has credit 0, and no error.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ if TYPE_CHECKING:
 __all__ = ["IOU_BARS", "RELATIVE_BANDS", "form_metrics", "open_metrics"]
 
 RELATIVE_BANDS = (0.1, 0.2, 0.3)
-"""Relative errors within which numbers are counted."""
+"""Relative error thresholds for which answers within them are counted."""
 
 IOU_BARS = tuple(step / 10 for step in range(1, 10))
-"""Overlaps at which boxes are counted."""
+"""IoU thresholds for which boxes at or above them are counted."""
 
 _CHUNK = 100
 
 
 def form_metrics(results: Sequence[Result]) -> dict[str, Any]:
-    """``open_metrics`` of each form of items without options, by name, in a fixed order."""
+    """Return ``open_metrics`` of each form without options, by name, in a fixed order."""
     by_form = {
         name: [result for result in results if result.item.form == name] for name in OPEN_FORMS
     }
@@ -47,17 +47,17 @@ def form_metrics(results: Sequence[Result]) -> dict[str, Any]:
 
 
 def open_metrics(results: Sequence[Result]) -> dict[str, Any]:
-    """Metrics of items of one form.
+    """Return the metrics of items of one form.
 
     Returns:
         A row of ``metrics.group_metrics``, whose accuracy is the share that passes; ``replies``,
-        how many there are; ``no_answer``, the share of them without an answer; ``credit``, their
-        mean, with ``credit_interval`` by bootstrap of units; ``slips``, wrong answers that would
-        pass under another convention, by name: a diagnosis, never counted; and what the form adds:
+        their number; ``no_answer``, the share of them without an answer; ``credit``, their mean
+        credit, with ``credit_interval`` by bootstrap of units; ``slips``, wrong answers that would
+        pass under another convention, by name: diagnostic, never counted; and form-specific values:
 
-        - ``number``: ``abs_log_ratio``, median of |ln(answer / truth)|, and ``log_ratio``, median
-          with its sign (bias), each with its interval and the number ``positive`` of answers above
-          0 that they are of; ``within``, the share of replies within relative errors;
+        - ``number``: ``abs_log_ratio``, median of |ln(answer / truth)|, and ``log_ratio``, the
+          signed median (bias), each with its interval and the number ``positive`` of answers above
+          0 that it is based on; ``within``, the share of replies within relative errors;
           ``difference``, median signed difference by unit.
         - ``point``: ``distance``, median distance from the region in pixels.
         - ``box``: ``iou_curve``, the share of replies that reach an overlap.
@@ -67,7 +67,7 @@ def open_metrics(results: Sequence[Result]) -> dict[str, Any]:
     """
     total = run_metrics(results)
     replies = [result for result in results if result.outcome not in LOST]
-    # Those of an incomplete run are no random sample of the items.
+    # The replies of an incomplete run are not a random sample of the items.
     replied = [] if is_incomplete(total) else replies
     scores = [(result, score) for result in replied if (score := result.score) is not None]
     earned = [(r, 0.0 if r.score is None else r.score.credit) for r in replied]
@@ -157,7 +157,7 @@ _ADDED: Mapping[str, Callable[[Sequence[Result], _Errors], dict[str, Any]]] = {
 
 
 def _mean_interval(values: Sequence[tuple[Result, float]]) -> list[float] | None:
-    """95 % interval of a mean, by bootstrap of whole units."""
+    """Return the 95 % interval of a mean, by bootstrap of whole units."""
     units: dict[str, list[float]] = {}
     for result, value in values:
         units.setdefault(unit_of(result), []).append(value)
@@ -173,7 +173,7 @@ def _median(values: Sequence[tuple[Result, float]]) -> float | None:
 
 
 def _middle(values: Sequence[float]) -> float | None:
-    """Median; the mean of the two middle values of an even number."""
+    """Return the median; the mean of the two middle values for an even number of values."""
     if not values:
         return None
     ranked = sorted(values)
@@ -181,7 +181,7 @@ def _middle(values: Sequence[float]) -> float | None:
 
 
 def _median_interval(values: Sequence[tuple[Result, float]]) -> list[float] | None:
-    """95 % interval of a median, by bootstrap of whole units."""
+    """Return the 95 % interval of a median, by bootstrap of whole units."""
     import numpy as np  # noqa: PLC0415 - an import that only scoring pays
 
     if not values:
@@ -205,7 +205,7 @@ def _median_interval(values: Sequence[tuple[Result, float]]) -> list[float] | No
 def _weighted_medians(
     numbers: NDArray[np.float64], counts: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Median of sorted numbers, each as often as a row of counts says."""
+    """Return the median of sorted numbers, weighted by each row of counts."""
     import numpy as np  # noqa: PLC0415
 
     cumulated = np.cumsum(counts, axis=1)

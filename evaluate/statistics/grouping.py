@@ -32,7 +32,7 @@ COLUMNS: Mapping[Axis, tuple[str, ...]] = MappingProxyType(
 def grouped(
     axis: Axis, members: Iterable[Member], item_of: Callable[[Member], BenchmarkItem]
 ) -> dict[tuple[str, ...], list[Member]]:
-    """Members by group; empty groups are left out.
+    """Return members by group; empty groups are left out.
 
     Args:
         axis: axis of the groups.
@@ -79,7 +79,7 @@ _WORDS: Mapping[Axis, Callable[[BenchmarkItem], object]] = {
     "visible": attrgetter("visible"),
     "voxel": attrgetter("task", "modality", "parts"),
 }
-"""What decides the group of an item, quicker to tell than the group itself."""
+"""Attributes that determine an item's group, faster to compare than the group itself."""
 
 _ORDER: Mapping[str, Collection[str]] = {
     "task": Task,
@@ -91,6 +91,6 @@ _ORDER: Mapping[str, Collection[str]] = {
 
 
 def _place_on(column: str, value: str) -> tuple[int, str]:
-    """Place of a value in its column; one without, such as a dataset, is sorted by name."""
+    """Return the sort position of a value in its column; those without one are sorted by name."""
     order = list(_ORDER.get(column, ()))
     return (order.index(value) if value in order else len(order), value)

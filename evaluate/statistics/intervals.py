@@ -24,7 +24,7 @@ Z_95 = 1.959963984540054
 
 
 SMALL = 10
-"""Groups of fewer items are marked as small, and left out of means over groups."""
+"""Groups with fewer items are marked as small, and excluded from means over groups."""
 
 
 class ConfidenceInterval(NamedTuple):
@@ -37,8 +37,8 @@ class ConfidenceInterval(NamedTuple):
 def wilson(successes: int, n: int, z: float = Z_95) -> ConfidenceInterval:
     """Score interval of a proportion (Wilson, J Am Stat Assoc 1927;22:209-212).
 
-    Holds its level for small ``n`` and near 0 and 1, unlike the Wald interval. Assumes independent
-    trials, which several answers on one patient are not.
+    It keeps its coverage for small ``n`` and near 0 and 1, unlike the Wald interval. Assumes
+    independent trials, which several answers on one patient are not.
 
     Raises:
         ValueError: ``successes`` is not between 0 and ``n``, or ``n`` is not positive.
@@ -48,12 +48,12 @@ def wilson(successes: int, n: int, z: float = Z_95) -> ConfidenceInterval:
 
 
 def wilson_at(share: float, n: float, z: float = Z_95) -> ConfidenceInterval:
-    """Wilson's interval of a proportion at an effective sample size, whole or not.
+    """Wilson's interval of a proportion at an effective sample size, which need not be an integer.
 
     Args:
-        share: from 0 to 1.
+        share: the proportion, from 0 to 1.
         n: effective number of trials, above 0.
-        z: quantile: of the normal distribution, or of Student's t where ``n`` is estimated.
+        z: quantile: of the normal distribution, or of Student's t if ``n`` is estimated.
     """
     centre = share + z * z / (2 * n)
     half = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
@@ -64,7 +64,7 @@ def wilson_at(share: float, n: float, z: float = Z_95) -> ConfidenceInterval:
 
 
 def t_quantile(freedom: float, probability: float = 0.975) -> float:
-    """Quantile of Student's t (Abramowitz and Stegun 26.7.5); to 1e-3 from 5 degrees on."""
+    """Quantile of Student's t (Abramowitz and Stegun 26.7.5); within 1e-3 from 5 degrees on."""
     z = NormalDist().inv_cdf(probability)
     terms = (
         (z**3 + z) / 4,
@@ -76,7 +76,7 @@ def t_quantile(freedom: float, probability: float = 0.975) -> float:
 
 
 def ratio(part: int, whole: int) -> float | None:
-    """``part / whole``; ``None`` where ``whole`` is 0."""
+    """``part / whole``; ``None`` if ``whole`` is 0."""
     return part / whole if whole else None
 
 
@@ -87,9 +87,9 @@ def mean(values: Iterable[float]) -> float | None:
 
 
 def chance_corrected(value: float | None, by_chance: float | None) -> float | None:
-    """Chance-corrected value: 0 at chance, 1 at the maximum; below 0 under chance.
+    """Chance-corrected value: 0 at chance, 1 at the maximum; negative below chance.
 
-    ``None`` where either is unknown, or chance is perfect.
+    ``None`` if either is unknown, or chance is 1.
     """
     if value is None or by_chance is None or by_chance >= 1:
         return None

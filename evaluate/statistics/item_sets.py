@@ -1,11 +1,11 @@
-"""Set metrics: items scored together, and how often a model gives one answer to all of a set.
+"""Set metrics: items scored together, and how often a model gives all items of a set one answer.
 
 The items of a set have one question and one list of options on different images, and a different
-key each. A set is right when all its items are. Who always gives one answer has no set right,
-however often single items are. MediConfusion (arXiv 2409.15477) and ProbMed (arXiv 2405.20421)
-score pairs so.
+key each. A set is right if all its items are. A model that always gives the same answer has no set
+right, however many single items it gets right. MediConfusion (arXiv 2409.15477) and ProbMed (arXiv
+2405.20421) score pairs this way.
 
-Chance is that of a guesser who draws each answer evenly and independently of the others: the
+Chance is that of a guesser who draws each answer uniformly and independently of the others: the
 product of one over the number of options. It is not the chance of a guesser who knows that the keys
 differ, which no model is told.
 """
@@ -33,7 +33,7 @@ class AnsweredSet:
 
     Attributes:
         id: its id.
-        results: one for each item.
+        results: one result per item.
     """
 
     id: str
@@ -46,7 +46,7 @@ class AnsweredSet:
 
     @property
     def is_confused(self) -> bool:
-        """Whether all items got one answer, by its text: letters are drawn for each item."""
+        """Whether all items got the same answer, by its text: letters are drawn for each item."""
         texts = {result.choice for result in self.results}
         return len(texts) == 1 and None not in texts
 
@@ -57,15 +57,15 @@ class AnsweredSet:
 
     @property
     def chance(self) -> float:
-        """Probability that independent even guesses are all right.
+        """Probability that independent uniform guesses are all right.
 
-        Not of the items' own chances: who gives the best constant answer to all has no set right.
+        Not the product of the items' own chances: the best constant answer gets no set right.
         """
         return math.prod(1 / len(result.item.options) for result in self.results)
 
     @property
     def chance_of_confusion(self) -> float:
-        """Probability that independent even guesses are all the same."""
+        """Probability that independent uniform guesses are all the same."""
         return len(self.results[0].item.options) * self.chance
 
 
@@ -75,8 +75,8 @@ class SetGroups:
 
     Attributes:
         answered: sets with a reply to every item.
-        incomplete: ids of sets of which items were not released, not asked or withdrawn.
-        lost: ids of sets of which an item has no reply.
+        incomplete: ids of sets with items that were not released, not asked or withdrawn.
+        lost: ids of sets with an item without a reply.
     """
 
     answered: tuple[AnsweredSet, ...]
@@ -85,7 +85,7 @@ class SetGroups:
 
 
 def group_sets(results: Iterable[Result]) -> SetGroups:
-    """The sets of some results, one result an item."""
+    """Group results, one per item, into sets."""
     members: dict[str, list[Result]] = {}
     for result in results:
         if result.item.set:
@@ -108,16 +108,16 @@ def group_sets(results: Iterable[Result]) -> SetGroups:
 
 
 def set_metrics(results: Sequence[Result]) -> dict[str, Any] | None:
-    """``sets`` of ``metrics.json``; ``None`` where the release names no sets.
+    """Return ``sets`` of ``metrics.json``; ``None`` if the release has no sets.
 
     Args:
-        results: one result an item.
+        results: one result per item.
 
     Returns:
         ``global``, a row over all sets, and ``task``, a row for each task that has some;
-        ``incomplete`` and ``lost``, numbers of sets that are not scored, as items of theirs are
-        not in the run or have no reply; ``yes_no`` and ``abstention`` of ``answer_bias``. A row has
-        ``n``, ``correct``, ``accuracy`` with ``interval`` or ``interval_reason``,
+        ``incomplete`` and ``lost``, numbers of sets that are not scored because some of their items
+        are not in the run, or have no reply; ``yes_no`` and ``abstention`` of ``answer_bias``. A
+        row has ``n``, ``correct``, ``accuracy`` with ``interval`` or ``interval_reason``,
         ``design_effect``, ``chance`` and ``chance_corrected``; ``confused``, ``confusion`` and
         ``confusion_chance``; ``items`` and ``item_accuracy`` of these sets; ``units`` and
         ``unit_kinds``; ``small``.
@@ -137,7 +137,7 @@ def set_metrics(results: Sequence[Result]) -> dict[str, Any] | None:
 
 
 def paired_set_metrics(pairs: Sequence[tuple[AnsweredSet, AnsweredSet]]) -> dict[str, Any]:
-    """Metrics of sets that both sides answered.
+    """Return the metrics of sets that both sides answered.
 
     Returns:
         ``n``; ``units``; set accuracies ``first`` and ``second``; ``difference`` with its 95 %

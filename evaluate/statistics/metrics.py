@@ -46,28 +46,28 @@ _INCOMPLETE = f"more than {100 * FAILURE_GATE:.0f} % of the questions of the run
 
 
 def metrics(results: Sequence[Result]) -> dict[str, Any]:
-    """Accuracies of ``metrics.json``, and the count of each rule.
+    """Return the accuracies of ``metrics.json``, and the count of each rule.
 
     Empty groups are left out. Each group is a row of ``group_metrics``. ``macro`` has macro
-    averages over voxels and over tasks, beside the micro ``accuracy``; the means ``_not_small``
-    leave out groups of fewer than ``n_min`` items, of which ``suppressed`` counts the voxels.
-    ``sets`` is of items scored together, see ``item_sets.set_metrics``.
+    averages over voxels and over tasks, in addition to the micro ``accuracy``; the means
+    ``_not_small`` exclude groups with fewer than ``n_min`` items, and ``suppressed`` counts the
+    excluded voxels. ``sets`` is for items scored together, see ``item_sets.set_metrics``.
 
-    Where ``incomplete``, more than ``FAILURE_GATE`` of all items have no reply: no group has an
-    accuracy or an interval then, only its ``bounds``.
+    If ``incomplete``, more than ``FAILURE_GATE`` of all items have no reply: then no group has an
+    accuracy or an interval, only its ``bounds``.
     """
     all_metrics = _metrics(results)
     return _bounded(all_metrics) if all_metrics["incomplete"] else all_metrics
 
 
 def run_metrics(results: Sequence[Result]) -> dict[str, Any]:
-    """Metrics of all items of a run; for an incomplete run bounds instead of an accuracy."""
+    """Return the metrics of all items of a run; with bounds, not an accuracy, if incomplete."""
     total = group_metrics(results)
     return _without_accuracy(total) if is_incomplete(total) else total
 
 
 def task_metrics(results: Sequence[Result]) -> dict[str, Any]:
-    """``global`` and ``task`` alone, by the same rule."""
+    """Return only ``global`` and ``task``, by the same rule."""
     total, tasks = group_metrics(results), _slice(results, "task")
     if is_incomplete(total):
         total = _without_accuracy(total)
@@ -118,16 +118,15 @@ def _metrics(results: Sequence[Result]) -> dict[str, Any]:
 
 
 def group_metrics(results: Sequence[Result]) -> dict[str, Any]:
-    """Metrics of a group of items.
+    """Return the metrics of a group of items.
 
     Returns:
         ``n``; ``correct``; ``accuracy`` of all items, one without a reply counted as wrong; its
-        95 % ``interval``, which keeps the items of one unit together, or ``None`` with
-        ``interval_reason``; ``units``, how many, and ``unit_kinds``, of which kind;
-        ``design_effect``; ``accuracy_without_failures``, of the items with a reply;
-        ``bounds``, between which the accuracy lies whatever the items without a reply are;
+        95 % ``interval``, clustered by unit, or ``None`` with ``interval_reason``; ``units``, their
+        number, and ``unit_kinds``; ``design_effect``; ``accuracy_without_failures``, of the items
+        with a reply; ``bounds`` of the accuracy, whatever the items without a reply are;
         ``accuracy_answered``, of the replies that give a letter; ``chance``;
-        ``chance_corrected``, 0 at chance and 1 at all right; ``small`` for fewer than ``SMALL``
+        ``chance_corrected``, 0 at chance and 1 if all are right; ``small`` for fewer than ``SMALL``
         items; ``outcomes``.
     """
     counts = Counter(result.outcome for result in results)
@@ -157,14 +156,14 @@ def group_metrics(results: Sequence[Result]) -> dict[str, Any]:
 
 
 def upstream_metrics(results: Sequence[Result]) -> dict[str, Any]:
-    """The published evaluator's ``metrics_summary.json``: its keys and its spelling of a task.
+    """Return the published evaluator's ``metrics_summary.json``, with its keys and task spelling.
 
-    Where more than ``FAILURE_GATE`` of all items have no reply, ``acc`` is ``None`` and a further
-    key ``bounds`` says between what it lies over all items of the group.
+    If more than ``FAILURE_GATE`` of all items have no reply, ``acc`` is ``None`` and an additional
+    key ``bounds`` gives its range over all items of the group.
 
     Args:
-        results: one result an item; those that the published evaluator does not load are no part
-            of ``n``.
+        results: one result per item; those that the published evaluator does not load are excluded
+            from ``n``.
     """
     group_of = _upstream_bounded if too_many_lost(results) else _upstream_group
     axes: dict[str, Callable[[Result], str]] = {
@@ -193,10 +192,10 @@ def upstream_metrics(results: Sequence[Result]) -> dict[str, Any]:
 
 
 def replies_account(replies: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Number, tokens and reported models of the replies that count.
+    """Return number, tokens and reported models of the replies that count.
 
-    Holds nothing that differs between two runs with the same replies: tries, failures and times
-    are left out.
+    Contains nothing that differs between two runs with the same replies: attempts, failures and
+    times are left out.
     """
     usage: Counter[str] = Counter()
     models = []
@@ -227,9 +226,9 @@ def _slice(results: Sequence[Result], axis: Axis) -> dict[str, Any]:
 
 
 def _within_sources(results: Sequence[Result]) -> dict[str, Any]:
-    """Groups of the items in which recognising the source does not help, by task and in all.
+    """Return groups of items for which recognising the source does not help, by task and overall.
 
-    Every option of such an item is the answer of an item of the same source and task.
+    Every option of such an item is the answer to an item of the same source and task.
     """
     optional = [result for result in results if result.item.options]
     keys = {_answer(result.item, result.item.key) for result in optional}
@@ -272,7 +271,7 @@ def _bounded_sets(sets: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 
 def _without_accuracy(group: Mapping[str, Any]) -> dict[str, Any]:
-    """Group of an incomplete run: lost replies are neither wrong answers nor a random sample."""
+    """Return a group of an incomplete run: lost replies are not wrong, nor a random sample."""
     return {
         **group,
         **dict.fromkeys(("accuracy", "interval", "chance_corrected", "design_effect")),

@@ -29,7 +29,7 @@ class AnswerPair(NamedTuple):
     Attributes:
         unit: its patient, case or image.
         first: whether the first answer is correct.
-        second: whether the second is.
+        second: whether the second answer is correct.
     """
 
     unit: str
@@ -38,7 +38,7 @@ class AnswerPair(NamedTuple):
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Adjusted p of each test (Holm, Scand J Stat 1979;6:65-70).
+    """Return the adjusted p of each test (Holm, Scand J Stat 1979;6:65-70).
 
     Controls the family-wise error rate under any dependence of the tests.
     """
@@ -51,9 +51,10 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
-    """Adjusted p for the false discovery rate (Benjamini and Hochberg, J R Stat Soc B 1995;57:289).
+    """Return p adjusted for the false discovery rate.
 
-    Controls it for independent or positively dependent tests.
+    Benjamini and Hochberg, J R Stat Soc B 1995;57:289. Controls it for independent or positively
+    dependent tests.
     """
     order = sorted(range(len(p_values)), key=lambda i: -p_values[i])
     adjusted, least = [0.0] * len(p_values), 1.0
@@ -65,14 +66,14 @@ def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
 
 
 def paired_metrics(pairs: Sequence[AnswerPair]) -> dict[str, Any]:
-    """Metrics of a group of pairs.
+    """Return the metrics of a group of pairs.
 
     Returns:
-        ``n``; ``units``; accuracies ``first`` and ``second``; ``difference``, first less second;
+        ``n``; ``units``; accuracies ``first`` and ``second``; ``difference``, first minus second;
         its 95 % ``interval`` by the score test of whole units, or ``None`` with
-        ``interval_reason``; ``only_first`` and ``only_second``, pairs that one side alone has
-        right; ``mcnemar_p``, exact, of whole units; ``design_effect``;
-        ``minimum_detectable_effect``, ``None`` for fewer than ``FEWEST_FOR_POWER`` units too;
+        ``interval_reason``; ``only_first`` and ``only_second``, pairs that only one side has right;
+        ``mcnemar_p``, exact, of whole units; ``design_effect``;
+        ``minimum_detectable_effect``, also ``None`` for fewer than ``FEWEST_FOR_POWER`` units;
         ``small``.
     """
     n = len(pairs)
@@ -105,7 +106,7 @@ def paired_metrics(pairs: Sequence[AnswerPair]) -> dict[str, Any]:
 
 
 def adjust(rows: Iterable[dict[str, Any]]) -> None:
-    """Add ``mcnemar_p_holm`` to the rows of one family; ``None`` for small groups, left out.
+    """Add ``mcnemar_p_holm`` to the rows of one family; ``None`` for small groups, not counted.
 
     Holm's correction rather than a false discovery rate: the groups share patients, so the
     dependence of their tests is unknown, and each verdict is read individually.

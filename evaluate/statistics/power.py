@@ -17,17 +17,17 @@ POWER = 0.8
 """Power at the minimum detectable effect."""
 
 FEWEST_FOR_POWER = 30
-"""Smallest number of units for a power statement; below it the design effect is too uncertain."""
+"""Minimum number of units for a power statement; below it the design effect is too uncertain."""
 
 ALPHA = 0.05
-"""Level of a single test."""
+"""Significance level of a single test."""
 
 _REACH = 7
-"""Standard deviations of the number of discordant pairs that are summed over."""
+"""Standard deviations of the number of discordant pairs to sum over."""
 
 
 def power(n: float, discordance: float, difference: float, alpha: float = ALPHA) -> float:
-    """Power of the two-sided exact McNemar test.
+    """Return the power of the two-sided exact McNemar test.
 
     Args:
         n: number of independent pairs; rounded.
@@ -45,7 +45,7 @@ def power(n: float, discordance: float, difference: float, alpha: float = ALPHA)
     high = min(pairs, math.ceil(pairs * discordance + _REACH * spread) + 1)
     differ = np.arange(low, high + 1)
     weights = bdtr(differ, pairs, discordance) - bdtr(differ - 1, pairs, discordance)
-    # The critical number of wins of the exact test, searched near its normal approximation.
+    # The critical number of wins of the exact test, searched from its normal approximation.
     z = NormalDist().inv_cdf(1 - alpha / 2)
     near = np.floor(differ / 2 - z / 2 * np.sqrt(differ))
     most = np.full(len(differ), -1.0)
@@ -69,19 +69,19 @@ def minimum_detectable_effect(
     crowding: float = 1.0,
     alpha: float = ALPHA,
 ) -> float | None:
-    """Smallest true difference of accuracies that is detected with ``POWER``.
+    """Return the smallest true difference of accuracies that is detected with ``POWER``.
 
     Args:
         n: number of pairs.
         discordance: proportion of discordant pairs.
         design: design effect of the difference; below 1 counts as 1.
-        crowding: mean number of pairs in the unit of a pair, itself included. The test takes the
-            spread of whole units around 0, which a true difference widens where units are large.
-        alpha: level of the test; that of one of many tests is lower.
+        crowding: mean number of pairs in the unit of a pair, including itself. The test uses the
+            spread of whole units around 0, which a true difference increases if units are large.
+        alpha: significance level of the test; lower for one of many tests.
 
     Returns:
-        The difference, between 0 and ``discordance``; ``None`` where even a difference in which
-        all discordant pairs favour one side would not be detected.
+        The difference, between 0 and ``discordance``; ``None`` if even a difference in which all
+        discordant pairs favour one side would not be detected.
     """
     if n == 0 or discordance <= 0:
         return None

@@ -1,6 +1,6 @@
 """The published result table (arXiv 2604.13756): 33 models and a random guesser, as printed.
 
-``published.csv`` holds the printed numbers, misprints included. They can be checked: an accuracy
+``published.csv`` contains the printed numbers, misprints included. They can be checked: an accuracy
 and its number of questions give a count of correct answers; the counts of the tasks add up to the
 overall count, and those of the tasks without View and Imaging Protocols Recognition to the counts
 of the modalities, and of the regions.
@@ -63,7 +63,7 @@ COUNTS: Mapping[str, int] = MappingProxyType(
         "Breast": 721,
     }
 )
-"""Questions of each column, from the paper's figure of its statistics."""
+"""Number of questions in each column, from the paper's statistics figure."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +79,7 @@ class PublishedRow:
     printed: Mapping[str, float]
 
     def accuracy(self, column: str) -> float:
-        """Accuracy of a column from 0 to 1, with known misprints corrected."""
+        """Return the accuracy in a column from 0 to 1, with known misprints corrected."""
         for misprint in MISPRINTS:
             if (misprint.model, misprint.column) == (self.model, column):
                 return misprint.derived / 100
@@ -104,22 +104,22 @@ class Misprint:
 
 
 MISPRINTS = (
-    # 26.41 % of 1229 is not a whole number of answers, and 300 of them make the regions add up.
+    # 26.41 % of 1229 is not an integer count, and 300 makes the regions add up.
     Misprint(model=RANDOM, column="Brain", printed=26.41, derived=24.41),
     Misprint(model="LLaVa-v1.5-7B", column="OR", printed=69.79, derived=68.79),
     Misprint(model="Janus-Pro-7B", column="Brain", printed=24.43, derived=23.43),
-    # All cells of these two rows agree with one another but for the overall one.
+    # All cells of these two rows agree with one another except the overall one.
     Misprint(model="InternVL3.5-14B", column="overall", printed=57.28, derived=57.20),
     Misprint(model="HealthGPT-L14", column="overall", printed=44.43, derived=44.09),
-    # No whole number of 1000; 426 makes tasks, modalities, regions and the overall one agree.
+    # Not an integer count of 1000; 426 makes tasks, modalities, regions and overall agree.
     Misprint(model="Qwen3-VL-Plus", column="RG", printed=42.06, derived=42.60),
 )
-"""Cells that the arithmetic of their row contradicts; a test derives them from the table."""
+"""Cells that contradict the arithmetic of their row; a test derives them from the table."""
 
 
 @cache
 def rows() -> tuple[PublishedRow, ...]:
-    """Every row of the table in its order, the random guesser first."""
+    """Return every row of the table in order, including the random guesser first."""
     text = (
         resources.files("medrcube.evaluate.statistics").joinpath("published.csv").read_text("utf-8")
     )
@@ -133,6 +133,6 @@ def rows() -> tuple[PublishedRow, ...]:
 
 
 def models() -> tuple[PublishedRow, ...]:
-    """The rows of models, best overall accuracy first."""
+    """Return the rows of models, best overall accuracy first."""
     rows_of_models = [row for row in rows() if row.model != RANDOM]
     return tuple(sorted(rows_of_models, key=lambda row: -row.accuracy("overall")))

@@ -44,8 +44,8 @@ def ranking(runs: Mapping[str, Sequence[Result]]) -> list[Ranked]:
     """Runs on one benchmark, best first.
 
     Args:
-        runs: results by label, one of each item; a question counts for a pair of runs where
-            neither has lost its reply.
+        runs: results by label, one per item; a question counts for a pair of runs if neither has
+            lost its reply.
     """
     table = answer_table(runs)
     accuracy = [_share(table.shares(run)) for run in range(len(table.labels))]
@@ -58,7 +58,7 @@ def ranking(runs: Mapping[str, Sequence[Result]]) -> list[Ranked]:
 
 
 def group_letters(table: AnswerTable, order: Sequence[int]) -> list[str]:
-    """Letters of the runs of a table, in the order given, after Holm over all their pairs."""
+    """Return the letters of the runs of a table, in the given order, after Holm over all pairs."""
     pairs = list(itertools.combinations(range(len(order)), 2))
     p_values = [p_of_difference(table.differences(order[i], order[j])) for i, j in pairs]
     apart = {pair for pair, p in zip(pairs, holm(p_values), strict=True) if p < ALPHA}
@@ -66,7 +66,7 @@ def group_letters(table: AnswerTable, order: Sequence[int]) -> list[str]:
 
 
 def compact_letters(count: int, apart: set[tuple[int, int]]) -> list[str]:
-    """Compact letters of a ranking: two members share one exactly if they are not apart.
+    """Return the compact letters of a ranking: two members share one unless they differ.
 
     Args:
         count: number of members, best first.
@@ -79,7 +79,7 @@ def compact_letters(count: int, apart: set[tuple[int, int]]) -> list[str]:
             for group in groups
             for part in ((group - {i}, group - {j}) if {i, j} <= group else (group,))
         ]
-        # A group within another is redundant.
+        # A group contained in another is redundant.
         groups = [
             part_group
             for place, part_group in enumerate(split)

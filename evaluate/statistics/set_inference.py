@@ -1,10 +1,10 @@
 """Intervals and tests for sets of items that share patients.
 
-A set may hold items of several patients, and a patient may have items in several sets, so sets
-fall into no clusters. Two sets are taken to be dependent when they share a unit (patient, case or
+A set may contain items of several patients, and a patient may have items in several sets, so sets
+do not form clusters. Two sets are taken to be dependent if they share a unit (patient, case or
 image), and the variance of a mean sums the products over all such pairs (Aronow, Samii and
-Assenova, Polit Anal 2015;23:564-577). Where every set is of one unit, all of this comes to what
-``clustered_inference`` does with these units.
+Assenova, Polit Anal 2015;23:564-577). If every set belongs to one unit, all of this reduces to
+``clustered_inference`` with these units.
 """
 
 from __future__ import annotations
@@ -25,8 +25,10 @@ from medrcube.evaluate.statistics.intervals import (
 __all__ = ["SetScore", "SharedSets"]
 
 _LARGEST_REACH = 0.5
-"""Largest share of the sets, those that share a unit with one, that the correction for few sets
-counts with. Where most sets come to so much there is no interval."""
+"""Cap, in the correction for few sets, on the share of the sets that share a unit with one set.
+
+If it is reached by most sets, no interval is given.
+"""
 
 
 class SetScore(NamedTuple):
@@ -34,7 +36,7 @@ class SetScore(NamedTuple):
 
     Attributes:
         units: patients, cases or images of its items.
-        value: 1 if it is right and 0 if not; of a difference -1, 0 or 1.
+        value: 1 if it is right and 0 if not; for a difference -1, 0 or 1.
     """
 
     units: frozenset[str]
@@ -61,12 +63,12 @@ class SharedSets:
 
     @property
     def effective(self) -> float:
-        """Equivalent number of sets that share nothing: ``n^2`` over the number of pairs."""
+        """Return the equivalent number of unrelated sets: ``n^2`` over the number of pairs."""
         n = len(self._values)
         return n * n / sum(self._reach) if n else 0.0
 
     def why_no_interval(self) -> str | None:
-        """Reason for giving no interval, or ``None``."""
+        """Return why no interval is given, or ``None``."""
         if len(self._values) < FEWEST_UNITS:
             return f"fewer than {FEWEST_UNITS} sets"
         if self.effective < FEWEST_UNITS:
@@ -76,7 +78,7 @@ class SharedSets:
     def design_effect(self) -> float | None:
         """Factor by which shared units inflate the variance of the mean; ``None`` if unknown.
 
-        Estimates below 0, which sets that share units in rings can give, count as 0.
+        Negative estimates, which cyclically shared units can cause, count as 0.
         """
         n, total = len(self._values), sum(self._values)
         if n < 2:
@@ -92,7 +94,7 @@ class SharedSets:
         return max(0.0, self._products(rest) * (n - 1) / (n * independent))
 
     def share_interval(self) -> ConfidenceInterval | None:
-        """95 % interval of the share of sets that are right, as ``share_interval`` of items."""
+        """Return the 95 % interval of the share of right sets, as ``share_interval`` for items."""
         if self.why_no_interval() is not None:
             return None
         n, design = len(self._values), self.design_effect()
@@ -100,7 +102,7 @@ class SharedSets:
         return wilson_at(sum(self._values) / n, effective, self._quantile())
 
     def difference_interval(self) -> ConfidenceInterval | None:
-        """95 % interval of a mean of differences; ``None`` too where the sides never differ."""
+        """Return the 95 % interval of a mean of differences; ``None`` too if sides never differ."""
         if self.why_no_interval() is not None or not any(self._values):
             return None
         n, total, t2 = len(self._values), sum(self._values), self._quantile() ** 2
@@ -117,21 +119,21 @@ class SharedSets:
     def mcnemar(self) -> float:
         """Two-sided p of no difference.
 
-        The exact McNemar test over sets; where some share units, no less than by the score test
-        whose variance counts these. 1 when no set differs.
+        The exact McNemar test over sets; if some sets share units, at least the p of the score test
+        whose variance accounts for them. 1 if no set differs.
         """
         total = sum(self._values)
         exact = sign_test(UnitTally(value, 1) for value in self._values)
         if total == 0 or sum(self._reach) == len(self._values):
             return exact
         score = abs(total) / math.sqrt(self._variance())
-        # The quantile of t stands in for its distribution: a score is as far out as that of the
-        # normal distribution at the same multiple of the 5 % bound.
+        # The t quantile stands in for its distribution: a score is as extreme as one of the normal
+        # distribution at the same multiple of the 5 % bound.
         tail = NormalDist().cdf(-score * Z_95 / self._quantile())
         return max(exact, min(1.0, 2 * tail))
 
     def _variance(self) -> float:
-        """Of the sum, where the mean is 0; no less than without shared units."""
+        """Variance of the sum under a mean of 0; at least that without shared units."""
         alone = sum(value * value for value in self._values)
         return max(float(alone), self._products(self._values))
 
@@ -142,11 +144,11 @@ class SharedSets:
         )
 
     def _quantile(self) -> float:
-        """As in ``clustered_inference``: the products between sets are the unknown part."""
+        """As in ``clustered_inference``: the products between sets are the uncertain part."""
         n, products = len(self._values), sum(self._reach) - len(self._values)
         return t_quantile(n * n / products) if products else Z_95
 
 
 def _near(entry: SetScore, of_unit: Mapping[str, Sequence[int]]) -> list[int]:
-    """Numbers of the sets that share a unit with one, itself among them."""
+    """Return the indices of the sets that share a unit with one, including itself."""
     return sorted({number for unit in entry.units for number in of_unit[unit]})

@@ -1,6 +1,6 @@
 """Sampling unit of an answer (patient, case or image), and its image.
 
-The unit is the patient where the release states one, else the case, else the image. Answers on one
+The unit is the patient if the release states one, else the case, else the image. Answers on one
 unit are dependent; units are independent.
 """
 
@@ -15,29 +15,29 @@ from medrcube.evaluate.outcomes import Result
 __all__ = ["KINDS", "picture_of", "unit_kinds", "unit_of", "units_text"]
 
 KINDS = ("patient", "case", "picture")
-"""Units, the widest first."""
+"""Kinds of unit, the widest first."""
 
 
 def picture_of(result: Result) -> str:
-    """Digest of the item's own image, whatever is shown; else its path; else the item name."""
+    """Return the digest of the item's own image, whatever is shown; else path; else item name."""
     item = result.item
     return result.asked.subject or item.image or item.name
 
 
 def unit_of(result: Result) -> str:
-    """Unit of an answer, unique within a benchmark."""
+    """Return the unit of an answer, unique within a benchmark."""
     return result.asked.presentation.item.unit or picture_of(result)
 
 
 def unit_kinds(results: Iterable[Result]) -> dict[str, int]:
-    """Number of units by kind; absent kinds are left out."""
+    """Count units by kind; absent kinds are left out."""
     last = {unit_of(result): result for result in results}
     counts = Counter(map(_kind, last.values()))
     return {kind: counts[kind] for kind in KINDS if counts[kind]}
 
 
 def units_text(kinds: Mapping[str, Any]) -> str:
-    """Numbers of units in words, such as ``120 patients and 9 cases``."""
+    """Return numbers of units in words, such as ``120 patients and 9 cases``."""
     words = {"picture": "image"}
     parts = [
         f"{count:,} {words.get(kind, kind)}{'' if count == 1 else 's'}"

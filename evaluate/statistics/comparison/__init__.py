@@ -1,4 +1,4 @@
-"""Comparison of runs: two of them item by item, or many at once."""
+"""Comparison of runs: two of them item by item, or several at once."""
 
 __all__ = [
     "answer_matrix",

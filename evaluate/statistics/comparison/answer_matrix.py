@@ -31,7 +31,7 @@ class AnswerTable:
 
     Attributes:
         labels: labels of the runs.
-        results: one result of each question, from the first run that has it.
+        results: one result per question, from the first run that has it.
         units: index of the unit of each question, of shape (questions,).
         right: whether the answer is correct, of shape (runs, questions).
         replied: whether a run was asked and has not lost its reply, of the same shape.
@@ -50,7 +50,7 @@ class AnswerTable:
         return np.asarray(self.replied.all(axis=0))
 
     def differences(self, first: int, second: int, chosen: Flags | None = None) -> list[UnitTally]:
-        """First minus second run, by unit, over the chosen questions with a reply in both."""
+        """Return first minus second run by unit, over the chosen questions with a reply in both."""
         import numpy as np  # noqa: PLC0415
 
         both = self.replied[first] & self.replied[second]
@@ -59,7 +59,7 @@ class AnswerTable:
         return self._by_unit(change, both)
 
     def shares(self, run: int, chosen: Flags | None = None) -> list[UnitTally]:
-        """Correct answers of a run, by unit, over the chosen questions with a reply."""
+        """Return correct answers of a run, by unit, over the chosen questions with a reply."""
         replied = self.replied[run] if chosen is None else self.replied[run] & chosen
         return self._by_unit(self.right[run], replied)
 
@@ -78,7 +78,7 @@ def answer_table(runs: Mapping[str, Sequence[Result]]) -> AnswerTable:
     """Build the table of runs by questions.
 
     Args:
-        runs: results by label, one of each question.
+        runs: results by label, one per question.
     """
     import numpy as np  # noqa: PLC0415
 
@@ -108,7 +108,7 @@ def answer_table(runs: Mapping[str, Sequence[Result]]) -> AnswerTable:
 
 
 def p_of_difference(units: Sequence[UnitTally]) -> float:
-    """Exact p of no difference; 1 where it is below 5 % but the interval includes 0."""
+    """Return the exact p of no difference; 1 if below 5 % although the interval includes 0."""
     p = sign_test(units)
     if p >= ALPHA:
         return p

@@ -1,9 +1,9 @@
-"""Compare more than two runs: which are distinguishable, overall and by group.
+"""Compare more than two runs: which ones are distinguishable, overall and by group.
 
-Two tables, two families of tests. Over all questions every pair of runs is tested, and these tests
-are adjusted together (Holm). By group, every pair is tested in every group that is not small, and
-all of these tests are adjusted together. So the probability that a table separates any two equal
-models is at most 5 %. Runs that are not separated share a letter.
+There are two tables, each with its own family of tests. Over all questions every pair of runs is
+tested, and these tests are adjusted together (Holm). By group, every pair is tested in every group
+that is not small, and all of these tests are adjusted together. So the probability that a table
+separates any two equal models is at most 5 %. Runs that are not separated share a letter.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def compare_many(
     """Compare scored runs, item by item.
 
     The first epoch of the first common condition is compared, on the items with a reply in every
-    complete run, so that all numbers are of the same questions.
+    complete run, so that all numbers refer to the same questions.
 
     Args:
         folders: run folders.
@@ -141,10 +141,10 @@ def compare_table(table: AnswerTable, by: Axis) -> dict[str, Any]:
     Returns:
         ``overall`` and ``groups``, rows with the names of the group, ``n``, ``small``,
         ``unit_kinds``, ``runs`` (``label``, ``correct``, ``accuracy``, ``interval``,
-        ``interval_reason``, ``letters``; best first in ``overall``, else in its order) and
+        ``interval_reason``, ``letters``; best first in ``overall``, otherwise in that order) and
         ``pairs`` (``first`` and ``second``, labels; ``difference``, ``interval``, ``p``,
-        ``p_holm``, ``apart``; over all also ``minimum_detectable_effect`` at the level that is
-        left to one of so many pairs). Small groups are not tested: no letters, no pairs.
+        ``p_holm``, ``apart``; overall also ``minimum_detectable_effect`` at the significance level
+        left for each of that many pairs). Small groups are not tested: no letters, no pairs.
         ``axis``; ``correction``, with the number of tests that each table adjusts together.
 
     Raises:
@@ -267,7 +267,7 @@ def _sums(units: Sequence[UnitTally]) -> tuple[int, int]:
 def _chosen(
     table: AnswerTable, replied: Flags, by: Axis
 ) -> Iterator[tuple[tuple[str, ...], Flags]]:
-    """Names and questions of each group."""
+    """Return names and questions of each group."""
     import numpy as np  # noqa: PLC0415 - an import that only scoring pays
 
     places = [place for place in range(len(table.results)) if replied[place]]

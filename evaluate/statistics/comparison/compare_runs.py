@@ -40,8 +40,8 @@ def compare_two(
     """Compare two scored runs, item by item.
 
     The first epoch of the first common condition is compared; full and the unrotated form of
-    circular are equivalent. A run on degraded images alone is compared with one on whole images:
-    ``condition`` is then ``degraded``, and ``notes`` tell which is which. Items without a reply in
+    circular are equivalent. A run on degraded images alone is compared with one on original images:
+    ``condition`` is then ``degraded``, and ``notes`` say which is which. Items without a reply in
     either run are left out and counted.
 
     Args:
@@ -52,24 +52,22 @@ def compare_two(
             question, options, key and image bytes.
 
     Returns:
-        ``runs``, two with ``label``, ``folder``, ``model``, ``dataset``, ``items``,
-        ``incomplete``, why no accuracy of the run is told, or ``None``, and ``bounds``, between
-        which it lies; where a run is incomplete, no row has an accuracy, a difference, an interval
-        or a p;
-        ``condition``; ``conditions_left``, of each run those that are not compared;
-        ``same_dataset``; ``items`` with ``common`` ones that are compared,
-        ``lost`` by either run, ``changed`` (same name, other content), ``only_one`` and
-        ``withdrawn`` by the errata that either run was scored with, which both leave out;
+        ``runs``, two objects with ``label``, ``folder``, ``model``, ``dataset``, ``items``,
+        ``incomplete``, why the run has no accuracy, or ``None``, and ``bounds`` of that accuracy;
+        if a run is incomplete, no row has an accuracy, a difference, an interval or a p;
+        ``condition``; ``conditions_left``, the conditions of each run that are not compared;
+        ``same_dataset``; ``items`` with ``common`` ones, which are compared, ``lost`` by either
+        run, ``changed`` (same name, different content), ``only_one`` and ``withdrawn`` by the
+        errata that either run was scored with, which are excluded from both;
         ``overall``, a row of ``paired_tests.paired_metrics`` with ``verdict``; ``families``, by
         axis a list of such rows with the names of the group and ``mcnemar_p_holm``; ``sets``, a row
         of ``item_sets.paired_set_metrics`` with ``verdict`` over the sets that both answered,
         or ``None`` without any; ``chains``, a row of ``paired_tests.paired_metrics`` with
-        ``verdict`` over the chains that both asked, right where all steps are, or ``None``;
-        ``settings``,
-        (name, of the first, of the second) of what was set differently; ``notes``, what else
-        differs between the runs; ``conclusions``, sentences. ``verdict`` is ``first`` or
-        ``second`` where the interval leaves out 0 and McNemar's p (in a family: Holm's) is below 5
-        %, else ``unclear``.
+        ``verdict`` over the chains that both asked, right if all steps are, or ``None``;
+        ``settings``, (name, value in the first, value in the second) of differing settings;
+        ``notes``, other differences between the runs; ``conclusions``, sentences. ``verdict`` is
+        ``first`` or ``second`` if the interval excludes 0 and McNemar's p (in a family: Holm's) is
+        below 5 %, else ``unclear``.
 
     Raises:
         WorkspaceError: a folder is not a scored run, the runs asked different benchmarks (without
@@ -144,7 +142,7 @@ def _row(pairs: Sequence[tuple[Result, Result]]) -> dict[str, Any]:
 
 
 def _compare_sets(pairs: Sequence[tuple[Result, Result]]) -> dict[str, Any] | None:
-    """Row of the sets of which both runs answered every item."""
+    """Return the row of the sets for which both runs answered every item."""
     first, second = (
         {entry.id: entry for entry in group_sets(results).answered}
         for results in zip(*pairs, strict=True)
@@ -154,7 +152,7 @@ def _compare_sets(pairs: Sequence[tuple[Result, Result]]) -> dict[str, Any] | No
 
 
 def _compare_chains(first: ComparedRun, second: ComparedRun) -> dict[str, Any] | None:
-    """Row of the chains that both runs asked, those that lost a reply in either left out."""
+    """Return the row of the chains that both runs asked, unless either lost a reply to one."""
     right, left = (
         {chain.id: chain for chain in asked_chains(run.results)} for run in (second, first)
     )
@@ -182,7 +180,7 @@ _COMPLETE_RUN_FIELDS = ("first", "second", "difference", "interval", "mcnemar_p"
 
 
 def _without_accuracies(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Row of an incomplete run: its replies are no random sample of the questions."""
+    """Blank the accuracies of an incomplete run: its replies are not a random sample."""
     return {
         **row,
         **{name: None for name in _COMPLETE_RUN_FIELDS if name in row},

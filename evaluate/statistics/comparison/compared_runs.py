@@ -1,4 +1,4 @@
-"""Scored runs as they are compared: results on the same items, and what else differs."""
+"""Scored runs prepared for comparison: results on the same items, and other differences."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ _COMPARABLE = (
     (Condition.CHAIN,),
     (Condition.DEGRADED, Condition.FULL, Condition.CIRCULAR),
 )
-"""Conditions that are compared with one another, the first choice first.
+"""Conditions that are compared with one another, first choice first.
 
-Degraded images are compared with whole ones only where the runs share no other condition.
+Degraded images are compared with original ones only if the runs share no other condition.
 """
 
 
@@ -74,7 +74,7 @@ class ComparedRun:
         return str(self.manifest["model"]["name"])
 
     def results_of(self, *conditions: Condition) -> dict[str, Result]:
-        """Results of the first of these conditions that the run asked, by item name."""
+        """Return results of the first of these conditions that the run asked, by item name."""
         for condition in conditions:
             results = {
                 result.item.name: result
@@ -87,7 +87,7 @@ class ComparedRun:
         return {}
 
     def summary(self, label: str) -> dict[str, Any]:
-        """Summary of the run in the result of a comparison."""
+        """Return the summary of the run for the result of a comparison."""
         items = {result.item.name for result in self.results}
         return {
             "label": label,
@@ -101,7 +101,7 @@ class ComparedRun:
 
     @property
     def incomplete(self) -> str | None:
-        """Why the run has no accuracy; ``None`` where enough questions have a reply."""
+        """Return why the run has no accuracy; ``None`` if enough questions have a reply."""
         main = self._main()
         if not too_many_lost(main):
             return None
@@ -134,7 +134,7 @@ def load_compared(folders: Sequence[Path]) -> list[ComparedRun]:
 
 
 def labels_of(runs: Sequence[ComparedRun]) -> list[str]:
-    """Unique label of each run: its model, with its folder or number where ambiguous."""
+    """Return a unique label of each run: its model, with its folder or number if ambiguous."""
     labels = [run.model for run in runs]
     for more in (lambda run, _: run.folder.name, lambda _, number: f"run {number}"):
         labels = [
@@ -145,7 +145,7 @@ def labels_of(runs: Sequence[ComparedRun]) -> list[str]:
 
 
 def shown_alike(runs: Sequence[ComparedRun]) -> tuple[Condition, list[dict[str, Result]]]:
-    """First condition that all runs asked, and the results of each run by item name.
+    """Return the first condition that all runs asked, and the results of each run by item name.
 
     Raises:
         WorkspaceError: no condition was asked by all.
@@ -163,7 +163,7 @@ def shown_alike(runs: Sequence[ComparedRun]) -> tuple[Condition, list[dict[str, 
 
 
 def uncompared_conditions(runs: Sequence[ComparedRun], compared: Condition) -> list[list[str]]:
-    """Conditions of each run that are not compared."""
+    """Return the conditions of each run that are not compared."""
     alike = next(set(kinds) for kinds in _COMPARABLE if compared in kinds)
     return [[name for name in run.manifest["conditions"] if name not in alike] for run in runs]
 
@@ -193,7 +193,7 @@ def _all_of(runs: Sequence[ComparedRun]) -> str:
 
 def same_item(left: Result, right: Result) -> bool:
     """Whether two results have the same question, options, key and image."""
-    # An imported run may know no image.
+    # An imported run may not know the image.
     pictures = {left.asked.subject, right.asked.subject} - {None}
     return left.item == right.item and len(pictures) < 2
 
@@ -201,7 +201,7 @@ def same_item(left: Result, right: Result) -> bool:
 def degradation_notes(
     runs: Sequence[ComparedRun], compared: Condition, described: Sequence[Mapping[str, Any]]
 ) -> list[str]:
-    """A sentence on the images of each run, where degraded ones are compared."""
+    """Return a sentence on the images of each run, if degraded ones are compared."""
     if compared is not Condition.DEGRADED:
         return []
     return [
@@ -216,7 +216,7 @@ def degradation_notes(
 
 
 def incomplete_sentences(runs: Sequence[Mapping[str, Any]]) -> list[str]:
-    """A sentence on each incomplete run, from its ``summary``."""
+    """Return a sentence on each incomplete run, from its ``summary``."""
     return [
         f"INCOMPLETE {run['label']}: {run['incomplete']}, so the accuracy lies between "
         f"{points(run['bounds'][0])} and {points(run['bounds'][1])} %; no group, interval or "
@@ -227,7 +227,7 @@ def incomplete_sentences(runs: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def differences_of_runs(runs: Sequence[ComparedRun]) -> list[str]:
-    """Other differences between runs, in sentences."""
+    """Return other differences between runs, in sentences."""
     notes = []
     prompts = [run.manifest["prompt"] for run in runs]
     if any(prompt != prompts[0] for prompt in prompts):

@@ -14,11 +14,11 @@ from medrcube.taxonomy import Task
 __all__ = ["NAMED", "conclusions", "name_of", "p_text", "points", "points_span", "short_name"]
 
 NAMED = 5
-"""Groups that a sentence names; the table has all."""
+"""Number of groups listed in a sentence; the table has all."""
 
 
 def conclusions(comparison: Mapping[str, Any]) -> list[str]:
-    """Sentences on the result of ``compare_two``: the verdict, then its limits."""
+    """Return sentences on the result of ``compare_two``: the verdict, then its limits."""
     first, second = (run["label"] for run in comparison["runs"])
     row = comparison["overall"]
     lines = [_verdict(row, first, second), _power(row)]
@@ -35,33 +35,33 @@ def conclusions(comparison: Mapping[str, Any]) -> list[str]:
 
 
 def points(value: float | None, *, sign: bool = False) -> str:
-    """A proportion as percentage points, with one digit."""
+    """Format a proportion as percentage points, with one digit."""
     if value is None:
         return "\u2013"
     return f"{100 * value:+.1f}" if sign else f"{100 * value:.1f}"
 
 
 def points_span(interval: list[float] | None) -> str:
-    """An interval of a difference in points."""
+    """Format an interval of a difference in points."""
     if interval is None:
         return "\u2013"
     return f"{points(interval[0], sign=True)} to {points(interval[1], sign=True)}"
 
 
 def p_text(p: float | None) -> str:
-    """Formatted p value."""
+    """Format a p value."""
     if p is None:
         return "\u2013"
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def name_of(axis: Axis, row: Mapping[str, Any]) -> str:
-    """Name of a slice."""
+    """Return the name of a slice."""
     return " / ".join(row[column] for column in COLUMNS[axis])
 
 
 def short_name(axis: Axis, row: Mapping[str, Any]) -> str:
-    """Name of a slice for a narrow table: a voxel by the abbreviation of its task."""
+    """Return the name of a slice for a narrow table: a voxel by the abbreviation of its task."""
     if axis != "voxel":
         return name_of(axis, row)
     return f"{Task(row['task']).abbreviation} {row['modality']} {row['parts']}"
@@ -115,7 +115,7 @@ def _power(row: Mapping[str, Any]) -> str:
 
 
 def _wholes(noun: str, part: str, row: Mapping[str, Any], first: str, second: str) -> str:
-    """On items that are scored together: sets, or chains."""
+    """Return sentences on items that are scored together: sets, or chains."""
     numbers = (
         f"{points(row['first'])} % against {points(row['second'])} % of "
         f"{counted(row['n'], noun)}, {points(row['difference'], sign=True)} points (95 % interval "

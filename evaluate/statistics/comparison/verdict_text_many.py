@@ -1,4 +1,4 @@
-"""Conclusions of a comparison of many runs, in words, with their limits."""
+"""Conclusions of a comparison of several runs, in words, with their limits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["detectable", "many_conclusions"]
 
 
 def many_conclusions(comparison: Mapping[str, Any]) -> list[str]:
-    """Sentences on the result of ``compare_many``; its limits come last."""
+    """Return sentences on the result of ``compare_many``; its limits come last."""
     row, tests = comparison["overall"], comparison["correction"]
     lines = [_groups(row, tests["overall_tests"]), detectable(row)]
     lines.append(_cells(comparison["axis"], comparison["groups"], tests["group_tests"]))
@@ -27,7 +27,7 @@ def many_conclusions(comparison: Mapping[str, Any]) -> list[str]:
 
 
 def detectable(row: Mapping[str, Any]) -> str:
-    """Minimum detectable difference of two runs after the correction, in words."""
+    """Return the minimum detectable difference of two runs after the correction, in words."""
     if sum(row["unit_kinds"].values()) < FEWEST_FOR_POWER:
         return (
             f"What difference would be found is not said for fewer than {FEWEST_FOR_POWER} units."
@@ -68,7 +68,7 @@ def _groups(row: Mapping[str, Any], tests: int) -> str:
 
 
 def _letters(text: str) -> Sequence[str]:
-    """Compact letters of a run as a list; ``b1`` is one letter."""
+    """Split the compact letters of a run; ``b1`` is one letter."""
     letters: list[str] = []
     for character in text:
         if character.isdigit() and letters:

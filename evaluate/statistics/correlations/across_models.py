@@ -1,7 +1,7 @@
 """Correlations of abilities across models, cell by cell of the cube.
 
-A correlation over few models, of accuracies over few items, has two sources of uncertainty. Each
-has two intervals: over models and over items, by resampling either.
+A correlation over few models, of accuracies over few items, has two sources of uncertainty. It has
+one interval for each: over models and over items, by resampling either.
 """
 
 from __future__ import annotations
@@ -50,27 +50,26 @@ def slice_correlations(
     n_min: int = SMALL,
     method: Method = "pearson",
 ) -> dict[str, Any]:
-    """Correlation, over models, of the accuracies in every two groups of an axis.
+    """Return the correlation, over models, of the accuracies in every pair of groups of an axis.
 
-    Only items count that every run was asked and none lost. Groups of fewer than ``n_min`` of
+    Only items that every run was asked and none lost are used. Groups with fewer than ``n_min`` of
     them are left out.
 
     Args:
-        runs: results of one item each by name of the model; at least three.
+        runs: results by model name, one per item; at least three.
         axis: ``voxel`` for the published "Brain Island" analysis, or any other.
-        n_min: fewest items of a group.
+        n_min: minimum number of items in a group.
         method: correlation of accuracies, or of their ranks.
 
     Returns:
         ``method``; ``models``; ``items`` and ``left_out``; ``names`` of the groups with their
         ``n``; square matrices ``r``, ``p``, ``p_holm`` and ``p_bh`` (adjusted over all pairs),
         ``interval_models`` (bootstrap of models; ``None`` for fewer than ten),
-        ``interval_items`` (bootstrap of units, put right for the noise of few items) and
-        ``r_corrected``, its middle, which that noise does not pull to 0; ``None`` on the diagonal
-        and where a group is the same for all models. Voxels also have
-        ``by_region``: for every two regions the mean ``r`` (by Fisher's z) over ``pairs`` of
-        voxels with its ``interval`` over models; a region with itself is its voxels among
-        themselves.
+        ``interval_items`` (bootstrap of units, corrected for the noise of few items) and
+        ``r_corrected``, its midpoint, which that noise does not attenuate; ``None`` on the diagonal
+        and if a group is the same for all models. Voxels also have ``by_region``: for every pair of
+        regions the mean ``r`` (by Fisher's z) over ``pairs`` of voxels with its ``interval`` over
+        models; for a region with itself, over pairs of its own voxels.
 
     Raises:
         WorkspaceError: fewer than three runs, or no two groups are large enough.
@@ -110,7 +109,7 @@ def slice_correlations(
 def published_correlations(
     columns: Sequence[str] = tuple(REGIONS), method: Method = "pearson"
 ) -> dict[str, Any]:
-    """The same for columns of the published table, with known misprints corrected.
+    """Return the same for columns of the published table, with known misprints corrected.
 
     Its items are unavailable: the interval over items draws each count from its binomial
     distribution, as if no two columns and no two models shared an item.
@@ -135,12 +134,12 @@ def published_correlations(
 
 
 def pearson(first: Sequence[float], second: Sequence[float]) -> dict[str, Any]:
-    """Pearson's correlation of two lists, one value a model.
+    """Return Pearson's correlation of two lists, one value per model.
 
     Returns:
         ``n``; ``r``; two-sided ``p`` by Student's t; ``fisher_interval``, 95 % by Fisher's z;
-        ``bootstrap_interval``, over models. ``None`` where too few models (3, 3, 4 and 10 are
-        needed) or a constant list leave it undefined.
+        ``bootstrap_interval``, over models. ``None`` if undefined because of too few models (3, 3,
+        4 and 10 are needed) or a constant list.
     """
     import numpy as np  # noqa: PLC0415
 
@@ -160,7 +159,7 @@ def pearson(first: Sequence[float], second: Sequence[float]) -> dict[str, Any]:
 
 
 def fisher_interval(r: float, n: int) -> list[float] | None:
-    """95 % interval of a correlation of ``n`` pairs (Fisher, Metron 1921;1:3-32)."""
+    """Return the 95 % interval of a correlation of ``n`` pairs (Fisher, Metron 1921;1:3-32)."""
     if n < 4 or abs(r) >= 1:
         return None
     centre, half = math.atanh(r), NormalDist().inv_cdf(0.975) / math.sqrt(n - 3)
@@ -171,18 +170,18 @@ def shortcut_reliance(
     runs: Mapping[str, Mapping[str, Any]],
     reading: Literal["view_counted", "view_ignored"] = "view_counted",
 ) -> dict[str, Any]:
-    """Correlation of diagnostic accuracy with shortcut probability over runs.
+    """Return the correlation of diagnostic accuracy with shortcut probability over runs.
 
     Args:
         runs: content of ``metrics.json`` by name of the model.
-        reading: which pairs count, as ``credibility`` says.
+        reading: which pairs count, see ``credibility``.
 
     Returns:
         ``points``, for each run that has both its ``high_accuracy`` and its
         ``shortcut_probability``, with ``independent_shortcut`` and ``grounding``; ``published``,
-        the correlation of the first two, which upstream gives as 0.693 over 33 models; and
+        the correlation of the first two, which upstream reports as 0.693 over 33 models; and
         ``grounding``, that of high accuracy with grounding. The first rises with accuracy even
-        where diagnosis has nothing to do with perception, the second does not.
+        if diagnosis has nothing to do with perception, the second does not.
     """
     points = []
     for name, metrics in runs.items():
@@ -216,7 +215,7 @@ def shortcut_reliance(
 def _by_unit(
     groups: Mapping[tuple[str, ...], Sequence[Result]], tables: Sequence[Mapping[str, Result]]
 ) -> tuple[Floats, Floats]:
-    """Correct answers of shape (units, groups, models), and items of shape (units, groups)."""
+    """Return correct answers, shape (units, groups, models), and items, shape (units, groups)."""
     import numpy as np  # noqa: PLC0415
 
     units = {unit_of(result) for members in groups.values() for result in members}

@@ -33,7 +33,7 @@ __all__ = [
 Method = Literal["pearson", "spearman"]
 
 DRAWS = 1000
-"""Bootstrap draws of each interval."""
+"""Number of bootstrap draws per interval."""
 
 _CHUNK = 50
 
@@ -41,12 +41,12 @@ _CHUNK = 50
 def correlation_matrix(
     accuracy: Floats, method: Method, drawn_items: Callable[[], Floats] | None
 ) -> dict[str, Any]:
-    """Square matrices over groups, as ``correlation.slice_correlations`` describes them.
+    """Return square matrices over groups, as described in ``slice_correlations``.
 
     Args:
         accuracy: of shape (groups, models), at least three models.
         method: correlation of accuracies, or of their ranks.
-        drawn_items: gives accuracies of shape (draws, groups, models) for resampled items;
+        drawn_items: returns accuracies of shape (draws, groups, models) for resampled items;
             ``None`` for no interval over items.
     """
     import numpy as np  # noqa: PLC0415
@@ -66,8 +66,8 @@ def correlation_matrix(
     enough = accuracy.shape[1] >= FEWEST_CLUSTERS
     matrices["interval_models"] = _intervals(low, high, tested if enough else [])
     if drawn_items is not None:
-        # Basic bootstrap on Fisher's scale (Davison and Hinkley, 1997, 5.2): drawing items anew
-        # adds their noise once more, and noise pulls a correlation to 0.
+        # Basic bootstrap on Fisher's scale (Davison and Hinkley, 1997, 5.2): resampling items adds
+        # their noise a second time, and noise attenuates a correlation.
         z, z_draws = fisher_z(r), fisher_z(correlate(drawn_items(), method))
         low, middle, high = (
             np.tanh(2 * z - q) for q in quantiles(z_draws, 0.025, 0.5, 0.975)[::-1]
@@ -79,7 +79,7 @@ def correlation_matrix(
 
 
 def correlate(values: Floats, method: Method) -> Floats:
-    """Correlations of shape (..., groups, groups) for values of shape (..., groups, models)."""
+    """Correlate values of shape (..., groups, models); returns shape (..., groups, groups)."""
     import numpy as np  # noqa: PLC0415
 
     if method == "spearman":
@@ -92,14 +92,14 @@ def correlate(values: Floats, method: Method) -> Floats:
 
 
 def fisher_z(r: Floats) -> Floats:
-    """Fisher's z of correlations; finite for 1 and -1 too."""
+    """Return Fisher's z of correlations; finite for 1 and -1 too."""
     import numpy as np  # noqa: PLC0415
 
     return np.asarray(np.arctanh(np.clip(r, -1 + 1e-9, 1 - 1e-9)), dtype=np.float64)
 
 
 def model_draws(accuracy: Floats, method: Method) -> Floats:
-    """Correlations of shape (draws, groups, groups), models drawn with replacement."""
+    """Return correlations of shape (draws, groups, groups), models drawn with replacement."""
     import numpy as np  # noqa: PLC0415
 
     count = accuracy.shape[1]
@@ -108,11 +108,11 @@ def model_draws(accuracy: Floats, method: Method) -> Floats:
 
 
 def item_draws(right: Floats, sizes: Floats) -> Floats:
-    """Accuracies of shape (draws, groups, models), images drawn with replacement.
+    """Return accuracies of shape (draws, groups, models), images drawn with replacement.
 
     Args:
-        right: right answers of shape (pictures, groups, models).
-        sizes: items of shape (pictures, groups).
+        right: numbers of right answers, of shape (pictures, groups, models).
+        sizes: numbers of items, of shape (pictures, groups).
     """
     import numpy as np  # noqa: PLC0415
 
@@ -129,7 +129,7 @@ def item_draws(right: Floats, sizes: Floats) -> Floats:
 
 
 def quantiles(draws: Floats, *shares: float) -> list[Any]:
-    """Quantiles along the first axis; undefined draws are ignored up to 5 %, else NaN."""
+    """Return quantiles along the first axis; undefined draws are ignored up to 5 %, else NaN."""
     import numpy as np  # noqa: PLC0415
 
     lost = np.isnan(draws)
@@ -138,7 +138,7 @@ def quantiles(draws: Floats, *shares: float) -> list[Any]:
 
 
 def seed_of_values(values: Floats) -> int:
-    """Seed derived from the values."""
+    """Return a seed derived from the values."""
     return int.from_bytes(hashlib.sha256(values.tobytes()).digest()[:8])
 
 
