@@ -1,4 +1,4 @@
-"""Error pages; Django calls the handlers by the names of their arguments."""
+"""Error pages; Django passes the handlers' arguments by name."""
 
 # ruff: noqa: ARG001
 
@@ -44,15 +44,15 @@ def error_page(
     title: str = "",
     advice: str = "",
 ) -> HttpResponse:
-    """A page that says what went wrong and what to do.
+    """Render a page that states what went wrong and what to do.
 
     Args:
-        request: ``None`` where it cannot be trusted to know who is signed in.
+        request: ``None`` if its session cannot be trusted.
         status: 400, 403, 404, 409, 422, 500 or 503.
-        reason: what exactly went wrong, shown above the general words.
-        typed: what the person had typed, so that it can be copied.
-        title: instead of the general one of the status.
-        advice: instead of the general one of the status.
+        reason: specific reason, shown above the general text.
+        typed: text that the user had typed, so that it can be copied.
+        title: replaces the default title of the status.
+        advice: replaces the default advice of the status.
     """
     title, advice = title or _TITLES[status], advice or _ADVICE[status]
     if request is not None and request.headers.get("X-Requested-With") == "fetch":
@@ -70,7 +70,7 @@ def error_page(
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """400: not even the host or the session can be trusted."""
+    """Return 400; neither host nor session can be trusted."""
     return error_page(None, 400)
 
 
@@ -80,7 +80,7 @@ def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """403 for a form without our token; a comment that was typed in it is shown again."""
+    """Return 403 for a form without a valid CSRF token, and show the typed text again."""
     return error_page(request, 403, typed=request.POST.get("comment", ""))
 
 
@@ -90,7 +90,7 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """500, or 503 while the database is away; nobody is looked up in it."""
+    """Return 500, or 503 if the database is unreachable; the page does not query it."""
     script = request if request.headers.get("X-Requested-With") == "fetch" else None
     if isinstance(sys.exception(), OperationalError | InterfaceError) and _database_is_away():
         reply = error_page(script, 503, _AWAY)
@@ -100,5 +100,5 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 
 def _database_is_away() -> bool:
-    """Whether no connection could be made, or the one that was there is lost."""
+    """Whether a database connection failed or was lost."""
     return connection.connection is None or not connection.is_usable()

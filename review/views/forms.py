@@ -1,6 +1,6 @@
-"""Django forms of all pages; every field accepts only what both databases store.
+"""Django forms of all pages; every field accepts only values that both databases can store.
 
-PostgreSQL refuses a NUL in a text and SQLite takes it; neither can store half of a surrogate pair.
+PostgreSQL rejects NUL in text, while SQLite accepts it; neither can store an unpaired surrogate.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ __all__ = [
 ]
 
 LONGEST = 20_000
-"""Characters of one field; a comment has fewer."""
+"""Maximum number of characters of a field; comments are shorter."""
 WHOLE = RegexValidator(
     re.compile("[\ud800-\udfff]"), "half of a character (a lone surrogate)", inverse_match=True
 )
 _LONGEST_PASSWORD = 1024
-"""Hashing a longer one would only keep the server busy."""
+"""Maximum password length; hashing a longer one would only load the server."""
 
 
 class TextField(forms.CharField):
-    """Text as it was typed, with line ends as everywhere; may be empty."""
+    """Text as typed, with normalised line ends; may be empty."""
 
     default_validators = [*forms.CharField.default_validators, WHOLE]  # noqa: RUF012  (Django's)
 
@@ -56,22 +56,22 @@ class TextField(forms.CharField):
         )
 
     def to_python(self, value: Any) -> str:
-        """Browsers send line ends as CR LF."""
+        """Convert the CR LF line ends that browsers send."""
         return str(super().to_python(value)).replace("\r\n", "\n")
 
 
 FormValues = Mapping[str, Any]
-"""What was sent, by the names of the fields of a form."""
+"""Cleaned values by field name."""
 
 
 class NumberField(forms.IntegerField):
-    """A number that a page of ours sends; -1, which names nothing, where it is none."""
+    """Number sent by our pages; -1, which refers to nothing, if invalid."""
 
     def __init__(self) -> None:
         super().__init__(required=False, min_value=0, max_value=999_999_999)
 
     def clean(self, value: Any) -> int:
-        """What it names is asked of the database, so a wrong one is a conflict and no fault."""
+        """Parse the number; a wrong one is reported as a conflict by the database lookup."""
         try:
             return -1 if value in self.empty_values else int(super().clean(value))
         except forms.ValidationError:
@@ -79,16 +79,16 @@ class NumberField(forms.IntegerField):
 
 
 class PageForm(forms.Form):
-    """A form of a page; ``form`` says which, where a page has several."""
+    """Form of a page; ``form`` identifies it if the page has several."""
 
     form = TextField()
 
     @classmethod
     def read(cls, sent: QueryDict) -> FormValues:
-        """What was sent, by the names of the fields.
+        """Return the cleaned values by field name.
 
         Raises:
-            InvalidAnswerError: names the first field that is wrong, and what is wrong in it.
+            InvalidAnswerError: names the first invalid field and the problem.
         """
         form = cls(sent)
         if form.is_valid():
@@ -98,7 +98,7 @@ class PageForm(forms.Form):
 
 
 class AdjudicationForm(PageForm):
-    """A decision over the reviews of a version."""
+    """Adjudication of a version."""
 
     version = NumberField()
     outcome = TextField()
@@ -106,7 +106,7 @@ class AdjudicationForm(PageForm):
 
 
 class AssigningForm(PageForm):
-    """The forms of the page of assignments; names of which several are sent are read apart."""
+    """Forms of the assignments page; multi-valued fields are read separately."""
 
     assignment = NumberField()
     reviewer = NumberField()
@@ -121,7 +121,7 @@ class AssigningForm(PageForm):
 
 
 class QuarantineForm(PageForm):
-    """What becomes of items that one vote took out."""
+    """Decision on quarantined items."""
 
     version = NumberField()
     decision = TextField()
@@ -129,14 +129,14 @@ class QuarantineForm(PageForm):
 
 
 class SwitchForm(PageForm):
-    """What a manager does with a reviewer."""
+    """Action of a manager on a reviewer."""
 
     reviewer = NumberField()
     note = TextField()
 
 
 class PersonalDataForm(PageForm):
-    """Takes images out of the queue; has no field in which what was seen could be repeated."""
+    """Report of personal data; it has no text field, so that the data cannot be repeated."""
 
 
 class ItemForm(PageForm):
@@ -150,7 +150,7 @@ class ItemForm(PageForm):
 
 
 class WordingForm(PageForm):
-    """A new wording of an item, or of a gold copy of it; as many options as were sent."""
+    """New wording of an item or of its gold copy, with as many options as were sent."""
 
     version = NumberField()
     proposal = NumberField()
@@ -165,20 +165,20 @@ class WordingForm(PageForm):
         self.fields.update({name: TextField(strip=True) for name in self._options})
 
     def clean(self) -> dict[str, Any]:
-        """The texts of the options in one tuple, in their order."""
+        """Collect the option texts in a tuple, in order."""
         options = tuple(self.cleaned_data.get(name, "") for name in self._options)
         return {**self.cleaned_data, "options": options}
 
 
 class HeadForm(PageForm):
-    """A head of the trail that was noted earlier."""
+    """Earlier head of the trail, for verification."""
 
     number = NumberField()
     sha256 = TextField(strip=True)
 
 
 class AccountForm(PageForm):
-    """An account: who, what they may do, and a password, which may be left empty."""
+    """Account: e-mail address, role, specialties and optional password."""
 
     email = TextField(strip=True)
     role = TextField()
@@ -200,24 +200,24 @@ class OwnAccountForm(PageForm):
 
 
 class SignInForm(forms.Form):
-    """The sign-in; a code only where a script asks again in place."""
+    """Sign-in form; it has a code only if a script signs in again without reload."""
 
     email = TextField(max_length=254, strip=True)
     password = TextField(max_length=_LONGEST_PASSWORD)
     code = TextField(max_length=64, strip=True)
 
     def clean_email(self) -> str:
-        """Accounts have addresses in one form."""
+        """Normalise the e-mail address as in accounts."""
         return str(self.cleaned_data["email"]).casefold()
 
 
 class CodeForm(forms.Form):
-    """A code of an authenticator, or a recovery code."""
+    """Authenticator or recovery code."""
 
     code = TextField(max_length=64, strip=True)
 
 
 class SecondFactorForm(CodeForm):
-    """The page of one's own second factor; ``form`` is empty where it is set up."""
+    """Form of the user's own second factor; ``form`` is empty during setup."""
 
     form = forms.ChoiceField(choices=[("codes", ""), ("remove", "")], required=False)

@@ -1,4 +1,4 @@
-"""Keyset pagination: page 2,000 costs as much as page 1."""
+"""Keyset pagination: page 2,000 is as fast as page 1."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ SIZE = 50
 
 @dataclass(frozen=True, slots=True)
 class ListPage:
-    """Some rows of a list.
+    """One page of a list.
 
     Attributes:
-        rows: in the order of the list.
-        before: key whose predecessors are the page before; ``None`` on the first.
-        after: key whose successors are the next page; ``None`` on the last.
+        rows: rows in list order.
+        before: key whose predecessors form the previous page; ``None`` on the first page.
+        after: key whose successors form the next page; ``None`` on the last page.
     """
 
     rows: Sequence[Any]
@@ -33,13 +33,13 @@ class ListPage:
 def page_of(
     rows: QuerySet[Any, Any], request: HttpRequest, key: str, *, newest_first: bool = False
 ) -> ListPage:
-    """The page that ``after`` or ``before`` of the address asks for.
+    """Return the page selected by the query parameter ``after`` or ``before``.
 
     Args:
-        rows: dictionaries (``values``), without an order.
-        request: carries the key.
-        key: unique column that the list is ordered by.
-        newest_first: whether the largest key comes first.
+        rows: query of dictionaries (``values``), unordered.
+        request: request with the parameters.
+        key: unique column by which the list is ordered.
+        newest_first: whether the order is descending.
     """
     back, end = query_text(request, "before"), query_text(request, "after")
     backwards = bool(back)
@@ -61,10 +61,10 @@ def page_of(
 
 
 def query_text(request: HttpRequest, name: str) -> str:
-    """A value of the address, without blanks around it.
+    """Return a query parameter, stripped.
 
     Raises:
-        BadRequest: it holds a NUL, which no database takes.
+        BadRequest: it contains NUL, which the databases cannot handle.
     """
     value = request.GET.get(name, "").strip()
     if "\0" in value:

@@ -1,4 +1,4 @@
-"""Landing page, and the health check."""
+"""Landing page and health check."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["health", "home"]
 @allow(*EVERYONE)
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
-    """The first page: what there is to do for a role."""
+    """Landing page with the tasks of a role."""
     user = signed_in_user(request)
     if user.role == Role.REVIEWER:
         return redirect("queue")
@@ -31,7 +31,7 @@ def home(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def health(_request: HttpRequest) -> HttpResponse:
-    """Says "ok" when the database answers."""
+    """Health check: returns "ok" if the database responds."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT 1")
     return HttpResponse("ok", content_type="text/plain")

@@ -1,4 +1,4 @@
-"""Django form of an outsider's remark: plain text of limited length about one item."""
+"""Django form of a remark from outside: plain text of limited length about one item."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django import forms
 __all__ = ["IDS", "LONGEST", "TEXTS", "RemarkForm"]
 
 LONGEST = 2000
-"""Characters of the longest remark."""
+"""Maximum number of characters of a remark."""
 IDS = ("item", "id")
 TEXTS = ("text", "remark")
 
@@ -18,13 +18,13 @@ _LONGEST_NAME = 200
 _NO_ITEM = f"names no item; expected one of the columns {', '.join(IDS)}"
 _NO_TEXT = f"has no text; expected one of the columns {', '.join(TEXTS)}"
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co"})
-"""Kinds of characters that cannot be seen."""
+"""Unicode categories of invisible characters."""
 _MARKUP = re.compile(r"<[A-Za-z/!?]|&(?:#\w+|\w+);")
 _ADDRESS = re.compile(r"\S@\S+\.\S")
 
 
 class RemarkForm(forms.Form):
-    """A row of a file of remarks; ``fault`` says why it is refused."""
+    """Form for one row of a file of remarks; ``fault`` states why it is refused."""
 
     item = forms.CharField(
         max_length=_LONGEST_NAME, error_messages={"required": _NO_ITEM, "max_length": _NO_ITEM}
@@ -32,10 +32,10 @@ class RemarkForm(forms.Form):
     text = forms.CharField(error_messages={"required": _NO_TEXT})
 
     def clean_text(self) -> str:
-        """The text, where it is plain.
+        """Return the text if it is plain.
 
         Raises:
-            ValidationError: it is too long, or holds what no remark may.
+            ValidationError: the text is too long or has forbidden content.
         """
         text = str(self.cleaned_data["text"])
         if len(text) > LONGEST:
@@ -52,5 +52,5 @@ class RemarkForm(forms.Form):
 
     @property
     def fault(self) -> str:
-        """The first thing that is wrong; empty where the row can be taken."""
+        """Return the first error; empty if the row is valid."""
         return next((str(text) for faults in self.errors.values() for text in faults), "")

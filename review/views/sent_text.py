@@ -1,4 +1,4 @@
-"""Validation of submitted text before any view sees it: only what both databases store."""
+"""Validation of submitted text before any view: only text that both databases can store."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _EMAIL = forms.EmailField(max_length=254, validators=[WHOLE])
 
 
 def check_sent(sent: QueryDict) -> None:
-    """Refuse a form with a text that some database would refuse.
+    """Reject a form with text that one of the databases cannot store.
 
     Raises:
-        InvalidAnswerError: names the field, and what is wrong in it.
+        InvalidAnswerError: names the field and the problem.
     """
     for name, values in sent.lists():
         for value in values:
@@ -30,10 +30,10 @@ def check_sent(sent: QueryDict) -> None:
 
 
 def email_of(text: str) -> str:
-    """An address as accounts have it.
+    """Normalise an e-mail address as in accounts.
 
     Raises:
-        InvalidAnswerError: it is none, or longer than 254 characters.
+        InvalidAnswerError: the address is invalid or longer than 254 characters.
     """
     try:
         return str(_EMAIL.clean(text)).casefold()

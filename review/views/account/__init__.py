@@ -1,3 +1,3 @@
-"""Views of one's own account."""
+"""Views of the user's own account."""
 
 __all__ = ["second_factor", "settings", "sign_in"]

@@ -1,4 +1,4 @@
-"""Views to set up and remove one's own second factor, and to renew its recovery codes."""
+"""Views to set up and remove one's own second factor and to renew recovery codes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from medrcube.review.views.forms import SecondFactorForm
 __all__ = ["second_factor_page"]
 
 _BORDER = 4
-"""Light squares around a QR code, as the standard wants them."""
+"""Quiet zone of a QR code, in modules, as required by the standard."""
 
 
 @allow(*EVERYONE, first=True)
@@ -31,7 +31,7 @@ _BORDER = 4
 @sensitive_variables("codes")
 @require_http_methods(["GET", "HEAD", "POST"])
 def second_factor_page(request: HttpRequest) -> HttpResponse:
-    """What ``form`` asks for; recovery codes are shown in the reply to it, and nowhere again."""
+    """Handle the action in ``form``; recovery codes are shown once, in the response."""
     user = signed_in_user(request)
     if request.method != "POST":
         return _page(request, user)
@@ -53,7 +53,7 @@ def second_factor_page(request: HttpRequest) -> HttpResponse:
 
 
 def _apply(request: HttpRequest, user: User, wanted: str | None, code: str) -> Sequence[str]:
-    """Do it; gives recovery codes where there are new ones."""
+    """Apply the action; return new recovery codes, if any."""
     if wanted == "codes":
         return second_factor.new_recovery_codes(user, code)
     if wanted != "remove":
@@ -78,7 +78,7 @@ def _page(request: HttpRequest, user: User, error: str = "", status: int = 422) 
 
 
 def _qr_code(text: str) -> tuple[str, int]:
-    """A QR code as the path of its dark squares, and the length of its side in squares."""
+    """Return a QR code as an SVG path of its dark modules, and its side length in modules."""
     rows = list(segno.make(text, error="m", micro=False).matrix_iter(border=_BORDER))
     dark = ((x, y) for y, row in enumerate(rows) for x, square in enumerate(row) if square)
     return "".join(f"M{x} {y}h1v1h-1z" for x, y in dark), len(rows)

@@ -1,4 +1,4 @@
-"""Views of one's own password and key settings, and the list of keys."""
+"""Views of one's own password and shortcut settings, and the list of shortcuts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["account_page", "keys_page"]
 @sensitive_post_parameters("old", "new", "again")
 @require_http_methods(["GET", "HEAD", "POST"])
 def account_page(request: HttpRequest) -> HttpResponse:
-    """The account page; ``form`` says which of its forms was sent."""
+    """Account page; ``form`` identifies the submitted form."""
     user = signed_in_user(request)
     if request.method != "POST":
         return _page(request)
@@ -44,13 +44,13 @@ def account_page(request: HttpRequest) -> HttpResponse:
 @allow(*EVERYONE)
 @require_safe
 def keys_page(request: HttpRequest) -> HttpResponse:
-    """Help: what the keys do."""
+    """Help page with the keyboard shortcuts."""
     signed_in_user(request)
     return render(request, "review/keys.html", {"key_rows": key_rows()})
 
 
 def _change_password(request: HttpRequest, user: User, sent: FormValues) -> None:
-    """Change it; guessing the old one is slowed down as at the sign-in, trying new ones is not."""
+    """Change the password; attempts at the old one are throttled as at sign-in."""
     address = login_throttle.client_address(request)
     if not login_throttle.count_attempt(user.email, address):
         raise InvalidAnswerError("too many attempts; wait a quarter of an hour")

@@ -29,7 +29,7 @@ _WRONG = "E-mail address or password is not right, or the account is closed."
 _CODE = "This code is not right, or was used already. Wait for the next one."
 _BACKEND = "django.contrib.auth.backends.ModelBackend"
 _HALF = "half_signed_in"
-"""Key of the session: who has given the password and not yet the code."""
+"""Session key: user who has given the password but not yet the code."""
 _HALF_SECONDS = 5 * 60
 _Form = Callable[[HttpRequest, str, int], HttpResponse]
 
@@ -38,7 +38,7 @@ _Form = Callable[[HttpRequest, str, int], HttpResponse]
 @sensitive_post_parameters("password", "code")
 @require_http_methods(["GET", "HEAD", "POST"])
 def sign_in_page(request: HttpRequest) -> HttpResponse:
-    """The form, and what it sends; a script that asks again in place gets 204."""
+    """Show and handle the sign-in form; a script that signs in again without reload gets 204."""
     if request.method != "POST":
         return (
             redirect(_safe_target(request))
@@ -46,7 +46,7 @@ def sign_in_page(request: HttpRequest) -> HttpResponse:
             else _sign_in_form(request)
         )
     sent = SignInForm(request.POST)
-    valid = sent.is_valid()  # what is no account and no password counts as a wrong one
+    valid = sent.is_valid()  # an invalid form counts as a wrong password
     account = sent.cleaned_data.get("email", "")
     address = login_throttle.client_address(request)
     if not login_throttle.count_attempt(account, address):
@@ -68,7 +68,7 @@ def sign_in_page(request: HttpRequest) -> HttpResponse:
 @sensitive_post_parameters("code")
 @require_http_methods(["GET", "HEAD", "POST"])
 def code_page(request: HttpRequest) -> HttpResponse:
-    """The second step, for whoever has just given the password."""
+    """Second step, for a user who has just given the password."""
     user = _half_signed_in(request)
     if user is None:
         return redirect("sign-in")
@@ -82,7 +82,7 @@ def code_page(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_safe
 def to_provider(request: HttpRequest) -> HttpResponse:
-    """Go to the provider of single sign-on."""
+    """Redirect to the single sign-on provider."""
     site = _provider()
     request.session["next"] = _safe_target(request)
     try:
@@ -94,7 +94,7 @@ def to_provider(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_safe
 def from_provider(request: HttpRequest) -> HttpResponse:
-    """Come back from there."""
+    """Handle the redirect back from the provider."""
     site = _provider()
     try:
         user = single_sign_on.finish_sign_in(request, site)
@@ -107,7 +107,7 @@ def from_provider(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def sign_out(request: HttpRequest) -> HttpResponse:
-    """End the session: its row is deleted, so a copy of the cookie is worth nothing."""
+    """End the session by deleting its row, so that a copied cookie is worthless."""
     logout(request)
     return redirect(settings.LOGOUT_REDIRECT_URL)
 
@@ -115,13 +115,13 @@ def sign_out(request: HttpRequest) -> HttpResponse:
 def _let_in(
     request: HttpRequest, user: User, *, code_given: bool = False, at_provider: bool = False
 ) -> HttpResponse:
-    """Begin a session under a new id.
+    """Begin a session with a new id.
 
     Args:
-        request: whose session it will be.
-        user: who signs in.
-        code_given: a code of the second factor was right.
-        at_provider: the provider of single sign-on asked for a second factor.
+        request: request that gets the session.
+        user: user who signs in.
+        code_given: whether a right code of the second factor was given.
+        at_provider: whether the single sign-on provider asked for a second factor.
     """
     target = _safe_target(request)
     for name in (_HALF, "next"):
@@ -148,7 +148,7 @@ def _ask_code(request: HttpRequest, user: User) -> HttpResponse:
 
 
 def _half_signed_in(request: HttpRequest) -> User | None:
-    """Who has given the password; nobody after five minutes, or when it has been changed."""
+    """Return the user who has given the password, unless five minutes ago or changed since."""
     half: dict[str, Any] = request.session.get(_HALF) or {}
     if int(timezone.now().timestamp()) - half.get("at", 0) > _HALF_SECONDS:
         return None
@@ -158,7 +158,7 @@ def _half_signed_in(request: HttpRequest) -> User | None:
 
 
 def _check_code(request: HttpRequest, user: User, typed: str, form: _Form) -> HttpResponse:
-    """Guessing codes is slowed down for an account from wherever it is tried."""
+    """Check a code; attempts are throttled per account, from any address."""
     name = f"code of {user.pk}"
     if not login_throttle.count_attempt(name, name):
         return _too_many(form(request, _too_many_text(), 429))
@@ -220,7 +220,7 @@ def _next_address(request: HttpRequest) -> str:
 
 
 def _safe_target(request: HttpRequest) -> str:
-    """Where the person wanted to go, as long as that is a page of ours."""
+    """Return the requested target if it is a page of this site."""
     wanted = _next_address(request)
     ours = url_has_allowed_host_and_scheme(
         wanted, allowed_hosts={request.get_host()}, require_https=request.is_secure()

@@ -1,4 +1,4 @@
-"""Views of accounts, for administrators."""
+"""Account views for administrators."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _ROLES = (
 @sensitive_variables("password")
 @require_http_methods(["GET", "HEAD", "POST"])
 def accounts_page(request: HttpRequest) -> HttpResponse:
-    """Everybody, and the form for one more; a password made here is shown once."""
+    """List all accounts and create new ones; a generated password is shown once."""
     if request.method != "POST":
         return _list_page(request)
     try:
@@ -59,7 +59,7 @@ def accounts_page(request: HttpRequest) -> HttpResponse:
 @sensitive_variables("password")
 @require_http_methods(["GET", "HEAD", "POST"])
 def account_page(request: HttpRequest, user: int) -> HttpResponse:
-    """One account; ``form`` says which of the page's forms was sent."""
+    """Account page; ``form`` identifies the submitted form."""
     account = User.objects.filter(pk=user).first()
     if account is None:
         raise Http404
@@ -98,13 +98,13 @@ def account_page(request: HttpRequest, user: int) -> HttpResponse:
 
 
 def _password(sent: FormValues) -> tuple[str, bool]:
-    """The typed password, or one that is made here and must be shown."""
+    """Return the typed password, or a generated one that must be shown."""
     typed = sent["password"]
     return (typed, False) if typed else (accounts.random_password(), True)
 
 
 def _show_password_once(request: HttpRequest, user: User, password: str) -> HttpResponse:
-    # Not through a redirect: it would have to be stored somewhere on the way.
+    # No redirect: the password would have to be stored in between.
     context = {"person": user, "password": password}
     return render(request, "review/managing/password.html", context)
 

@@ -1,4 +1,4 @@
-"""Views of adjudication: items on which reviewers differ, and the decision."""
+"""Views of adjudication: items on which reviewers disagree, and the decision."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _OUTCOMES = (
 
 @dataclass(frozen=True, slots=True)
 class VoteSummary:
-    """What of a review decides whether an item needs a third person."""
+    """Data of a review that decides whether an item needs adjudication."""
 
     decision: str
     right: bool
@@ -50,7 +50,7 @@ class VoteSummary:
 @allow(Role.ADJUDICATOR)
 @require_safe
 def adjudication_list(request: HttpRequest) -> HttpResponse:
-    """Items that this person may decide over, with the reason why they need it."""
+    """List the items that this user may decide, with the reason for adjudication."""
     user = signed_in_user(request)
     page = page_of(items_to_decide(user).values(*_COLUMNS), request, "id")
     votes = _vote_summaries(row["id"] for row in page.rows)
@@ -65,7 +65,7 @@ def adjudication_list(request: HttpRequest) -> HttpResponse:
 @allow(Role.ADJUDICATOR)
 @require_http_methods(["GET", "HEAD", "POST"])
 def adjudication_page(request: HttpRequest, item: str) -> HttpResponse:
-    """Both reviews side by side, and the decision over them."""
+    """Show the reviews side by side, and handle the decision."""
     user = signed_in_user(request)
     row = item_record.visible_item(item, user)
     if item_record.took_part(row, user):
@@ -89,7 +89,7 @@ def adjudication_page(request: HttpRequest, item: str) -> HttpResponse:
 
 
 def items_to_decide(user: User) -> QuerySet[Item]:
-    """Items in adjudication of whose current version this person neither wrote nor reviewed."""
+    """Return items in adjudication whose current version this user neither wrote nor reviewed."""
     number = OuterRef("version")
     written = ItemVersion.objects.filter(
         _wrote_or_proposed(user), item=OuterRef("pk"), number=number
@@ -100,7 +100,7 @@ def items_to_decide(user: User) -> QuerySet[Item]:
 
 
 def reasons_undecided(votes: Iterable[VoteSummary]) -> Iterator[str]:
-    """Why the reviews did not settle an item, in words."""
+    """Yield the reasons why the reviews did not decide an item."""
     votes = list(votes)
     decisions_given = {vote.decision for vote in votes}
     if len(decisions_given) > 1:
@@ -137,7 +137,7 @@ def _page(request: HttpRequest, item: Item, error: str = "") -> HttpResponse:
 
 
 def _wrote_or_proposed(user: User) -> Q:
-    """Versions that somebody wrote or proposed."""
+    """Return the filter for versions that a user wrote or proposed."""
     return Q(author=user) | Q(adoption__proposal__review__claim__user=user)
 
 
@@ -150,7 +150,7 @@ def _reviews_by(user: User) -> QuerySet[Review]:
 
 
 def _count_barred(user: User) -> int:
-    """How many items in adjudication wait for somebody else, because this person took part."""
+    """Count the items in adjudication that this user may not decide."""
     versions = ItemVersion.objects.filter(
         number=F("item__version"), item__state=ReviewState.ADJUDICATION
     ).values_list("item", flat=True)

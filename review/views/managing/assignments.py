@@ -25,7 +25,7 @@ __all__ = ["assignments_page"]
 @allow(Role.MANAGER)
 @require_http_methods(["GET", "HEAD", "POST"])
 def assignments_page(request: HttpRequest) -> HttpResponse:
-    """All of it; ``form`` says which of the page's forms was sent."""
+    """Assignments page; ``form`` identifies the submitted form."""
     if request.method != "POST":
         return _page(request)
     try:
@@ -100,7 +100,7 @@ def _assign(request: HttpRequest, sent: FormValues, user: User) -> str:
 
 
 def _account_key(text: str) -> int:
-    """A key of an account; 0, which is nobody's, where it is none."""
+    """Parse an account key; 0, which no account has, if invalid."""
     return int(text) if text.isdecimal() and len(text) < 10 else 0
 
 

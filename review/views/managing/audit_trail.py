@@ -1,4 +1,4 @@
-"""View of the audit trail, and its verification."""
+"""View of the audit trail and its verification."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FILTERS = (("object", "About"), ("actor", "Who"), ("kind", "What"))
 @allow(Role.ADMINISTRATOR)
 @require_http_methods(["GET", "HEAD", "POST"])
 def trail_page(request: HttpRequest) -> HttpResponse:
-    """Events, the newest first; sent, the whole chain is checked, and every table against it."""
+    """List events, newest first; POST verifies the chain and compares the tables with it."""
     verdict, error = None, ""
     if request.method == "POST":
         sent = HeadForm.read(request.POST)

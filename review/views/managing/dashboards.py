@@ -1,4 +1,4 @@
-"""Dashboards of progress and agreement."""
+"""Views of the progress and agreement dashboards."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ AGREEMENT = FigureCache("agreement", agreement_by_stratum)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoefficientLine:
-    """A coefficient as the page shows it."""
+    """Coefficient formatted for the page."""
 
     name: str
     value: str
@@ -66,11 +66,11 @@ class CoefficientLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Panel:
-    """All that is said about one stratum.
+    """Agreement panel of one stratum.
 
     Attributes:
-        pairs: label -> how often each label stands beside it.
-        ordered: whether the rows are the first reviewer's.
+        pairs: label -> number of pairs with each label.
+        ordered: whether rows are the first reviewer.
     """
 
     agreement: StratumAgreement
@@ -90,7 +90,7 @@ _ACTIONS: dict[str, Callable[[int, User, str], object]] = {
 @allow(Role.MANAGER)
 @require_http_methods(["GET", "HEAD", "POST"])
 def progress_page(request: HttpRequest) -> HttpResponse:
-    """Progress by kind of item and by reviewer; sent, a reviewer is paused or let in again."""
+    """Show progress by cell and reviewer; POST pauses or resumes a reviewer."""
     if request.method == "POST":
         return _post_switch(request)
     return _progress(request)
@@ -99,7 +99,7 @@ def progress_page(request: HttpRequest) -> HttpResponse:
 @allow(Role.MANAGER)
 @require_safe
 def agreement_page(request: HttpRequest) -> HttpResponse:
-    """The whole panel beside its table, for all strata together or for one, and every verdict."""
+    """Show panel and table for all strata or one of them, and the verdict of each."""
     wanted = query_text(request, "stratum")
     strata: list[StratumAgreement] = []
     counted = None

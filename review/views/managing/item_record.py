@@ -1,4 +1,4 @@
-"""Full record of an item for those who may see it: wordings, reviews, decisions."""
+"""Full record of an item for users who may see it: wordings, reviews, decisions."""
 
 from __future__ import annotations
 
@@ -46,17 +46,17 @@ _TONES = {Decision.ACCEPT: "good", Decision.REVISE: "open", Decision.REJECT: "ba
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewRecord:
-    """A review in words.
+    """A review as text.
 
     Attributes:
-        tone: class of the tag that shows the decision.
-        claim: what the review ended.
-        stands: whether it counts: it was not taken back.
-        blinded: whether nothing that the reviewer had been shown answers the item.
-        specialist: whether the reviewer was one for the item.
-        objections: lines of the checklist that were not answered with yes.
-        verdicts: on the wrong options that are not plausible and wrong.
-        proposed: another wording, if there is one.
+        tone: CSS class of the tag with the decision.
+        claim: claim that the review ended.
+        stands: whether it counts, i.e. was not voided or undone.
+        blinded: whether the answer had not been disclosed to the reviewer.
+        specialist: whether the reviewer was a specialist for the item.
+        objections: checklist lines not answered with yes.
+        verdicts: verdicts on distractors that are not "plausible and wrong".
+        proposed: proposed wording, if any.
     """
 
     claim: int
@@ -82,10 +82,10 @@ class ReviewRecord:
 
 
 def visible_item(item_id: str, user: User) -> Item:
-    """An item that this person may see: gold items are for managers.
+    """Return an item if the user may see it; gold items are visible to managers only.
 
     Raises:
-        Http404: there is none.
+        Http404: there is no such item for this user.
     """
     item = None if "\0" in item_id else Item.objects.filter(pk=item_id).first()
     if item is None or (item.gold_defect and user.role != Role.MANAGER):
@@ -94,13 +94,13 @@ def visible_item(item_id: str, user: User) -> Item:
 
 
 def current_version(item: Item) -> ItemVersion:
-    """The version that counts now."""
+    """Return the current version."""
     versions = item.versions.select_related("picture", "overlay", "author")
     return versions.get(number=item.version)
 
 
 def took_part(item: Item, user: User) -> bool:
-    """Whether somebody wrote or reviewed the current version."""
+    """Whether a user wrote or reviewed the current version."""
     number = item.version
     return (
         item.versions.filter(
@@ -113,9 +113,9 @@ def took_part(item: Item, user: User) -> bool:
 
 
 def version_context(version: ItemVersion, user: User) -> dict[str, object]:
-    """A version with its key, evidence and image, as the templates of the review want it.
+    """Return a version with key, evidence and image, for the review templates.
 
-    An image that was reported is for managers alone, who decide over the report.
+    A reported image is visible only to managers, who decide the incident.
     """
     closed = user.role != Role.MANAGER and is_closed(version.picture)
     return {
@@ -143,7 +143,7 @@ def version_context(version: ItemVersion, user: User) -> dict[str, object]:
 
 
 def reviews_of(item: Item, number: int | None = None) -> list[ReviewRecord]:
-    """Reviews of an item, or of one of its versions; the oldest first."""
+    """Return the reviews of an item or of one of its versions, oldest first."""
     claims = Claim.objects.filter(version__item=item, review__isnull=False)
     if number is not None:
         claims = claims.filter(version__number=number, released_at=None)
@@ -155,7 +155,7 @@ def reviews_of(item: Item, number: int | None = None) -> list[ReviewRecord]:
 
 
 def reason_words(code: str) -> str:
-    """A reason code as words: ``KEY_WRONG`` is "Key wrong"."""
+    """Format a reason code: ``KEY_WRONG`` becomes "Key wrong"."""
     words = " ".join(word if word in _SHORT else word.lower() for word in code.split("_"))
     return words[:1].upper() + words[1:]
 

@@ -1,4 +1,4 @@
-"""Views of the item list and of one item: edits, comments, gold copies."""
+"""Views of the item list and of single items: edits, comments, gold copies."""
 
 from __future__ import annotations
 
@@ -62,13 +62,13 @@ _EDITABLE = frozenset(
     }
 )
 _FINAL = frozenset({ReviewState.RELEASED, ReviewState.WITHDRAWN})
-"""Where nothing rests on a review any more."""
+"""States in which reviews no longer matter."""
 
 
 @allow(Role.ADJUDICATOR, Role.MANAGER)
 @require_safe
 def items_page(request: HttpRequest) -> HttpResponse:
-    """Items by id, narrowed by state, source, task, stratum and the beginning of their id."""
+    """List items by id, filtered by state, source, task, stratum and id prefix."""
     user = signed_in_user(request)
     chosen = {
         name: query_text(request, name)
@@ -95,7 +95,7 @@ def items_page(request: HttpRequest) -> HttpResponse:
 @allow(Role.ADJUDICATOR, Role.MANAGER)
 @require_http_methods(["GET", "HEAD", "POST"])
 def item_page(request: HttpRequest, item: str) -> HttpResponse:
-    """All that is known of an item; ``form`` says which of the page's forms was sent."""
+    """Item page; ``form`` identifies the submitted form."""
     user = signed_in_user(request)
     row = item_record.visible_item(item, user)
     if request.method != "POST":
@@ -115,11 +115,11 @@ def item_page(request: HttpRequest, item: str) -> HttpResponse:
 @allow(Role.ADJUDICATOR, Role.MANAGER)
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit_page(request: HttpRequest, item: str) -> HttpResponse:
-    """A new wording; what was typed stays in the form whatever comes of it."""
+    """Edit the wording; the typed text stays in the form on any error."""
     user = signed_in_user(request)
     row = item_record.visible_item(item, user)
     if row.gold_defect:
-        raise Http404  # its defect is what it is for
+        raise Http404  # the defect of a gold item must not be edited away
     if request.method != "POST":
         if row.state not in _EDITABLE:
             return error_page(
@@ -149,7 +149,7 @@ def edit_page(request: HttpRequest, item: str) -> HttpResponse:
 @allow(Role.MANAGER)
 @require_http_methods(["GET", "HEAD", "POST"])
 def gold_page(request: HttpRequest, item: str) -> HttpResponse:
-    """Copy an accepted item with a defect, to measure reviewers."""
+    """Create a gold item: copy an accepted item with a defect."""
     user = signed_in_user(request)
     row = item_record.visible_item(item, user)
     if row.gold_defect or row.state != ReviewState.ACCEPTED:
@@ -169,13 +169,13 @@ def gold_page(request: HttpRequest, item: str) -> HttpResponse:
 
 
 def filter_items(chosen: dict[str, str], user: User) -> QuerySet[Item]:
-    """Items that match every chosen filter; gold items are for managers."""
+    """Return items that match all filters; gold items are visible to managers only."""
     rows = Item.objects.all()
     for name in ("state", "source", "task", "stratum"):
         if chosen[name]:
             rows = rows.filter(**{name: chosen[name]})
     if chosen["id"]:
-        # The first condition lets an index find where to begin; the second needs no index.
+        # The first condition uses the index to find the start; the second needs no index.
         rows = rows.filter(pk__gte=chosen["id"], pk__startswith=chosen["id"])
     if user.role != Role.MANAGER:
         return rows.filter(gold_defect="")
@@ -183,7 +183,7 @@ def filter_items(chosen: dict[str, str], user: User) -> QuerySet[Item]:
 
 
 def _distinct_values(column: str) -> list[str]:
-    """Distinct values of an indexed column, one step of the index each instead of every row."""
+    """Return the distinct values of an indexed column by skip scan instead of reading all rows."""
     sql = f"""
         WITH RECURSIVE names (name) AS (
             SELECT min({column}) FROM review_item
@@ -242,7 +242,7 @@ def _wording_page(
     typed: Edit | None = None,
     error: ReviewError | None = None,
 ) -> HttpResponse:
-    """The form for a wording; after a conflict it goes against the version that is shown now."""
+    """Render the wording form; after a conflict it refers to the version now displayed."""
     item.refresh_from_db()
     version = item_record.current_version(item)
     texts = typed.options if typed else [str(option["text"]) for option in version.options]
@@ -269,7 +269,7 @@ def _wording_page(
 
 
 def _proposed_edit(request: HttpRequest, item: Item) -> Edit | None:
-    """The proposal that the address names, if it is about the version that stands."""
+    """Return the proposal in the query string, if it is about the current version."""
     number = query_text(request, "proposal")
     if not (number.isascii() and number.isdigit() and len(number) <= 9):
         return None

@@ -31,14 +31,14 @@ _COLUMNS = ("id", "task", "anatomy", "modality", "version", "gold_defect")
 @allow(Role.MANAGER)
 @require_safe
 def quarantine_page(request: HttpRequest) -> HttpResponse:
-    """The list, each with the form to decide over it."""
+    """List quarantined items and incidents, each with a decision form."""
     return _list(request)
 
 
 @allow(Role.MANAGER)
 @require_POST
 def post_decision(request: HttpRequest, item: str) -> HttpResponse:
-    """Put an item back into the queue, or end it."""
+    """Return an item to the queue, or reject it."""
     user = signed_in_user(request)
     row = item_record.visible_item(item, user)
     sent = QuarantineForm.read(request.POST)
@@ -63,7 +63,7 @@ def post_decision(request: HttpRequest, item: str) -> HttpResponse:
 @allow(Role.MANAGER)
 @require_POST
 def post_incident_decision(request: HttpRequest, incident: int) -> HttpResponse:
-    """Put back, or end, all items that went out with one report of personal data."""
+    """Return or reject all items of one privacy incident."""
     sent = QuarantineForm.read(request.POST)
     decision = sent["decision"]
     if decision not in ("clear", "reject"):
@@ -87,7 +87,7 @@ def _list(
 ) -> HttpResponse:
     held = Item.objects.filter(state=ReviewState.QUARANTINED)
     if failed is not None:
-        held = held.filter(pk__gte=failed.pk)  # what was typed stands on the page that is shown
+        held = held.filter(pk__gte=failed.pk)  # the page must contain the item with the typed text
     page = page_of(held.values(*_COLUMNS), request, "id")
     why = _last_dangers(row["id"] for row in page.rows)
     context = {
@@ -104,7 +104,7 @@ def _list(
 
 
 def _last_dangers(ids: Iterable[str]) -> dict[str, dict[str, object]]:
-    """What took each item out last: who, when, the reasons, and a note where there is one."""
+    """Return the last quarantine event of each item: actor, time, reasons and note, if any."""
     objects = {f"item:{item}": item for item in ids}
     kind = f"item.{Transition.DANGER_SEEN.value}"
     dangers: dict[str, dict[str, object]] = {}

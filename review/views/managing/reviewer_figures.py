@@ -1,4 +1,4 @@
-"""View of the figures of each reviewer, for managers."""
+"""View of the figures per reviewer, for managers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ REVIEWERS = FigureCache("readers", count_figures)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FigureCell:
-    """A share as the table shows it; ``few`` where it rests on little."""
+    """Share formatted for the table; ``few`` marks one of few observations."""
 
     name: str
     value: str
@@ -39,7 +39,7 @@ class FigureCell:
 @allow(Role.MANAGER)
 @require_safe
 def reviewers_page(request: HttpRequest) -> HttpResponse:
-    """Time, known defects, agreement and blind answers of every reviewer side by side."""
+    """Show times, caught defects, agreement and blind accuracy of all reviewers."""
     counted = REVIEWERS.figures()
     table = counted.figures
     context = {

@@ -1,4 +1,4 @@
-"""Word-level diff of two wordings, and what a proposal changes and breaks."""
+"""Word-level diff of two wordings; changes and violated rules of a proposal."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _WORDS = re.compile(r"\S+\s*|\s+")
 
 @dataclass(frozen=True, slots=True)
 class DiffPiece:
-    """Words of a text: ``same``, ``new`` or ``gone``."""
+    """Part of a diff: ``same``, ``new`` or ``gone``."""
 
     kind: str
     text: str
@@ -35,7 +35,7 @@ class DiffPiece:
 
 @dataclass(frozen=True, slots=True)
 class TextChange:
-    """One text of a wording beside what it was."""
+    """One text of a wording, with its former version."""
 
     name: str
     pieces: Sequence[DiffPiece]
@@ -43,10 +43,10 @@ class TextChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProposalChanges:
-    """A proposal of a reviewer.
+    """Proposal of a reviewer.
 
     Attributes:
-        flaws: item rules that it breaks: rule, level and message of each.
+        flaws: item rules that it violates: rule, level and message of each.
     """
 
     key: int
@@ -55,20 +55,20 @@ class ProposalChanges:
 
     @property
     def broken(self) -> int:
-        """How many of the rules are such that no item may break them."""
+        """Number of violated rules of level error."""
         return sum(flaw["level"] == ERROR for flaw in self.flaws)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rewording:
-    """What a version says otherwise than the one before, and why."""
+    """Changes of a version relative to its predecessor, and the reason."""
 
     note: str
     changes: Sequence[TextChange]
 
 
 def text_changes(old: Wording, new: Wording) -> list[TextChange]:
-    """Texts that two wordings of an item have differently."""
+    """Return the texts that differ between two wordings of an item."""
     pairs = [("Question", old.question, new.question)]
     for place, (before, after) in enumerate(zip(old.options, new.options, strict=False)):
         pairs.append((f"Option {option_letter(place)}", before, after))
@@ -81,7 +81,7 @@ def text_changes(old: Wording, new: Wording) -> list[TextChange]:
 
 
 def proposal_changes(review: Review, version: ItemVersion) -> ProposalChanges | None:
-    """The proposal of a review of that version, if it has one."""
+    """Return the proposal of a review of this version, if any."""
     proposal: Proposal | None = getattr(review, "proposal", None)
     if proposal is None:
         return None
@@ -92,7 +92,7 @@ def proposal_changes(review: Review, version: ItemVersion) -> ProposalChanges | 
 
 
 def rewording_of(version: ItemVersion) -> Rewording | None:
-    """What somebody has changed in the version before; ``None`` in a first one."""
+    """Return the changes to the previous version; ``None`` for the first one."""
     if version.parent is None:
         return None
     changes = text_changes(wording_of(version.parent), wording_of(version))
@@ -100,7 +100,7 @@ def rewording_of(version: ItemVersion) -> Rewording | None:
 
 
 def _pieces(before: str, after: str) -> Iterator[DiffPiece]:
-    """By words; the blanks stay with the word before them."""
+    """Yield a word-level diff; spaces belong to the preceding word."""
     old, new = _WORDS.findall(before), _WORDS.findall(after)
     for kind, start, end, first, last in SequenceMatcher(
         None, old, new, autojunk=False

@@ -1,4 +1,4 @@
-"""Views for reviewers."""
+"""Views of reviewers."""
 
 __all__ = [
     "evidence_text",

@@ -1,4 +1,4 @@
-"""Evidence and provenance of options and images, in words for reviewers."""
+"""Evidence and provenance of options and images, as text for reviewers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ CONDITIONS = {
     11: "“No finding” stands only where it was looked for.",
     12: "Exactly one option is true.",
 }
-"""The safety conditions of ``medrcube.ontologies.distractor_safety``, as one that holds reads."""
+"""Safety condition of ``medrcube.ontologies.distractor_safety`` -> text if it is met."""
 _STRATEGIES = {
     "key": "the right answer",
     "predefined": "another member of the same exclusive group",
@@ -56,20 +56,20 @@ _NAMES = {
     "licence": "Licence",
 }
 _FOR_PROGRAMS = frozenset({"fingerprint"})
-"""What tells a later import whether the item has changed, and a reviewer nothing."""
+"""Fields that are used only to detect changes at a later import."""
 _RULES = {rule.id: rule.asks for rule in RULES}
 
 
 @dataclass(frozen=True, slots=True)
 class EvidenceLine:
-    """A line of what is known."""
+    """One line of evidence or provenance."""
 
     name: str
     value: str
 
 
 def provenance_lines(version: ItemVersion) -> list[EvidenceLine]:
-    """Where the image and its label come from, as the build recorded it."""
+    """Return the provenance of image and label, as recorded by the build."""
     columns = version.provenance if isinstance(version.provenance, Mapping) else {}
     return [
         EvidenceLine(_NAMES.get(name) or name.replace("_", " ").capitalize(), text)
@@ -79,18 +79,18 @@ def provenance_lines(version: ItemVersion) -> list[EvidenceLine]:
 
 
 def option_lines(option: Mapping[str, Any]) -> list[EvidenceLine]:
-    """Where an option comes from and how safe it is."""
+    """Return the origin and safety of an option."""
     return list(_iter_option_lines(option))
 
 
 def passed_conditions(option: Mapping[str, Any]) -> list[str]:
-    """The safety conditions that an option passed, in words."""
+    """Return the safety conditions that an option met, as text."""
     passed = option.get("passed") or ()
     return [CONDITIONS.get(number, f"condition {number}") for number in passed]
 
 
 def warning_lines(version: ItemVersion) -> list[EvidenceLine]:
-    """Rules of item writing that a version bends: the rule's name, and what it asks."""
+    """Return the item rules with a warning: name and description."""
     return [EvidenceLine(str(name), _RULES.get(str(name), "")) for name in version.warnings]
 
 
@@ -116,7 +116,7 @@ def _iter_option_lines(option: Mapping[str, Any]) -> Iterator[EvidenceLine]:
 
 
 def _as_text(value: Any) -> str:
-    """Any JSON value as one line of text."""
+    """Format any JSON value as one line of text."""
     if value is None or value == "":
         return ""
     if isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""Image views, by opaque id, for those who hold or may see the item."""
+"""Views of images by opaque id, for users who hold or may see the item."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ _log = logging.getLogger(__name__)
 @allow(Role.REVIEWER, Role.ADJUDICATOR, Role.MANAGER)
 @require_safe
 def stored_image(request: HttpRequest, asset: uuid.UUID) -> HttpResponse:
-    """A stored image."""
+    """Return a stored image."""
     return _png_response(image_store.load_image, _visible_asset(request, asset))
 
 
 @allow(Role.REVIEWER, Role.ADJUDICATOR, Role.MANAGER)
 @require_safe
 def mark_layer(request: HttpRequest, asset: uuid.UUID) -> HttpResponse:
-    """What is drawn on a stored image, for a viewer to lay over its original pixels."""
+    """Return the marks of a stored image, as an overlay for its original pixels."""
     return _png_response(originals.mark_layer, _visible_asset(request, asset))
 
 
 @allow(Role.REVIEWER, Role.ADJUDICATOR, Role.MANAGER)
 @require_safe
 def slice_image(request: HttpRequest, asset: uuid.UUID, number: int) -> HttpResponse:
-    """The original pixels of a slice that a build kept with an image, as a 16-bit PNG."""
+    """Return the original pixels of a slice stored with an image, as a 16-bit PNG."""
     visible = _visible_asset(request, asset)
     user = signed_in_user(request)
     if user.role == Role.REVIEWER and not _may_see_original(user, visible):
@@ -51,16 +51,16 @@ def slice_image(request: HttpRequest, asset: uuid.UUID, number: int) -> HttpResp
 
 
 def _visible_asset(request: HttpRequest, asset_id: uuid.UUID) -> Asset:
-    """The image, for somebody who may see it.
+    """Return an image if the user may see it.
 
     Raises:
-        Http404: there is none, or not for them.
+        Http404: there is no such image, or the user may not see it.
     """
     user = signed_in_user(request)
     asset = Asset.objects.filter(pk=asset_id).first()
     if asset is None or (user.role == Role.REVIEWER and not _has_claim_on(user, asset)):
         raise Http404
-    # The manager decides over the report and has to see what it is about.
+    # The manager decides the incident and has to see the image.
     if user.role != Role.MANAGER and is_closed(asset):
         raise Http404
     return asset
@@ -76,16 +76,16 @@ def _png_response(load: Callable[[Asset], bytes], asset: Asset) -> HttpResponse:
     reply["Content-Disposition"] = 'inline; filename="picture.png"'
     reply["X-Content-Type-Options"] = "nosniff"
     reply["Cross-Origin-Resource-Policy"] = "same-origin"
-    # Not kept: the right to see it ends with the claim, and the machine may be shared.
+    # Not cached: permission ends with the claim, and the computer may be shared.
     reply["Cache-Control"] = "private, no-store"
     return reply
 
 
 def _has_claim_on(user: User, asset: Asset) -> bool:
-    """Whether a reviewer has, or had and judged, a version that shows this image.
+    """Whether a reviewer holds, or has reviewed, a version with this image.
 
-    The marked image gives the answer away, so it is shown after the blind answer only, unless
-    the question is about the mark.
+    A marked image reveals the answer, so it is shown only after the blind answer, unless the
+    question is about the mark.
     """
     values = (user.pk, to_db_uuid(asset.pk), to_db_uuid(asset.pk))
     in_hand = fetch_one(
@@ -105,7 +105,7 @@ _SHOWN = """
 
 
 def _may_see_original(user: User, asset: Asset) -> bool:
-    """Whether no question that a reviewer has before them is answered by the original pixels."""
+    """Whether the original pixels answer none of the questions that the reviewer holds."""
     open_claims = Claim.objects.filter(
         user=user, released_at=None, submitted_at=None, version__picture=asset, blind=None
     )

@@ -1,6 +1,6 @@
-"""Parts of the review page of an item without options: fields of its answer, and what is right.
+"""Review page of an item without options: answer fields and right answer.
 
-What is right is drawn over the image only in step two; step one draws what the reviewer clicked.
+Step one draws only the reviewer's clicks over the image; the right answer is drawn in step two.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ _YES_NO = (("yes", "Yes"), ("no", "No"))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drawing:
-    """What is drawn over an image, in its pixels.
+    """Overlay of an image, in pixels of the image.
 
     Attributes:
-        width: of the image.
-        height: of the image.
+        width: width of the image.
+        height: height of the image.
         dot: radius of a dot.
-        region: SVG path of what is right; empty in step one.
+        region: SVG path of the right answer; empty in step one.
         box: left, top, width and height of the reviewer's box; empty for none.
-        points: places that the reviewer clicked.
+        points: points that the reviewer clicked.
     """
 
     width: int
@@ -62,7 +62,7 @@ class Drawing:
 
 @dataclass(frozen=True, slots=True)
 class ClickImage:
-    """The image to click on, as wide as a page has room."""
+    """Image to click on, at one page width."""
 
     name: str
     width: int
@@ -71,7 +71,7 @@ class ClickImage:
 
 @dataclass(frozen=True, slots=True)
 class RankField:
-    """The field for the place of a label."""
+    """Field for the rank of a label."""
 
     name: str
     label: str
@@ -80,7 +80,7 @@ class RankField:
 
 @dataclass(frozen=True, slots=True)
 class TypedField:
-    """A field for the distance of a place from a side of the image, in per cent."""
+    """Field for the distance of a point from one side of the image, in per cent."""
 
     name: str
     label: str
@@ -89,7 +89,7 @@ class TypedField:
 
 @dataclass(frozen=True, slots=True)
 class TypedPlace:
-    """The fields of a place that may be typed in place of a click."""
+    """Fields of a point that may be typed instead of clicked."""
 
     label: str
     fields: Sequence[TypedField]
@@ -100,17 +100,17 @@ class AnswerFields:
     """Fields of step one.
 
     Attributes:
-        form: name of the form.
-        unit: of a number.
-        number: what is typed of it.
-        images: the image at each width, to click on.
-        places: fields of what was clicked.
-        typed: fields of the same places, to be typed.
-        show: name of the button that draws what was typed.
+        form: name of the answer form.
+        unit: unit of a number.
+        number: number typed so far.
+        images: image to click on, at each width.
+        places: hidden fields of the clicked points.
+        typed: fields for typing the same points.
+        show: name of the button that draws the typed points.
         hint: what to click next.
-        drawing: what was clicked; ``None`` where nothing is.
-        ranks: places of labels.
-        statements: to be answered yes or no.
+        drawing: overlay of the clicked points; ``None`` without any.
+        ranks: fields for the ranks of labels.
+        statements: statements to be answered yes or no.
     """
 
     form: str
@@ -128,14 +128,14 @@ class AnswerFields:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedAnswer:
-    """The answer of a reviewer beside what is right.
+    """Answer of a reviewer, and the right answer.
 
     Attributes:
-        mine: the answer in words; empty where nobody's is shown.
-        right: a right answer in words.
-        bar: what passes.
-        passes: whether the answer does; ``None`` for "cannot tell".
-        drawing: both over the image; ``None`` where the answer is not a place.
+        mine: answer of the reviewer as text; empty if none is shown.
+        right: a right answer as text.
+        bar: the bar as text.
+        passes: whether the answer passes; ``None`` for "cannot tell".
+        drawing: overlay of both; ``None`` if the answer is not a location.
     """
 
     mine: str
@@ -146,7 +146,7 @@ class JudgedAnswer:
 
 
 def answer_fields(version: ItemVersion, values: DraftValues) -> AnswerFields:
-    """Fields of step one, with what is typed or clicked so far."""
+    """Return the fields of step one with the values entered so far."""
     target = read_target(version.target)
     if isinstance(target, NumberTarget):
         number = next(iter(values.get("number", ())), "")
@@ -169,7 +169,7 @@ def answer_fields(version: ItemVersion, values: DraftValues) -> AnswerFields:
 
 
 def judged_answer(version: ItemVersion, blind: BlindAnswer | None = None) -> JudgedAnswer:
-    """What is right, and beside it the answer of step one, if any."""
+    """Return the right answer and, if given, the answer of step one."""
     target = read_target(version.target)
     mine = None if blind is None else blind.value
     said = "" if blind is None else "cannot tell"
@@ -193,7 +193,7 @@ _HINTS = {
         "Click again to begin anew.",
     ),
 }
-"""Form -> what to do after so many clicks."""
+"""Form -> hint after each number of clicks."""
 
 
 _PLACE_NAMES = {"point": ("The place",), "box": ("One corner", "The opposite corner")}
@@ -203,7 +203,7 @@ _FROM = ("from the left, 0 to 100 %", "from the top, 0 to 100 %")
 def _typed(
     form: str, values: DraftValues, places: Sequence[tuple[float, float]]
 ) -> Iterator[TypedPlace]:
-    """Fields with what was typed, or where it was clicked."""
+    """Yield the fields with the typed values or clicked positions."""
     for number, label in enumerate(_PLACE_NAMES[form]):
         known = places[number] if number < len(places) else None
         yield TypedPlace(
@@ -246,7 +246,7 @@ def _drawing(
     box: Sequence[float] = (),
     region: str = "",
 ) -> Drawing:
-    """In pixels of the image, of places and a box in thousandths."""
+    """Convert points and a box from thousandths to an overlay in pixels of the image."""
     across, down = size[0] / SCALE, size[1] / SCALE
     if len(places) == 2:
         (x0, y0), (x1, y1) = places

@@ -1,4 +1,4 @@
-"""Views of a reviewer's own reviews, and to undo one."""
+"""Views to list a reviewer's own reviews and to undo one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _TONES = {Decision.ACCEPT: "good", Decision.REVISE: "open", Decision.REJECT: "ba
 @allow(Role.REVIEWER)
 @require_safe
 def own_reviews_page(request: HttpRequest) -> HttpResponse:
-    """Everything that this reviewer has sent, the newest first."""
+    """List the reviewer's submitted reviews, newest first."""
     user, now = signed_in_user(request), timezone.now()
     done = Claim.objects.filter(user=user, review__isnull=False)
     page = page_of(done.values("id"), request, "id", newest_first=True)
@@ -45,7 +45,7 @@ def own_reviews_page(request: HttpRequest) -> HttpResponse:
 
 
 def _review_status(claim: Claim) -> str:
-    """Whether a review counts; what others decided about the item is not told."""
+    """Return whether a review counts; decisions of others are not revealed."""
     if claim.outcome in _ENDS:
         return _ENDS[claim.outcome]
     if claim.version.number != claim.version.item.version:
@@ -56,7 +56,7 @@ def _review_status(claim: Claim) -> str:
 @allow(Role.REVIEWER)
 @require_POST
 def post_undo(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
-    """Take a review back; the item comes again with what was typed."""
+    """Undo a review; the item is presented again with the typed text."""
     user = signed_in_user(request)
     claim = Claim.objects.filter(token=token, user=user, review__isnull=False).first()
     if claim is None:

@@ -1,4 +1,4 @@
-"""View to report patient data in an image: one step from any page, one confirmation."""
+"""Views to report patient data in an image: one click from any page, one confirmation."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["of_claim", "of_item"]
 @allow(Role.REVIEWER)
 @require_http_methods(["GET", "HEAD", "POST"])
 def of_claim(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
-    """An item that this reviewer has or had before them, answered or not."""
+    """Report an item that this reviewer holds or held, answered or not."""
     user = signed_in_user(request)
     claim = Claim.objects.filter(token=token, user=user).select_related("version__item").first()
     if claim is None:
@@ -37,7 +37,7 @@ def of_claim(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
 @allow(Role.ADJUDICATOR, Role.MANAGER)
 @require_http_methods(["GET", "HEAD", "POST"])
 def of_item(request: HttpRequest, item: str) -> HttpResponse:
-    """Any item."""
+    """Report any item."""
     user = signed_in_user(request)
     row = item_record.visible_item(item, user)
     at = reverse("item-personal-data", kwargs={"item": item})
@@ -52,7 +52,7 @@ def _report_page(request: HttpRequest, item: Item, user: User, at: str, back: st
             "back": back,
             "items": 0,
         }
-        if user.role == Role.MANAGER:  # how many there are could tell a reviewer of gold items
+        if user.role == Role.MANAGER:  # to a reviewer, the number could reveal gold items
             context["items"] = privacy_incidents.linked_items(item).count()
         return render(request, "review/personal_data.html", context)
     try:

@@ -1,7 +1,7 @@
-"""Template contexts of the review page, step by step.
+"""Template contexts of the review page, by step.
 
-Step one is made from the question, the texts of the options and the opaque id of the image; the
-rest of the version is not even read from the database.
+Step one uses the question, the option texts and the opaque id of the image; the rest of the version
+is not even read from the database.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ _ABOUT_AN_OPTION = tuple(code for code in Reason if code.startswith("DISTRACTOR_
 
 
 def page_context(claim: Claim, user: User) -> dict[str, object]:
-    """What both steps need: the question, the lease, the keys, and a name for the kept text."""
+    """Return the context of both steps: question, lease, keys, and storage name of the draft."""
     of = f"{claim.version_id}:{user.pk}"
     draft_name = salted_hmac("medrcube.review.draft", of, algorithm="sha256")
     return {
@@ -113,7 +113,7 @@ def page_context(claim: Claim, user: User) -> dict[str, object]:
 
 
 def blind_sheet(claim: Claim, values: DraftValues) -> dict[str, object]:
-    """Step one."""
+    """Return the context of step one."""
     version = claim.version
     texts = [str(option["text"]) for option in version.options]
     answers = [(str(place), text) for place, text in enumerate(texts)]
@@ -158,7 +158,7 @@ def blind_sheet(claim: Claim, values: DraftValues) -> dict[str, object]:
 
 
 def open_sheet(claim: Claim, values: DraftValues) -> dict[str, object]:
-    """Step two: the key, what is known, and the questions about the item."""
+    """Return the context of step two: key, evidence, and questions about the item."""
     version, mine = claim.version, claim.blind.option
     wrong = [place for place in range(len(version.options)) if place != version.key]
     if version.target is not None:
@@ -201,7 +201,7 @@ def open_sheet(claim: Claim, values: DraftValues) -> dict[str, object]:
 
 
 def stored_sheet(claim: Claim) -> dict[str, object]:
-    """A review that was sent: what the reviewer said, to be read only."""
+    """Return the context of a submitted review, read-only."""
     return {
         **open_sheet(claim, form_values(claim.review)),
         "pane": Pane(
@@ -217,9 +217,9 @@ def stored_sheet(claim: Claim) -> dict[str, object]:
 
 
 def _others(claim: Claim) -> Iterator[ProposalChanges]:
-    """What other reviewers proposed for the same version; who reads it has decided for good.
+    """Yield the wordings that others proposed; the reader's own decision is already final.
 
-    Gold items have more reviewers than others, so there nothing is shown.
+    Nothing is shown for gold items, which have more reviewers than others.
     """
     reviews = Review.objects.filter(
         claim__version=claim.version_id,
@@ -234,7 +234,7 @@ def _others(claim: Claim) -> Iterator[ProposalChanges]:
 
 
 def form_values(review: Review) -> dict[str, list[str]]:
-    """A review as the form of the second step has it."""
+    """Return a review as form values of step two."""
     values: dict[str, list[str]] = {"comment": [review.comment], "decision": [review.decision]}
     for index, verdict in review.verdicts.items():
         values[f"verdict.{index}"] = [verdict]
@@ -255,11 +255,11 @@ def form_values(review: Review) -> dict[str, list[str]]:
 
 
 def typed_text(values: DraftValues, now: Wording) -> str:
-    """What was written by hand, to be shown where the form itself cannot be.
+    """Return the free text of a form, to be shown if the form itself cannot be.
 
     Args:
-        values: what was sent.
-        now: the wording that stands in the form from the start; what repeats it was not written.
+        values: submitted values.
+        now: initial wording of the form; fields equal to it were not edited.
     """
     written = {
         "comment": "",
@@ -297,7 +297,7 @@ def _group(
     choices: Iterable[tuple[str, str]],
     action: str = "",
 ) -> ChoiceGroup:
-    """``action`` and the value together name what a key does; without it no key chooses here."""
+    """Build a group of choices; without ``action`` none of them has a key."""
     return ChoiceGroup(
         name,
         legend,

@@ -1,4 +1,4 @@
-"""Dataclasses of the review page, as its templates take them."""
+"""Dataclasses for the templates of the review page."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ __all__ = [
 ]
 
 KEYS = {action.name: action.key for action in ACTIONS}
-"""Action -> its key."""
+"""Action -> key."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChoiceInput:
-    """A radio button or checkbox: its field, value and words, and whether it is chosen."""
+    """Radio button or checkbox: field, value, label, and whether it is selected."""
 
     name: str
     value: str
@@ -37,13 +37,13 @@ class ChoiceInput:
 
     @property
     def key(self) -> str:
-        """The key that chooses it; empty without one."""
+        """Key that selects it; empty without one."""
         return KEYS.get(self.action, "")
 
 
 @dataclass(frozen=True, slots=True)
 class ChoiceGroup:
-    """Choices of one field with a question above them."""
+    """Choices of one field, with a legend."""
 
     name: str
     legend: str
@@ -52,14 +52,14 @@ class ChoiceGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pane:
-    """The image: its own layer, and the layer with the mark if it may be seen.
+    """Image pane: the image, and its marked version if that may be seen.
 
     Attributes:
         picture: the image.
-        overlay: the same with its mark, or ``None``.
-        marked: whether the mark is shown at first.
-        deep: whether the original pixels may be looked at.
-        closed: whether the image is kept from this reviewer, since it may show who a patient is.
+        overlay: the image with its mark, or ``None``.
+        marked: whether the mark is shown initially.
+        deep: whether the original pixels may be viewed.
+        closed: whether the image is hidden from this reviewer because it may identify a patient.
     """
 
     picture: Asset
@@ -70,12 +70,12 @@ class Pane:
 
     @property
     def shown(self) -> Asset:
-        """The image as it is shown at first."""
+        """Image that is shown initially."""
         return self.overlay if self.marked and self.overlay else self.picture
 
     @property
     def original(self) -> dict[str, object]:
-        """What the viewer needs of the original pixels; empty where it gets none."""
+        """Viewer data of the original pixels; empty if they may not be viewed."""
         facts = self.picture.original if self.deep else {}
         return (
             {name: fact for name, fact in facts.items() if name != "slices"}
@@ -87,7 +87,7 @@ class Pane:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OptionSheet:
-    """An option after the reveal."""
+    """Option after the key is shown."""
 
     letter: str
     text: str
@@ -100,7 +100,7 @@ class OptionSheet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReasonRow:
-    """A reason, its letter, the options that it may be about, and whether it acts at once."""
+    """Reason: letter, options it may refer to, and whether it takes effect immediately."""
 
     letter: str
     whole: ChoiceInput
@@ -110,7 +110,7 @@ class ReasonRow:
 
 @dataclass(frozen=True, slots=True)
 class WordingRow:
-    """The field for the new text of an option; ``was`` is what it says now."""
+    """Field for the new text of an option; ``was`` is the current text."""
 
     letter: str
     name: str
@@ -120,7 +120,7 @@ class WordingRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WordingSheet:
-    """The fields for another wording; ``was`` and ``old_key`` are what the item says now."""
+    """Fields for a proposed wording; ``was`` and ``old_key`` are the current values."""
 
     question: str
     was: str

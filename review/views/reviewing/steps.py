@@ -1,4 +1,4 @@
-"""Views of the review itself: claim an item, answer it blind, judge it."""
+"""Views of the review: claim an item, answer it blind, review it."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ _LOST = (
 @allow(Role.REVIEWER)
 @require_http_methods(["GET", "HEAD", "POST"])
 def queue_page(request: HttpRequest) -> HttpResponse:
-    """What the reviewer has before them; sent, it takes the next item."""
+    """Show the reviewer's queue; POST claims the next item."""
     user = signed_in_user(request)
     if request.method == "POST":
         return next_item(request, user)
@@ -96,7 +96,7 @@ def queue_page(request: HttpRequest) -> HttpResponse:
 @allow(Role.REVIEWER)
 @require_safe
 def review_page(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
-    """Step one until it is answered, then step two; what was sent can be read again."""
+    """Show step one until it is answered, then step two; a submitted review is read-only."""
     user = signed_in_user(request)
     claim = _claim(token, user)
     if _is_live(claim):
@@ -115,7 +115,7 @@ def review_page(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
 @allow(Role.REVIEWER)
 @require_POST
 def post_answer(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
-    """Store step one. The page with the key is another request, so it cannot come first."""
+    """Store step one; the page with the key is a separate request, so it cannot come first."""
     user = signed_in_user(request)
     context = _claim_context(token, user)
     try:
@@ -163,7 +163,7 @@ def post_review(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
 @allow(Role.REVIEWER)
 @require_POST
 def post_wording_check(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
-    """Item rules that the wording in the form breaks; nothing before the key was shown."""
+    """Return the item rules that the proposed wording violates; empty before the key is shown."""
     claim = _claim(token, signed_in_user(request))
     if not _is_answered(claim):
         return JsonResponse({"error": "answer the question first"}, status=409)
@@ -181,7 +181,7 @@ def post_wording_check(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
 @allow(Role.REVIEWER)
 @require_POST
 def post_draft(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
-    """Keep what is typed and hold the item; says when, and until when."""
+    """Save the draft and extend the lease; return the time saved and the new expiry."""
     user = signed_in_user(request)
     try:
         form = ReviewForm if _claim_context(token, user).answered else BlindForm
@@ -194,7 +194,7 @@ def post_draft(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
 @allow(Role.REVIEWER)
 @require_POST
 def post_give_back(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
-    """Return the item without a review."""
+    """Give the item back without a review."""
     user = signed_in_user(request)
     claim = _claim(token, user)
     skipped = GiveBackForm(request.POST).read()["not_my_field"]
@@ -208,7 +208,7 @@ def post_give_back(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
 
 
 def _judged_wording(version: ItemVersion) -> Wording:
-    """The wording with the options that a reviewer judges."""
+    """Return the wording with the options that a reviewer judges."""
     wording = wording_of(version)
     if version.target is None:
         return wording
@@ -216,7 +216,7 @@ def _judged_wording(version: ItemVersion) -> Wording:
 
 
 def _claim(token: uuid.UUID, user: User) -> Claim:
-    """A claim of this reviewer; what the key hangs on is read only when it is asked for."""
+    """Return a claim of this reviewer, with the columns that contain the key deferred."""
     claims_of_user = Claim.objects.filter(token=token, user=user).select_related(
         "version__picture", "version__overlay", "version__item", "blind"
     )
@@ -228,7 +228,7 @@ def _claim(token: uuid.UUID, user: User) -> Claim:
 
 
 def _claim_context(token: uuid.UUID, user: User) -> ClaimContext:
-    """The same as far as steps need it: one statement in place of six tables."""
+    """Return what the steps need of a claim, in one statement instead of six tables."""
     context = claim_queries.find_claim_context(token, user.pk)
     if context is None:
         raise Http404
@@ -249,11 +249,11 @@ def _is_answered(claim: Claim) -> bool:
 
 
 def _keep_click(sent: QueryDict, context: ClaimContext, token: uuid.UUID, user: User) -> bool:
-    """Keep places that were clicked, or typed to be shown, with the draft; whether any were.
+    """Save clicked points, or typed ones to be drawn, in the draft; return whether any were sent.
 
     Raises:
-        InvalidAnswerError: what was typed to be shown is not an answer.
-        StaleClaimError: the claim is not live any more.
+        InvalidAnswerError: the typed points are not a valid answer.
+        StaleClaimError: the claim is no longer live.
     """
     target = context.target
     if target is None or target["form"] not in PLACES or context.answered:
@@ -290,7 +290,7 @@ def _step(
 
 
 def _form_error(request: HttpRequest, claim: Claim, user: User, error: str) -> HttpResponse:
-    """422: the same page with everything that was typed; it is kept on the server, too."""
+    """Return 422: the same page with everything typed, which is also saved as a draft."""
     try:
         form = ReviewForm if _is_answered(claim) else BlindForm
         claim.expires_at = _save_draft(request, form, claim.token, user).expires_at
@@ -302,7 +302,7 @@ def _form_error(request: HttpRequest, claim: Claim, user: User, error: str) -> H
 def _claim_lost(
     request: HttpRequest, claim: Claim, error: str, values: QueryDict | DraftValues
 ) -> HttpResponse:
-    """409: the page cannot be sent any more; what was typed is kept by the queue, and shown."""
+    """Return 409: the claim is lost; what was typed is saved and shown."""
     typed = dict(values.lists()) if isinstance(values, QueryDict) else values
     context = {
         "error": error,
@@ -322,7 +322,7 @@ def _draft_values(claim: Claim, user: User) -> DraftValues:
 
 
 def next_item(request: HttpRequest, user: User) -> HttpResponse:
-    """Send the reviewer to what they should look at now."""
+    """Redirect the reviewer to their next item."""
     try:
         claim = claims.claim_next(user)
     except ConflictError as error:
@@ -336,10 +336,10 @@ def next_item(request: HttpRequest, user: User) -> HttpResponse:
 
 
 def _held_by_others(user: User) -> dict[str, object]:
-    """How many open items others hold that this reviewer could still get, and when one is free.
+    """Return how many items held by others this reviewer could get, and when the next is free.
 
-    Nobody holds more than one item, so those are few; what the reviewer has done may be very many,
-    and so may the items of the queue.
+    Each reviewer holds at most one item, so these are few, unlike the reviewer's own reviews and
+    the items of the queue.
     """
     live = list(
         Claim.objects.filter(
