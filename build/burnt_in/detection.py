@@ -1,8 +1,8 @@
 """Burnt-in graphics detection: calipers, text, arrows, coloured drawings, and their location.
 
-An annotation gives the lesion away, whatever is asked later. Ultrasound and film are annotated
-differently, so each has its own detector; `docs/reference/burnt-in-graphics.md` states their
-accuracy. scipy is loaded on first use.
+An annotation gives the lesion away, whatever the question is. Ultrasound and film are annotated
+differently, so each has its own detector; ``docs/reference/burnt-in-graphics.md`` states their
+accuracy. scipy is imported on first use.
 """
 
 from __future__ import annotations
@@ -26,26 +26,29 @@ __all__ = [
 ]
 
 _NEAR = 0.03
-"""Share of the longer side of an image within which a mark is near a region: in BUSI, the words
-and figures that a reader sets beside what they name."""
+"""Distance, as a share of the longer side of an image, within which a mark is near a region: in
+BUSI, the words and numbers that a reader places next to the structure they name.
+"""
 _RIM = 0.15
-"""Share of each side of an image whose words name side, time or maker, not a lesion."""
+"""Width of the rim, as a share of each side of an image; words there name side, time or
+manufacturer, not a lesion.
+"""
 _SPAN = (0.045, 0.5)
 _EDGE = 0.065
 """Extent of a coloured drawing on film, and its distance from the edge, as shares of a side."""
 _POINTS = ("arrow", "caliper", "colour")
-"""Kinds that are set on or beside what they are about, wherever that is."""
+"""Kinds of marks that are placed on or next to a lesion, wherever it is."""
 
 
 class BurntInMark(NamedTuple):
-    """One burnt-in mark: ``arrow``, ``caliper``, ``colour_policy`` or ``text``, and its extent."""
+    """One burnt-in mark: its kind (``arrow``, ``caliper``, ``colour`` or ``text``) and extent."""
 
     kind: str
     extent: Extent
 
 
 def detect_marks(picture: NDArray[np.uint8], detector: str) -> list[BurntInMark]:
-    """Burnt-in marks of an image.
+    """Detect the burnt-in marks of an image.
 
     Args:
         picture: (rows, columns) or (rows, columns, 3), 8 bit.
@@ -63,36 +66,36 @@ def detect_marks(picture: NDArray[np.uint8], detector: str) -> list[BurntInMark]
 
 
 def graphics_of(picture: NDArray[np.uint8], detector: str, regions: Sequence[Box]) -> str:
-    """Which marks an image carries and where, such as ``caliper:on text:apart``.
+    """Return the burnt-in marks of an image and their location, such as ``caliper:on text:apart``.
 
-    A mark is ``on`` a marked region when their boxes meet, ``near`` within 3 % of the longer side
-    of the image, else ``apart``. Without regions it is ``inside`` the image or on its ``rim``,
+    A mark is ``on`` a marked region if their boxes intersect, ``near`` within 3 % of the longer
+    side of the image, else ``apart``. Without regions it is ``inside`` the image or on its ``rim``,
     the outer 15 % of each side.
 
     Returns:
-        Each kind and place once, sorted; empty where nothing was found.
+        Each combination once, sorted; empty if there are no marks.
     """
     marks = detect_marks(picture, detector)
     return " ".join(sorted({f"{kind}:{_place(at, picture.shape, regions)}" for kind, at in marks}))
 
 
 def points_at_lesion(graphics: str) -> bool:
-    """Whether marks, as ``graphics_of`` names them, tell where the lesion is or what it is.
+    """Whether marks, in the form of ``graphics_of``, reveal where the lesion is or what it is.
 
-    Calipers and arrows do wherever they are: in an image of a lesion they are set on it, or on
-    another that the source does not mark. Words do on a lesion or beside it.
+    Calipers and arrows do, wherever they are: in an image of a lesion they are placed on it, or on
+    another one that the source does not mark. Words do if they are on a lesion or near it.
     """
     marks = (mark.partition(":") for mark in graphics.split())
     return any(kind in _POINTS or place in ("on", "near", "inside") for kind, _, place in marks)
 
 
 def has_words(graphics: str) -> bool:
-    """Whether marks, as ``graphics_of`` names them, hold a word, wherever it stands."""
+    """Whether marks, in the form of ``graphics_of``, include text anywhere."""
     return any(mark.startswith("text:") for mark in graphics.split())
 
 
 def _draws(extent: Extent, shape: Sequence[int]) -> bool:
-    """Whether colour on a film is a drawing: words of the viewer are small or at the edge."""
+    """Whether colour on a film is a drawing; viewer text is small or at the edge."""
     rows, columns = shape
     span = max((extent.bottom - extent.top) / rows, (extent.right - extent.left) / columns)
     middles = ((extent.top + extent.bottom) / 2 / rows, (extent.left + extent.right) / 2 / columns)
@@ -113,6 +116,6 @@ def _place(extent: Extent, shape: Sequence[int], regions: Sequence[Box]) -> str:
 
 
 def _distances(extent: Extent, regions: Sequence[Box]) -> Iterator[int]:
-    """Pixels between a mark and each region, by the greater of rows and columns; 0 if they meet."""
+    """Yield the Chebyshev distance in pixels from a mark to each region; 0 if they intersect."""
     for x0, y0, x1, y1 in regions:
         yield max(x0 - extent.right, extent.left - x1, y0 - extent.bottom, extent.top - y1, 0)

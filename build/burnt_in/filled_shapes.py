@@ -1,7 +1,7 @@
 """Detection of filled shapes burnt into an image: coloured drawings, and arrows on film.
 
 Thresholds that separate arrows from letters were chosen on films of covid-chestxray; see
-`docs/reference/burnt-in-graphics.md`.
+``docs/reference/burnt-in-graphics.md``.
 """
 
 from __future__ import annotations
@@ -16,33 +16,34 @@ from medrcube.build.burnt_in.strokes import Extent, ndimage
 __all__ = ["arrows", "coloured_drawings"]
 
 _COLOURFUL = 60
-"""Distance between channels above which a pixel of a grey image is drawn: tinted images of
-pocus-lung stay below, yellow calipers and colour flow lie above."""
+"""Difference between channels above which a pixel of a grey image is part of a drawing: tinted
+images of pocus-lung stay below, yellow calipers and colour flow are above.
+"""
 _TINTED = 0.1
-"""Share of such pixels from which the image itself is coloured."""
+"""Share of such pixels above which the image itself is coloured."""
 _LEAST = 12
-"""Coloured pixels of a drawing; fewer are traces of JPEG."""
+"""Least coloured pixels of a drawing; fewer are JPEG artefacts."""
 
 _WORKING_SIZE = 1024
-"""Longer side, in pixels, at which arrows are looked for."""
+"""Longer side, in pixels, at which arrows are searched for."""
 _WHITE = 248
 _FALL = 60
-"""Greys by which nine tenths of the ring around an arrow are darker than it (or lighter)."""
+"""Grey levels by which nine tenths of the ring around an arrow are darker than it (or lighter)."""
 _AREA = 0.0003
-"""Least share of the film; most letters are smaller."""
+"""Least area as a share of the film; most letters are smaller."""
 _THICK, _MARGIN = 5, 4
 """Least width of an arrow and its least distance from the edge, in pixels."""
 _LONG = 0.2
-"""Most of the longer side of the film that an arrow spans."""
+"""Greatest length of an arrow, as a share of the longer side of the film."""
 _ROWS = (0.2, 0.88)
-"""Rows of the film, as shares, between which no side letter or caption stands."""
+"""Range of rows of the film, as shares, in which there are no side letters or captions."""
 _BLOCK = 0.95
-"""An arrow fills less than this of its box; a rectangle is a plate with a letter."""
+"""Greatest share of its box that an arrow fills; a rectangle is a plate with a letter."""
 _HOLES = 0.05
 
 
 def coloured_drawings(picture: NDArray[np.uint8]) -> list[Extent]:
-    """Coloured drawings on an image, (rows, columns, 3), that is otherwise grey."""
+    """Detect coloured drawings on an otherwise grey image, (rows, columns, 3)."""
     if picture.ndim == 2:
         return []
     colourful = np.ptp(picture, axis=2) > _COLOURFUL
@@ -58,10 +59,9 @@ def coloured_drawings(picture: NDArray[np.uint8]) -> list[Extent]:
 
 
 def arrows(grey: NDArray[np.uint8]) -> list[Extent]:
-    """White or black arrows and arrowheads on a film: flat, crisp, and away from its edges.
+    """Detect white or black arrows and arrowheads on a film: uniform, sharp, away from the edges.
 
-    Side letters and captions are as flat and as crisp; they stand in the outer rows, or are
-    smaller.
+    Side letters and captions are as uniform and as sharp; they are in the outer rows, or smaller.
     """
     step = max(1, round(max(grey.shape) / _WORKING_SIZE))
     small = grey[: len(grey) // step * step, : grey.shape[1] // step * step]
@@ -71,7 +71,7 @@ def arrows(grey: NDArray[np.uint8]) -> list[Extent]:
 
 
 def _flat(light: NDArray[np.uint8], white: NDArray[np.bool_]) -> Iterator[Extent]:
-    """Those of the white shapes that stand out sharply all around."""
+    """Yield the white shapes that stand out sharply all around."""
     rows, columns = light.shape
     labels, _ = ndimage().label(white)
     for number, (down, across) in enumerate(ndimage().find_objects(labels), start=1):

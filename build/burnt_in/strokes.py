@@ -1,9 +1,9 @@
 """Detection of thin bright strokes: caliper crosses and rows of glyphs.
 
-A burnt-in stroke is one to four pixels wide and reaches its full grey within one pixel; speckle and
-specular echoes do neither. The residue of a white top-hat (``scipy.ndimage``) is labelled and
-searched for crosses, with four equal arms and empty quadrants, and for rows of glyphs, which share
-height and baseline.
+A burnt-in stroke is one to four pixels wide and reaches its full grey value within one pixel;
+speckle and specular echoes do neither. The residue of a white top-hat (``scipy.ndimage``) is
+labelled and searched for crosses, which have four equal arms and empty quadrants, and for rows of
+glyphs, which share height and baseline.
 """
 
 from __future__ import annotations
@@ -19,22 +19,24 @@ __all__ = ["Extent", "calipers", "ndimage", "strokes_of", "text_rows"]
 Strokes = NDArray[np.bool_]
 
 _WIDEST = 7
-"""Side of the square that no stroke fills, in pixels."""
+"""Side in pixels of the square that is wider than any stroke."""
 _LEVELS = ((60, 0), (40, 205))
-"""Rise above the surroundings, and least grey: bright strokes may stand on bright tissue. Chosen
-on the images of BUSI (`docs/reference/burnt-in-graphics.md`)."""
+"""Contrast to the surroundings, and least grey value: bright strokes may lie on bright tissue.
+Chosen on the images of BUSI (``docs/reference/burnt-in-graphics.md``).
+"""
 _ARM = (3, 13)
 """Shortest and longest arm of a cross, in pixels."""
 _UNEVEN = 3
-"""Pixels by which the arms of one cross may differ."""
+"""Greatest difference in pixels between the arms of one cross."""
 _CONTRAST = 30
-"""Greys by which the arms of a cross stand out from the third darkest of its quadrants: a line
-leads through the fourth and a number stands beside it."""
+"""Grey levels by which the arms of a cross stand out from the third darkest of its quadrants: a
+line may pass through the fourth, with a number next to it.
+"""
 _TALL = (6, 24)
 _WIDE = (1, 28)
-"""Height and width of a glyph in pixels."""
+"""Range of height and width of a glyph in pixels."""
 _RAGGED = 40
-"""Standard deviation of the greys of one glyph above which it is tissue."""
+"""Standard deviation of the grey values of one glyph above which it is tissue."""
 
 
 class Extent(NamedTuple):
@@ -47,18 +49,18 @@ class Extent(NamedTuple):
 
 
 def ndimage() -> Any:
-    """``scipy.ndimage``, loaded when the first image is looked at: most sources need none."""
+    """Import ``scipy.ndimage`` when the first image is examined: most sources do not need it."""
     return import_module("scipy.ndimage")
 
 
 def strokes_of(grey: NDArray[np.uint8]) -> list[Strokes]:
-    """Where thin bright lines are, (rows, columns), by each of the levels."""
+    """Return masks of thin bright lines, (rows, columns), one for each of the levels."""
     rise = grey - ndimage().grey_opening(grey, size=(_WIDEST, _WIDEST))
     return [(rise > least) & (grey >= bright) for least, bright in _LEVELS]
 
 
 def calipers(grey: NDArray[np.uint8], strokes: Strokes) -> list[Extent]:
-    """Upright crosses: calipers."""
+    """Detect upright crosses, which are calipers."""
     centres = strokes.copy()
     for step in range(1, _ARM[0] + 1):
         for axis in (0, 1):
@@ -69,7 +71,7 @@ def calipers(grey: NDArray[np.uint8], strokes: Strokes) -> list[Extent]:
 
 
 def text_rows(grey: NDArray[np.uint8], strokes: Strokes) -> list[Extent]:
-    """Words and numbers of two glyphs and more, from left to right."""
+    """Detect words and numbers of at least two glyphs, from left to right."""
     glyphs = sorted(_glyphs(grey, strokes), key=lambda glyph: glyph.left)
     rows: list[list[Extent]] = []
     for glyph in glyphs:
@@ -82,7 +84,7 @@ def text_rows(grey: NDArray[np.uint8], strokes: Strokes) -> list[Extent]:
 
 
 def _moved(strokes: Strokes, step: int, axis: int) -> Strokes:
-    """The strokes shifted; what comes in at the border is empty."""
+    """Shift the strokes; pixels that enter at the border are empty."""
     moved = np.roll(strokes, step, axis)
     border = slice(0, step) if step > 0 else slice(step, None)
     moved[(border, slice(None)) if axis == 0 else (slice(None), border)] = False
@@ -117,7 +119,7 @@ def _corners(box: NDArray[Any], side: int) -> tuple[NDArray[Any], ...]:
 
 
 def _run(line: NDArray[np.bool_]) -> int:
-    """Steps from the first pixel of a line to the last before a gap."""
+    """Return the steps from the first pixel of a line to the last before a gap."""
     line = line[: _ARM[1] + 2]
     return len(line) - 1 if line.all() else int(np.argmin(line)) - 1
 
@@ -139,12 +141,12 @@ def _glyphs(grey: NDArray[np.uint8], strokes: Strokes) -> list[Extent]:
 
 
 def _follows(left: Extent, right: Extent) -> bool:
-    """Whether a glyph stands right beside another, on its line and of its height."""
+    """Whether a glyph follows directly after another, on the same line and of equal height."""
     heights = (left.bottom - left.top, right.bottom - right.top)
     return (
         -1 <= right.left - left.right <= heights[0]
         and abs(right.bottom - left.bottom) <= 2  # pixels of a ragged baseline
-        and min(heights) >= 0.7 * max(heights)  # figures beside capitals
+        and min(heights) >= 0.7 * max(heights)  # digits next to capitals
     )
 
 

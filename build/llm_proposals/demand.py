@@ -1,8 +1,8 @@
 """Safety of proposed distractors: whether any underfilled question can use a concept.
 
-A concept that nobody mentioned counts as absent by silence (grade C), and only where silence is
-evidence: never what the source could have stated of this image but left open, and no concept that
-no ontology can relate to what is true.
+A concept that nobody mentioned counts as absent by silence (grade C), but only if silence is
+evidence: not if the source could have stated it for this image but left it open, and not if no
+ontology can relate it to the true concepts.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = ["UnderfilledQuestions"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnderfilledQuestions:
-    """The short questions of one place; ``made`` are the concepts outside our own table."""
+    """The underfilled questions of one place; ``made`` are the concepts outside our own table."""
 
     queries: Sequence[QuestionCandidate]
     rules: SafetyRules
@@ -36,11 +36,11 @@ class UnderfilledQuestions:
     made: frozenset[str]
 
     def refuse(self, term: Term) -> str:
-        """Why no question can use a proposal: of several reasons the most frequent, or empty."""
+        """Return the most frequent reason why no question can use a proposal; empty if one can."""
         return self._unsafe(term) or self._lint(term)
 
     def opened(self, query: QuestionCandidate, labels: Iterable[str]) -> QuestionCandidate:
-        """The query with proposals that nobody spoke of as absent by silence."""
+        """Return the query with unmentioned proposals as absent by silence."""
         silent = Evidence(field=LLM, scope=query.scope, grade=Grade.C)
         ground = query.ground
         spoken = {*ground.present, *ground.absent, *ground.unknown}
@@ -52,7 +52,7 @@ class UnderfilledQuestions:
         return replace(query, ground=replace(ground, absent={**ground.absent, **unspoken}))
 
     def _lint(self, term: Term) -> str:
-        """The rule of item writing that the option breaks beside the key, in any wording."""
+        """Return the item-writing rule that the option breaks with the key in any wording."""
         key = self.rules.terms[self.queries[0].key]
         values = {
             (
@@ -78,7 +78,7 @@ class UnderfilledQuestions:
         return ""
 
     def _unsafe(self, term: Term) -> str:
-        """The most frequent reason against the option; empty when one question may use it."""
+        """Return the most frequent reason against the option; empty if a question may use it."""
         reasons: Counter[str] = Counter()
         reason_of: dict[object, str] = {}
         for query in self.queries:
@@ -99,7 +99,7 @@ class UnderfilledQuestions:
         return (self._doubt(term.label, query) if reason == "no-evidence" else "") or reason
 
     def _doubt(self, label: str, query: QuestionCandidate) -> str:
-        """Why silence about a concept says nothing here; empty when it may be taken as such."""
+        """Return why silence about a concept is no evidence here; empty if it is."""
         if self._incomparable(self.rules.terms[label], query):
             return "incomparable"
         entailment = self.rules.entailment
@@ -107,23 +107,24 @@ class UnderfilledQuestions:
             if entailment.same(label, other) or entailment.implied(label, other):
                 return "left-open"
         for true in (*query.ground.present, *sorted(query.ground.unknown)):
-            # What a concept is a kind of by an ontology may look like what is true by our table.
+            # A parent of the concept in an ontology may be a look-alike of a true concept in our
+            # table.
             kin = product(entailment.closure(label), entailment.closure(true))
             if any(entailment.alike(mine, theirs) for mine, theirs in kin):
                 return "look-alike"
         return ""
 
     def _open(self, query: QuestionCandidate) -> frozenset[str]:
-        """What the source could have stated of the image, and did not."""
+        """Return the concepts that the source could have stated for the image, but did not."""
         ground = query.ground
         mentioned = {*ground.present, *ground.absent, *ground.unknown}
         return self.stated.get(query.sample.source, frozenset()) - mentioned
 
     def _incomparable(self, term: Term, query: QuestionCandidate) -> bool:
-        """Whether a concept outside our table is unknown to the ontologies of what is true.
+        """Whether a concept outside our table is unknown to the ontologies of the true concepts.
 
-        Only an ontology that knows both exactly can tell that one implies the other, as headings
-        do.
+        Only an ontology that contains both exactly can tell whether one implies the other, as
+        headings do.
         """
         terms, knowledge = self.rules.terms, self.rules.knowledge
         return term.label in self.made and any(
@@ -134,7 +135,7 @@ class UnderfilledQuestions:
 
 
 def _exactly(term: Term) -> Term:
-    """The term by its exact ids alone."""
+    """Return the term with its exact ids only."""
     exact = term.exact_ids()
     return replace(
         term,

@@ -1,6 +1,6 @@
 """Distractor proposals from a language model, for questions with too few safe options.
 
-Only with an ``[llm]`` table in the workspace. Every proposal is accepted, or dropped with one
+Used only if the workspace has an ``[llm]`` table. Every proposal is accepted, or dropped with one
 reason; an accepted one is a candidate after all others in ``compose``, under the same rules.
 """
 
@@ -49,21 +49,21 @@ __all__ = ["LlmReport", "ProposalResult", "propose", "require_index"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LlmReport:
-    """What the route cost and gave; stands in ``audit.json``, without the endpoint's address.
+    """Cost and yield of the proposals; included in ``audit.json``, without the endpoint's address.
 
     Attributes:
         model: name of the model.
-        places: keys, by region and modality, that some question left short.
-        left: places without an answer.
-        stopped: why places were left, where a bound was reached.
+        places: number of keys, by region and modality, with an underfilled question.
+        left: number of places without an answer.
+        stopped: why places were left if a limit was reached.
         outcomes: answers by outcome.
-        requests: requests that these places ever took, failed ones too.
-        tokens: tokens that they took, by the server's own count.
-        proposals: names proposed.
-        accepted: of these, usable in one question at least.
-        dropped: the others by reason.
-        options: wrong options of the finished items that come from here.
-        sent: requests sent by this very build.
+        requests: number of requests ever made for these places, including failed ones.
+        tokens: tokens that they used, as counted by the server.
+        proposals: number of names proposed.
+        accepted: number of these that at least one question can use.
+        dropped: number of the others by reason.
+        options: number of wrong options of the finished items that are proposals.
+        sent: number of requests sent by this build.
     """
 
     model: str
@@ -80,16 +80,16 @@ class LlmReport:
     sent: int = 0
 
     def counted(self, items: Iterable[Item]) -> LlmReport:
-        """With the options that stand in finished items."""
+        """Return the report with the number of options used in finished items."""
         used = sum(option.strategy == LLM for item in items for option in item.options)
         return replace(self, options=used)
 
     def stated(self) -> dict[str, Any]:
-        """What a build states of it: the same for the same replies, whenever they came."""
+        """Return what a build reports: the same for the same replies, whenever they arrived."""
         return {name: value for name, value in asdict(self).items() if name != "sent"}
 
     def describe(self) -> str:
-        """One line for people."""
+        """One line for display."""
         line = (
             f"{self.model}: {self.sent:,} requests sent, in all {self.requests:,} with "
             f"{self.tokens:,} tokens for {self.places:,} keys; {self.proposals:,} proposals, "
@@ -101,15 +101,15 @@ class LlmReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProposalResult:
-    """What ``compose`` needs in place of what it had.
+    """Replacement of the inputs of ``compose``.
 
     Attributes:
-        queries: all queries; in those that were short, proposals nobody spoke of are absent by
-            silence (grade C).
-        terms: term table with the proposed concepts that it lacks.
+        queries: all queries; in underfilled ones, unmentioned proposals are absent by silence
+            (grade C).
+        terms: term table extended by the proposed concepts that it lacks.
         relations: relation table over these terms.
         sources: candidate sources, the proposals last.
-        report: what it cost and gave; ``None`` where no model was to be asked.
+        report: cost and yield; ``None`` if no model was to be asked.
     """
 
     queries: Sequence[QuestionCandidate]
@@ -130,19 +130,19 @@ def propose(
 ) -> ProposalResult:
     """Gather proposals for every question with too few options whose task lets a model propose.
 
-    Without a model, everything stays as it is.
+    Without a model, the inputs are returned unchanged.
 
     Args:
-        queries: of the whole batch.
+        queries: queries of the whole batch.
         rules: tables, knowledge and accepted evidence.
         stated: source -> concepts that its card can state.
-        settings: number of options and seed, as ``compose`` gets them.
-        llm: whom to ask, if anybody.
+        settings: number of options and seed, as passed to ``compose``.
+        llm: the model to ask, or ``None``.
         store: ``proposals.jsonl`` of the workspace.
 
     Raises:
-        WorkspaceError: there is no ontology index to look proposals up in.
-        ModelError: the endpoint wants another key, model or payment.
+        WorkspaceError: there is no ontology index in which to look up proposals.
+        ModelError: the endpoint requires another key, model or payment.
     """
     if llm is None:
         return ProposalResult(
@@ -184,7 +184,7 @@ def propose(
 
 
 def require_index(knowledge: Knowledge) -> None:
-    """Refuse to ask a model whose proposals nothing could check.
+    """Raise an error if there is no index against which proposals could be checked.
 
     Raises:
         WorkspaceError: the workspace names no ontology index.
@@ -199,7 +199,7 @@ def require_index(knowledge: Knowledge) -> None:
 
 @dataclass(slots=True)
 class _ProposalTally:
-    """What became of every proposed name."""
+    """Outcome of every proposed name."""
 
     accepted: int = 0
     dropped: Counter[str] = field(default_factory=Counter)
@@ -208,7 +208,7 @@ class _ProposalTally:
 def _underfilled(
     queries: Sequence[QuestionCandidate], rules: SafetyRules, settings: BuildSettings
 ) -> list[QuestionCandidate]:
-    """Questions for which the other routes have fewer safe options than wanted."""
+    """Return the questions for which the other routes have fewer safe options than wanted."""
     least = settings.least_visible
     asked = [
         query
@@ -232,7 +232,7 @@ def _underfilled(
         for query in asked
         if not query.barred
         and rules.terms[query.key].kind in KINDS
-        # A scale has no room for what is not a step of it.
+        # Only the steps of a scale can be its options.
         and not is_scale(request_of(query), rules.relations)
         and identity_of(query) not in filled
         and judge_key(request_of(query), rules).allowed
@@ -240,7 +240,7 @@ def _underfilled(
 
 
 def _enough(compatible: CompatibleOptions, rules: SafetyRules, settings: BuildSettings) -> bool:
-    """Whether a pool fills an item with options that may also stand beside each other."""
+    """Whether a pool fills an item with options that may also be shown together."""
     choice = choose_from_pool(
         compatible.pool,
         compatible.request,
@@ -255,7 +255,7 @@ def _enough(compatible: CompatibleOptions, rules: SafetyRules, settings: BuildSe
 def _resolve(
     answers: ProposalBatch, rules: SafetyRules, tally: _ProposalTally
 ) -> dict[PromptTarget, list[Term]]:
-    """Concepts of the proposed names, each once for its place."""
+    """Return the concepts of the proposed names, each once for its place."""
     resolver = Resolver(rules.terms, rules.relations, rules.knowledge)
     terms_of: dict[PromptTarget, list[Term]] = {}
     for place, names in answers.names.items():

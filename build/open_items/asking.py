@@ -1,4 +1,4 @@
-"""Asking: what the rules of all open tasks yield of the cases of one source."""
+"""Applies the rules of all open tasks to the cases of one source."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def _rules() -> Mapping[Task, OpenRule]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenAsked:
-    """Questions of some cases of a source as they come in, case by case.
+    """Questions about the cases of a source, accumulated case by case.
 
     Attributes:
-        rules: of all open tasks.
-        questions: those that may be asked.
+        rules: rules of all open tasks.
+        questions: questions that may be asked.
         barred: ``task: reason`` -> number of the others.
-        problems: cases of which a rule failed.
+        problems: cases on which a rule failed.
     """
 
     rules: Mapping[Task, OpenRule] = field(default_factory=_rules)
@@ -50,7 +50,7 @@ class OpenAsked:
         samples: Sequence[Sample],
         geometry: tuple[Geometry, ...],
     ) -> None:
-        """Ask every rule about one case; a rule that fails on it is noted and asks nothing."""
+        """Apply every rule to one case; a rule that fails on it is recorded and yields nothing."""
         if not self.rules or not samples:
             return
         shown = tuple(sorted(samples, key=lambda sample: sample.id))

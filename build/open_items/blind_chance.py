@@ -1,14 +1,14 @@
-"""Blind chance of a cell: how often the best constant answer passes without a look at the image.
+"""Blind chance of a cell: how often the best constant answer passes without looking at the image.
 
-A cell holds the questions of one task that the rule puts together, such as those of one source,
-concept and view. The constant is chosen on all other patients and tried on one, patient by patient
-(``place-prior`` and ``constant`` of the audit try others): an answer that is right for half of
-them tells nothing about seeing. Beside the true answers of others, the answer that the form gives
-without looking is tried: the middle of the image, for a point. Of numbers see ``number_chance``.
+A cell holds the questions of one task that the rule groups together, such as those of one source,
+concept and view. The constant is chosen on all other patients and tested on one, patient by patient
+(``place-prior`` and ``constant`` of the audit try others): an answer that is right for half of them
+says nothing about perception. In addition to the true answers of others, a blind default of the
+answer form is tested: the middle of the image, for a point. For numbers see ``number_chance``.
 
-Fewer than ``FEW`` patients say little of others. The chance of such a cell is that of the constant
-that passes most of its own questions: never too low, and 1 for a single question. Where it passes
-those of two patients or more without exception, none of them is asked.
+Fewer than ``FEW`` patients say little about others. The chance of such a cell is that of the
+constant that passes most of its own questions: never too low, and 1 for a single question. If a
+constant passes all questions of at least two patients, none of them is asked.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from medrcube.forms.protocol import Target
 __all__ = ["FEW", "BlindChance", "blind_chances", "cell_of", "unit_of"]
 
 FEW = 10
-"""Patients below which the share of a cell says too little to drop it."""
+"""Fewest patients for which the pass rate of a cell is reliable enough to drop the cell."""
 
 _MOST = 64
-"""Constants that are tried for a cell, evenly chosen among the true answers."""
+"""Most constants tested for a cell, evenly spaced among the true answers."""
 
 Cell = tuple[str, ...]
 
@@ -49,11 +49,11 @@ class BlindChance:
 
     Attributes:
         cell: task, and the prior of its questions.
-        questions: how many it has.
-        patients: of how many patients; cases where the source names no patient.
-        share: of the questions that a constant passes, never less than that of a guess among
+        questions: number of questions.
+        patients: number of patients; of cases if the source names no patient.
+        share: share of the questions that a constant passes, never less than that of a guess among
             options.
-        always: whether a constant passes every question of a cell of few patients, at least two.
+        always: whether a constant passes every question of a cell with few patients, at least two.
     """
 
     cell: Cell
@@ -63,12 +63,12 @@ class BlindChance:
     always: bool = False
 
     def is_above(self, bar: float) -> bool:
-        """Whether a constant passes more than a bar, where there are enough patients to tell."""
+        """Whether a constant passes more than ``bar``, if there are enough patients to tell."""
         return self.share > bar and self.patients >= FEW
 
 
 def blind_chances(questions: Iterable[OpenQuestion]) -> Mapping[Cell, BlindChance]:
-    """Chance of each cell, in the order of their names."""
+    """Return the chance of each cell, sorted by name."""
     cells: dict[Cell, list[OpenQuestion]] = {}
     for question in questions:
         cells.setdefault(cell_of(question), []).append(question)
@@ -76,13 +76,13 @@ def blind_chances(questions: Iterable[OpenQuestion]) -> Mapping[Cell, BlindChanc
 
 
 def cell_of(question: OpenQuestion) -> Cell:
-    """Cell of a question: its task and its prior, or source and concept where it states none."""
+    """Return the cell of a question: its task and its prior, or else source and concept."""
     prior = question.prior or (question.sample.source, question.concept)
     return (question.task.value, *prior)
 
 
 def unit_of(question: OpenQuestion) -> str:
-    """Patient of a question, or its case where the source names none."""
+    """Return the patient of a question, or its case if the source names no patient."""
     sample = question.sample
     kind, name = ("patient", sample.patient) if sample.patient else ("case", sample.case)
     return f"{sample.source} {kind} {name}"
@@ -108,7 +108,7 @@ def _chance(cell: Cell, questions: Sequence[OpenQuestion]) -> BlindChance:
 def _constant_chance(
     questions: Sequence[OpenQuestion], unit: NDArray[np.intp], units: int
 ) -> float:
-    """Share of the questions that a constant passes, of others' where there are enough patients."""
+    """Return the share of questions that a constant passes; of other patients' if enough."""
     answers, owners = _constants(questions, unit)
     tests = [_passing(question.target) for question in questions]
     passed = np.array([[passes(answer) for passes in tests] for answer in answers], np.bool_)
@@ -119,14 +119,14 @@ def _constant_chance(
 
 
 def _guess(target: Target | OptionTarget) -> float:
-    """Probability that one of the options, chosen by lot, is right."""
+    """Probability that a randomly chosen option is right."""
     return 1 / len(target.options) if isinstance(target, OptionTarget) else 0.0
 
 
 def _constants(
     questions: Sequence[OpenQuestion], unit: NDArray[np.intp]
 ) -> tuple[list[Any], NDArray[np.intp]]:
-    """Answers to try, and the patient whose own answer each is; -1 where it is nobody's."""
+    """Return the answers to test, and the patient whose own answer each is; -1 if no single one."""
     distinct: dict[Any, int] = {}
     for question, owner in zip(questions, unit, strict=True):
         answer = _answer(question.target)
@@ -147,13 +147,13 @@ def _constants(
 def _left_out(
     passed: NDArray[np.bool_], owners: NDArray[np.intp], unit: NDArray[np.intp], units: int
 ) -> float:
-    """Share of questions passed by the answer that passes most questions of other patients."""
+    """Return the share of questions passed by the answer that passes most of other patients'."""
     if not len(passed):
         return 0.0
     own = np.zeros((len(passed), units), np.int64)
     np.add.at(own.T, unit, passed.T.astype(np.int64))
     elsewhere = passed.sum(axis=1)[:, None] - own
-    # What this patient alone answers is not known from the others.
+    # An answer that only this patient has is unknown from the others.
     mine = np.flatnonzero(owners >= 0)
     elsewhere[mine, owners[mine]] = -1
     best = elsewhere.argmax(axis=0)
@@ -161,7 +161,7 @@ def _left_out(
 
 
 def _answer(target: Target | OptionTarget) -> Any:
-    """The true answer, as scoring takes it."""
+    """Return the true answer in the form that scoring takes."""
     if isinstance(target, OptionTarget):
         return dict(target.options)[target.key]
     if isinstance(target, PointTarget):
@@ -180,7 +180,7 @@ def _answer(target: Target | OptionTarget) -> Any:
 
 
 def _unseen(target: Target | OptionTarget) -> Sequence[Any]:
-    """Answers that the form gives without looking."""
+    """Return the blind default answers of the answer form."""
     if isinstance(target, PointTarget):
         return ((SCALE / 2, SCALE / 2),)
     if isinstance(target, BoxTarget):
@@ -189,7 +189,7 @@ def _unseen(target: Target | OptionTarget) -> Sequence[Any]:
 
 
 def _passing(target: Target | OptionTarget) -> Callable[[Any], bool]:
-    """Whether an answer passes a target."""
+    """Return a predicate for whether an answer passes a target."""
     if isinstance(target, OptionTarget):
         key = dict(target.options)[target.key]
         return lambda answer: bool(answer == key)
@@ -201,7 +201,7 @@ def _passing(target: Target | OptionTarget) -> Callable[[Any], bool]:
 
 
 def _near(target: PointTarget) -> Callable[[tuple[float, float]], bool]:
-    """Whether a point lies in the box around the region and its margin, which is quick to tell."""
+    """Return a fast predicate for whether a point lies in the region's box plus its margin."""
     x0, y0, x1, y1 = target.region.bounds()
     width, height = target.size
     reach = target.margin + 1

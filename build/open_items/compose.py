@@ -1,6 +1,6 @@
 """Composer of open items: bars, blind chances, pairs, quota, wordings, in this order.
 
-At most one item, or one pair, of each patient, task and topic. The result depends on the
+At most one item, or one pair, for each patient, task and topic. The result depends on the
 questions, the tables and the seed, never on the order of the questions.
 """
 
@@ -53,17 +53,17 @@ PATIENT_FULL = "enough of its patient are asked"
 ANOTHER = "another question of its patient is asked"
 CLASS_FULL = "enough of its class of size are asked"
 QUOTA = "quota"
-"""Reasons under which questions are counted that are not asked."""
+"""Reasons under which questions that are not asked are counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenResult:
-    """Open items in a fixed order, and what became of the other questions.
+    """Open items in a fixed order, and statistics on the other questions.
 
     Attributes:
         items: by source, task and id.
-        dropped: ``task: reason`` -> number of questions that became none.
-        chances: blind chance of each cell, also of those that were dropped.
+        dropped: ``task: reason`` -> number of questions that became no item.
+        chances: blind chance of each cell, including those that were dropped.
         warnings: cells that a constant answer passes rather often, in words.
     """
 
@@ -73,7 +73,7 @@ class OpenResult:
     warnings: tuple[str, ...] = ()
 
     def stated(self) -> dict[str, Any]:
-        """What ``audit.json`` says of them."""
+        """Return the statistics for ``audit.json``."""
         return {
             "items": len(self.items),
             "by_task": dict(sorted(Counter(item.task for item in self.items).items())),
@@ -98,13 +98,13 @@ def compose_open_items(
     """Draw the open items of a batch.
 
     Args:
-        questions: what the rules ask, of all sources.
+        questions: questions made by the rules, of all sources.
         terms: term table.
         wordings: question templates.
-        barred: ``task: reason`` -> number of questions that rules have barred.
-        evidence: weakest evidence that is accepted.
+        barred: ``task: reason`` -> number of questions that rules barred.
+        evidence: weakest accepted evidence.
         least_visible: how far a reader of the image must be able to know the answer.
-        seed: decides all drawing of lots.
+        seed: decides all random draws.
         per_cell: most items of each source and task; ``None`` for all.
 
     Raises:
@@ -154,7 +154,7 @@ def compose_open_items(
 
 
 def _contrasts(items: Iterable[OpenItem]) -> dict[str, dict[str, int]]:
-    """Task -> contrast -> number of items whose image denies what they ask for."""
+    """Return task -> contrast -> number of items whose image denies their concept."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for item in items:
         if item.contrast:
@@ -168,7 +168,7 @@ def _admitted(
     least_visible: Visibility,
     dropped: Counter[str],
 ) -> Iterator[OpenQuestion]:
-    """Questions that nothing bars, each once; the others are counted."""
+    """Yield the questions that nothing bars, each once; count the others."""
     asked: set[tuple[str, ...]] = set()
     for question in bar_repeated(questions):
         reason = question.barred
@@ -211,7 +211,10 @@ def _bundles(
 
 
 def _warnings(task: Task, cells: Mapping[tuple[str, ...], BlindChance]) -> Iterator[str]:
-    """Cells that are asked though a constant answer passes rather often; small ones together."""
+    """Yield warnings on cells that are asked although a constant passes rather often.
+
+    Small cells share one warning.
+    """
     bar = task.declaration.blind
     often = [
         chance
@@ -240,7 +243,7 @@ def _seen(
     cells: Mapping[tuple[str, ...], BlindChance],
     dropped: Counter[str],
 ) -> list[Bundle]:
-    """Bundles of which a constant answer is not right too often."""
+    """Return the bundles for which a constant answer is not right too often."""
     bar = task.declaration.blind.drop
     kept = []
     for bundle in bundles:
@@ -257,7 +260,7 @@ def _seen(
 def _even_numbers(
     task: Task, bundles: Sequence[Bundle], seed: int, dropped: Counter[str]
 ) -> list[Bundle]:
-    """Questions for numbers, of each cell as even over classes of size as the warning asks for."""
+    """Return questions for numbers, balanced over size classes per cell up to the warning bound."""
     cells: dict[tuple[str, ...], list[OpenQuestion]] = defaultdict(list)
     for bundle in sorted(bundles, key=lambda bundle: _lot(seed, "even", *bundle)):
         for question in bundle:
@@ -277,7 +280,7 @@ def _one_of_each_patient(
 
 
 def _within_quota(bundles: Sequence[Bundle], per_cell: int | None, seed: int) -> list[Bundle]:
-    """At most so many items of each source, even over lots and then concepts."""
+    """Return at most ``per_cell`` items of each source, balanced over lots and then concepts."""
     if per_cell is None:
         return list(bundles)
     chosen = []
@@ -294,7 +297,7 @@ def _within_quota(bundles: Sequence[Bundle], per_cell: int | None, seed: int) ->
 
 
 def _evenly(bundles: Sequence[Bundle], seed: int) -> list[Bundle]:
-    """In such an order that any start of it is even over lots, and within them over concepts."""
+    """Order bundles so that any prefix is balanced over lots, and within them over concepts."""
     in_concept: Counter[tuple[str, str]] = Counter()
     ranked = []
     for bundle in sorted(bundles, key=lambda bundle: _lot(seed, "quota", *bundle)):

@@ -1,8 +1,8 @@
-"""Contrast: what an image shows of which something is denied, so that its name is asked.
+"""Contrast: what an image shows on which a finding is denied.
 
-Beside a normal image a question for an edema is answered by "is anything wrong?". Beside an image
-with another finding it takes the edema. A normal image therefore stands beside the finding only
-where the source has no other image that denies it.
+If the "no" image is normal, the question about an edema reduces to "is anything wrong?". If it
+shows another finding, the model has to recognise the edema. A normal image is therefore paired with
+the finding only if the source has no other image that denies it.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from medrcube.build.open_items.question import OpenQuestion
 __all__ = ["ANOTHER", "CONTRASTS", "NORMAL", "UNSTATED", "with_most_contrast"]
 
 ANOTHER = "another"
-"""Another finding or disease is stated to be there."""
+"""Another finding or disease is stated to be present."""
 
 UNSTATED = "unstated"
-"""Nothing else is stated, neither another finding nor that there is none."""
+"""Nothing else is stated: neither another finding nor that there is none."""
 
 NORMAL = "normal"
-"""The image is said to show nothing of the kind at all."""
+"""The image is stated to show no finding of the kind at all."""
 
 CONTRASTS = (ANOTHER, UNSTATED, NORMAL)
-"""From the contrast that is asked first to that which is asked where there is no other."""
+"""Contrasts in order of preference."""
 
 
 def with_most_contrast(questions: Iterable[OpenQuestion]) -> list[OpenQuestion]:
-    """Questions in their order, less those with a worse contrast than the best of their concept.
+    """Drop questions with a worse contrast than the best of their concept; the order is kept.
 
-    Concepts are those of one source; questions that state no contrast all stay.
+    Concepts are counted separately for each source; questions that state no contrast are all kept.
     """
     questions = list(questions)
     best: dict[tuple[str, str], int] = {}

@@ -1,8 +1,8 @@
-"""Even lots: numbers of a cell drawn so evenly over classes of size that no constant passes much.
+"""Size balance: draws numbers evenly over size classes, so that no constant passes too often.
 
-Most ejection fractions are normal and most nodules small: of all of them together one number passes
-half. A class of size gives at most so many questions as keep the blind chance at a bound, and as
-many as that allows.
+Most ejection fractions are normal and most nodules small: over all of them a single number passes
+half. The number of questions from each size class of a cell is capped so that the blind chance
+stays within a bound, and as large as that allows.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from medrcube.build.open_items.question import OpenQuestion
 __all__ = ["even_lots"]
 
 _CAPS = 40
-"""Sizes of a class that are tried."""
+"""Caps that are tried."""
 
 
 def even_lots(questions: Sequence[OpenQuestion], *, most: float) -> list[OpenQuestion]:
-    """The questions of one cell that stay, in their order; of few patients all do.
+    """Return the questions of one cell that are kept, in order; with few patients, all are.
 
     Args:
         questions: of one cell, all of which ask for a number, in the order of a draw.
-        most: share of them that a blind answer may pass. Where only so few questions keep to it
-            that luck does, the bound is the least share of any draw and its standard error.
+        most: largest share that a blind answer may pass. If it is met only by samples so small that
+            chance explains it, the bound is the least share of any draw plus its standard error.
     """
     few = len(set(map(unit_of, questions))) < FEW
     if few or _chance(questions) <= most:
@@ -46,12 +46,12 @@ def _chance(questions: Sequence[OpenQuestion]) -> float:
 
 
 def _with_error(share: float, questions: int) -> float:
-    """A share with its standard error."""
+    """Return a share plus its standard error."""
     return share + math.sqrt(share * (1 - share) / questions)
 
 
 def _capped(questions: Sequence[OpenQuestion], cap: int) -> list[OpenQuestion]:
-    """At most so many of each class, the first that were drawn."""
+    """Return at most ``cap`` questions of each size class, the first that were drawn."""
     taken: Counter[str] = Counter()
     kept = []
     for question in questions:

@@ -1,7 +1,7 @@
-"""Image cues: what tells two images of a pair apart without a look at the finding.
+"""Image cues: what distinguishes the two images of a pair without looking at the finding.
 
-Where the images with a finding are mostly the darker ones, or compress to mostly smaller files, a
-model may learn that in place of the finding (``pair-split`` of the audit).
+If the images with a finding are mostly darker, or compress to mostly smaller files, a model may
+learn that in place of the finding (``pair-split`` of the audit).
 """
 
 from __future__ import annotations
@@ -18,17 +18,18 @@ from medrcube.build.stages.samples import Sample
 __all__ = ["CueBalance"]
 
 _LIMIT = 1.5
-"""Standard deviations by which pairs of a source may differ in one direction, times the root of
-their number: about what lots give."""
+"""Standard deviations by which the pairs of a source may differ in one direction, times the square
+root of their number: about what chance produces.
+"""
 
 _Cues = NDArray[np.float64]
 
 
 class CueBalance:
-    """Differences of the pairs of each source so far, and what one more would add.
+    """Sum of the cue differences of each source's pairs so far, and the effect of adding one.
 
-    Cues are the logarithms of width, height and file size, and the mean grey, each in standard
-    deviations of the images of its source.
+    Cues are the logarithms of width, height and file size, and the mean grey value, each in
+    standard deviations of the images of its source.
 
     Args:
         samples: all images that may be paired.
@@ -48,10 +49,10 @@ class CueBalance:
             self._cues.update(zip(own, scaled, strict=True))
 
     def cost(self, first: Sample, second: Sample) -> float:
-        """How far two images differ, and how far the source would differ in one direction.
+        """Return how far two images differ, and how far their source would then be biased.
 
-        Infinite where it would differ so far that the cues tell the members apart; the first pair
-        of a source may always be made.
+        Infinite if the cues would then distinguish the members; the first pair of a source is
+        always allowed.
         """
         apart, total = self._apart(first, second), self._total(first, second)
         pairs = self._pairs[first.source]

@@ -1,4 +1,4 @@
-"""Writer of open items: wording, place of the key, id, and the set of a pair."""
+"""Writer of open items: wording, position of the key, id, and the set of a pair."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ __all__ = ["OpenItemWriter"]
 
 
 class OpenItemWriter:
-    """Writes the items of one task; keys are spread evenly over the letters as they come.
+    """Writes the items of one task; keys are spread evenly over the letters in order of writing.
 
     Args:
         task: the task.
         terms: term table.
         wordings: question templates.
-        seed: decides wordings and places of keys.
+        seed: decides wordings and key positions.
     """
 
     def __init__(self, task: Task, terms: Terms, wordings: Wordings, seed: int) -> None:
@@ -45,14 +45,14 @@ class OpenItemWriter:
     def write(
         self, questions: Sequence[OpenQuestion], chances: Sequence[float]
     ) -> tuple[OpenItem, ...] | str:
-        """Items of one question, or of the two of a pair, or the reason why there are none.
+        """Return the item of one question, or both of a pair, or the reason why there are none.
 
         Args:
-            questions: they share their words.
+            questions: questions that share their wording.
             chances: blind chance of each.
 
         Raises:
-            RuleError: a wording needs a value that the rule does not give.
+            RuleError: a wording needs a value that the rule does not provide.
         """
         draw = "\x1f".join(f"{q.sample.id} {q.concept} {q.role}" for q in questions)
         words = word_question(questions, self._wordings, self._terms, seed=self._seed, draw=draw)
@@ -105,7 +105,7 @@ class OpenItemWriter:
         )
 
     def _with_key_placed(self, target: OptionTarget, source: str, draw: str) -> OptionTarget:
-        """The options with the key at the next letter, the others in an order drawn by lot."""
+        """Return the options with the key at the next letter, the others in random order."""
         cell = (source, len(target.options))
         start = int(seeded_tiebreak(self._seed, self._task, *cell)[:8], 16)
         place = (start + self._placed[cell]) % len(target.options)
@@ -119,7 +119,7 @@ class OpenItemWriter:
 
 
 def _stated(target: Target | OptionTarget) -> tuple[str, str]:
-    """The fields ``ask`` and ``truth`` of a target, as JSON."""
+    """Return the fields ``ask`` and ``truth`` of a target, as JSON."""
     parts: tuple[Json, Json]
     if isinstance(target, OptionTarget):
         parts = write_options(target)

@@ -1,13 +1,12 @@
-"""Located answers: a point on a marked region, or the box around it, of one clean image.
+"""Located answers: a point on a marked region, or the box around it, on one clean image.
 
-Both tasks rest on the same obligation as ROI Grounding: nothing else in the image may show what is
-asked for, or a good answer would be called wrong. The bars are what readers differ by
-(``docs/explanation/tolerances.md``). Of a finding around which a box was drawn nobody has drawn the
-outline: its corners lie beside the finding, so that a point passes in the ellipse alone that
-touches its sides.
+Both tasks have the same requirement as ROI Grounding: nothing else in the image may show the target
+concept, or a correct answer would be counted as wrong. The bars are derived from reader variability
+(``docs/explanation/tolerances.md``). For a finding marked by a box, no outline is known: the
+corners of the box lie outside the finding, so a point passes only within the inscribed ellipse.
 
-Two names may be of one place, as an enlarged heart and an enlarged mediastinum. One answer passes
-both, so only one of them is asked.
+Two names may have one place, such as an enlarged heart and an enlarged mediastinum. One answer
+passes both, so only one of them is asked.
 """
 
 from __future__ import annotations
@@ -32,24 +31,25 @@ from medrcube.ontologies.label_words import is_rest_class
 __all__ = ["IOU", "MARGIN", "SAME_PLACE", "BoxRule", "PointRule"]
 
 IOU = 0.5
-"""Least overlap with the true box: 94 % of readers of lung nodules reach it."""
+"""Least IoU with the true box: 94 % of readers of lung nodules reach it."""
 MARGIN = 1.0
-"""Pixels by which a region is grown for a point: all readers of lung nodules lie within it."""
+"""Pixels by which a region is dilated for a point: all readers of lung nodules lie within it."""
 SAME_PLACE = 0.75
-"""Least overlap of two places that count as one: half of the pairs of readers of one lung nodule
-agree no further."""
+"""Least IoU of two places that count as one: half of the pairs of readers of one lung nodule do not
+agree better.
+"""
 ANOTHER_NAME = "asked by another name"
-"""Why nothing is asked: the place is asked already, under the name of something else."""
+"""Reason that bars a question: the place is already asked about under another name."""
 
 _Pixels = NDArray[np.bool_]
 _Asked = tuple[MarkedPlace, OpenQuestion]
 
 
 class PointRule:
-    """A point on the region; where a concept has several regions, a point on any of them."""
+    """A point on the region; if a concept has several regions, a point on any of them."""
 
     def questions(self, view: CaseView) -> Iterator[OpenQuestion]:
-        """One question for each concept that is marked on a clean image."""
+        """Yield one question for each concept that is marked on a clean image."""
         return _each_place_once(self._asked(view), _pixels)
 
     def _asked(self, view: CaseView) -> Iterator[_Asked]:
@@ -65,10 +65,10 @@ class PointRule:
 
 
 class BoxRule:
-    """The box around the region; of several regions of one concept none is asked."""
+    """The box around the region; not asked if a concept has several regions."""
 
     def questions(self, view: CaseView) -> Iterator[OpenQuestion]:
-        """One question for each concept that is marked on a clean image."""
+        """Yield one question for each concept that is marked on a clean image."""
         return _each_place_once(self._asked(view), _box_pixels)
 
     def _asked(self, view: CaseView) -> Iterator[_Asked]:
@@ -99,7 +99,7 @@ def _question(
         concept=place.concept,
         target=target,
         prior=(row.source, place.concept, row.view or "any view", row.shape),
-        # Beyond lung nodules of several readers nobody has measured how far readers differ.
+        # Reader variability has been measured only for lung nodules with several readers.
         grade=max(place.grade, Grade.A if read else Grade.B),
         visible=place.visible,
         barred=place.barred or _bar(view, place.concept) or barred,
@@ -107,10 +107,10 @@ def _question(
 
 
 def _bar(view: CaseView, concept: str) -> str:
-    """Why the place of a concept must not be asked; empty where it may."""
+    """Return why the place of a concept must not be asked; empty if it may."""
     if concept in view.facts.unknown or concept not in view.facts.present:
         return "key-not-true"
-    # "Lung nodule 3 mm or larger" is one thing, and can be pointed at.
+    # "Lung nodule 3 mm or larger" is one structure, and can be pointed at.
     rest = any(is_rest_class(text) for text in (view.terms[concept].name, concept))
     return "rest class" if rest else ""
 
@@ -118,7 +118,7 @@ def _bar(view: CaseView, concept: str) -> str:
 def _each_place_once(
     asked: Iterable[_Asked], drawn: Callable[[Sequence[Geometry]], _Pixels]
 ) -> Iterator[OpenQuestion]:
-    """The questions; of those about one place, all but one by lot are barred.
+    """Yield the questions; of those about one place, all but a random one are barred.
 
     Args:
         asked: questions about one case.
@@ -138,14 +138,14 @@ def _each_place_once(
 
 
 def _turn(asked: _Asked) -> tuple[object, ...]:
-    """The best proved and best seen first, then by lot."""
+    """Sort key: strongest evidence and best visibility first, then random."""
     _, question = asked
     names = (question.sample.source, question.sample.case, question.sample.id, question.concept)
     return question.grade, -question.visible, sha256("/".join(names).encode()).digest()
 
 
 def _overlap(one: _Pixels, other: _Pixels) -> float:
-    """Intersection over union."""
+    """Return the intersection over union."""
     return float(np.count_nonzero(one & other) / np.count_nonzero(one | other))
 
 
@@ -157,7 +157,7 @@ def _box_pixels(rows: Sequence[Geometry]) -> _Pixels:
 
 
 def _region(rows: Sequence[Geometry]) -> Region:
-    """Where a point passes: the ellipses in boxes, else the pixels of all regions."""
+    """Return the region in which a point passes: ellipses in drawn boxes, else region pixels."""
     row = rows[0]
     boxes = [each for each in rows if each.shape == BOX]
     if len(boxes) == len(rows):
@@ -181,7 +181,7 @@ def _pixels(rows: Sequence[Geometry]) -> _Pixels:
 
 
 def _ellipse(row: Geometry) -> _Pixels:
-    """Pixels whose middle lies in the ellipse that touches the sides of a box."""
+    """Return the pixels whose centre lies in the ellipse inscribed in a box."""
     down, across = np.ogrid[: row.height, : row.width]
     x = (2 * across + 1 - row.x0 - row.x1) / (row.x1 - row.x0)
     y = (2 * down + 1 - row.y0 - row.y1) / (row.y1 - row.y0)

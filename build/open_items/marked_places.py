@@ -1,4 +1,4 @@
-"""Marked places: what is marked of one concept on one clean image, and whether it may be asked."""
+"""Marked places: all regions of one concept on one clean image, and whether to ask about them."""
 
 from __future__ import annotations
 
@@ -17,10 +17,14 @@ from medrcube.sources._framework.contract import missing_regions
 __all__ = ["KIND_ELSEWHERE", "ONE_OF_TWO", "MarkedPlace", "marked_places"]
 
 KIND_ELSEWHERE = "a kind of it is marked elsewhere"
-"""Why nothing is asked: an answer there is right as well."""
+"""Reason that bars a question: a subtype is marked elsewhere, where an answer would be right as
+well.
+"""
 
 ONE_OF_TWO = "one of two"
-"""Why nothing is asked of "the lung" or "the kidney": its name does not say which of the two."""
+"""Reason that bars a question about "the lung" or "the kidney": the name does not state which of
+the two.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,11 +34,11 @@ class MarkedPlace:
     Attributes:
         sample: the image.
         field: card field of the regions.
-        concept: what they are.
+        concept: concept of the regions.
         rows: their measurements, at least one.
         grade: evidence that nothing else on the image shows the concept.
         visible: whether a reader of the image could know it.
-        barred: reason why no place of it may be asked; empty where one may.
+        barred: reason why the place must not be asked about; empty if it may.
     """
 
     sample: Sample
@@ -47,7 +51,7 @@ class MarkedPlace:
 
 
 def marked_places(view: CaseView) -> Iterator[MarkedPlace]:
-    """The marked places of a case, in the order of images, fields and concepts.
+    """Yield the marked places of a case, in the order of images, fields and concepts.
 
     Kinds of facts that the task does not ask about are left out.
     """
@@ -93,9 +97,9 @@ def _bar(view: CaseView, sample: Sample, field: CardField, rows: list[Geometry])
 
 
 def _bar_kinds(view: CaseView, rows: list[Geometry]) -> str:
-    """Whether a special kind of the concept is marked elsewhere, where an answer is right as well.
+    """Return a reason if a subtype of the concept is marked elsewhere; empty otherwise.
 
-    A marked nodule is a lung opacity, too: who points at it has found one.
+    A marked nodule is also a lung opacity: pointing at it would be a right answer too.
     """
     sample, concept = rows[0].sample, rows[0].concept
     kinds = (

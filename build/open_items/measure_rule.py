@@ -1,7 +1,7 @@
-"""Rule of the tasks that ask a number: every measure of a card that names the task.
+"""Rule of the tasks that ask for a number: applies every measure of a card that names the task.
 
-One rule serves them all: the card says where a number comes from and how far an answer may be off,
-the declaration of the task on which kind of image it is asked.
+One rule serves all such tasks: the card states where a number comes from and the tolerance of an
+answer, the declaration of the task on which kind of image it is asked.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ from medrcube.sources._framework.contract import concept_of, quirk_of
 __all__ = ["LOTS", "REFORMATTED", "MeasureRule", "size_lot"]
 
 REFORMATTED = "not the plane of acquisition"
-"""Why no length is asked: across the slices it is as coarse as they are thick."""
+"""Reason that bars a length: across the slices its resolution is the slice thickness."""
 
 LOTS = 8
-"""Classes of size over which items are drawn evenly."""
+"""Size classes over which items are balanced."""
 
 _Found = tuple[MeasuredValue | None, str]
-"""What is known of a measure on an image, and the reason why it must not be asked."""
+"""The known value of a measure on an image, and the reason why it must not be asked."""
 
 
 class MeasureRule:
-    """Yields one question for each measure and image of the kind that the task asks of."""
+    """Yields one question for each measure and image of the kind that the task uses."""
 
     def questions(self, view: CaseView) -> Iterator[OpenQuestion]:
-        """Questions of one case, in the order of the card and of its images."""
+        """Yield the questions of one case, in the order of the card and of its images."""
         for measure in view.card.measures.values():
             if measure.asked is None or measure.asked.task != view.task:
                 continue
@@ -55,10 +55,10 @@ class MeasureRule:
 
 
 def size_lot(measure: Measure, tolerance: Tolerance, value: float) -> str:
-    """Class of size of a value among the plausible ones, ``0`` for the smallest.
+    """Return the size class of a value within the plausible range, ``0`` for the smallest.
 
-    Classes are of equal width in what the tolerance is of: in the logarithm of the value for a
-    share, in the value for points.
+    Classes are of equal width on the scale of the tolerance: the logarithm of the value if the
+    tolerance is relative, the value itself if it is in points.
     """
     low, high = measure.low, measure.high
     if tolerance.share:
@@ -110,7 +110,7 @@ def _questions(
 
 
 def _stated(view: CaseView, measure: Measure, asked: Asked) -> _Found:
-    """What the source states of a case whose images show together what the card asks for."""
+    """Return the value that the source states, if the case shows the required images."""
     stated = [quantity for quantity in view.case.quantities if quantity.field == measure.name]
     if len(stated) > 1:
         return None, "stated-twice"
@@ -120,7 +120,7 @@ def _stated(view: CaseView, measure: Measure, asked: Asked) -> _Found:
 
 
 def _ratio(measure: Measure, rows: Sequence[Geometry]) -> _Found:
-    """The width of some regions over that of others, each of them there once and whole."""
+    """Return the ratio of two widths, if each region is present once and complete."""
     named = [row.concept for row in rows]
     if any(named.count(concept) != 1 for concept in (*measure.part, *measure.whole)):
         return None, "regions-missing"
@@ -141,7 +141,7 @@ def _length(
     tolerance: Tolerance,
     bar: ScaleBar | None,
 ) -> _Found:
-    """A length of the region that is outlined above a scale bar."""
+    """Return a length of the region that is outlined above a scale bar."""
     if len(rows) != 1:
         return None, "several-regions" if rows else "regions-missing"
     [row] = rows
@@ -166,14 +166,14 @@ def _length(
 
 
 def _bar_of(sample: Sample, rows: Sequence[Geometry]) -> ScaleBar | None:
-    """The scale bar below an image, as the worker drew it; ``None`` without a true one."""
+    """Return the scale bar below an image, as drawn by the worker; ``None`` if there is none."""
     sides = {row.mm_per_pixel for row in rows if row.scale == "object"}
     side = sides.pop() if len(sides) == 1 else None
     return scale_bar_of(sample.width, side) if side else None
 
 
 def _unfit(row: Geometry) -> str:
-    """Why the extent of a region on its image is not that of the thing; empty where it is."""
+    """Return why the extent of a region is not that of the structure; empty if it is."""
     if row.shape != AREA:
         return "box-drawn"
     if row.cut:
@@ -182,7 +182,7 @@ def _unfit(row: Geometry) -> str:
 
 
 def _rows(view: CaseView, measure: Measure, sample: Sample) -> list[Geometry]:
-    """What was measured of a field's regions on the slice that an image shows."""
+    """Return the geometry of a field's regions on the slice that an image shows."""
     clean = {
         other.id
         for other in view.samples
@@ -192,7 +192,7 @@ def _rows(view: CaseView, measure: Measure, sample: Sample) -> list[Geometry]:
 
 
 def _unmeasured(measure: Measure) -> NumberTarget:
-    """Target of a question that is barred before anything is known but the plausible range."""
+    """Return a target with only the plausible range, for a question that is barred early."""
     unit = "" if measure.unit == RATIO else measure.unit
     return NumberTarget(
         ask=NumberAsk(unit=unit), value=measure.high, low=measure.low, high=measure.high
@@ -200,7 +200,7 @@ def _unmeasured(measure: Measure) -> NumberTarget:
 
 
 def _told(view: CaseView, measure: Measure, sample: Sample) -> str:
-    """What bars a question whatever its number is."""
+    """Return what bars a question whatever its number is."""
     if measure.scope > Scope[sample.scope.upper()]:
         return OUT_OF_SCOPE
     told_by = view.task.declaration.told_by

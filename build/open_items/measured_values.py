@@ -1,8 +1,8 @@
-"""Measured values: what geometry and tables say of one measure on one image, and the band around.
+"""Measured values: value and tolerance band of one measure on one image.
 
-A number passes that a reader of the image could have: the band spans the true value, what each of
-several readers measured, and what a ruler gives on the image itself, widened by the tolerance of
-the card, and by at least a pixel to each side.
+A number passes if a reader of the image could have measured it: the band spans the true value, the
+measurements of each of several readers, and what a ruler gives on the image itself, widened by the
+tolerance of the card, and by at least one pixel on each side.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ __all__ = ["MeasuredValue", "measured_region", "measured_widths", "number_target
 
 _DIGITS = 2
 _RATIO_DIGITS = 3
-"""Behind the point, to which targets are rounded: a hundredth of a mm, a thousandth of a ratio."""
+"""Decimals to which ratios are rounded: a hundredth of a mm, a thousandth of a ratio."""
 _SLACK = 1e-6
-"""Of the last digit: what binary fractions add to a bound that is exact."""
+"""Share of the last digit that binary fractions may add to an exact bound."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasuredValue:
-    """What is known of one measure on one image, in its unit.
+    """Known values of one measure on one image, in its unit.
 
     Attributes:
-        value: the true one.
-        readings: what else a reader may find: other readers, and a ruler on the image.
-        step: what one pixel is worth.
+        value: the true value.
+        readings: other values that a reader may obtain: other readers, and a ruler on the image.
+        step: size of one pixel.
     """
 
     value: float
@@ -40,12 +40,12 @@ class MeasuredValue:
 
 
 def measured_region(row: Geometry, origin: str, ruler_mm: float) -> MeasuredValue:
-    """Length of one region in millimetres.
+    """Return the length of one region in millimetres.
 
     Args:
-        row: with the size of its pixels.
+        row: geometry with a known pixel size.
         origin: ``longest`` or ``circumference``.
-        ruler_mm: millimetres per pixel as the drawn bar shows them.
+        ruler_mm: millimetres per pixel according to the drawn scale bar.
 
     Raises:
         ValueError: the size of its pixels is unknown.
@@ -62,13 +62,13 @@ def measured_region(row: Geometry, origin: str, ruler_mm: float) -> MeasuredValu
 
 
 def measured_widths(part: Iterable[Geometry], whole: Iterable[Geometry]) -> MeasuredValue:
-    """Greatest width of some regions over the greatest width of others, across the image."""
+    """Return the greatest width of some regions over that of others, across the image."""
     across, over = _width(part), _width(whole)
     return MeasuredValue(value=across / over, step=1 / over)
 
 
 def number_target(measured: MeasuredValue, tolerance: Tolerance, unit: str) -> NumberTarget:
-    """The band of a measured value, rounded outwards."""
+    """Return the band of a measured value, rounded outwards."""
     digits = _RATIO_DIGITS if unit == RATIO else _DIGITS
     seen = (measured.value, *measured.readings)
     low, high = tolerance.bounds(min(seen), max(seen))

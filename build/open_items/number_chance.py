@@ -1,4 +1,4 @@
-"""Chance of numbers: the greater share that a constant, or a reader of the frame alone, passes."""
+"""Chance of numbers: the larger pass rate of a constant and of a reader of the frame alone."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ __all__ = ["asks_numbers", "number_chance"]
 
 
 def asks_numbers(questions: Sequence[OpenQuestion]) -> bool:
-    """Whether every one of one or more questions asks for a number."""
+    """Whether there are questions and all of them ask for a number."""
     return all(isinstance(question.target, NumberTarget) for question in questions)
 
 
 def number_chance(questions: Sequence[OpenQuestion], patients: Sequence[str]) -> float:
-    """Share of the questions of one cell that the best blind number passes.
+    """Return the share of the questions of one cell that the best blind number passes.
 
     Args:
         questions: one or more, all of which ask for a number.
-        patients: whose they are.
+        patients: patient of each.
     """
     targets = [question.target for question in questions]
     values, low, high = np.array(

@@ -1,12 +1,13 @@
-"""Pairs: two open questions of one stratum with different roles, dealt by lot.
+"""Pairs: two open questions of one stratum with different roles, matched at random.
 
-The two questions of one patient come together first, then those of two patients. A patient is in
-one pair of a task and concept at most. For a task with the audit ``pair-split``, the partner by lot
-is taken whose image is most alike in size, brightness and file size, and evens out most by what
-earlier pairs of the source differ; no pair is made that would let these tell its members apart.
+Two questions of one patient are matched first, then those of two patients. A patient is in at most
+one pair of a task and concept. For a task with the audit ``pair-split``, among random candidates
+the partner is chosen whose image is most similar in size, brightness and file size, and best
+compensates the differences of earlier pairs of the source; no pair is made that would let these
+cues distinguish its members.
 
-A question looks at no more than so many partners, of different images, so that dealing n questions
-takes n log n steps, whatever patients and images they have.
+A question considers only a limited number of partners, of different images, so that matching n
+questions takes n log n steps, whatever patients and images they have.
 """
 
 from __future__ import annotations
@@ -27,21 +28,21 @@ __all__ = ["Pair", "deal_pairs"]
 Pair = tuple[OpenQuestion, OpenQuestion]
 
 BALANCED = "pair-split"
-"""Audit that asks whether size, brightness or file size tell the members of a pair apart."""
+"""Audit of whether size, brightness or file size distinguish the members of a pair."""
 
 _CANDIDATES = 64
-"""Partners by lot that are compared."""
+"""Random candidate partners that are compared."""
 
 
 def deal_pairs(
     questions: Sequence[OpenQuestion], words: Mapping[int, tuple[str, ...]], seed: int
 ) -> list[Pair]:
-    """Deal questions into pairs, in a fixed order.
+    """Match questions into pairs, in a fixed order.
 
     Args:
         questions: of one task.
-        words: number of a question -> values of its wording, which the two have in common.
-        seed: decides the lots.
+        words: number of a question -> values of its wording, which both members share.
+        seed: decides the random order.
     """
     cells: dict[tuple[object, ...], list[OpenQuestion]] = {}
     for number, question in enumerate(questions):
@@ -97,7 +98,7 @@ def _deal(
 
 
 def _within(questions: Sequence[OpenQuestion]) -> Iterator[Pair]:
-    """Pairs of the questions of one patient: of each role the first by lot of some images."""
+    """Yield pairs within one patient: of each role, the first random question of some images."""
     most = math.isqrt(_CANDIDATES)
     few = [Waiting(alike).first(most) for _, alike in sorted(_by_role(questions).items())]
     for one, other in combinations(few, 2):
@@ -120,7 +121,7 @@ def _kept(pair: Pair, taken: set[tuple[str, str]], balance: CueBalance | None) -
 
 
 def _best_pair(pairs: Iterable[Pair], balance: CueBalance | None) -> Pair | None:
-    """The first pair that fits, or of some the most balanced; ``None`` where there is none."""
+    """Return the first valid pair, or the most balanced of some; ``None`` if there is none."""
     fitting = (pair for pair in pairs if _fit(*pair))
     if balance is None:
         return next(fitting, None)
@@ -132,7 +133,7 @@ def _best_pair(pairs: Iterable[Pair], balance: CueBalance | None) -> Pair | None
 
 
 def _in_order(pair: Pair) -> Pair:
-    """The members by role, so that a difference of cues has the same sign in every pair."""
+    """Order the members by role, so that a cue difference has the same sign in every pair."""
     first, second = sorted(pair, key=lambda question: (question.role, question.sample.id))
     return first, second
 
@@ -150,10 +151,10 @@ def _fit(one: OpenQuestion, other: OpenQuestion) -> bool:
 
 
 def _cell_lot(questions: Sequence[OpenQuestion], options: object, seed: int) -> str:
-    """Place of a cell among those of its patient, such as those with other options, by lot.
+    """Return the random rank of a cell among those of its patient.
 
-    In a fixed order the first options would be taken whenever they hold the answer, and the others
-    would tell it.
+    Cells differ, for example, in their options. In a fixed order, the first options would be used
+    whenever they contain the answer, and the others would then reveal it.
     """
     first = min(question.sample.id for question in questions)
     return seeded_tiebreak(seed, "cell", questions[0].concept, first, repr(options))

@@ -1,4 +1,4 @@
-"""Caps by patient: one question of each thing asked about, and no more than a task says."""
+"""Limits per patient: one question for each topic, and no more than a task allows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Bundle = tuple[OpenQuestion, ...]
 
 
 def one_of_each_patient(bundles: Sequence[Bundle]) -> list[Bundle]:
-    """The first bundle of each topic and patient.
+    """Return the first bundle of each topic and patient.
 
     Args:
         bundles: in the order of a draw.
@@ -31,7 +31,7 @@ def one_of_each_patient(bundles: Sequence[Bundle]) -> list[Bundle]:
 
 
 def few_of_each_patient(bundles: Sequence[Bundle], most: int | None) -> list[Bundle]:
-    """At most so many bundles of each patient, those about what is asked least so far.
+    """Return at most ``most`` bundles of each patient, preferring the least used concepts.
 
     Args:
         bundles: in the order of a draw, of one task; each counts for the patient of its first

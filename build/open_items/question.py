@@ -1,7 +1,7 @@
-"""Open question: what the rule of a task may ask of one image, and all that a rule may look at.
+"""Open question: a question that a task's rule makes about one image, and the input of rules.
 
-A task with a rule lies beyond the published cube. Its rule (``tasks/<name>/rule.py``) gets one case
-at a time, without pixels, and yields questions; ``compose`` draws the items among them.
+A task with a rule lies outside the published cube. Its rule (``tasks/<name>/rule.py``) gets one
+case at a time, without pixels, and yields questions; ``compose`` draws the items among them.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ __all__ = ["CaseView", "OpenQuestion", "OpenRule"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseView:
-    """All that a rule may look at: one case, and no pixels.
+    """Input of a rule: one case, without pixels.
 
     Attributes:
-        task: the task of the rule, with what its declaration says (``settings`` among it).
+        task: the task of the rule, with its declaration (including ``settings``).
         card: card of the source.
         case: the case.
-        facts: what is known of it: present, absent or unknown.
-        samples: all images made of it, by id.
-        geometry: what was measured of its regions, one row for each region and clean image.
+        facts: its facts: present, absent or unknown.
+        samples: all its images, by id.
+        geometry: measurements of its regions, one row for each region and clean image.
         terms: term table.
         relations: relation table.
     """
@@ -52,28 +52,30 @@ class CaseView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenQuestion:
-    """One thing to ask of one image.
+    """One question about one image.
 
     Attributes:
         task: the task, that of the view.
         sample: the image that is shown.
         field: card field of the fact.
-        concept: what is asked about; equal for the members of a set.
-        topic: what a patient is asked about only once, where it is wider than the concept: whether
-            a lesion is benign and whether it is malignant is one thing; empty for the concept.
-        target: what is asked for, what is right, and the bar; options for the form ``option``.
-        values: what the wordings need beside ``shown`` and ``target``.
-        prior: cell of the blind prior beside the task, such as source, concept and view.
+        concept: concept that is asked about; equal for the members of a set.
+        topic: subject about which a patient is asked only once, if it is wider than the concept:
+            whether a lesion is benign and whether it is malignant is one topic; empty for the
+            concept.
+        target: what the question asks for, what is right, and the bar; options for the form
+            ``option``.
+        values: values that the wordings need in addition to ``shown`` and ``target``.
+        prior: cell of the blind prior within the task, such as source, concept and view.
         stratum: what the members of a set have in common, such as source, view and device.
-        role: ``yes`` and ``no``, ``left`` and ``right``: members of a set have different ones.
-        contrast: what else the image of an answer "no" shows (``contrast``); empty where that does
-            not matter.
-        lot: class over which a quota draws evenly, such as one of size; empty for none.
-        seen: numbers that the frame of the image tells, such as the logarithm of its extent in mm;
-            a regression on them is tried as a blind answer.
+        role: ``yes`` and ``no``, ``left`` and ``right``: members of a set have different roles.
+        contrast: what else the image of an answer "no" shows (``contrast``); empty if that does not
+            matter.
+        lot: class over which a quota is balanced, such as a size class; empty for none.
+        seen: numbers that the frame of the image reveals, such as the logarithm of its extent in
+            mm; a regression on them is tested as a blind answer.
         grade: evidence that the target is right, and the only one.
-        visible: whether a reader of the image could know it.
-        barred: reason why it must not be asked, which is counted; empty when it may.
+        visible: whether a reader of the image could know the answer.
+        barred: reason why it must not be asked, which is counted; empty if it may.
     """
 
     task: Task
@@ -95,8 +97,8 @@ class OpenQuestion:
 
 
 class OpenRule(Protocol):
-    """What the ``rule.py`` of a task holds under the name ``rule``."""
+    """Protocol of the object that a task's ``rule.py`` defines under the name ``rule``."""
 
     def questions(self, view: CaseView) -> Iterator[OpenQuestion]:
-        """Everything that may be asked of the images of one case, in a fixed order."""
+        """Yield all questions that may be asked about the images of one case, in a fixed order."""
         ...

@@ -1,4 +1,4 @@
-"""Repeated images: of cases with one image, one is asked, and none where they disagree."""
+"""Repeated images: of cases with equal images one is asked about, and none if they disagree."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _Asked = tuple[str, str, str]
 
 
 def bar_repeated(questions: Iterable[OpenQuestion]) -> Iterator[OpenQuestion]:
-    """The same questions; of cases with one image, those of the first case alone stay open.
+    """Yield the questions; of cases with equal images, only those of the first case stay unbarred.
 
-    Where such cases give different answers, none of them is asked.
+    If such cases give different answers, none of them is asked.
     """
     questions = list(questions)
     cases: dict[_Asked, dict[_Case, list[object]]] = defaultdict(dict)

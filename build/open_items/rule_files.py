@@ -1,8 +1,8 @@
-"""Rule files: the ``rule.py`` of a task, loaded by path and held to its protocol.
+"""Rule files: the ``rule.py`` of a task, loaded by path and checked against its protocol.
 
-A rule lies in the task's folder in the package, in a layer of a plug-in or source folder, or in
-that of a workspace. It is code, as an adapter is: only a build and ``medrcube tasks`` run it, never
-a release that declares the task.
+A rule is in the task's folder in the package, in a layer of a plug-in or source folder, or in that
+of a workspace. Like an adapter, it is code: only a build and ``medrcube tasks`` run it, never a
+release that declares the task.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from medrcube.vocabulary.layers import Vocabulary, active_vocabulary
 __all__ = ["RuleError", "load_rule", "load_rules", "open_questions", "open_tasks"]
 
 NAME = "rule"
-"""What a rule file has to define."""
+"""Name that a rule file has to define."""
 
 
 class RuleError(TaskError):
     """A rule file breaks its protocol, or fails; names file, line and expectation.
 
     Attributes:
-        short: the same without the path of the machine and without values of the case.
+        short: the message without machine-dependent paths and without values of the case.
     """
 
     def __init__(self, message: str, *, short: str = "") -> None:
@@ -43,12 +43,12 @@ class RuleError(TaskError):
 
 
 def open_tasks() -> tuple[Task, ...]:
-    """The tasks with a rule, in the order of the taxonomy."""
+    """Return the tasks with a rule, in the order of the taxonomy."""
     return _open_tasks(active_vocabulary())
 
 
 def load_rule(task: Task) -> OpenRule:
-    """The rule of a task.
+    """Load the rule of a task.
 
     Raises:
         RuleError: the file is missing, cannot be run, or defines no rule.
@@ -64,7 +64,7 @@ def load_rule(task: Task) -> OpenRule:
         ) from error
     try:
         module = _module(path, content)
-    except Exception as error:  # the rule of somebody else may fail in any way
+    except Exception as error:  # third-party rules may fail in any way
         raise RuleError(
             f"{where_of(path, error)}: {type(error).__name__}: {error}; expected a Python file "
             f"that defines {NAME!r}"
@@ -90,7 +90,7 @@ def load_rules() -> None:
 
 
 def rule_path(task: Task) -> Path:
-    """File of the rule of a task.
+    """Return the file of the rule of a task.
 
     Raises:
         RuleError: it has none.
@@ -103,19 +103,19 @@ def rule_path(task: Task) -> Path:
 
 @cache
 def _beside(questions: Path, rule: str) -> Path:
-    """Asked for once for each task and case; making the path took an eighth of a build."""
+    """Cached per task: building the path for each case took an eighth of a build."""
     return questions.with_name(rule)
 
 
 def open_questions(view: CaseView, rule: OpenRule | None = None) -> Iterator[OpenQuestion]:
-    """What the rule of the task of a view asks, each held to the declaration.
+    """Yield the questions of a view's rule, each checked against the declaration.
 
     Args:
         view: one case.
-        rule: the rule, where it is loaded already.
+        rule: the rule, if already loaded.
 
     Raises:
-        RuleError: the rule fails, or yields something else than a question of its task.
+        RuleError: the rule fails, or yields anything but a question of its task.
     """
     task, path = view.task, rule_path(view.task)
     rule = rule or load_rule(task)
@@ -125,7 +125,7 @@ def open_questions(view: CaseView, rule: OpenRule | None = None) -> Iterator[Ope
             yield question
     except MedrcubeError:
         raise
-    except Exception as error:  # the rule of somebody else may fail in any way
+    except Exception as error:  # third-party rules may fail in any way
         raise RuleError(
             f"{where_of(path, error)}: {view.card.id}: {type(error).__name__}: {error}; a rule "
             "yields a barred question, or none, of a case that it cannot ask",
@@ -134,7 +134,7 @@ def open_questions(view: CaseView, rule: OpenRule | None = None) -> Iterator[Ope
 
 
 def where_of(path: Path, error: BaseException) -> str:
-    """File and line of a rule at which an error arose."""
+    """Return file and line of a rule at which an error arose."""
     if isinstance(error, SyntaxError) and error.lineno:
         return f"{path}:{error.lineno}"
     steps = traceback.extract_tb(error.__traceback__)
@@ -143,7 +143,7 @@ def where_of(path: Path, error: BaseException) -> str:
 
 
 def _short(place: str) -> str:
-    """A place within a rule file, without the path of the machine."""
+    """Return a location within a rule file, without machine-dependent paths."""
     return "/".join(Path(place).parts[-2:])
 
 
@@ -157,7 +157,7 @@ def _require_sound(question: object, view: CaseView, path: Path) -> None:
 
 
 def _fault(question: object, view: CaseView) -> str:
-    """What a question breaks of its task; empty where it holds."""
+    """Return how a question violates the declaration of its task; empty if it does not."""
     if not isinstance(question, OpenQuestion):
         return f"a {type(question).__name__}; expected an OpenQuestion"
     if question.task != view.task:
@@ -180,6 +180,6 @@ def _open_tasks(_vocabulary: Vocabulary) -> tuple[Task, ...]:
 
 
 def _module(path: Path, content: bytes) -> ModuleType:
-    """Run a file, once for each content of it."""
+    """Run a file, once for each version of its content."""
     name = f"medrcube_rule_{sha256(str(path).encode() + content).hexdigest()[:16]}"
     return load_python_file(path, name)

@@ -24,7 +24,7 @@ class OpenItem:
     """One question of a task with a rule, on one image.
 
     Attributes:
-        id: hash of what it asks: image, task, question, and what is asked for and right.
+        id: hash of what it asks: image, task, question, and target.
         sample: id of the image.
         source: id of the source.
         task: value of a ``Task``.
@@ -32,21 +32,21 @@ class OpenItem:
         modality: value of a ``Modality``.
         question: the stem.
         form: name of the answer form.
-        ask: what a model is told beside the question, as JSON.
+        ask: what a model is told in addition to the question, as JSON.
         truth: what is right, and the bar, as JSON.
-        chance: share that the best answer without a look at the image passes.
-        state: ``unreviewed`` until clinicians have judged it.
+        chance: pass rate of the best answer without looking at the image.
+        state: ``unreviewed`` until clinicians have reviewed it.
         field: card field of the fact.
-        concept: what is asked about.
+        concept: concept that it asks about.
         grade: evidence that the truth is right, and the only one.
-        visible: whether a reader of the image could know it: ``yes``, ``partly`` or ``no``.
+        visible: whether a reader of the image could know the answer: ``yes``, ``partly`` or ``no``.
         prior: cell of its blind prior, joined by ``; ``.
-        set: id of the set that it belongs to; empty for none.
-        role: what tells it from the others of its set.
-        contrast: what its image shows beside what is denied: ``another`` finding, ``unstated``, or
-            ``normal``; empty where nothing is denied.
-        lot: class over which it was drawn evenly; empty for none.
-        seen: numbers that the frame of the image tells, joined by spaces; empty for none.
+        set: id of its set; empty for none.
+        role: what distinguishes it from the others of its set.
+        contrast: what its image shows if a finding is denied: ``another`` finding, ``unstated``, or
+            ``normal``; empty if nothing is denied.
+        lot: class over which the draw was balanced; empty for none.
+        seen: numbers that the frame of the image reveals, joined by spaces; empty for none.
         variant: wording of the template.
         template: version of the template file.
         seed: seed of the draw.
@@ -80,7 +80,7 @@ class OpenItem:
 
     @property
     def target(self) -> Target | OptionTarget:
-        """What is asked for, what is right, and the bar."""
+        """Return what it asks for, what is right, and the bar."""
         ask, truth = json.loads(self.ask), json.loads(self.truth)
         if self.form == OPTION:
             return read_options(ask, truth)
@@ -93,12 +93,12 @@ COLUMNS = column_types(OpenItem)
 
 
 def open_items_to_frame(items: Iterable[OpenItem]) -> pd.DataFrame:
-    """One row per item, columns in fixed order and type, also when there are none."""
+    """One row per item, with columns in fixed order and type even if there are no items."""
     return records_to_frame(items, COLUMNS)
 
 
 def open_items_from_frame(frame: pd.DataFrame) -> list[OpenItem]:
-    """Read back what ``open_items_to_frame`` wrote.
+    """Inverse of ``open_items_to_frame``.
 
     Raises:
         WorkspaceError: a column is missing.

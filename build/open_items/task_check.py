@@ -32,7 +32,7 @@ WORDINGS = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Trial:
-    """A task with what its rule asks of the placeholder cases of all sources."""
+    """A task with the questions that its rule yields for the placeholder cases of all sources."""
 
     task: Task
     cards: Sequence[Card]
@@ -41,7 +41,7 @@ class _Trial:
 
 
 def check_open_task(task: Task, cards: Sequence[Card]) -> tuple[ContractCheck, ...]:
-    """Hold one task with a rule to its contract.
+    """Check one task with a rule against its contract.
 
     Args:
         task: the task; its declaration was checked when it was read.
@@ -74,7 +74,7 @@ def check_open_task(task: Task, cards: Sequence[Card]) -> tuple[ContractCheck, .
 
 
 def asking_sources(task: Task, cards: Sequence[Card]) -> list[Card]:
-    """Sources of which the rule of a task may ask something, by placeholder cases."""
+    """Return the sources for which the rule of a task may yield questions, by placeholder cases."""
     return [
         card
         for card in cards
@@ -87,7 +87,7 @@ def asking_sources(task: Task, cards: Sequence[Card]) -> list[Card]:
 
 
 def too_few_wordings(wordings: Wordings, task: Task) -> Iterator[str]:
-    """What is wrong where a task has too few wordings."""
+    """Yield what is wrong if a task has too few wordings."""
     names = wordings.variants(task)
     if len(names) < WORDINGS:
         file = wordings.where(task)
@@ -104,7 +104,7 @@ def _words_are_several(trial: _Trial) -> Iterator[str]:
 def _words_fit(trial: _Trial) -> Iterator[str]:
     try:
         wordings = Wordings(tasks=[trial.task])
-    except TemplateError:  # told by the check of the wordings
+    except TemplateError:  # reported by the check of the wordings
         return
     terms = load_terms()
     for name in wordings.variants(trial.task):

@@ -1,7 +1,7 @@
-"""Trial views: placeholder cases of a source, on which ``medrcube tasks check`` tries a rule.
+"""Trial views: placeholder cases of a source, on which ``medrcube tasks check`` tests a rule.
 
-Nothing is rendered: a region is a made-up one in the middle of an image of 512 by 512 pixels, and
-its geometry says of millimetres and sides what the card lets a real one say.
+Nothing is rendered: a region is an invented one in the middle of an image of 512 by 512 pixels, and
+its geometry has the millimetres and sides that the card allows for real ones.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ _BLANK: dict[str, Any] = {"str": "", "int": 0, "float": 0.0, "bool": False}
 
 
 def trial_views(task: Task, card: Card) -> Iterator[CaseView]:
-    """Every fact of the kinds that a task asks about, marked on its image: alone, then by twos.
+    """Yield every fact of the kinds that a task asks about, on its image: alone, then in pairs.
 
-    A case has all numbers that the card knows, each in the middle of its plausible range, and the
-    other values of the field are denied where it states several. Of a fact wider than the images of
-    the source there is a case, too, whose image does not show it. A number that the task asks by
-    the card has a case of its own, with the images and regions that it needs.
+    A case has all numbers that the card declares, each in the middle of its plausible range, and
+    the other values of the field are denied if it states several. For a fact wider than the images
+    of the source there is also a case whose image does not show it. A number that the task asks for
+    by the card has a case of its own, with the images and regions that it needs.
     """
     kinds = task.declaration.kinds
     named = [field for field in card.fields.values() if not kinds or field.kind in kinds]
@@ -63,7 +63,7 @@ def trial_views(task: Task, card: Card) -> Iterator[CaseView]:
 
 
 def unknown_views(task: Task, card: Card) -> Iterator[CaseView]:
-    """The same facts, each left open by its source, and nothing marked."""
+    """Yield the same facts, each left open by its source, without marks."""
     kinds = task.declaration.kinds
     for field in card.fields.values():
         if field.kind in kinds and field.constant is None:
@@ -72,7 +72,7 @@ def unknown_views(task: Task, card: Card) -> Iterator[CaseView]:
 
 
 def _narrow(view: CaseView) -> CaseView:
-    """The same case on an image that shows less than the field is about, which says nothing."""
+    """Return the case on an image that shows less than the field describes."""
     scope = view.card.shows.name.lower()
     case = replace(view.case, labels=(), shows=view.card.shows)
     return replace(
@@ -105,7 +105,7 @@ def _view(task: Task, card: Card, field: CardField, concept: str, state: LabelSt
 
 
 def _measured_view(task: Task, card: Card, measure: Measure, asked: Asked) -> CaseView:
-    """A case of which one number is asked: stated of its images, or measured on its regions."""
+    """Return a case for one number: stated for its images, or measured on its regions."""
     stated = measure.origin == STATED
     fields_of = {name: field for field in card.fields.values() for name in field.concepts()}
     field = card.fields.get(measure.of) or fields_of[next(iter(asked.panels), measure.about)]
@@ -116,7 +116,7 @@ def _measured_view(task: Task, card: Card, measure: Measure, asked: Asked) -> Ca
         for name in asked.panels
     )
     shows = max(view.case.shows or card.shows, measure.scope)
-    # The plausible ratio in the middle, of a whole as wide as the image.
+    # A ratio in the middle of the plausible range, with the whole as wide as the image.
     width = int(_SIDE * (measure.low + measure.high) / 2) if measure.part else _SIDE
     return replace(
         view,
@@ -138,7 +138,7 @@ def _measured_view(task: Task, card: Card, measure: Measure, asked: Asked) -> Ca
 
 
 def _beside(view: CaseView, other: CaseView) -> CaseView:
-    """A view with the region of another one as well, to the right of its own."""
+    """Return a view with the region of another one added, to the right of its own."""
     labels = dict.fromkeys((*view.case.labels, *other.case.labels))
     case = replace(
         view.case,

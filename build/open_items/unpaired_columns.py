@@ -1,7 +1,7 @@
-"""Questions of pairs that can find no partner, counted by columns.
+"""Counts questions of pair tasks that can find no partner, on columns.
 
-A task that is asked in pairs asks nothing of a source that only states findings and denies none.
-Such sources may be the largest, so no record is made of a question of theirs.
+A task whose questions come in pairs asks nothing of a source that only states findings and denies
+none. Such sources may be the largest, so no records are created for their questions.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ __all__ = ["NOT_VISIBLE", "PLAIN", "UNPAIRED", "split_unpaired"]
 NOT_VISIBLE = "not-visible"
 PLAIN = "another image that denies it shows more"
 UNPAIRED = "no partner with another answer"
-"""Reasons under which questions are counted that are not asked."""
+"""Reasons under which questions that are not asked are counted."""
 
 
 def split_unpaired(
     table: AskedTable[OpenQuestion], evidence: Grade, least_visible: Visibility
 ) -> tuple[list[OpenQuestion], Counter[str]]:
-    """Part the questions that may be asked from those of tasks and sources without any pair.
+    """Separate the questions that may be asked from those of tasks and sources without any pair.
 
-    Nothing is left to chance: a source is counted here only where no two of its questions could
-    form a pair, no image is shown by two cases, and nothing is asked twice of one image.
+    This is conservative: a source is counted here only if no two of its questions could form a
+    pair, no image is shared by two cases, and nothing is asked twice about one image.
 
     Returns:
         The questions to draw from, and ``task: reason`` -> number of the others.
@@ -69,7 +69,7 @@ def _counted(
     evidence: Grade,
     least_visible: Visibility,
 ) -> Counter[str]:
-    """Why questions without a partner are not asked."""
+    """Count why questions without a partner are not asked."""
     dropped: Counter[str] = Counter()
     pairs, counts = np.unique(np.column_stack((sources, kinds)), axis=0, return_counts=True)
     admitted: list[tuple[tuple[int, str, str], str, int]] = []
@@ -94,30 +94,30 @@ def _counted(
 
 
 def _column(table: AskedTable[OpenQuestion], name: str) -> Sequence[Any]:
-    """An attribute of each kind of question."""
+    """Return an attribute of each kind of question."""
     place = table.names.index(name)
     return [kind[place] for kind in table.kinds]
 
 
 def _numbers(values: Iterable[Any]) -> Codes:
-    """A number for each value; equal values have equal numbers."""
+    """Encode values as numbers; equal values get equal numbers."""
     known: dict[Any, int] = {}
     return np.array([known.setdefault(value, len(known)) for value in values], np.int64)
 
 
 def _paired(one: Codes, other: Codes) -> Codes:
-    """A number for each pair of numbers."""
+    """Encode pairs of numbers as numbers."""
     return one * (int(other.max()) + 1) + other
 
 
 def _repeated(numbers: Codes) -> NDArray[np.bool_]:
-    """Where a number stands that stands elsewhere too."""
+    """Mask of the numbers that occur more than once."""
     _, which, counts = np.unique(numbers, return_inverse=True, return_counts=True)
     return np.asarray(counts[which] > 1)
 
 
 def _several_of(numbers: Codes, parts: Codes) -> NDArray[np.bool_]:
-    """Where a number stands that several parts have."""
+    """Mask of the numbers that occur in several parts."""
     whole, which = np.unique(numbers, return_inverse=True)
     once = np.unique(np.column_stack((which, parts)), axis=0)
     return np.asarray(np.bincount(once[:, 0], minlength=len(whole))[which] > 1)

@@ -1,7 +1,7 @@
-"""Waiting questions of one role: the next by lot, and the next few images by lot, each in log n.
+"""Queue of the questions of one role: access to the next questions and images in log n.
 
-Questions whose images are equal pixel for pixel wait behind each other, since a partner that cannot
-stand beside one of them can stand beside none, and all of them are as alike to any image.
+Questions with equal images wait behind each other: a partner that is incompatible with one of them
+is incompatible with all, and all of them are equally similar to any image.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["Waiting"]
 
 
 class Waiting:
-    """Questions of one role in the order of their lots.
+    """Questions of one role in random order.
 
     Args:
         questions: in that order.
@@ -35,19 +35,19 @@ class Waiting:
         return self._left
 
     def first(self, most: int) -> list[OpenQuestion]:
-        """The first question by lot of each image, of at most so many images."""
+        """Return the first question of each image, for at most ``most`` images."""
         heads: list[tuple[int, str]] = []
         while self._heads and len(heads) < most:
             place, image = heappop(self._heads)
             queue = self._queues[image]
-            if queue and queue[0][0] == place:  # not taken since
+            if queue and queue[0][0] == place:  # not taken in the meantime
                 heads.append((place, image))
         for head in heads:
             heappush(self._heads, head)
         return [self._queues[image][0][1] for _, image in heads]
 
     def take(self, question: OpenQuestion) -> None:
-        """Remove one of those that ``first`` told.
+        """Remove one of the questions that ``first`` returned.
 
         Raises:
             ValueError: the question is not the first of its image.

@@ -1,4 +1,4 @@
-"""Wording of open questions: template values, the draw of a wording, and the rules of a stem."""
+"""Wording of open questions: template values, choice of a wording, and rules on stems."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ class WordedQuestion:
 
 
 def question_values(question: OpenQuestion, terms: Terms) -> Mapping[str, str]:
-    """What the wordings of a task may use of a question.
+    """Return the values that the wordings of a task may use.
 
-    ``shown`` is the image in words, ``target`` the concept with its article; a rule adds the rest,
-    or gives its own for these.
+    ``shown`` is a phrase for the image, ``target`` the concept with its article; a rule adds
+    others, or overrides these.
     """
     sample = question.sample
     image = Modality(sample.modality).image
@@ -58,20 +58,20 @@ def question_values(question: OpenQuestion, terms: Terms) -> Mapping[str, str]:
 def word_question(
     questions: Sequence[OpenQuestion], wordings: Wordings, terms: Terms, *, seed: int, draw: str
 ) -> WordedQuestion | str:
-    """One wording for questions that share their words, drawn by lot among those without fault.
+    """Choose a wording for questions that share it, at random among those without faults.
 
     Args:
         questions: a single one, or the members of a set.
         wordings: templates.
         terms: term table.
         seed: decides the order.
-        draw: what the lot rests on beside the name of the wording.
+        draw: seeds the random order together with the name of the wording.
 
     Returns:
-        The wording, or the reason why none is free of faults.
+        The wording, or the reason why all have faults.
 
     Raises:
-        RuleError: a wording needs a value that the rule does not give.
+        RuleError: a wording needs a value that the rule does not provide.
     """
     task = questions[0].task
     lots = {name: seeded_tiebreak(seed, draw, name) for name in wordings.variants(task)}
@@ -104,7 +104,7 @@ def word_question(
 def stem_faults(
     question: OpenQuestion, text: str, values: Mapping[str, str]
 ) -> list[tuple[str, str]]:
-    """Rule and message of each rule of stems that a question in words breaks."""
+    """Return rule and message of each stem rule that the worded question breaks."""
     target = question.target
     options: tuple[str, ...] = ("\x00", "\x01")
     key = 0

@@ -11,7 +11,7 @@ __all__ = ["rules_page"]
 
 
 def rules_page() -> str:
-    """Markdown page: every rule with its level, what it asks for and what to change."""
+    """Return the Markdown page: every rule with its level, what it requires and what to change."""
     return render_card(
         "item_rules.md", item_rules=RULES, batch_rules=BATCH_RULES, open_rules=OPEN_RULES
     )

@@ -1,4 +1,4 @@
-"""Cells of the cube that rest on one source or on one key, for the reference page of sources."""
+"""Cells of the cube that depend on one source or one key, for the reference page of sources."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _SOURCES = _KEYS = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellReach:
-    """Which sources reach a cell.
+    """Sources that reach a cell.
 
     Attributes:
         cell: region, modality and task.
-        keys: source -> number of answers that it may ask about there, in order of sources.
-        needed: keys that a source needs; one where the cell itself is the answer.
+        keys: source -> number of answers that it may ask about there, sorted by source.
+        needed: number of keys that a source needs; one if the cell itself is the answer.
     """
 
     cell: Voxel
@@ -31,7 +31,7 @@ class CellReach:
 
     @property
     def why_not(self) -> str:
-        """What keeps the cell from two sources with keys enough; empty where nothing does."""
+        """Return why fewer than two sources with enough keys reach the cell; empty if two do."""
         able = [name for name, count in self.keys.items() if count >= self.needed]
         poor = [name for name in self.keys if name not in able]
         if len(able) >= _SOURCES:
@@ -52,10 +52,10 @@ def reach_of_cells(
     expectations: Mapping[str, Mapping[Task, ExpectedItems]],
     profile: Profile,
 ) -> list[CellReach]:
-    """Every cell that a profile wants, of each region and modality that any source shows.
+    """Return every cell that a profile wants, for each region and modality that any source shows.
 
     The publication counts tasks, modalities and regions, not cells: a pair of region and modality
-    of which no source has an image is taken to be empty there too.
+    without an image in any source is assumed to be empty there too.
     """
     blocks = {(cell.anatomy, cell.modality) for card in cards for cell in card.voxels}
     cells = [

@@ -32,7 +32,7 @@ _FORMS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("masks as run lengths", "annotations.run_length", ()),
     ("masks: one value a structure, or one file a structure", "label_maps", ()),
 )
-"""What facts stand in, the module that reads it, and its functions; all where none is named."""
+"""Form of the facts, the module that reads it, and its functions; all if none is named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class _Parser:
 
 
 def formats_page(sources: Mapping[str, Source]) -> str:
-    """Markdown page: in which forms facts are read, and which source uses which parser."""
+    """Return the Markdown page: forms of facts, and which source uses which parser."""
     used = _used_names(sources.values())
     return render_card("formats.md", forms=_forms(used), parsers=_parsers(used))
 
@@ -69,7 +69,7 @@ def _forms(used: Mapping[tuple[str, str], set[str]]) -> list[tuple[str, str, str
 
 
 def _parsers(used: Mapping[tuple[str, str], set[str]]) -> list[_Parser]:
-    """Every module of the shared formats, in order of names."""
+    """Return every module of the shared formats, sorted by name."""
     root = Path(next(iter(_formats.__path__)))
     parsers = []
     for file in sorted(root.rglob("*.py")):
@@ -83,7 +83,7 @@ def _parsers(used: Mapping[tuple[str, str], set[str]]) -> list[_Parser]:
 
 
 def _used_names(sources: Iterable[Source]) -> dict[tuple[str, str], set[str]]:
-    """Sources that import each (module, name) of the shared formats in their adapter."""
+    """Return the sources whose adapter imports each (module, name) of the shared formats."""
     used: dict[tuple[str, str], set[str]] = defaultdict(set)
     for source in sources:
         tree = ast.parse((source.folder / "adapter.py").read_text(encoding="utf-8"))

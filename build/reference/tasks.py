@@ -19,7 +19,7 @@ _DOI = re.compile(r"(?:doi:)?\s*(10\.\d{4,9}/\S+)", re.IGNORECASE)
 
 
 def tasks_page(cards: Iterable[Card]) -> str:
-    """Markdown page: every field of every source, and every claim that something is absent."""
+    """Return the Markdown page: every field of every source, and every claim of absence."""
     ordered = sorted(cards, key=lambda card: card.id)
     fields = [field for card in ordered for field in asked_fields(card)]
     return render_card(
@@ -38,19 +38,19 @@ def tasks_page(cards: Iterable[Card]) -> str:
 
 
 def asked_fields(card: Card) -> Sequence[CardField]:
-    """Fields that name a concept, in the order of the card."""
+    """Return the fields that name a concept, in the order of the card."""
     return [field for field in card.fields.values() if field.concepts()]
 
 
 def task_of(card: Card, field: CardField) -> str:
-    """The task that asks what a field states, a dash where the source has no such task."""
+    """Return the task that asks about a field, or a dash if the source has no such task."""
     tasks = [rule.task for rule in fact_rules(card.tasks) if rule.kind == field.kind]
     tasks.sort(key=lambda task: "clean" not in task.declaration.artefacts)
     return tasks[0].value if tasks else "-"
 
 
 def kinds_of(task: Task) -> str:
-    """The kinds of facts that a task asks about, for a cell of a table."""
+    """Return the kinds of facts that a task asks about, for a table cell."""
     declared = task.declaration
     if declared.axis:
         return f"the {declared.axis} of the image"
@@ -60,7 +60,7 @@ def kinds_of(task: Task) -> str:
 
 
 def linked_reason(reason: CitedReason) -> str:
-    """A reason for a cell of a table, with its source as a link where it has an address."""
+    """Return a reason for a table cell, with its source as a link if it has a URL."""
     place = reason.evidence
     doi = _DOI.fullmatch(place)
     if doi is not None:
@@ -70,7 +70,7 @@ def linked_reason(reason: CitedReason) -> str:
 
 
 def _claims(card: Card) -> Iterator[tuple[Card, CardField, str, str, CitedReason]]:
-    """Every promise that what is not said, or said to be absent, is absent: word and grade."""
+    """Yield every claim that an unmentioned or denied finding is absent: word and grade."""
     for field in asked_fields(card):
         if field.absence is not Absence.SILENT:
             grade = SILENCE[field.absence].value

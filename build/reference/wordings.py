@@ -16,7 +16,7 @@ __all__ = ["wordings_page"]
 
 
 def wordings_page(cards: Sequence[Card]) -> str:
-    """Markdown page: by task and wording, each question that can be asked, once."""
+    """Return the Markdown page: by task and wording, each possible question once."""
     terms, relations = load_terms(), load_relations()
     texts: dict[Task, dict[str, set[str]]] = {
         task: {name: set() for name in wording_names(task)} for task in cube_tasks()

@@ -20,11 +20,11 @@ Found = Mapping[str, Mapping[Task, ExpectedItems]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class YieldsSection:
-    """What the page says of expected items.
+    """Section of the page on expected items.
 
     Attributes:
         items: source -> its items over all tasks, in words.
-        section: the section that says how they come about.
+        section: the section that explains how they are computed.
     """
 
     items: Mapping[str, str]
@@ -32,7 +32,7 @@ class YieldsSection:
 
 
 def yields_of(cards: Sequence[Card]) -> YieldsSection:
-    """Expected items of all cards."""
+    """Return the expected items of all cards."""
     ordered = sorted(cards, key=lambda card: card.id)
     expectations = {card.id: expected_items(card) for card in ordered}
     profile = load_profile("medrcube")
@@ -63,7 +63,7 @@ def yields_of(cards: Sequence[Card]) -> YieldsSection:
 
 
 def yield_cell(entry: ExpectedItems | None) -> str:
-    """One source and task: items, those with two options apart, and what is not known."""
+    """Return the cell of one source and task: items, those with two options, and unknowns."""
     if entry is None:
         return ""
     parts = [f"{entry.items:,}"] if entry.items else []

@@ -1,7 +1,7 @@
 """Changes between two releases: ``CHANGES.md`` and ``changes.json``.
 
-Items are paired by source and id; an item whose id is gone and whose fact has another id in the new
-release counts as renamed. Both trees are read as any user would read them.
+Items are matched by source and id; an item whose id is gone but whose fact has another id in the
+new release counts as renamed. Both trees are read as any user would read them.
 """
 
 from __future__ import annotations
@@ -37,21 +37,21 @@ KINDS: Mapping[str, str] = {
     "picture-changed": "other pixels",
     "picture-unknown": "whether the image is the same cannot be known: no pixel hash, no file",
 }
-"""What may have happened to an item, and what that means; more than one may hold."""
+"""Kinds of changes to an item and their meaning; several may apply."""
 
 _SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemChange:
-    """What happened to one item.
+    """Changes to one item.
 
     Attributes:
-        item: its name in the new release, or in the old one where it is gone.
+        item: its name in the new release, or in the old one if it is gone.
         kinds: keys of ``KINDS``.
         source: folder of its source.
         task: its task.
-        before: its name in the old release, where that is another one.
+        before: its name in the old release, if different.
     """
 
     item: str
@@ -63,15 +63,15 @@ class ItemChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseChanges:
-    """All that changed.
+    """All changes.
 
     Attributes:
-        old: name of the old release, and the digest that names it as a benchmark.
+        old: name of the old release, and the digest that identifies it as a benchmark.
         items: number of items in the old and in the new release.
         same: number of items that are the same in both.
-        changes: everything else.
-        still_there: items that the errata of the old release withdraw and that the new release
-            holds unchanged.
+        changes: all other items.
+        still_there: items withdrawn by the errata of the old release that the new release holds
+            unchanged.
     """
 
     old: tuple[str, str]
@@ -82,16 +82,16 @@ class ReleaseChanges:
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """How often each kind of change holds."""
+        """Number of items to which each kind of change applies."""
         counts = Counter(kind for change in self.changes for kind in change.kinds)
         return {kind: counts[kind] for kind in KINDS if counts[kind]}
 
 
 def find_changes(old: Path, new: Path) -> ReleaseChanges:
-    """Set a release against an earlier one.
+    """Compare a release with an earlier one.
 
     Raises:
-        ReleaseError: one of them is not a sound release.
+        ReleaseError: one of them is not a valid release.
     """
     before, after = load_benchmark(old), load_benchmark(new, pictures=False)
     changes, same = _sorted(before, after)
@@ -110,7 +110,7 @@ def find_changes(old: Path, new: Path) -> ReleaseChanges:
 
 
 def write_changes(tree: Path, changes: ReleaseChanges) -> None:
-    """Write both files into a tree that is being made."""
+    """Write both files into a tree that is being built."""
     (tree / PAGE).write_text(_page(changes), encoding="utf-8")
     document = {
         "old": {"name": changes.old[0], "digest": changes.old[1], "items": changes.items[0]},
@@ -197,9 +197,9 @@ def _kinds(
 
 
 def _asked_and_right(item: BenchmarkItem) -> tuple[Json, Json]:
-    """What an open item tells beside the question, and what is right with its bar.
+    """Return what an open item states in addition to the question, and its target with the bar.
 
-    Of options the text of the key: their words and order are compared by themselves.
+    For options, this is the text of the key: their texts and order are compared separately.
     """
     if item.target is None:
         return None, item.right_answer
@@ -216,7 +216,7 @@ def _file(benchmark: Benchmark, item: BenchmarkItem) -> str | None:
 
 
 def _name(root: Path) -> str:
-    """Version of a release as its audit tells it; empty where it has none."""
+    """Return the version of a release from its audit; empty if it has none."""
     path = root / AUDIT
     if stat_file(root, path) is None:
         return ""

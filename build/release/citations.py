@@ -19,7 +19,7 @@ MEDRCUBE = """\
  Evaluation of MLLMs in Medical Imaging}, author={Bao, Zhijie and Chen, Fangke and Bao, Licheng and
  Zhang, Chenhui and Chen, Wei and Peng, Jiajie and Wei, Zhongyu}, year={2026}, eprint={2604.13756},
  archivePrefix={arXiv}, url={https://arxiv.org/abs/2604.13756}}"""
-"""The benchmark whose form a release has; the entry of its own README, F1mc/MedRCube."""
+"""BibTeX entry of the benchmark whose form a release has, from its own README, F1mc/MedRCube."""
 
 ONTOLOGIES: Mapping[str, str] = {
     "hpo": """\
@@ -40,16 +40,16 @@ ONTOLOGIES: Mapping[str, str] = {
  journal={Database}, volume={2022}, pages={baac035}, year={2022},
  doi={10.1093/database/baac035}}""",
 }
-"""Ontology -> its entry."""
+"""Ontology -> its BibTeX entry."""
 
 _HEAD = re.compile(r"@\w+\s*\{\s*([^\s,{}]+)\s*,")
 
 
 def bibliography(facts: ReleaseFacts) -> str:
-    """Text of ``CITATION.bib``: the benchmark, this software, ontologies and sources in use.
+    """Return the text of ``CITATION.bib``: benchmark, this software, ontologies and sources in use.
 
     Raises:
-        ReleaseError: the citation of a card is not valid BibTeX, or two cards give one key to
+        ReleaseError: the citation of a card is not valid BibTeX, or two cards use one key for
             different entries.
     """
     software = (
@@ -72,10 +72,10 @@ def bibliography(facts: ReleaseFacts) -> str:
 
 
 def bibtex_entries(text: str) -> Iterator[tuple[str, str]]:
-    """Key and text of each entry of a BibTeX file.
+    """Yield key and text of each entry of a BibTeX file.
 
     Raises:
-        ValueError: what stands there is no entry, or its braces do not balance.
+        ValueError: the text is not an entry, or its braces do not balance.
     """
     rest = text.strip()
     while rest:
@@ -102,7 +102,7 @@ def _ontologies(editions: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def _end(text: str) -> int:
-    """Where the first entry ends: after the brace that closes it."""
+    """Return where the first entry ends: after its closing brace."""
     depth = 0
     for index, letter in enumerate(text):
         depth += (letter == "{") - (letter == "}")

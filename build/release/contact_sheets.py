@@ -1,6 +1,6 @@
 """Contact sheets of all cells of region, modality and task, and thumbnails of near-duplicates.
 
-A restricted image never becomes a thumbnail, not even in a private release: the page lies in both
+A restricted image never becomes a thumbnail, not even in a private release: the page is in both
 editions, and pages get forwarded.
 """
 
@@ -37,22 +37,23 @@ __all__ = [
 ]
 
 LARGEST = 4_000_000
-"""Bytes that all small images of a page may take together, as text."""
+"""Most bytes of all thumbnails of a page together, as text."""
 IN_ALL, IN_CELL, PAIRS = 720, 8, 6
-"""Pictures wanted on all sheets, most images of one cell, and most pairs of look-alikes."""
+"""Number of images aimed at on all sheets, most images of one cell, and most near-duplicate pairs.
+"""
 _SIDE = 128
 _QUALITY = 72
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContactSheetItem:
-    """A small image with what stands under it.
+    """A thumbnail with its caption.
 
     Attributes:
-        uri: the image as a ``data:`` address.
+        uri: the image as a ``data:`` URI.
         title: answer of the item, or name of the case.
         note: source of the image.
-        place: what is right of a point or a box, to be drawn over it.
+        place: true point or box, drawn over the image.
     """
 
     uri: str
@@ -67,11 +68,12 @@ class ContactSheet:
 
     Attributes:
         cell: anatomy, modality and task.
-        items: how many items the cell has.
-        pictures: how many images these show.
-        restricted: how many of them may not be redistributed.
-        shown: some of the others.
-        beyond: of a task beyond the cube: which answers pass, its chance and review; else empty.
+        items: number of items of the cell.
+        pictures: number of images of these items.
+        restricted: number of these images that may not be redistributed.
+        shown: thumbnails of some of the others.
+        beyond: for a task beyond the cube: which answers pass, their chance, and review state; else
+            empty.
     """
 
     cell: tuple[str, str, str]
@@ -84,7 +86,7 @@ class ContactSheet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThumbnailGallery:
-    """All small images of a page: a sheet for each cell, and pairs of look-alikes."""
+    """All thumbnails of a page: a sheet for each cell, and near-duplicate pairs."""
 
     sheets: tuple[ContactSheet, ...]
     pairs: tuple[tuple[NearDuplicate, ContactSheetItem, ContactSheetItem], ...]
@@ -97,12 +99,12 @@ def make_gallery(
     root: Path,
     workers: int = 1,
 ) -> ThumbnailGallery:
-    """Choose and shrink images, the same ones for the same input.
+    """Select and shrink images, deterministically.
 
     Args:
-        items: of the release, also those beyond the cube.
+        items: items of the release, including those beyond the cube.
         pictures: id -> image of each item.
-        near: look-alikes, what weighs most first.
+        near: near-duplicates, most important first.
         root: folder that ``Sample.image`` is relative to.
         workers: processes that read images.
 
@@ -134,17 +136,17 @@ def make_gallery(
 
 
 def thumbnail(path: Path) -> str:
-    """An image of at most 128 pixels as a ``data:`` address.
+    """Return an image of at most 128 pixels a side as a ``data:`` URI.
 
     Raises:
-        ReleaseError: the file is missing or no image.
+        ReleaseError: the file is missing or not an image.
     """
     data = io.BytesIO()
     try:
         with Image.open(path) as picture:
             small = picture.convert("L" if picture.mode in ("1", "L") else "RGB")
         small.thumbnail((_SIDE, _SIDE), Image.Resampling.BOX)
-        # Without subsampling, which would blur the red of marks.
+        # No chroma subsampling, which would blur red marks.
         small.save(data, "JPEG", quality=_QUALITY, subsampling=0, optimize=True)
     except (OSError, ValueError, Image.DecompressionBombError) as error:
         raise ReleaseError(
@@ -156,7 +158,7 @@ def thumbnail(path: Path) -> str:
 def _choose(
     items: Sequence[Item | OpenItem], pictures: Mapping[str, Sample], number: int
 ) -> list[Item | OpenItem]:
-    """Items of a cell to show: sources take turns, within each its answers do; no image twice."""
+    """Select items of a cell: sources take turns, then answers within each; no image twice."""
     queues: dict[str, dict[str, list[Item | OpenItem]]] = {}
     hashes: set[str] = set()
     for item in items:
@@ -169,7 +171,7 @@ def _choose(
 
 
 def _examples(near: Iterable[NearDuplicate]) -> list[NearDuplicate]:
-    """The first pairs that may be shown, no image twice."""
+    """Return the first pairs that may be shown, no image twice."""
     hashes: set[str] = set()
     chosen: list[NearDuplicate] = []
     for pair in near:
@@ -188,7 +190,7 @@ def _in_turn(queues: Sequence[Sequence[Item | OpenItem]]) -> list[Item | OpenIte
 
 
 def _that_fit(shown: Iterable[list[ContactSheetItem]], taken: int) -> int:
-    """How many images each cell may show so that the page stays small enough."""
+    """Return how many images each cell may show so that the page stays within its size limit."""
     rows = list(shown)
     for rank in range(IN_CELL):
         each = [row[rank] for row in rows if rank < len(row)]
@@ -218,7 +220,7 @@ def _sheet(
 
 
 def answer_of(item: Item | OpenItem) -> str:
-    """Text of the right option; without options, a right reply."""
+    """Return the text of the right option; for items without options, a correct reply."""
     if isinstance(item, Item):
         return item.options[item.key].text
     target = item.target

@@ -1,7 +1,7 @@
 """``croissant.json``: the release in the Croissant 1.1 format (http://mlcommons.org/croissant/1.1).
 
-It describes both editions: each file by its digest, images as sets. Its record sets are the items
-(with their images, from the Parquet edition), the redistributable images, and the sources.
+It describes both editions: each file by its digest, images as file sets. Its record sets are the
+items (with their images, from the Parquet edition), the redistributable images, and the sources.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ CONTEXT: Mapping[str, Any] = {
         )
     },
 }  # fmt: skip
-"""Context of appendix 1 of the specification, with the words of its earlier editions, and PROV."""
+"""Context of appendix 1 of the specification, with the terms of its earlier editions, and PROV."""
 
 _MEDIA = {
     ".bib": "application/x-bibtex",
@@ -91,7 +91,7 @@ _TOLD = {
 
 
 def write_croissant(tree: Path, facts: ReleaseFacts) -> None:
-    """Describe a tree that has all its other files but the lists of digests."""
+    """Write the description of a tree that has all other files except the checksum lists."""
     with_open = any(tree.glob(f"*/{OPEN_TABLE}"))
     document = {
         "@context": CONTEXT,
@@ -118,7 +118,7 @@ def _about(facts: ReleaseFacts) -> dict[str, Any]:
             f"the recipe of each. {facts.unreviewed} of the questions have not been accepted by a "
             "clinician."
         ),
-        # A release does not know where it will lie; its page is the card beside this file.
+        # A release does not know its URL; its page is the card in the same folder.
         "url": "README.md",
         "version": semantic_version(facts.name),
         "datePublished": facts.day.isoformat(),
@@ -159,7 +159,7 @@ def _licence(name: str) -> str | dict[str, str]:
 
 
 def _files(tree: Path) -> list[dict[str, Any]]:
-    """Files of the tree but the images, which a public tree may lack."""
+    """Return the files of the tree except the images, which a public tree may lack."""
     paths = (path for path in tree.rglob("*") if path.is_file() and path.suffix in _MEDIA)
     return [
         {

@@ -11,7 +11,7 @@ __all__ = ["rai_properties"]
 
 
 def rai_properties(facts: ReleaseFacts) -> dict[str, Any]:
-    """Properties of the vocabulary, each a text or a list of texts."""
+    """Return the properties of the vocabulary, each a text or a list of texts."""
     accepted = facts.items - facts.unreviewed
     return {
         "rai:dataCollection": (

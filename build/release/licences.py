@@ -27,7 +27,7 @@ _WORDS = {"yes": True, "no": False}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemLicence:
-    """What may be done with the image of one item.
+    """Licence and attribution of the image of one item.
 
     Attributes:
         id: id of the item.
@@ -68,7 +68,7 @@ def write_licences(
 
 
 def citation_key(citation: str) -> str:
-    """Key of the first BibTeX entry; empty where there is none."""
+    """Return the key of the first BibTeX entry; empty if there is none."""
     match = re.search(r"@\w+\s*\{\s*([^,\s]+)\s*,", citation)
     return match[1] if match else ""
 

@@ -15,7 +15,7 @@ _GRADES = {
 
 
 def limits_of(facts: ReleaseFacts) -> list[str]:
-    """Limits of the release as a whole, one sentence or two each."""
+    """Return the limitations of the whole release, one sentence or two each."""
     evidence = ", ".join(
         f"{count} on a concept that is {_GRADES[grade]} ({grade})"
         for grade, count in facts.grades.items()
@@ -61,7 +61,7 @@ def _items(number: int) -> str:
 
 
 def faults_of(card: Card) -> list[str]:
-    """Known faults of one source and what was done about them, and where it overlaps."""
+    """Return known faults of one source and how they are handled, and its overlaps."""
     done = {
         "drop": "left out",
         "marked": "kept without questions about findings, diseases and places",

@@ -23,8 +23,9 @@ from medrcube.sources._framework.contract import Source
 __all__ = ["ReleaseFacts", "SourceFacts", "collect_facts", "day_of", "semantic_version"]
 
 EPOCH = "SOURCE_DATE_EPOCH"
-"""Environment variable with the seconds since 1970 that a reproducible product is dated by
-(https://reproducible-builds.org/specs/source-date-epoch/)."""
+"""Environment variable with the date of a reproducible build, in seconds since 1970
+(https://reproducible-builds.org/specs/source-date-epoch/).
+"""
 
 _DAY = re.compile(r"(?<!\d)(\d{4}-\d{2}-\d{2})(?!\d)")
 _NUMBER = r"(0|[1-9]\d*)"
@@ -36,7 +37,7 @@ class SourceFacts:
     """One source and its share of a release.
 
     Attributes:
-        card: its card.
+        card: card of the source.
         items: number of its items.
         pictures: number of its images.
         withheld: number of its images that may not be redistributed.
@@ -59,18 +60,18 @@ class SourceFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseFacts:
-    """A release, whether its restricted images are in the tree or not.
+    """Metadata of a release, whether its restricted images are in the tree or not.
 
     Attributes:
         name: its name.
-        day: when it was made.
+        day: release date.
         sources: by id, sorted.
         places: path in the release -> image.
         tasks: number of items of each task, by its name in the release.
-        grades: number of items of each grade of evidence.
-        editions: ontologies that the items rest on, as in ``audit.json``.
-        review: what clinicians have said, as in ``audit.json``.
-        open_tasks: what is told of the items beyond the cube, by task.
+        grades: number of items of each evidence grade.
+        editions: ontologies that the items depend on, as in ``audit.json``.
+        review: results of the review, as in ``audit.json``.
+        open_tasks: metadata of the items beyond the cube, by task.
         software: version of medrcube.
     """
 
@@ -116,15 +117,15 @@ def collect_facts(
     name: str,
     day: date,
 ) -> ReleaseFacts:
-    """Gather what is told of a release.
+    """Collect the metadata of a release.
 
     Args:
         sources: registry.
         items: all items of the release.
-        places: path in the release -> image, also of images that are left out.
-        audit: what ``audit.json`` says.
+        places: path in the release -> image, including images that are left out.
+        audit: content of ``audit.json``.
         name: version of the release.
-        day: when it was made.
+        day: release date.
     """
     items = list(items)
     count = Counter(item.source for item in items)
@@ -145,10 +146,10 @@ def collect_facts(
 
 
 def day_of(name: str, items_table: Path) -> date:
-    """The day that a release is dated by, the same one whenever it is made again.
+    """Return the release date, which does not depend on when the release is written.
 
-    It is that of ``SOURCE_DATE_EPOCH``; else the one in the release's name, such as
-    ``2026-11-30``; else the day on which the items were made.
+    It is that of ``SOURCE_DATE_EPOCH``; else the one in the release's name, such as ``2026-11-30``;
+    else the day on which the items were built.
 
     Args:
         name: version of the release.
@@ -172,9 +173,9 @@ def day_of(name: str, items_table: Path) -> date:
 
 
 def semantic_version(name: str) -> str:
-    """The name of the release as MAJOR.MINOR.PATCH: ``v1`` is 1.0.0, a non-version 0.0.0+NAME.
+    """Return the release name as MAJOR.MINOR.PATCH: ``v1`` is 1.0.0, a non-version 0.0.0+NAME.
 
-    Croissant asks for it (https://semver.org/spec/v2.0.0.html).
+    Croissant requires this (https://semver.org/spec/v2.0.0.html).
     """
     match = _VERSION.fullmatch(name)
     if match is None:

@@ -17,18 +17,18 @@ __all__ = ["write_metadata_files"]
 
 CARD = "README.md"
 LICENCE = "LICENSE.md"
-"""Spelt as the Hugging Face hub looks for it."""
+"""Name of the licence file, as the Hugging Face hub expects it."""
 
 
 def write_metadata_files(tree: Path, facts: ReleaseFacts, report: object) -> None:
     """Write card, licences, citations, provenance, the Parquet edition and Croissant.
 
-    To be called when all other files but the lists of digests are there, since Croissant names
-    each by its digest. What it writes is the same for both editions, and the same at any time.
+    Call this when all other files except the checksum lists exist, since Croissant names each by
+    its digest. The output is the same for both editions, and reproducible.
 
     Args:
         tree: a new release.
-        facts: what is told of it.
+        facts: metadata of the release.
         report: the other counts that the card shows (``write.ReleaseReport``).
 
     Raises:

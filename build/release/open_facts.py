@@ -1,4 +1,4 @@
-"""What is told of the items of a release beyond the published cube, task by task."""
+"""Metadata of the items of a release beyond the published cube, by task."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class OpenTask:
     Attributes:
         task: its name.
         form: answer form.
-        items: how many there are.
-        accepted: how many of them clinicians have accepted.
-        chances: share that the best answer without the image passes: least, mean and greatest.
+        items: number of items.
+        accepted: number of items that clinicians have accepted.
+        chances: pass rate of the best answer without the image: least, mean and greatest.
         bar: which answers pass, in words.
     """
 
@@ -48,13 +48,13 @@ class OpenTask:
 
     @property
     def words(self) -> str:
-        """All of it but the name and the number of items, for a line of text."""
+        """Everything except the name and the number of items, as a line of text."""
         accepted = f"{self.accepted or 'none'} accepted by a clinician"
         return f"an answer passes {self.bar}; by chance {self.chance}; {accepted}"
 
 
 def open_tasks(items: Iterable[OpenItem]) -> tuple[OpenTask, ...]:
-    """The tasks of items beyond the cube, by name."""
+    """Return the tasks of items beyond the cube, by name."""
     by_task: dict[str, list[OpenItem]] = {}
     for item in items:
         by_task.setdefault(item.task, []).append(item)
@@ -74,7 +74,7 @@ def _task(name: str, items: Sequence[OpenItem]) -> OpenTask:
 
 
 def _bar(targets: Sequence[Target | OptionTarget]) -> str:
-    """Which answers pass; of several bars the strictest and the loosest."""
+    """Describe which answers pass; of several bars, the strictest and the most lenient."""
     first = targets[0]
     if isinstance(first, OptionTarget):
         return "if it is the right option"

@@ -1,7 +1,7 @@
 """Open items of a release: ``<SOURCE>/open.json``, their pairs, and their proof.
 
-An open item goes into a release with its own proof, ``open_items.parquet``, as an item with options
-of the cube does with ``items.parquet``.
+The proof of an open item is its row in ``open_items.parquet``, as that of an item with options is
+in ``items.parquet``.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ def select_open_items(
     *,
     allow_unreviewed: bool,
 ) -> tuple[OpenItem, ...]:
-    """The open items that may go into a release, each in the wording that was judged.
+    """Return the open items that may be released, each in the wording that was reviewed.
 
-    As for items with options: one that was built anew since it was judged counts as not reviewed,
-    one that somebody has spoken against is left out, and so is every item on a case of which a
-    image may show who the patient is.
+    As for items with options: one that was rebuilt after its review counts as not reviewed; one
+    that a reviewer has objected to is left out, and so is every item on a case of which an image
+    may identify the patient.
     """
     by_id = {sample.id: sample for sample in samples}
     held = reviewed.held_samples if reviewed else frozenset()
@@ -71,7 +71,7 @@ def select_open_items(
 
 
 def _worded(item: OpenItem, verdict: ReviewVerdict) -> OpenItem:
-    """The item in the wording that was judged; only options can have been edited with it."""
+    """Return the item in the wording that was reviewed; only options can have been edited."""
     worded = replace(item, question=verdict.question, state=verdict.state)
     if item.form != OPTION:
         return worded
@@ -80,7 +80,7 @@ def _worded(item: OpenItem, verdict: ReviewVerdict) -> OpenItem:
 
 
 def released_pairs(items: Iterable[OpenItem]) -> tuple[ItemSet, ...]:
-    """The pairs of which a release holds an item, in the order of their ids."""
+    """Return the pairs of which a release holds an item, in the order of their ids."""
     members: dict[str, list[OpenItem]] = defaultdict(list)
     for item in items:
         if item.set:
@@ -106,8 +106,8 @@ def write_open_items(
 ) -> None:
     """Write ``open.json`` of every source that has open items, and their proof.
 
-    The proof names the version of each wording in the review queue and the number of its readers,
-    both 0 where it was not judged.
+    The proof states the version of each wording in the review queue and the number of its
+    reviewers, both 0 if it was not reviewed.
     """
     by_source: dict[str, list[object]] = defaultdict(list)
     for item in items:

@@ -14,10 +14,10 @@ PICTURES = "pictures"
 
 
 def picture_path(sample: Sample) -> str:
-    """Path of an image from the folder of its source."""
+    """Return the path of an image relative to the folder of its source."""
     return f"{PICTURES}/{Path(sample.image).name}"
 
 
 def picture_place(sample: Sample) -> str:
-    """Path of an image from the root of the release."""
+    """Return the path of an image relative to the root of the release."""
     return f"{dataset_name(sample.source)}/{picture_path(sample)}"

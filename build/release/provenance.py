@@ -28,7 +28,7 @@ PREFIXES: Mapping[str, str] = {
     "software": "urn:medrcube:software:",
     "source": "urn:medrcube:source:",
 }
-"""What an id stands for; those of raw files are their SHA-256, equal in every release."""
+"""Namespace prefixes of ids; those of raw files are their SHA-256, equal in every release."""
 
 
 def write_provenance(tree: Path, facts: ReleaseFacts) -> None:
@@ -45,7 +45,7 @@ def write_provenance(tree: Path, facts: ReleaseFacts) -> None:
 
 
 def provenance(recipe: Mapping[str, Any], edition: str, software: str) -> dict[str, Any]:
-    """The PROV-JSON document of one image.
+    """Return the PROV-JSON document of one image.
 
     Args:
         recipe: its row of ``recipes.jsonl``.
@@ -112,7 +112,7 @@ def _name(name: str) -> dict[str, str]:
 
 
 def _settings(recipe: Mapping[str, Any]) -> dict[str, Any]:
-    """What of the recipe tells how; the rest stands in the recipe itself."""
+    """Return the settings of the recipe that describe how; the rest is in the recipe itself."""
     origin = recipe["origin"]
     return {
         "medrcube:card": origin["card"],

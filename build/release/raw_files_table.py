@@ -1,7 +1,7 @@
 """``raw_files.jsonl`` of a release: raw files that its images need.
 
-Folders of a raw copy may bear names of persons. What no image of the release uses is not named,
-and a folder above a table only where the card or the file of an image names it too.
+Folders of a raw copy may contain names of persons. Files that no image of the release uses are not
+named, and a folder above a table only if the card or the file of an image names it too.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SHA256 = re.compile("[0-9a-f]{64}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceUse:
-    """What the images of a release take from one source.
+    """Raw files and cases of one source that the images of a release use.
 
     Attributes:
         files: raw files that their recipes name.
@@ -46,7 +46,7 @@ def write_raw_files(tree: Path, workspace_table: Path, used: Mapping[str, Source
     Args:
         tree: the release.
         workspace_table: the table of the workspace.
-        used: what the release takes, by id of the source.
+        used: raw files and cases in use, by source id.
 
     Raises:
         WorkspaceError: the workspace has no such table, or one of an older version.
@@ -61,7 +61,7 @@ def write_raw_files(tree: Path, workspace_table: Path, used: Mapping[str, Source
 
 
 def read_raw_files(tree: Path) -> Iterator[RawFile]:
-    """The table of a release, which a stranger may have written; older releases have none.
+    """Read the table of a release, which is untrusted; older releases have none.
 
     Raises:
         ReleaseError: a row is not a raw file.
@@ -102,14 +102,17 @@ def _released_files(listed: Sequence[ListedFile], used: SourceUse) -> Iterator[R
 
 
 def _fitting(files: Iterable[RawFile], glob: str) -> tuple[RawFile, ...]:
-    """The smallest of some files that fit a glob; none where none does."""
+    """Return the smallest file that matches a glob; empty if none does."""
     by_path = {file.path: file for file in files}
     fitting = [by_path[name] for name in RawTree(Path(), by_path).match(glob)]
     return tuple(sorted(fitting, key=lambda file: (file.bytes, file.path))[:1])
 
 
 def _without_hidden_folders(row: ListedFile, folders: Collection[str]) -> tuple[RawFile, ...]:
-    """A file without the folders that nothing public names; none where its glob asks for them."""
+    """Return a file with its path cut below folders that nothing public names.
+
+    Empty if the shortened path no longer matches its glob.
+    """
     *above, name = row.file.path.split("/")
     hidden = [
         n for n, folder in enumerate(above) if folder in row.unnamed and folder not in folders

@@ -1,4 +1,4 @@
-"""Sets of a release: those of the batch, with the items that the release holds."""
+"""Sets of a release: those of the batch, reduced to the released items."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ class ReleasedSets:
 
     @property
     def complete(self) -> int:
-        """Number of sets that are scored."""
+        """Number of sets that are complete and therefore scored."""
         return sum(item_set.is_complete for item_set in self.sets)
 
     @property
     def incomplete(self) -> int:
-        """Number of sets that are not, as items are left out or were changed by reviewers."""
+        """Number of incomplete sets: items were left out or changed by reviewers."""
         return self.dealt - self.complete
 
 
 def released_sets(
     items: Iterable[Item], samples: Iterable[Sample], released: Iterable[Item], seed: int
 ) -> ReleasedSets:
-    """Deal the batch into sets, and tell which of their items a release holds.
+    """Deal the batch into sets, and reduce them to the released items.
 
     Members are the released items, without those whose question, options or key were changed so
     that they no longer belong together.
@@ -48,8 +48,8 @@ def released_sets(
     Args:
         items: the whole batch.
         samples: its images.
-        released: items of the release, as reviewers left them.
-        seed: that of the build.
+        released: items of the release, as edited by reviewers.
+        seed: seed of the build.
     """
     dealt = deal_sets(items, {sample.id: sample for sample in samples}, seed)
     by_id = {item.id: item for item in released}

@@ -1,8 +1,8 @@
 """Review verdicts of a workspace's items, and the selection of items to release.
 
-The review queue writes two files beside ``items.parquet``: ``accepted.jsonl``, one line per item
-with its state and the wording that was judged, and ``review.json``, which holds the digest of the
-first and the head of the audit trail. A release needs nothing else of the queue.
+The review queue writes two files next to ``items.parquet``: ``accepted.jsonl``, one line per item
+with its state and the wording that was reviewed, and ``review.json``, which holds the digest of the
+former and the head of the audit trail. A release needs nothing else from the queue.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ SUMMARY, VERDICTS = "review.json", "accepted.jsonl"
 SCHEMA = 1
 
 LET_THROUGH = frozenset({"accepted", "released"})
-"""States of items that clinicians have let through."""
+"""States of items that clinicians have accepted."""
 HELD_BACK = frozenset({"rejected", "quarantined", "needs_revision", "withdrawn"})
-"""States of items that somebody has spoken against; no option of a release takes these."""
+"""States of items that a reviewer has objected to; no option of a release includes these."""
 
 _DETAILS = frozenset(column.name for column in fields(Option))
 _LISTS = ("ids", "versions", "passed")
@@ -51,18 +51,18 @@ _LISTS = ("ids", "versions", "passed")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewVerdict:
-    """What the queue says of one item.
+    """State of one item in the review queue.
 
     Attributes:
-        id: of the item.
-        state: where it stands in the queue.
+        id: id of the item.
+        state: its state in the queue.
         version: number of its current wording.
-        question: the stem of that wording.
-        options: in display order.
+        question: stem of that wording.
+        options: options in display order.
         key: index of the right option.
-        reviewers: how many people have judged that wording.
-        fingerprint: of the item as it was imported.
-        content_sha256: digest of that wording and its image, as the queue names it.
+        reviewers: number of people who have reviewed that wording.
+        fingerprint: fingerprint of the item as it was imported.
+        content_sha256: digest of that wording and its image, as the queue computes it.
     """
 
     id: str
@@ -78,11 +78,11 @@ class ReviewVerdict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewResults:
-    """All that the queue says.
+    """All results of the review queue.
 
     Attributes:
-        verdicts: by the id of the item.
-        held_samples: images that may show who the patient is.
+        verdicts: by item id.
+        held_samples: images that may identify the patient.
         summary: content of ``review.json``: head of the trail, coverage, agreement.
     """
 
@@ -93,14 +93,14 @@ class ReviewResults:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseSelection:
-    """Items that a release takes.
+    """Items selected for a release.
 
     Attributes:
-        items: in the wording that was judged, with the state they have in the queue.
-        versions: id -> number of the wording; 0 where the queue does not know the item.
-        reviewers: id -> how many people have judged it.
-        held: number of items left out because somebody has spoken against them or their image.
-        changed: number of items that were built anew after they were judged.
+        items: in the wording that was reviewed, with their state in the queue.
+        versions: id -> number of the wording; 0 if the queue does not know the item.
+        reviewers: id -> number of people who have reviewed it.
+        held: number of items left out because a reviewer has objected to them or their image.
+        changed: number of items that were rebuilt after they were reviewed.
     """
 
     items: tuple[Item, ...]
@@ -116,7 +116,7 @@ class FailingStratum:
 
     Attributes:
         stratum: modality, task and strategy.
-        items: how many items of it are wanted in the release.
+        items: number of its items selected for the release.
         reasons: the conditions that it does not meet, in words.
     """
 
@@ -131,7 +131,7 @@ class FailingStratum:
 def failing_strata(
     items: Iterable[Item], reviewed: ReviewResults | None
 ) -> tuple[FailingStratum, ...]:
-    """Strata of these items that do not pass the agreement gate of the review project."""
+    """Return the strata of these items that fail the agreement gate of the review project."""
     rows = ((reviewed.summary.get("agreement") or {}) if reviewed else {}).get("strata", ())
     verdicts = {str(row["stratum"]): row for row in rows}
     strata = Counter(f"{item.modality} | {item.task} | {item.strategy}" for item in items)
@@ -143,20 +143,20 @@ def failing_strata(
 
 
 def fingerprint(item: Item, sample: Sample) -> str:
-    """Identity of what an item asks, its image included; a judgement holds for nothing else."""
+    """Return the identity of what an item asks, with its image; a verdict applies only to that."""
     texts = [option.text for option in item.options]
     content = [item.id, item.question, texts, item.key, sample.pixel_sha256]
     return sha256(json.dumps(content).encode()).hexdigest()
 
 
 def open_fingerprint(item: OpenItem, sample: Sample) -> str:
-    """The same of an open item."""
+    """Return the same for an open item."""
     content = [item.id, item.question, item.form, item.ask, item.truth, sample.pixel_sha256]
     return sha256(json.dumps(content).encode()).hexdigest()
 
 
 def load_review_results(root: Path) -> ReviewResults | None:
-    """What the queue has written into a workspace; ``None`` where it has written nothing.
+    """Load the review results of a workspace; ``None`` if it has none.
 
     Raises:
         WorkspaceError: a file is missing or malformed, or the two do not belong together.
@@ -176,7 +176,7 @@ def load_review_results(root: Path) -> ReviewResults | None:
             raise WorkspaceError(
                 f"{verdicts_path} is not the file that {SUMMARY} speaks of, or was changed; {again}"
             )
-        # Not splitlines(): a question may hold U+2028, which JSON does not escape.
+        # Not splitlines(): a question may contain U+2028, which JSON does not escape.
         rows = [json.loads(line) for line in data.decode().split("\n") if line]
         verdicts = {verdict.id: verdict for verdict in map(_verdict, rows)}
         held = frozenset(map(str, summary["held_samples"]))
@@ -199,11 +199,11 @@ def select_items(
     *,
     allow_unreviewed: bool,
 ) -> ReleaseSelection:
-    """The items that may go into a release, each in the wording that was judged.
+    """Return the items that may be released, each in the wording that was reviewed.
 
-    An item that was built anew since it was judged counts as not reviewed. One that somebody has
-    spoken against is left out in any case, and so is every item on a case whose image may show
-    who the patient is.
+    An item that was rebuilt after its review counts as not reviewed. An item that a reviewer has
+    objected to is always left out, and so is every item on a case of which an image may identify
+    the patient.
     """
     if reviewed is None:
         plain = (replace(item, state=UNREVIEWED) for item in items)

@@ -1,4 +1,4 @@
-"""``contracts.json``: contract results of a new release."""
+"""``contracts.json``: results of the table contracts of a new release."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def write_validation_record(
     open_items: Iterable[OpenItem],
     geometry: Path,
 ) -> None:
-    """Hold the tables of a release against their rules, and write ``contracts.json``.
+    """Check the tables of a release against their contracts, and write ``contracts.json``.
 
     Args:
         tree: the release, with its sets and its vocabulary.
@@ -49,7 +49,7 @@ def write_validation_record(
         geometry: ``geometry.parquet`` of the workspace; an earlier version wrote none.
 
     Raises:
-        ReleaseError: a rule is broken that stops a release; names it and the first rows.
+        ReleaseError: a rule that prevents a release is broken; names it and the first rows.
     """
     verdicts = (
         *run_contracts("samples", sample_view(samples_to_frame(pictures))),
@@ -65,13 +65,13 @@ def write_validation_record(
 
 
 def _where_any(table: Table, view: pd.DataFrame) -> Iterator[ContractResult]:
-    """The rules of a table that a release need not have."""
+    """Yield the rule results of a table that is optional in a release."""
     if len(view):
         yield from run_contracts(table, view)
 
 
 def _regions(geometry: Path, pictures: Iterable[Sample]) -> pd.DataFrame:
-    """The regions of the cases of which a release shows an image."""
+    """Return the regions of the cases of which a release shows an image."""
     if not geometry.is_file():
         return pd.DataFrame()
     cases = {(sample.source, sample.case) for sample in pictures}

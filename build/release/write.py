@@ -1,10 +1,10 @@
 """Release writer: the published tree layout, with recipes, checksums and audit.
 
 ``<SOURCE>/test.json`` holds exactly the published fields (arXiv 2604.13756), with option keys only
-for existing options, because the published prompt prints every key. ``recipes.jsonl`` holds what
-makes each image again: digests of all inputs, and the pixel hash. Restricted images are left
-out unless the release is private; the editions differ only in these images and in the private
-mark (``private_edition``).
+for existing options, because the published prompt prints every key. ``recipes.jsonl`` holds what is
+needed to recreate each image: digests of all inputs, and the pixel hash. Restricted images are left
+out unless the release is private; the editions differ only in these images and in the mark of the
+private tree (``private_edition``).
 
 Review results come from the two files that the review queue writes (``review_verdicts``).
 """
@@ -71,7 +71,7 @@ LETTERS = "ABCD"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseReport:
-    """What a release holds.
+    """Contents of a release.
 
     Attributes:
         out: its folder.
@@ -79,15 +79,14 @@ class ReleaseReport:
         pictures: number of images in it.
         withheld: number of images left out because they may not be redistributed.
         unreviewed: number of items that no clinician has accepted.
-        held: number of items left out because a clinician has spoken against them.
-        changed: number of items that were built anew after they were judged, so that the
-            judgement does not hold.
+        held: number of items left out because a clinician has objected to them.
+        changed: number of items that were rebuilt after their review, so that it no longer applies.
         sets: number of sets of items that are scored together.
-        incomplete_sets: number of sets that are not, as items of theirs are left out or were
-            changed by reviewers.
+        incomplete_sets: number of sets that are not, because items were left out or changed by
+            reviewers.
         open_items: number of items of tasks beyond the cube.
-        failing_strata: strata in it that do not pass the agreement gate; empty without reviews.
-        since: what changed since an earlier release, where one was named.
+        failing_strata: strata that fail the agreement gate; empty without reviews.
+        since: changes since an earlier release, if one was named.
     """
 
     out: Path
@@ -115,25 +114,25 @@ def release(
     require_agreement: bool = False,
     since: Path | None = None,
 ) -> ReleaseReport:
-    """Write a release folder; it appears whole or not at all.
+    """Write a release folder atomically.
 
     Args:
         workspace: a built workspace.
         sources: registry, for titles, licences and citations.
-        out: folder to make; must not exist.
+        out: folder to create; must not exist.
         name: version of the release.
-        allow_unreviewed: take items that no clinician has accepted, and say so in the card;
-            those that one has spoken against are left out all the same.
+        allow_unreviewed: include items that no clinician has accepted, and state this in the card;
+            items that a clinician has objected to are still left out.
         private: keep images that may not be redistributed, and mark the tree.
-        require_agreement: refuse a release in which a stratum does not pass the agreement gate of
-            the review project, or cannot be judged by it.
-        since: an earlier release; ``CHANGES.md`` and ``changes.json`` say what changed.
+        require_agreement: reject a release in which a stratum fails the agreement gate of the
+            review project, or cannot be judged by it.
+        since: an earlier release; ``CHANGES.md`` and ``changes.json`` list the changes.
 
     Raises:
         ReleaseError: the audit failed, a table breaks its contract, ``out`` exists, the build has
-            no items, none may be released, an image is missing, or reviewers do not agree where
-            that is required.
-        WorkspaceError: the workspace is not built, what the review queue wrote is damaged, or
+            no items, none may be released, an image is missing, or reviewers do not agree although
+            this is required.
+        WorkspaceError: the workspace is not built, the files of the review queue are damaged, or
             ``out`` cannot be written.
     """
     if out.exists():
@@ -214,7 +213,7 @@ def _write_items(
     *,
     reviewed: ReviewResults | None,
 ) -> None:
-    """Write the tables of all items, with their proofs, words and facts."""
+    """Write the tables of all items, with their proofs, vocabulary and facts."""
     _write_sources(tree, taken.items, pictures)
     write_open_items(tree, beyond, pictures, reviewed)
     _write_proofs(workspace, tree, taken, pictures)
@@ -225,10 +224,10 @@ def _write_items(
 
 
 def keyed_unit_id(sample: Sample, secret: bytes) -> str:
-    """The patient of an image, or its case where the source names none, under a keyed id.
+    """Return a keyed id for the patient of an image, or its case if the source names no patient.
 
-    Equal units stay equal in every edition of a workspace. Without the key, which never leaves
-    the workspace, no id can be computed from a name, so none can be turned back by trying names.
+    Equal units have equal ids in every edition of a workspace. Without the key, which never leaves
+    the workspace, no id can be computed from a name, so ids cannot be reversed by guessing names.
     """
     kind, name = ("patient", sample.patient) if sample.patient else ("case", sample.case)
     text = f"unit\0{kind}\0{sample.source}\0{name}"
@@ -236,7 +235,7 @@ def keyed_unit_id(sample: Sample, secret: bytes) -> str:
 
 
 def fact_id(item: Item | OpenItem) -> str:
-    """What an item asks of which image, whatever its wording and its options."""
+    """Return the identity of the fact that an item asks about, whatever its wording and options."""
     text = f"{item.sample}\0{item.task}\0{item.field}\0{item.concept}"
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -264,7 +263,7 @@ def _disagreement_message(failing: Sequence[FailingStratum], items: int) -> str:
 
 
 def _review(reviewed: ReviewResults | None, report: ReleaseReport) -> dict[str, Any]:
-    """What ``audit.json`` and the card say of the review; ``head`` is ``None`` without one."""
+    """Return the review section of ``audit.json`` and the card; ``head`` is ``None`` if none."""
     summary = reviewed.summary if reviewed else {}
     return {
         "items": report.items,
@@ -301,7 +300,7 @@ def _load(
 
 
 def _open_items(workspace: Workspace) -> Sequence[OpenItem]:
-    """None in a workspace of an earlier version, which has no table of them."""
+    """Return the open items; a workspace of an earlier version has no table of them."""
     if not workspace.open_items.is_file():
         return ()
     return open_items_from_frame(pd.read_parquet(workspace.open_items))
@@ -334,7 +333,7 @@ def _copy_pictures(
 
 
 def _write_vocabulary(tree: Path, items: Sequence[Item | OpenItem]) -> None:
-    """The words of the items that the package lacks; no file where there is none."""
+    """Write the vocabulary of the items that the package lacks; no file if there is none."""
     cells = {(item.anatomy, item.modality, item.task) for item in items}
     words: list[Word] = []
     for anatomy, modality, task in cells:
@@ -345,7 +344,7 @@ def _write_vocabulary(tree: Path, items: Sequence[Item | OpenItem]) -> None:
 
 
 def _restricted(workspace: Workspace, pictures: Mapping[str, Sample]) -> Mapping[str, Path]:
-    """Pictures that may not be redistributed: path in a private release -> file."""
+    """Return the restricted images: path in a private release -> file."""
     return {
         picture_place(sample): workspace.root / sample.image
         for sample in pictures.values()

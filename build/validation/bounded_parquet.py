@@ -1,8 +1,8 @@
 """Bounded Parquet reader for untrusted files: limits on rows, bytes and memory.
 
 A file of one megabyte can hold a hundred million rows, or a hundred megabytes of text in every row,
-since repeated values are stored once. So rows are counted before any is read, and batches are so
-small that even the largest value of their group in every row fits.
+since repeated values are stored once. Rows are therefore counted before any is read, and batches
+are so small that they would fit in memory even if every row had the largest value of the row group.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from medrcube.release_format.tree import open_file
 __all__ = ["read_batches", "read_table"]
 
 _LARGEST_GROUP = 2**29
-"""Bytes of a row group, once inflated: what a reader takes into memory at once."""
+"""Largest uncompressed size of a row group in bytes: a reader loads it into memory at once."""
 
 _AT_ONCE = 2**28
-"""Bytes that the rows of one batch may come to."""
+"""Largest size of the rows of one batch in bytes."""
 
 _MOST_AT_ONCE = 4096
 
@@ -30,20 +30,20 @@ _MOST_AT_ONCE = 4096
 def read_batches(
     root: Path, name: str, *, most: int, schema: pa.Schema | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """Read a file of a tree piece by piece.
+    """Read a file of a tree in batches.
 
     Args:
         root: the release.
         name: path of the file in it.
-        most: most rows that it may have.
-        schema: columns that it must have; any where none is given.
+        most: most rows allowed.
+        schema: required columns; any if not given.
 
     Raises:
-        ReleaseError: it is not such a file, or holds more than it may.
+        ReleaseError: it is not such a file, or exceeds a limit.
     """
     try:
         with open_file(root, root / name) as file:
-            # Read ahead, the images of a whole file would lie in memory.
+            # Reading ahead would hold the images of a whole file in memory.
             table = pq.ParquetFile(file, pre_buffer=False)
             if schema is not None and not table.schema_arrow.equals(schema):
                 raise ReleaseError(f"{name}: has other columns than its release format")
@@ -66,11 +66,11 @@ def read_table(root: Path, name: str, *, most: int, largest: int) -> pa.Table:
     Args:
         root: the release.
         name: path of the file in it.
-        most: most rows that it may have.
-        largest: bytes that they may come to.
+        most: most rows allowed.
+        largest: largest size of the rows in bytes.
 
     Raises:
-        ReleaseError: it is not such a file, or holds more than it may.
+        ReleaseError: it is not such a file, or exceeds a limit.
     """
     batches: list[pa.RecordBatch] = []
     size = 0

@@ -29,22 +29,22 @@ from medrcube.release_format.tree import (
 __all__ = ["ChecksumLists", "check_tree_files", "compare_sums", "files_of", "read_sums"]
 
 MOST_FILES = 2_000_000
-"""Of a tree with more files no more are looked at."""
+"""Most files of a tree that are examined."""
 
 _LARGEST_LIST = 2**28
 _LINE = re.compile(r"([0-9a-f]{64}) [ *](.+)")
 _BATCH = 32
 _FEW = 64
-"""Fewer files are not worth a second process."""
+"""Fewest files for which a second process is worthwhile."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChecksumLists:
-    """What the lists of digests say.
+    """Content of the checksum lists.
 
     Attributes:
         shared: path -> digest of every file of both editions; ``None`` without ``SHA256SUMS``.
-        restricted: path -> digest of what only a private tree holds.
+        restricted: path -> digest of files that only a private tree holds.
     """
 
     shared: Mapping[str, str] | None
@@ -52,7 +52,7 @@ class ChecksumLists:
 
 
 def files_of(root: Path, findings: FaultLog) -> frozenset[str]:
-    """Paths of all plain files, with ``/``; what else lies there is a fault and is not opened."""
+    """Return the paths of all regular files, with ``/``; record anything else as a fault."""
     files: set[str] = set()
     folders = [""]
     while folders:
@@ -82,7 +82,7 @@ def check_tree_files(
 
 
 def read_sums(root: Path, files: frozenset[str], findings: FaultLog) -> ChecksumLists:
-    """The lists of digests of a tree."""
+    """Read the checksum lists of a tree."""
     shared = _list(root, SUMS, findings) if SUMS in files else None
     restricted = _list(root, RESTRICTED_SUMS, findings) if RESTRICTED_SUMS in files else {}
     return ChecksumLists(shared=shared, restricted=restricted)
@@ -91,7 +91,7 @@ def read_sums(root: Path, files: frozenset[str], findings: FaultLog) -> Checksum
 def compare_sums(
     sums: ChecksumLists, checks: Mapping[str, FileCheck], findings: FaultLog, *, private: bool
 ) -> None:
-    """Hold the lists against the files."""
+    """Compare the lists with the files."""
     if sums.shared is None:
         return
     listed = {**sums.restricted, **sums.shared}
@@ -99,7 +99,7 @@ def compare_sums(
         if name in listed:
             if checks[name].sha256 not in {None, listed[name]}:
                 findings.add("digest", name)
-        elif name not in {SUMS, ERRATA}:  # errata are written after a release was sealed
+        elif name not in {SUMS, ERRATA}:  # errata are written after a release is sealed
             findings.add("file-extra", name)
     for name in sorted(set(sums.shared) - set(checks)):
         findings.add("file-missing", name)

@@ -38,18 +38,18 @@ __all__ = [
 ITEMS = "items.parquet"
 
 _LARGEST_TABLE = 2**30
-"""Bytes of ``items.parquet``, once inflated."""
+"""Largest uncompressed size of ``items.parquet`` in bytes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableRow:
-    """One sound row of a table.
+    """One valid row of a table.
 
     Attributes:
-        row: the row, read.
-        written: the row as it stands in the file.
+        row: the parsed row.
+        written: the row as it is in the file.
         folder: folder of its table.
-        where: table and number, for messages.
+        where: table and row number, for messages.
     """
 
     row: ReleaseRow
@@ -71,7 +71,7 @@ class TableRow:
 def check_recipes(
     rows: Sequence[TableRow], recipes: Mapping[str, Recipe], findings: FaultLog
 ) -> None:
-    """Every image has a recipe, every recipe an image, and both agree on who may have it."""
+    """Check that images and recipes correspond, and that they agree on redistribution."""
     used: set[str] = set()
     for entry in rows:
         recipe = None if entry.image is None else recipes.get(entry.image)
@@ -95,7 +95,7 @@ def check_items(
     recipes: Mapping[str, Recipe],
     findings: FaultLog,
 ) -> None:
-    """``items.parquet`` and the ``test.json`` of all sources hold the same items."""
+    """Check that ``items.parquet`` and the ``test.json`` of all sources hold the same items."""
     needed = ("id", "sample", "source", "question", "options", "key", "task", "modality")
     missing = [name for name in (*needed, "anatomy") if name not in items.columns]
     if missing:
@@ -123,7 +123,7 @@ def check_items(
 
 
 def check_licences(tree: Path, rows: Sequence[TableRow], findings: FaultLog) -> None:
-    """The table of licences names every item once, and agrees on who may have its image."""
+    """Check that the licence table names every item once, and agrees on redistribution."""
     restricted = {entry.row.id: entry.row.restricted for entry in rows}
     try:
         for licence in read_licences(tree):
@@ -149,16 +149,16 @@ def check_licences(tree: Path, rows: Sequence[TableRow], findings: FaultLog) -> 
 def check_audit(
     tree: Path, items: int, states: Mapping[str, int] | None, findings: FaultLog
 ) -> dict[str, Any]:
-    """The audit has not failed and counts the items that are there.
+    """Check that the audit has not failed and that its counts match the items.
 
     Args:
         tree: the release.
-        items: number of sound items.
-        states: state of an item -> how many items have it; ``None`` when the table is broken.
-        findings: takes the faults.
+        items: number of valid items.
+        states: state of an item -> number of items; ``None`` if the table is broken.
+        findings: log of the faults.
 
     Returns:
-        The audit; empty where it cannot be read.
+        The audit; empty if it cannot be read.
     """
     try:
         with open_file(tree, tree / AUDIT, largest=LARGEST_AUDIT) as file:
@@ -188,10 +188,10 @@ def check_audit(
 
 
 def read_items(tree: Path, most: int) -> pd.DataFrame:
-    """``items.parquet`` of a release, which may have ``most`` rows.
+    """Read ``items.parquet`` of a release, limited to ``most`` rows.
 
     Raises:
-        ReleaseError: it is no Parquet file, or far too large.
+        ReleaseError: it is not a Parquet file, or far too large.
     """
     table = read_table(tree, ITEMS, most=most, largest=_LARGEST_TABLE)
     try:
@@ -204,18 +204,18 @@ def read_items(tree: Path, most: int) -> pd.DataFrame:
 
 
 def count_states(items: pd.DataFrame) -> Mapping[str, int] | None:
-    """How many items have each state."""
+    """Count the items in each state."""
     return Counter(map(str, items["state"])) if "state" in items.columns else None
 
 
 def read_audit_name(audit: Mapping[str, Any]) -> str:
-    """Version of the release, as far as its audit tells."""
+    """Return the version of the release, if its audit states it."""
     name = audit.get("release")
     return name if isinstance(name, str) and name.isprintable() and len(name) < 100 else ""
 
 
 def _values_in_tables(entry: TableRow, recipes: Mapping[str, Recipe]) -> dict[str, Any]:
-    """What ``test.json`` says of an item, in the words of ``items.parquet``."""
+    """Return the values of a ``test.json`` item in the terms of ``items.parquet``."""
     row = entry.row
     recipe = recipes.get(entry.image or "")
     values: dict[str, Any] = {

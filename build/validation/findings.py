@@ -1,7 +1,7 @@
 """Fault kinds of a release, with advice, and the log that counts them.
 
-The first examples of each kind of fault are kept and the rest counted, so that a tree with a
-million faults gives one page.
+The first examples of each kind of fault are kept and the rest counted, so that even a million
+faults fit on one page.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ __all__ = ["FAULT_KINDS", "Fault", "FaultKind", "FaultLog"]
 Level = Literal["error", "warning"]
 
 EXAMPLES = 3
-"""So many examples of a fault are kept."""
+"""Number of examples kept for each fault."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,8 +24,8 @@ class FaultKind:
     Attributes:
         title: what is wrong.
         advice: what to do.
-        level: its weight in a release that medrcube made.
-        foreign: its weight in one that has no proofs, such as the published one.
+        level: its severity in a release made by medrcube.
+        foreign: its severity in a release without proofs, such as the published one.
     """
 
     title: str
@@ -40,11 +40,11 @@ class Fault:
 
     Attributes:
         check: its name.
-        level: its weight here.
+        level: its severity here.
         title: what is wrong.
         advice: what to do.
-        count: how often.
-        examples: the first of them.
+        count: number of occurrences.
+        examples: the first occurrences.
     """
 
     check: str
@@ -63,7 +63,7 @@ class FaultLog:
         self._found: dict[str, Fault] = {}
 
     def add(self, check: str, example: str, *, count: int = 1) -> None:
-        """Note a fault; ``check`` is a key of ``FAULT_KINDS``."""
+        """Record a fault; ``check`` is a key of ``FAULT_KINDS``."""
         kind = FAULT_KINDS[check]
         level = kind.foreign if self.foreign else kind.level
         finding = self._found.get(check) or Fault(
@@ -74,13 +74,13 @@ class FaultLog:
     def add_contract(
         self, rule: str, level: Level, message: str, examples: list[str], *, count: int
     ) -> None:
-        """Note a rule of the contracts that does not hold."""
+        """Record a contract rule that fails."""
         title, _, advice = message.partition("; ")
         finding = Fault(check=f"contract {rule}", level=level, title=title, advice=advice)
         self._note(finding, examples, count)
 
     def sorted(self) -> tuple[Fault, ...]:
-        """Errors first, in the order of ``FAULT_KINDS``: causes before their consequences."""
+        """Return the faults, errors first, then in the order of ``FAULT_KINDS``: causes first."""
         place = {check: number for number, check in enumerate(FAULT_KINDS)}
         return tuple(
             sorted(
@@ -103,7 +103,7 @@ _AGAIN = "release again, or get the tree again from where it came"
 _WARN: Level = "warning"
 
 FAULT_KINDS: dict[str, FaultKind] = {
-    # What does harm before anybody reads on
+    # Harmful even if nothing else is read
     "restricted-picture": FaultKind(
         title="a public tree contains an image that may not be redistributed",
         advice="remove it before you share the tree, or mark the tree as private (PRIVATE.md)",
@@ -233,4 +233,4 @@ FAULT_KINDS: dict[str, FaultKind] = {
         title="Great Expectations and the contracts disagree", advice="please report it"
     ),
 }
-"""Every kind of fault but the contracts, by name; in the order in which they are told."""
+"""Every kind of fault except the contracts, by name, in reporting order."""

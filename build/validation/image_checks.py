@@ -1,4 +1,4 @@
-"""Images of a release: present, with the pixels of their recipes, and free to be there."""
+"""Image checks of a release: present, with the pixels of their recipes, and redistributable."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["check_images", "images_of"]
 
 
 def images_of(files: frozenset[str], rows: Iterable[TableRow]) -> frozenset[str]:
-    """Files that are images by their name, their folder or a row that names them."""
+    """Return the files that are images by name, by folder or by a row that names them."""
     named = {entry.image for entry in rows}
     return frozenset(
         name
@@ -30,13 +30,13 @@ def check_images(
     *,
     private: bool,
 ) -> None:
-    """Note images that are absent, are not those of their recipes, or may not be here.
+    """Record images that are missing, do not match their recipes, or must not be in the tree.
 
     Args:
-        rows: sound rows of all tables.
-        recipes: recipe of each image by its name, where the release has recipes.
-        checks: what was found in each file by its name.
-        findings: takes the faults.
+        rows: valid rows of all tables.
+        recipes: recipe of each image by path, if the release has recipes.
+        checks: result of each file check by path.
+        findings: log of the faults.
         private: whether the tree may hold restricted images.
     """
     barred = {entry.image for entry in rows if entry.row.restricted}
@@ -59,7 +59,7 @@ def check_images(
     if private:
         return
     barred |= {image for image, recipe in recipe_of.items() if recipe.restricted}
-    # A copy under another name is the same image, unless an image that is free looks like it.
+    # A copy under another name is the same image, unless a redistributable image has equal pixels.
     hashes = {recipe_of[image].pixel_sha256 for image in recipe_of if recipe_of[image].restricted}
     hashes -= {recipe.pixel_sha256 for recipe in recipe_of.values() if not recipe.restricted}
     for name in sorted(checks):

@@ -1,4 +1,4 @@
-"""Validation of ``open_items.parquet``: it holds the items of all ``open.json``, and no other."""
+"""Validation of ``open_items.parquet``: it must hold exactly the items of all ``open.json``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["check_open_proof"]
 
 _LARGEST = 2**30
 _SAME = ("question", "form", "ask", "truth", "chance", "modality")
-"""Fields that both tables name alike."""
+"""Fields with the same name in both tables."""
 
 
 def check_open_proof(
@@ -34,18 +34,18 @@ def check_open_proof(
     *,
     most: int,
 ) -> pd.DataFrame | None:
-    """Hold the rows of all ``open.json`` against their proof.
+    """Compare the rows of all ``open.json`` with their proof.
 
     Args:
         root: the release.
-        files: what lies in it.
-        rows: the sound rows of its open items.
+        files: files in it.
+        rows: the valid rows of its open items.
         recipes: by image.
-        findings: takes the faults.
+        findings: log of the faults.
         most: most rows that the table may have.
 
     Returns:
-        The table; ``None`` where there is none that can be read.
+        The table; ``None`` if it is missing or cannot be read.
     """
     if OPEN_ITEMS not in files:
         if rows:
@@ -70,7 +70,7 @@ def check_open_proof(
 
 
 def _records(root: Path, most: int) -> list[dict[str, Any]]:
-    """Rows of the table.
+    """Read the rows of the table.
 
     Raises:
         ReleaseError: it is not a table of open items.
@@ -91,7 +91,7 @@ def _records(root: Path, most: int) -> list[dict[str, Any]]:
 def _different(
     entry: TableRow, record: Mapping[str, Any], recipes: Mapping[str, Recipe]
 ) -> Iterator[str]:
-    """Names of what the two say otherwise of one item."""
+    """Yield the names of fields in which the two differ for one item."""
     recipe = recipes.get(entry.image or "")
     proved = {name: record[name] for name in _SAME}
     for name in ("ask", "truth"):

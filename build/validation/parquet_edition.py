@@ -46,11 +46,11 @@ def check_edition(
     private: bool,
     release_format: ReleaseFormat,
 ) -> None:
-    """Hold every row of the Parquet files against its item, and its image against the file.
+    """Compare every row of the Parquet files with its item, and its image with the file.
 
-    A row of a restricted item may hold an image in a ``private`` tree only, and such a tree alone,
-    which is made after the release, may lack the rows of ``withdrawn`` items. No file is read that
-    has more than ``most`` rows. The files have exactly the columns of the format.
+    A row of a restricted item may hold an image only in a ``private`` tree. Only such a tree, which
+    is made after the release, may lack the rows of ``withdrawn`` items. A file with more than
+    ``most`` rows is not read. The files must have exactly the columns of the format.
     """
     of_table: dict[str, dict[str, TableRow]] = {TABLE: {}, OPEN_TABLE: {}}
     for sound in rows:
@@ -78,7 +78,7 @@ def check_edition(
 def _rows(
     root: Path, name: str, findings: FaultLog, *, most: int, schema: pa.Schema
 ) -> Iterator[dict[str, Any]]:
-    """Rows of one Parquet file, up to where it cannot be read."""
+    """Yield the rows of one Parquet file, as far as it can be read."""
     try:
         for batch in read_batches(root, name, most=most, schema=schema):
             yield from batch.to_pylist()
@@ -127,7 +127,7 @@ def _check_told(
 ) -> None:
     told = [column for column in TOLD if column in row]
     for column in told if item_facts else ():
-        if column == "block" and "form" in row:  # items of open.json have sets alone
+        if column == "block" and "form" in row:  # items of open.json have only sets
             continue
         if row[column] != getattr(item_facts, column):
             findings.add("edition-differs", f"{name}: {safe_repr(row['id'])} has another {column}")

@@ -1,7 +1,7 @@
-"""File and PNG check: checksum, pixel hash, and chunks that hold no pixels.
+"""File and PNG check: checksum, pixel hash, and chunks without pixels.
 
-An image is untrusted input. Its declared size is bounded, it is inflated in blocks and never
-beyond its pixels, and every chunk without pixels is reported: text, EXIF and colour profiles can
+Images are untrusted input. The declared size is bounded, data are inflated in blocks and never
+beyond the pixels, and every chunk without pixels is reported: text, EXIF and colour profiles can
 identify a patient or a photographer.
 """
 
@@ -25,11 +25,11 @@ from medrcube.release_format.tree import LARGEST_PICTURE, open_file
 __all__ = ["FileCheck", "check_file", "check_files"]
 
 MOST_PIXELS = 89_478_485
-"""Pillow takes a larger image for a bomb."""
+"""Pillow takes a larger image for a decompression bomb."""
 
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _HEADER = struct.Struct(">8s4x4sIIBBBBB4x")
-"""Signature, then the first chunk: name, width, height, bits, colour, three methods."""
+"""Signature, then the first chunk: name, width, height, bits, colour type, three methods."""
 _TEXTS = frozenset({b"tEXt", b"zTXt", b"iTXt", b"eXIf", b"tIME"})
 _CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
 _COLOURS = {3: "a palette", 4: "grey with alpha", 6: "colour with alpha"}
@@ -40,13 +40,14 @@ _NAMED = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileCheck:
-    """What a file was found to be.
+    """Result of checking a file.
 
     Attributes:
         name: its path in the tree.
-        sha256: digest of its bytes; ``None`` where it cannot be read.
-        pixel_sha256: identity of the image; ``None`` where it is none as we write them.
-        size: width and height of the image in pixels; ``None`` where it states none.
+        sha256: digest of its bytes; ``None`` if it cannot be read.
+        pixel_sha256: pixel hash of the image; ``None`` if it is not an image in the form that we
+            write.
+        size: width and height of the image in pixels; ``None`` if not stated.
         faults: (name of the check, what was found).
     """
 
@@ -58,7 +59,7 @@ class FileCheck:
 
 
 def check_file(root: Path, name: str, *, picture: bool) -> FileCheck:
-    """Read one file of a tree, and decode it where it should be an image."""
+    """Read one file of a tree, and decode it if it should be an image."""
     try:
         with open_file(root, root / name) as file:
             if not picture:
@@ -69,12 +70,12 @@ def check_file(root: Path, name: str, *, picture: bool) -> FileCheck:
 
 
 def check_files(root: Path, names: list[tuple[str, bool]]) -> list[FileCheck]:
-    """``check_file`` for many files, for a worker."""
+    """``check_file`` for many files, in a worker."""
     return [check_file(root, name, picture=picture) for name, picture in names]
 
 
 class _PictureError(Exception):
-    """A file is not a sound image; carries the name of the check."""
+    """A file is not a valid image; carries the name of the check."""
 
     def __init__(self, check: str, message: str) -> None:
         super().__init__(message)
@@ -91,7 +92,7 @@ class _Header:
 
     @property
     def stride(self) -> int:
-        """Bytes of a row, without the byte that names its filter."""
+        """Bytes of a row, without its filter byte."""
         return -(-self.width * self.bits * _CHANNELS[self.colour] // 8)
 
     @property
@@ -120,7 +121,7 @@ def _picture(name: str, file: io.BufferedReader) -> FileCheck:
 
 
 def _whole(file: io.BufferedReader, header: _Header) -> bytes:
-    # What cannot be pressed takes as much as it is, and a little for the format.
+    # Incompressible data take their own size plus a small overhead.
     most = min((header.stride + 1) * header.height * 1.01 + 2**16, LARGEST_PICTURE)
     size = file.seek(0, io.SEEK_END)
     if size > most:
@@ -157,7 +158,7 @@ def _form(header: _Header) -> Iterator[tuple[str, str]]:
 
 
 def _chunks(data: bytes) -> tuple[list[memoryview], list[tuple[str, str]]]:
-    """Parts of the pixel data, and a fault for each kind of chunk that holds none."""
+    """Return the parts of the pixel data, and a fault for each kind of chunk without pixels."""
     view, at = memoryview(data), len(_SIGNATURE)
     body: list[memoryview] = []
     extras: dict[bytes, int] = {}
@@ -186,7 +187,7 @@ def _chunks(data: bytes) -> tuple[list[memoryview], list[tuple[str, str]]]:
 
 
 def _decoded(header: _Header, body: list[memoryview], data: bytes) -> str | None:
-    """Identity of the image, after all its pixels were inflated; ``None`` for other forms."""
+    """Return the pixel hash, with all pixels inflated; ``None`` for other PNG forms."""
     if header.interlaced:
         return None
     shape = (
@@ -213,7 +214,7 @@ def _decoded(header: _Header, body: list[memoryview], data: bytes) -> str | None
 
 
 def _rows(header: _Header, body: list[memoryview]) -> Iterator[NDArray[np.uint8]]:
-    """Inflated lines, ``(rows, 1 + stride)``, some at a time."""
+    """Yield inflated scanlines, ``(rows, 1 + stride)``, in blocks."""
     width = header.stride + 1
     remaining = width * header.height
     inflate = zlib.decompressobj()
@@ -242,7 +243,7 @@ def _rows(header: _Header, body: list[memoryview]) -> Iterator[NDArray[np.uint8]
 
 
 def _by_pillow(data: bytes) -> str:
-    """Identity of an image whose rows are filtered in other ways than ours."""
+    """Return the pixel hash of an image whose rows use other filters than ours."""
     from PIL import Image  # noqa: PLC0415 - needed for foreign images alone
 
     try:

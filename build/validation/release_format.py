@@ -1,7 +1,7 @@
 """Validation of a release against the format that it was made in.
 
-A release of an older format is held against the contract of that format: its files and columns are
-checked as those of a present one, and what came later is named as not part of it.
+A release of an older format is checked against the contract of that format: its files and columns
+are checked like those of a current one, and later additions are reported as not part of it.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ __all__ = ["check_format", "later_columns", "later_tables"]
 def check_format(
     root: Path, files: Collection[str], sums: ChecksumLists, findings: FaultLog
 ) -> ReleaseFormat:
-    """Format of a release, all of whose tables it must have.
+    """Return the format of a release, and record missing tables.
 
-    It is the one that the release states; without a statement the newest one of which it has
-    anything, so that a table that was lost with its digest is missed all the same.
+    It is the format that the release states; if it states none, the newest of which any part
+    exists, so that a table that was lost together with its digest is still noticed.
     """
     try:
         found = stated_format(root) or _newest_seen(root, files, sums)
@@ -50,12 +50,12 @@ def check_format(
 
 
 def later_tables(found: ReleaseFormat) -> tuple[str, ...]:
-    """Tables that came after a format."""
+    """Return the tables introduced after a format."""
     return tuple(name for name in CURRENT.tables if name not in found.tables)
 
 
 def later_columns(found: ReleaseFormat) -> tuple[str, ...]:
-    """Columns that came after a format into a table that it has."""
+    """Return the columns that were added, after a format, to a table that it has."""
     had = found.item_columns
     return tuple(name for name in CURRENT.item_columns if had and name not in had)
 
@@ -80,7 +80,7 @@ def _columns_of_items(root: Path, files: Collection[str]) -> tuple[str, ...]:
 
 
 def _columns_of_edition(root: Path, name: str) -> Collection[str]:
-    """Columns of one Parquet file; none where it cannot be read, which is noted elsewhere."""
+    """Return the columns of one Parquet file; empty if unreadable, which is reported elsewhere."""
     try:
         with open_file(root, root / name) as file:
             columns: list[str] = pq.read_schema(file).names

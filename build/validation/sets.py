@@ -17,11 +17,11 @@ __all__ = ["check_sets"]
 def check_sets(
     root: Path, rows: Iterable[TableRow], findings: FaultLog
 ) -> Mapping[tuple[str, str], tuple[str, str]]:
-    """Members are items with one question and one list of options, and a key of their own.
+    """Check that members have one question, one list of options and pairwise different keys.
 
     Returns:
-        Id and role by dataset and id of the items of complete sets; none where the file cannot be
-        read.
+        (dataset, item id) -> set id and role, for the items of complete sets; empty if the file
+        cannot be read.
     """
     try:
         sets = read_item_sets(root)
@@ -42,7 +42,7 @@ def check_sets(
 
 
 def _fault(item_set: ItemSet, entries: Mapping[tuple[str, str], TableRow]) -> str:
-    """What is wrong with a set; empty where nothing is."""
+    """Return what is wrong with a set; empty if nothing is."""
     members = []
     for member in item_set.members:
         entry = entries.get((member.dataset, member.id))

@@ -1,4 +1,4 @@
-"""Sound rows of a release's tables; every fault of the others is noted."""
+"""Valid rows of a release's tables; the faults of all others are recorded."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from medrcube.release_format.tree import OPEN_TABLE, open_file, safe_repr
 __all__ = ["MOST_FAULTS", "sound_rows", "withdrawn_items"]
 
 MOST_FAULTS = 1000
-"""After so many faulty rows of one table its other rows are not read."""
+"""Faulty rows of one table after which its other rows are not read."""
 
 
 def sound_rows(
     root: Path, tables: Iterable[Path], findings: FaultLog, unknown_forms: Counter[str]
 ) -> list[TableRow]:
-    """The sound rows of all tables; every fault of the others is noted.
+    """Return the valid rows of all tables; record the faults of the others.
 
     Rows of unknown answer forms are counted, and left out.
     """
@@ -77,7 +77,7 @@ def _sound(
 def withdrawn_items(
     root: Path, rows: Iterable[TableRow], findings: FaultLog
 ) -> frozenset[tuple[str, str]]:
-    """Items of the release that its errata withdraw: dataset and id."""
+    """Return the items that the errata withdraw, as dataset and id."""
     released = frozenset((entry.row.dataset, entry.row.id) for entry in rows)
     try:
         errata = read_errata(root)

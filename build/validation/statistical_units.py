@@ -1,4 +1,4 @@
-"""Validation of ``items.csv``: unit and fact of every item."""
+"""Validation of ``items.csv``: statistical unit and fact of every item."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def check_units(
     findings: FaultLog,
     columns: Collection[str],
 ) -> Mapping[tuple[str, str], ItemFacts]:
-    """Every item has one row; a case has one unit, a unit one source, a fact one item.
+    """Check that every item has one row, a case one unit, a unit one source, a fact one item.
 
-    Units and facts are checked where ``columns``, those of the release format, have them.
+    Units and facts are checked if ``columns``, those of the release format, contain them.
 
     Returns:
-        The rows by dataset and id; none where the table cannot be read.
+        The rows by dataset and id; empty if the table cannot be read.
     """
     try:
         facts = read_item_facts(root)

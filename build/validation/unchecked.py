@@ -33,11 +33,11 @@ _COLUMNS = {
 
 
 def unchecked_parts(files: Collection[str], found: ReleaseFormat | None) -> Iterator[str]:
-    """What of a release could not be checked.
+    """Yield the parts of a release that could not be checked.
 
     Args:
         files: files in it.
-        found: its format; ``None`` of a tree without proofs.
+        found: its format; ``None`` for a tree without proofs.
     """
     for name, what in _UNCHECKED.items():
         if found and name in later_tables(found):
@@ -52,7 +52,7 @@ def unchecked_parts(files: Collection[str], found: ReleaseFormat | None) -> Iter
 
 
 def items_of_unknown_forms(unknown_forms: Mapping[str, int]) -> Iterator[str]:
-    """Number of items of each answer form that is not known here."""
+    """Yield the number of items of each answer form unknown to this version."""
     for form, count in sorted(unknown_forms.items()):
         yield (
             f"{counted(count, 'item')} of the answer form {safe_repr(form)}, which this version "

@@ -2,7 +2,7 @@
 
 Files, tables, images and proofs are checked individually and against each other. Nothing is
 written, nothing outside the tree is read, and faults are counted by kind. A tree without proofs,
-such as the published one, is checked as far as possible, and the report says what could not be.
+such as the published one, is checked as far as possible, and the report states what could not be.
 """
 
 from __future__ import annotations
@@ -61,21 +61,20 @@ from medrcube.vocabulary.layers import active_vocabulary, using
 __all__ = ["Validation", "validate"]
 
 PROOFS = (SUMS, RECIPES, ITEMS, AUDIT, LICENCES)
-"""What a release of medrcube holds beside its sources."""
+"""Files of a release of medrcube in addition to its sources."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Validation:
-    """What was found in a tree.
+    """Result of validating a tree.
 
     Attributes:
         root: the tree.
-        name: version of the release, where it is told.
-        private: whether the tree is marked as not to be shared.
-        foreign: whether it has no proofs, as the published release.
-        release_format: number of the format that it was checked against; ``None`` where it is
-            foreign.
-        items: number of sound items.
+        name: version of the release, if stated.
+        private: whether the tree is marked as private.
+        foreign: whether it has no proofs, like the published release.
+        release_format: number of the format that it was checked against; ``None`` if it is foreign.
+        items: number of valid items.
         pictures: number of images in the tree.
         restricted: number of items whose image may not be redistributed.
         without_picture: number of items whose image is not in the tree.
@@ -105,7 +104,7 @@ class Validation:
         return sum(finding.level == "error" for finding in self.findings)
 
     def stated(self) -> dict[str, Any]:
-        """Everything, ready for JSON."""
+        """Return everything, ready for JSON."""
         return {
             "release": str(self.root),
             "name": self.name,
@@ -129,13 +128,13 @@ def validate(root: Path, stages: Stages, *, workers: int, with_gx: bool = False)
 
     Args:
         root: its folder.
-        stages: shows progress.
+        stages: progress display.
         workers: processes that read files and decode images.
-        with_gx: run the contracts with Great Expectations too.
+        with_gx: whether to run the contracts with Great Expectations too.
 
     Raises:
         ReleaseError: ``root`` is not a folder of a release.
-        MissingExtraError: Great Expectations is wanted and not installed.
+        MissingExtraError: Great Expectations is requested but not installed.
     """
     tables = find_tables(root)
     findings = FaultLog(foreign=not any((root / name).exists() for name in PROOFS))
@@ -162,7 +161,7 @@ def _validate(
     _check_places(files, findings)
     unknown_forms: Counter[str] = Counter()
     every_row = sound_rows(root, tables, findings, unknown_forms)
-    # The proofs below are of items with options.
+    # The following proofs concern items with options.
     rows = [entry for entry in every_row if not entry.row.is_open]
     most = len(rows) + MOST_FAULTS * len(tables)
     recipes = _recipes(root, files, findings)
@@ -203,7 +202,7 @@ def _validate(
         root, files, every_row, recipes, findings, foreign=foreign, most=most
     )
     views |= _views_beyond(root, beyond, proof)
-    # Before the findings are sorted, which they add to.
+    # Must run before the findings are sorted, since it adds to them.
     contracts = _check_contracts(views, findings, with_gx=with_gx)
     return Validation(
         root=root,
@@ -236,7 +235,7 @@ def _recipes(root: Path, files: frozenset[str], findings: FaultLog) -> Mapping[s
 
 
 def _check_places(files: Iterable[str], findings: FaultLog) -> None:
-    """Note tables that lie elsewhere than directly in the folder of a source."""
+    """Record tables that are not directly in the folder of a source."""
     for name in sorted(files):
         if name.rpartition("/")[2] in {TABLE, OPEN_TABLE} and name.count("/") != 1:
             findings.add("table-place", name)
@@ -252,7 +251,7 @@ def _check_proofs(
     foreign: bool,
     most: int,
 ) -> tuple[Mapping[str, Any], dict[Table, pd.DataFrame]]:
-    """The proofs, each for itself and against the rows; returns the audit, and views of tables."""
+    """Check the proofs, individually and against the rows; return the audit and table views."""
     rows = [entry for entry in every_row if not entry.row.is_open]
     views: dict[Table, pd.DataFrame] = {
         "records": record_view((entry.row, entry.written) for entry in rows)
@@ -282,9 +281,9 @@ def _check_proofs(
 def _views_beyond(
     root: Path, rows: Sequence[TableRow], proof: pd.DataFrame | None
 ) -> dict[Table, pd.DataFrame]:
-    """Views of the tables of open items, of sets and of words, of those that have rows.
+    """Return views of the tables of open items, of sets and of words, if they have rows.
 
-    What cannot be read at all was noted before.
+    Unreadable tables were already recorded.
     """
     views: dict[Table, pd.DataFrame] = {
         "open_records": open_record_view((entry.row, entry.written) for entry in rows)
@@ -301,7 +300,7 @@ def _views_beyond(
 def _check_contracts(
     views: Mapping[Table, pd.DataFrame], findings: FaultLog, *, with_gx: bool
 ) -> dict[str, Any]:
-    """Run the contracts of all views, note those that fail, and return the record of them."""
+    """Run the contracts on all views, record those that fail, and return their record."""
     verdicts = tuple(verdict for table in views for verdict in run_contracts(table, views[table]))
     if with_gx:
         _second_opinion(verdicts, views, findings)

@@ -1,10 +1,10 @@
 """Hugging Face edition: Parquet files with images, and the front matter of the card.
 
 ``data/<source>/test-00000.parquet`` holds the rows of ``test.json``, the licence, the columns of
-``items.csv``, set and role of items of complete sets, and the bytes of the image, or nothing
-where it is restricted - also in a private tree, so that both editions have the same file.
-``open/<source>/test-00000.parquet`` holds the rows of ``open.json`` likewise, with form, ``ask``
-and ``truth`` as JSON and the chance in place of options and key: a configuration of its own.
+``items.csv``, set and role of items of complete sets, and the bytes of the image, which are missing
+if the image is restricted, also in a private tree, so that both editions have the same file.
+``open/<source>/test-00000.parquet`` holds the rows of ``open.json`` likewise, with form, chance,
+and ``ask`` and ``truth`` as JSON, in place of options and key: a separate configuration.
 ``hugging_face_private`` makes the edition with all images.
 """
 
@@ -43,19 +43,21 @@ __all__ = [
 
 DATA = "data"
 OPEN_DATA = "open"
-"""Folders of the two configurations: items of the published form, and items of other forms."""
+"""Folder of the second configuration, items of other answer forms; the first holds items of the
+published form.
+"""
 
 SHARD = 500_000_000
-"""Bytes of images after which a further file begins, as the hub advises."""
+"""Bytes of images after which a new file begins, as the hub recommends."""
 
 ROWS = 100
-"""Rows of a row group: what a reader takes into memory at once."""
+"""Rows of a row group, which a reader loads into memory at once."""
 
 TOLD = ("visible", "block", "unit", "fact")
-"""Columns that ``items.csv`` tells beside the published fields."""
+"""Columns of ``items.csv`` in addition to the published fields."""
 
 AS_JSON = ("ask", "truth")
-"""Columns of ``open`` whose values are JSON, since their keys differ by form."""
+"""Columns of ``open`` whose values are JSON, since their keys differ by answer form."""
 
 LICENCES = (
     "cc0-1.0", "cc-by-2.0", "cc-by-2.5", "cc-by-3.0", "cc-by-4.0", "cc-by-sa-3.0", "cc-by-sa-4.0",
@@ -63,7 +65,9 @@ LICENCES = (
     "cc-by-nc-nd-4.0", "cc-by-nc-sa-2.0", "cc-by-nc-sa-3.0", "cc-by-nc-sa-4.0", "odbl", "odc-by",
     "pddl", "mit", "apache-2.0",
 )  # fmt: skip
-"""Licences of data that the hub knows by name (https://huggingface.co/docs/hub/repositories-licenses)."""
+"""Licences of data that the hub knows by name
+(https://huggingface.co/docs/hub/repositories-licenses).
+"""
 
 _TEXT = {"dtype": "string", "_type": "Value"}
 _FEATURES: Mapping[str, Mapping[str, str]] = {
@@ -104,7 +108,7 @@ _IMAGE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
 
 
 def _schema(features: Mapping[str, Mapping[str, str]]) -> pa.Schema:
-    """Columns, with what ``datasets`` must know of them."""
+    """Return the columns, with the feature types that ``datasets`` needs."""
     return pa.schema(
         [
             (name, _ARROW[feature["dtype"]] if "dtype" in feature else _IMAGE)
@@ -115,14 +119,14 @@ def _schema(features: Mapping[str, Mapping[str, str]]) -> pa.Schema:
 
 
 SCHEMA = _schema(_FEATURES)
-"""Columns of the files of ``data``."""
+"""Columns of the files in ``data``."""
 
 OPEN_SCHEMA = _schema(_OPEN_FEATURES)
-"""Columns of the files of ``open``."""
+"""Columns of the files in ``open``."""
 
 
 def schema_of(release_format: ReleaseFormat) -> pa.Schema:
-    """Columns of the files of ``data`` in a format: later ones stand behind the earlier."""
+    """Return the columns of the files in ``data`` for a release format; newer ones are appended."""
     later = set(CURRENT.edition_columns) - set(release_format.edition_columns)
     return pa.schema([column for column in SCHEMA if column.name not in later])
 
@@ -134,7 +138,7 @@ def write_parquet_edition(tree: Path, places: Mapping[str, Sample]) -> None:
     """Write the Parquet files of all ``test.json`` and ``open.json`` of a new tree.
 
     Args:
-        tree: the release; the images that may be redistributed are in it.
+        tree: the release, with the redistributable images.
         places: path in the release -> image.
     """
     item_facts = read_item_facts(tree)
@@ -158,10 +162,10 @@ def write_parquet_edition(tree: Path, places: Mapping[str, Sample]) -> None:
 
 
 def front_matter(facts: ReleaseFacts, *, with_open: bool = False) -> str:
-    """The YAML block at the head of the dataset card, as the hub reads it.
+    """Return the YAML block at the head of the dataset card, as the hub reads it.
 
-    Values are JSON strings, which every reader of YAML takes. ``with_open`` says whether a source
-    has items of other forms.
+    Values are JSON strings, which every YAML parser accepts. ``with_open`` states whether a source
+    has items of other answer forms.
     """
     licence_names = [name.lower() for name in facts.licences]
     licence = licence_names[0] if len(licence_names) == 1 and licence_names[0] in LICENCES else None
@@ -206,7 +210,7 @@ def _rows(
     item_facts: Mapping[tuple[str, str], ItemFacts],
     set_of: Mapping[tuple[str, str], tuple[str, str]],
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Number of the file and row of each item."""
+    """Yield the file number and the row of each item."""
     size = 0
     for record in records:
         place = f"{folder}/{record['image_path']}"
@@ -225,7 +229,7 @@ def _rows(
 
 
 def _write(path: Path, rows: Iterator[dict[str, Any]], schema: pa.Schema) -> None:
-    # Images do not repeat often enough for a dictionary, which would be built in memory.
+    # Images repeat too rarely for a dictionary, which would be built in memory.
     words = [name for name in schema.names if name != "image"]
     with pq.ParquetWriter(path, schema, use_dictionary=words) as writer:
         while group := list(islice(rows, ROWS)):
@@ -233,5 +237,5 @@ def _write(path: Path, rows: Iterator[dict[str, Any]], schema: pa.Schema) -> Non
 
 
 def parquet_json(value: object) -> str:
-    """A value of a column that holds JSON."""
+    """Return a value of a column that holds JSON."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True)

@@ -1,8 +1,8 @@
 """Private Hugging Face edition: Parquet files that include restricted images.
 
-For licence holders, in a private repository of theirs. It is made from a tree that has the images
-(``medrcube release --private``, or reconstructed) and is a tree of its own: the Parquet files of a
-release never hold a restricted image, so that no upload can leak one by mistake.
+For licence holders, in a private repository of their own. It is made from a tree that has the
+images (``medrcube release --private``, or reconstructed) and is a separate tree: the Parquet files
+of a release never hold a restricted image, so that no upload can leak one by mistake.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ NOTE = f"""\
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HubEdition:
-    """What a private edition holds.
+    """Content of a private edition.
 
     Attributes:
         out: its folder.
-        restricted: items with a restricted image.
-        absent: items whose restricted image the tree did not have.
-        withdrawn: items that the errata withdraw, and that its Parquet files leave out.
+        restricted: number of items with a restricted image.
+        absent: number of items whose restricted image was missing from the tree.
+        withdrawn: number of items withdrawn by the errata, which its Parquet files omit.
     """
 
     out: Path
@@ -66,15 +66,15 @@ class HubEdition:
 
 
 def write_private_hub(release: Path, out: Path) -> HubEdition:
-    """Write the private edition of a release; it appears whole or not at all.
+    """Write the private edition of a release atomically.
 
     Args:
         release: a release of medrcube with its restricted images.
-        out: folder to make; must not exist.
+        out: folder to create; must not exist.
 
     Raises:
-        ReleaseError: the release breaks its rules, has no restricted image or no Parquet files,
-            or an image has other pixels than it is told to have.
+        ReleaseError: the release breaks its rules, has no restricted image or no Parquet files, or
+            the pixels of an image differ from its pixel hash.
         WorkspaceError: ``out`` exists, or cannot be written.
     """
     if out.exists():
@@ -115,10 +115,10 @@ def write_private_hub(release: Path, out: Path) -> HubEdition:
 
 
 def _fill(release: Path, table: Path, withdrawn: Collection[str]) -> tuple[int, int, int]:
-    """Put the images of restricted items into a file, and leave withdrawn items out.
+    """Insert the images of restricted items into a file, and omit withdrawn items.
 
     Returns:
-        Numbers of images that were put in, that are absent, and of items that were left out.
+        Number of images inserted, number of images missing, and number of items omitted.
     """
     filled = absent = left_out = 0
     temporary = table.with_suffix(".made")
@@ -145,7 +145,7 @@ def _fill(release: Path, table: Path, withdrawn: Collection[str]) -> tuple[int, 
 
 
 def _schema_of(table: Path) -> pa.Schema:
-    """Columns of a file, which are those of an edition of this version or an earlier one."""
+    """Return the columns of a file, which are those of an edition of this or an earlier version."""
     schema = pq.read_schema(table)
     if not any(map(schema.equals, (OPEN_SCHEMA, *map(schema_of, FORMATS)))):
         raise ReleaseError(f"{table.name}: has other columns than an edition of medrcube")
@@ -162,7 +162,7 @@ def _picture(release: Path, row: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _head(readme: Path) -> None:
-    """Say in the card, below what the hub reads, that the edition is private."""
+    """State in the card, after the front matter, that the edition is private."""
     _, front, text = readme.read_text(encoding="utf-8").split("---\n", 2)
     readme.write_text(f"---\n{front}---\n\n{NOTE}{text.lstrip()}", encoding="utf-8")
 
@@ -174,5 +174,5 @@ def _seal(tree: Path, restricted: dict[str, Path]) -> None:
     content = errata.read_bytes() if errata.is_file() else None
     errata.unlink(missing_ok=True)
     write_sums(tree, restricted)
-    if content is not None:  # they are written after a release was sealed
+    if content is not None:  # errata are written after a release is sealed
         errata.write_bytes(content)

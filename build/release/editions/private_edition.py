@@ -1,9 +1,9 @@
-"""Public and private edition of a release: checksum lists and the private mark.
+"""Public and private edition of a release: checksum lists and the mark of private trees.
 
-Both editions of a release hold the same files, but for restricted images and the file that marks
-them. ``SHA256SUMS`` lists what both hold, so that ``sha256sum -c SHA256SUMS`` passes on either;
-``SHA256SUMS.restricted`` lists the rest. A public tree with reconstructed images is therefore
-the private one, byte for byte.
+Both editions of a release hold the same files, except for restricted images and the file that marks
+a private tree. ``SHA256SUMS`` lists what both hold, so that ``sha256sum -c SHA256SUMS`` passes on
+either; ``SHA256SUMS.restricted`` lists the rest. A public tree with reconstructed images is
+therefore the private one, byte for byte.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ SUMS = "SHA256SUMS"
 """Digests of the files of both editions."""
 
 RESTRICTED_SUMS = "SHA256SUMS.restricted"
-"""Digests of what only a private tree holds; lies in both, where there is any such file."""
+"""Digests of what only a private tree holds; this list is in both editions if there are such files.
+"""
 
 PRIVATE = "PRIVATE.md"
-"""The mark of a private tree."""
+"""File that marks a private tree."""
 
 PRIVATE_TEXT = """\
 # Private: do not share
@@ -35,15 +36,15 @@ them. Without them and without this file it is the public edition, which may be 
 """
 
 _TEXTS = (PRIVATE_TEXT, PRIVATE_TEXT.replace("images", "pictures"))
-"""The text, and that of releases of format 1."""
+"""The text of the mark, and that of releases of format 1."""
 
 _LARGEST_LIST = 2**28
 
 
 def mark_private(tree: Path) -> None:
-    """Say in a tree that it must not be shared; does nothing where that stands already.
+    """Mark a tree as private; does nothing if it is already marked.
 
-    The text is the one whose digest the release lists: with it the tree is the private edition.
+    The text is the one whose digest the release lists, which makes the tree the private edition.
 
     Raises:
         WorkspaceError: the tree cannot be written.
@@ -56,7 +57,7 @@ def mark_private(tree: Path) -> None:
 
 
 def _listed_digest(tree: Path) -> str:
-    """Digest of the mark in the list of the private edition; empty where it has none."""
+    """Return the digest of the mark in the private edition's list; empty if it has none."""
     try:
         if stat_file(tree, tree / RESTRICTED_SUMS) is None:
             return ""
@@ -72,7 +73,7 @@ def _digest(text: str) -> str:
 
 
 def write_sums(tree: Path, restricted: Mapping[str, Path]) -> None:
-    """Write the lists of digests of a new tree, the same ones for both editions.
+    """Write the checksum lists of a new tree, identical in both editions.
 
     Args:
         tree: a release with all its other files.

@@ -1,6 +1,6 @@
 """Table contracts compiled to Great Expectations (extra ``validate``).
 
-Imported only where it runs, since that takes seconds. Nothing leaves the machine and nothing is
+Imported only when it is used, since that takes seconds. No data leave the machine and nothing is
 written: the context is in memory, analytics are off, and results are boolean only, since other
 result formats copy the failing values.
 """
@@ -26,21 +26,21 @@ if TYPE_CHECKING:
 __all__ = ["TooOldError", "run_expectations"]
 
 OLDEST = (1, 7)
-"""Earlier versions send what they are used for to a server, unless told not to."""
+"""Oldest supported version; earlier ones send usage statistics to a server by default."""
 
 _PACKAGE = "great-expectations"
 
 
 class TooOldError(MedrcubeError):
-    """The installed Great Expectations is one that reports home."""
+    """The installed Great Expectations is a version that sends usage statistics."""
 
 
 def run_expectations(table: Table, frame: pd.DataFrame) -> Mapping[str, bool]:
     """Run every rule of a table with Great Expectations.
 
     Args:
-        table: which list of rules.
-        frame: the table as ``views`` makes it.
+        table: name of the list of rules.
+        frame: the table as returned by ``views``.
 
     Returns:
         Id of each rule -> whether it holds.
@@ -52,7 +52,7 @@ def run_expectations(table: Table, frame: pd.DataFrame) -> Mapping[str, bool]:
     _check_version()
     os.environ["GX_ANALYTICS_ENABLED"] = "false"
     with warnings.catch_warnings():
-        # What its own dependencies deprecate is nothing that a user of ours can mend.
+        # Deprecation warnings about its own dependencies are nothing that our users can fix.
         warnings.simplefilter("ignore")
         import great_expectations as gx  # noqa: PLC0415 - takes seconds
         import great_expectations.expectations as gxe  # noqa: PLC0415
@@ -129,4 +129,4 @@ _NAMES = {
     RuleKind.TOGETHER: "ExpectCompoundColumnsToBeUnique",
     RuleKind.ROWS: "ExpectTableRowCountToBeBetween",
 }
-"""Kind of a rule -> expectation that asks the same."""
+"""Rule kind -> equivalent expectation."""

@@ -1,4 +1,4 @@
-"""What a table contract rule is, and the rules that several tables share."""
+"""Table contract rules: their definition, and rules that several tables share."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Level = Literal["error", "warning"]
 
 
 class RuleKind(StrEnum):
-    """What a rule asks of a column; rows in which the column is empty are left to ``PRESENT``."""
+    """Condition that a rule checks in a column; rows with an empty cell are left to ``PRESENT``."""
 
     PRESENT = "present"
     UNIQUE = "unique"
@@ -44,18 +44,19 @@ class RuleKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContractRule:
-    """One rule about one table.
+    """One rule on one table.
 
     Attributes:
         id: its name within the table.
-        kind: what it asks.
-        column: column that it is about; empty for ``ROWS``.
-        message: what is wrong where it does not hold, and what to change.
-        level: an error stops a release, a warning is shown.
-        allowed: values allowed by ``ONE_OF``, such as an axis: what is active when it is checked.
-        pattern: regular expression that a text of ``MATCHES`` must match as a whole.
+        kind: condition that it checks.
+        column: column that it applies to; empty for ``ROWS``.
+        message: what is wrong if it fails, and what to change.
+        level: an error prevents a release, a warning is shown.
+        allowed: values allowed by ``ONE_OF``, such as an axis; those that are active when it is
+            checked.
+        pattern: regular expression that the whole text must match for ``MATCHES``.
         low: least value, length or number of rows; ``None`` for no bound.
-        high: greatest, both bounds included; ``None`` for no bound.
+        high: greatest one; both bounds are inclusive; ``None`` for no bound.
         other: columns that ``EQUAL`` and ``BELOW`` compare with, and that ``TOGETHER`` adds.
     """
 
@@ -72,7 +73,7 @@ class ContractRule:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Every column that the rule reads."""
+        """All columns that the rule reads."""
         return (self.column, *self.other) if self.column else ()
 
 
@@ -81,7 +82,7 @@ REBUILD = "build the workspace again"
 
 
 def axes(*names: str) -> tuple[ContractRule, ...]:
-    """Columns hold words of the axes of the cube, as the workspace spells them."""
+    """Rules: columns hold words of the axes of the cube, as the workspace spells them."""
     return tuple(
         ContractRule(
             id=f"known-{name}",
@@ -95,7 +96,7 @@ def axes(*names: str) -> tuple[ContractRule, ...]:
 
 
 def present(*columns: str) -> tuple[ContractRule, ...]:
-    """Columns are filled in every row."""
+    """Rules: columns are filled in every row."""
     return tuple(
         ContractRule(
             id=f"has-{column.replace('_', '-')}",
@@ -108,7 +109,7 @@ def present(*columns: str) -> tuple[ContractRule, ...]:
 
 
 def not_empty(what: str) -> ContractRule:
-    """The table has rows."""
+    """Rule: the table has rows."""
     return ContractRule(
         id="not-empty",
         kind=RuleKind.ROWS,
@@ -119,7 +120,7 @@ def not_empty(what: str) -> ContractRule:
 
 
 def unique_id() -> ContractRule:
-    """No id stands twice."""
+    """Rule: every id is unique."""
     return ContractRule(
         id="unique-id", kind=RuleKind.UNIQUE, column="id", message=f"an id stands twice; {REBUILD}"
     )

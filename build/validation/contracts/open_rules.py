@@ -1,4 +1,4 @@
-"""Contract rules of the tables of tasks beyond the cube, of sets, and of what they rest on.
+"""Contract rules of the tables of tasks beyond the cube, of sets, and of related tables.
 
 ``open_items`` is ``open_items.parquet``, ``open_records`` the rows of every ``open.json``, ``sets``
 ``sets.json``, ``geometry`` ``geometry.parquet`` and ``vocabulary`` ``vocabulary.json``. A release
@@ -55,7 +55,7 @@ def _between(
 
 
 def _none(column: str, message: str) -> ContractRule:
-    """No row counts a fault of this kind."""
+    """Rule: the fault counted in this column is 0 in every row."""
     return _between(column, 0, 0, message, name=column.replace("_", "-"))
 
 

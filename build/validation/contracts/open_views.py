@@ -1,6 +1,6 @@
-"""Flat views, for the contracts, of the tables of tasks beyond the cube and of what they rest on.
+"""Flat views, for the contracts, of the tables of tasks beyond the cube and related tables.
 
-As in ``table_views``, a view never fails: what a broken table does not give stays empty.
+As in ``views``, a view never fails: values missing from a broken table stay empty.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ __all__ = [
 
 
 def open_item_view(items: pd.DataFrame) -> pd.DataFrame:
-    """``open_items.parquet``, empty texts as none.
+    """View of ``open_items.parquet``, with empty texts as missing values.
 
-    Added are ``unread_target`` (1 where ``ask`` and ``truth`` are not of the form) and
-    ``set_without_role`` (1 where one of the two stands alone).
+    Added columns are ``unread_target`` (1 if ``ask`` and ``truth`` do not fit the answer form) and
+    ``set_without_role`` (1 if only one of the two is given).
     """
     view = _filled(items)
     if {"form", "ask", "truth"} <= set(view.columns):
@@ -43,7 +43,7 @@ def open_item_view(items: pd.DataFrame) -> pd.DataFrame:
 
 
 def open_record_view(rows: Iterable[tuple[ReleaseRow, Mapping[str, Any]]]) -> pd.DataFrame:
-    """Rows of every ``open.json``, read and as written; ``ask`` as JSON text."""
+    """View of the rows of every ``open.json``, parsed and as written; ``ask`` as JSON text."""
     columns = ("id", "dataset", "image_path", "question", "form", "ask", "chance", "restricted")
     table = [
         (
@@ -62,10 +62,10 @@ def open_record_view(rows: Iterable[tuple[ReleaseRow, Mapping[str, Any]]]) -> pd
 
 
 def set_view(sets: Iterable[ItemSet]) -> pd.DataFrame:
-    """``sets.json`` with what its lists of members come to.
+    """View of ``sets.json``, with summaries of the lists of members.
 
-    ``members``, ``distinct_members`` and ``distinct_roles`` are numbers; ``more_than_made`` is how
-    many members are too many, or 1 where there is none.
+    ``members``, ``distinct_members`` and ``distinct_roles`` are counts; ``more_than_made`` is the
+    number of excess members, or 1 if there are none.
     """
     table = [
         (
@@ -83,10 +83,11 @@ def set_view(sets: Iterable[ItemSet]) -> pd.DataFrame:
 
 
 def geometry_view(regions: pd.DataFrame) -> pd.DataFrame:
-    """``geometry.parquet``, empty texts as none; ``id`` is image and number of the region.
+    """View of ``geometry.parquet``, with empty texts as missing; ``id`` is image and region number.
 
-    Added are ``outside`` (pixels by which the box and the inner pixel of a region lie outside the
-    image), ``scale_without_length`` and ``side_without_midline`` (1 where a row states one alone).
+    Added columns are ``outside`` (pixels by which the box and the inner pixel of a region lie
+    outside the image), ``scale_without_length`` and ``side_without_midline`` (1 if a row states
+    only one of the two).
     """
     view = _filled(regions)
     columns = set(view.columns)
@@ -116,7 +117,7 @@ def geometry_view(regions: pd.DataFrame) -> pd.DataFrame:
 
 
 def vocabulary_view(words: Mapping[str, Sequence[Mapping[str, object]]]) -> pd.DataFrame:
-    """``vocabulary.json``: a row for each word, ``id`` its axis and name."""
+    """View of ``vocabulary.json``: a row for each word, with axis and name as ``id``."""
     table = [
         (f"{axis}/{row.get('name')}", axis, row.get("name"))
         for axis in words
@@ -126,7 +127,7 @@ def vocabulary_view(words: Mapping[str, Sequence[Mapping[str, object]]]) -> pd.D
 
 
 def _filled(frame: pd.DataFrame) -> pd.DataFrame:
-    """The frame with objects as cells, empty texts and numbers that are none as missing."""
+    """Return the frame with object cells; empty texts and NaN become missing values."""
     view = frame.astype(object)
     return view.where((view != "") & view.notna(), None).replace({np.nan: None})
 

@@ -1,4 +1,4 @@
-"""Table contract rules, as data; run by ``contracts`` and ``great_expectations``."""
+"""Table contract rules, as data; evaluated by ``contracts.run`` and ``great_expectations``."""
 
 from __future__ import annotations
 

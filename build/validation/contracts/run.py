@@ -1,8 +1,8 @@
-"""Table contracts: runs the rules of ``rules`` with pandas alone.
+"""Table contracts: evaluates the rules of ``rules`` with pandas only.
 
-``great_expectations`` compiles the same rules to Great Expectations, for a second opinion. A
-record holds the rule, the result, and the number and ids of the rows that break it; never a value,
-which could identify a patient.
+``great_expectations`` compiles the same rules to Great Expectations, as an independent check. A
+record holds the rule, the result, and the number and ids of the failing rows; never a value, which
+could identify a patient.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ __all__ = [
 ]
 
 CONTRACTS = "contracts.json"
-"""The record, in a release."""
+"""Name of the record in a release."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContractResult:
-    """What a rule says of a table.
+    """Result of a rule on a table.
 
     Attributes:
         table: name of the table.
         rule: the rule.
         holds: whether no row breaks it.
-        ids: sorted ids of the rows that break it, each once.
+        ids: sorted unique ids of the rows that break it.
         failing: number of these rows.
     """
 
@@ -51,17 +51,17 @@ class ContractResult:
 
 
 def run_contracts(table: Table, frame: pd.DataFrame) -> tuple[ContractResult, ...]:
-    """Run every rule of a table with pandas alone.
+    """Evaluate every rule of a table with pandas only.
 
     Args:
-        table: which list of rules.
-        frame: the table as ``views`` makes it, with a column ``id``.
+        table: name of the list of rules.
+        frame: the table as returned by ``views``, with a column ``id``.
     """
     return tuple(_verdict(table, rule, frame) for rule in CONTRACT_RULES[table])
 
 
 def contracts_record(verdicts: Iterable[ContractResult]) -> dict[str, Any]:
-    """The verdicts, ready for JSON; the same for any order of the rows."""
+    """Return the results, ready for JSON; independent of the order of the rows."""
     tables: dict[str, list[dict[str, Any]]] = {}
     for verdict in verdicts:
         row = {
@@ -76,10 +76,10 @@ def contracts_record(verdicts: Iterable[ContractResult]) -> dict[str, Any]:
 
 
 def require_contracts(verdicts: Sequence[ContractResult]) -> None:
-    """Stop where an error-level rule does not hold.
+    """Raise an error if an error-level rule fails.
 
     Raises:
-        ReleaseError: names the first rule that is broken, and how many others are.
+        ReleaseError: names the first broken rule, and the number of others.
     """
     broken = [result for result in verdicts if not result.holds and result.rule.level == "error"]
     if broken:
@@ -108,7 +108,7 @@ def _verdict(table: Table, rule: ContractRule, frame: pd.DataFrame) -> ContractR
 
 
 def _broken(rule: ContractRule, frame: pd.DataFrame) -> pd.Series[bool]:
-    """Which rows break a rule."""
+    """Mask of the rows that break a rule."""
     column = frame[rule.column]
     filled = column.notna()
     if rule.kind is RuleKind.PRESENT:
@@ -147,7 +147,7 @@ def _allowed(rule: ContractRule, value: Any) -> bool:
 
 
 def anchored(pattern: str) -> str:
-    """A pattern that must match a whole text: ``$`` would pass over a line feed at the end."""
+    """Anchor a pattern to the whole text: ``$`` would also match before a final line feed."""
     return rf"\A(?:{pattern})\Z"
 
 

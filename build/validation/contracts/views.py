@@ -1,7 +1,7 @@
 """Flat views of tables for the contracts.
 
-A view never fails: values that a broken table does not give stay empty, and the rule that the
-column must be filled names the row.
+A view never fails: values missing from a broken table stay empty, and the rule that the column must
+be filled names the row.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ _KEY = "key"
 
 
 def sample_view(samples: pd.DataFrame) -> pd.DataFrame:
-    """``samples.parquet``."""
+    """View of ``samples.parquet``."""
     return samples.astype(object)
 
 
 def item_view(items: pd.DataFrame) -> pd.DataFrame:
-    """``items.parquet``, with what its lists of options come to.
+    """View of ``items.parquet``, with summaries of its lists of options.
 
-    Added are ``distinct_options``, ``marked_keys`` (1 where exactly the option of the key was made
-    as key), ``ungraded_options`` and ``texts``; ``options`` becomes their number.
+    Added columns are ``distinct_options``, ``marked_keys`` (1 if exactly the key option has the
+    strategy ``key``), ``ungraded_options`` and ``texts``; ``options`` becomes their number.
     """
     view = items.drop(columns=["options", "details", "warnings"], errors="ignore").astype(object)
     if "grade" in view.columns:
@@ -45,7 +45,7 @@ def item_view(items: pd.DataFrame) -> pd.DataFrame:
 
 
 def record_view(rows: Iterable[tuple[ReleaseRow, Mapping[str, Any]]]) -> pd.DataFrame:
-    """Rows of every ``test.json``, read and as written."""
+    """View of the rows of every ``test.json``, parsed and as written."""
     columns = ("id", "dataset", "image_path", "question", "correct_index", "restricted", "texts")
     table = [
         (
