@@ -112,7 +112,7 @@ def _indented_list(rows: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
 
 
 def json_of(value: Any) -> Iterator[bytes]:
-    """Return one value as indented JSON."""
+    """Yield one value as indented JSON."""
     yield _bytes(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
 
 

@@ -150,7 +150,7 @@ def is_imported(manifest: Mapping[str, Any]) -> bool:
 
 
 def _attempts(run: Path) -> Iterator[Mapping[str, Any]]:
-    """Return the attempts of a run with the fields that scoring reads; equal values are shared."""
+    """Yield the attempts of a run with the fields that scoring reads; equal values are shared."""
     counts: dict[str, Mapping[str, Any]] = {}
     for record in read_attempts(attempts_path(run)):
         kept = {name: record[name] for name in _SCORED if name in record}

@@ -51,7 +51,7 @@ def read_results(run: Path) -> list[Result]:
 
 
 def read_outcomes(run: Path) -> Iterator[AnswerOutcome]:
-    """Return just the outcomes that ``score`` wrote: one per presentation, in the order of asking.
+    """Yield just the outcomes that ``score`` wrote: one per presentation, in the order of asking.
 
     Raises:
         WorkspaceError: the run was never scored.

@@ -101,7 +101,7 @@ class Task(Word):
 
     @classmethod
     def layer_words(cls, layer: Layer) -> Iterator[tuple[str, Mapping[str, object]]]:
-        """Return name and facts of each task of one layer, by level and by order within it.
+        """Yield name and facts of each task of one layer, by level and by order within it.
 
         Raises:
             TaskError: a declaration is wrong.

@@ -34,7 +34,7 @@ class AnswerMarker(NamedTuple):
 
 
 def announcement_markers(body: str, reader: ChoiceReader) -> Iterator[AnswerMarker]:
-    """Return announced answers, and letters that a change of mind turns to."""
+    """Yield announced answers, and letters that a change of mind turns to."""
     for match in answer_phrases.DECLARATION.finditer(body):
         if _is_asserted(body, _begin(match), match):
             yield from _marker(match, reader.at(body, match.end()), "declared")
@@ -72,7 +72,7 @@ def verdict_markers(
 
 
 def hint_markers(body: str, reader: ChoiceReader, start: int = 0) -> Iterator[AnswerMarker]:
-    """Return phrases that merely hint at an answer."""
+    """Yield phrases that merely hint at an answer."""
     for match in answer_phrases.HINT.finditer(body, start):
         if not _is_asserted(body, _begin(match), match):
             continue
@@ -115,7 +115,7 @@ def _begin(match: re.Match[str]) -> int:
 
 
 def _marker(match: re.Match[str], choice: ChoiceMatch, rule: str) -> Iterator[AnswerMarker]:
-    """Return the marker of a choice; undecided if a second answer is joined to the first."""
+    """Yield the marker of a choice; undecided if a second answer is joined to the first."""
     if choice.kind is ChoiceKind.NOTHING:
         return
     beside = hedging.ALSO.search(match[0]) or hedging.TOO.match(match.string, choice.end)

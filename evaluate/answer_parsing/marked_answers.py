@@ -65,7 +65,7 @@ _DOUBTS = frozenset({"confidence", "probability", "certainty", "score"})
 
 
 def _objects(text: str) -> Iterator[tuple[int, int, MarkedAnswer]]:
-    """Return JSON objects with an answer field, or with a single number."""
+    """Yield JSON objects with an answer field, or with a single number."""
     decoder = json.JSONDecoder(strict=False)
     failed, start = 0, text.find("{")
     while start >= 0 and failed < _MOST_BROKEN:
@@ -123,7 +123,7 @@ def _boxes(text: str) -> Iterator[tuple[int, int, MarkedAnswer]]:
 
 
 def _announced(text: str, rest: str) -> Iterator[MarkedAnswer]:
-    """Return announcements with the rest of the line, or with the paragraph below them.
+    """Yield announcements with the rest of the line, or with the paragraph below them.
 
     One before a structured answer announces that answer.
     """

@@ -86,7 +86,7 @@ def begins_with_list(body: str, reader: ChoiceReader) -> bool:
 
 
 def _runs(body: str, reader: ChoiceReader) -> Iterator[list[tuple[str, int, int]]]:
-    """Return (letter, start, end) of options with their texts, in ascending order of letters."""
+    """Yield (letter, start, end) of options with their texts, in ascending order of letters."""
     run: list[tuple[str, int, int]] = []
     for match in _LIST_HEAD.finditer(body):
         end = reader.texts.beside(body, match.end("letter"), match["letter"])
@@ -112,7 +112,7 @@ def _runs(body: str, reader: ChoiceReader) -> Iterator[list[tuple[str, int, int]
 
 
 def _headed(body: str, reader: ChoiceReader) -> Iterator[list[tuple[str, int, int]]]:
-    """Return (letter, start, end of part) of parts that each begin with the next letter."""
+    """Yield (letter, start, end of part) of parts that each begin with the next letter."""
     heads = [m for m in _HEAD.finditer(body) if m["letter"].upper() in reader.letters]
     run: list[re.Match[str]] = []
     for head in heads:

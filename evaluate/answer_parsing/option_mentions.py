@@ -164,7 +164,7 @@ def _plainly(body: str, start: int, end: int, texts: OptionTexts) -> bool:
 
 
 def _places(body: str, reader: ChoiceReader) -> list[tuple[int, int, str, bool]]:
-    """Yield (start, end, letter, whether followed by its text) of every option that is named."""
+    """Return (start, end, letter, whether followed by its text) of every option that is named."""
     places: list[tuple[int, int, str, bool]] = []
     for match in islice(FREE_LETTER.finditer(body), _MOST):
         end = reader.texts.beside(body, match.end(), match["letter"])

@@ -63,7 +63,7 @@ class OptionTexts:
         return shared.end() if shared else None
 
     def everywhere(self, body: str) -> Iterator[tuple[str, int, int]]:
-        """Return (letter, start, end) of every text, except inside a longer one."""
+        """Yield (letter, start, end) of every text, except inside a longer one."""
         for letter, pattern in self._patterns.items():
             for match in pattern.finditer(body):
                 yield letter, match.start(), match.end()

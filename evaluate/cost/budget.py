@@ -29,7 +29,7 @@ class Prices:
 
     @property
     def of_batches(self) -> Prices:
-        """Return the prices for replies in a batch."""
+        """The prices for replies in a batch."""
         part = self.in_batches
         return Prices(tokens_in=part * self.tokens_in, tokens_out=part * self.tokens_out)
 

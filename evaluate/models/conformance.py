@@ -104,7 +104,7 @@ def _identity(model: Model) -> Iterator[str]:
 
 
 async def _answers(model: Model, *, repeats: bool) -> list[str]:
-    """Check sequential questions."""
+    """One question at a time."""
     findings = []
     try:
         for request in sample_requests():
@@ -124,7 +124,7 @@ async def _answers(model: Model, *, repeats: bool) -> list[str]:
 
 
 async def _company(model: Model, *, repeats: bool) -> list[str]:
-    """Check many concurrent questions."""
+    """Many questions at once."""
     requests = sample_requests()
     try:
         alone = [await model.answer(request) for request in requests]
@@ -156,7 +156,7 @@ async def _company(model: Model, *, repeats: bool) -> list[str]:
 
 
 async def _second_session(model: Model, *, repeats: bool) -> list[str]:
-    """Check use after close, in another event loop."""
+    """Use after close, in another event loop."""
     del repeats
     request = sample_requests()[0]
     findings = _reply(request, await model.answer(request))

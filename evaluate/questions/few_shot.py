@@ -162,7 +162,7 @@ class ExamplePool:
         )
 
     def _stored(self, presentation: Presentation) -> Iterator[tuple[str, BenchmarkItem]]:
-        """Return the examples of the question in an earlier session."""
+        """Yield the examples of the question in an earlier session."""
         names = self.chosen.get((presentation.item.name, presentation.image), ())
         if not names:
             return
@@ -173,7 +173,7 @@ class ExamplePool:
             yield next(t for t, of in _TIERS.items() if of(item) == of(presentation.item)), item
 
     def _near(self, item: BenchmarkItem) -> Iterator[tuple[str, BenchmarkItem]]:
-        """Return candidates of the item's form by tier; in a tier those with a new answer first."""
+        """Yield candidates of the item's form by tier; in a tier those with a new answer first."""
         passed: set[str] = set()
         for tier, place in _TIERS.items():
             near = self._of_tier(tier, place(item))

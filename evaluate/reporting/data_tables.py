@@ -134,7 +134,7 @@ def _voxels(run: ScoredRun) -> Sequence[Mapping[str, Any]]:
 
 
 def _form_rows(run: ScoredRun) -> Iterator[Row]:
-    """Return the metrics of each form without options, one row per numeric metric."""
+    """Yield the metrics of each form without options, one row per numeric metric."""
     for form, figures in run.metrics["forms"].items():
         for name, value in _flat(figures).items():
             if isinstance(value, (int, float)) and not isinstance(value, bool):
@@ -244,7 +244,7 @@ def _credibility_rows(run: ScoredRun) -> Iterator[Row]:
 
 
 def _chain_rows(run: ScoredRun) -> Iterator[Row]:
-    """Return the row of whole chains, then rows of the steps by position, level and task."""
+    """Yield the row of whole chains, then rows of the steps by position, level and task."""
     chains = run.metrics["chains"]
     if chains is None:
         return

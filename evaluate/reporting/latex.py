@@ -113,7 +113,7 @@ def _axis(
     title: str,
     groups: Sequence[tuple[str, Sequence[tuple[ScoredRun, Row | None]]]],
 ) -> Iterator[str]:
-    """Return the floats of an axis, ``_COLUMNS`` groups each, to fit a page."""
+    """Yield the floats of an axis, ``_COLUMNS`` groups each, to fit a page."""
     runs = [run for block in blocks for run in block.runs]
     places = {run.label: place for place, run in enumerate(runs)}
     caption = f"Accuracy by {title.lower()}. {_caption_text(runs)} {_SMALL}"
@@ -139,7 +139,7 @@ def _axis(
 
 
 def _cube(run: ScoredRun, number: int) -> Iterator[str]:
-    """Return one float per modality: tasks by regions."""
+    """Yield one float per modality: tasks by regions."""
     voxels = {(v["modality"], v["task"], v["parts"]): v for v in run.metrics["voxels"]}
     for modality in in_order(Modality, (modality for modality, _, _ in voxels)):
         here = [(task, a) for kind, task, a in voxels if kind == modality]

@@ -101,7 +101,7 @@ def usage_table(efforts: Sequence[RunUsage]) -> tuple[tuple[str, ...], list[tupl
 
 
 def _lengths(sessions: Sequence[Record], attempts: Sequence[Record]) -> Iterator[float]:
-    """Return the seconds of each session; a killed one lasted until its last attempt."""
+    """Yield the seconds of each session; a killed one lasted until its last attempt."""
     ends = [(datetime.fromisoformat(a["at"]), a.get("latency", 0.0)) for a in attempts]
     starts = [datetime.fromisoformat(session["started"]) for session in sessions]
     nexts: list[datetime | None] = [*starts, None]

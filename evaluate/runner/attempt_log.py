@@ -24,7 +24,7 @@ FILE = "attempts.jsonl"
 
 
 def read_attempts(path: Path) -> Iterator[Mapping[str, Any]]:
-    """Return every complete record in order; an incomplete last line is left out.
+    """Yield every complete record in order; an incomplete last line is left out.
 
     Raises:
         WorkspaceError: a line before the last is not a record.

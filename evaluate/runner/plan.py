@@ -258,7 +258,7 @@ def _require_same_images(
 
 
 def _questions(keys: QuestionKeys, planned: Iterable[Presentation]) -> Iterator[AskedQuestion]:
-    """Return the questions of some presentations; each step of a chain with the preceding steps."""
+    """Yield the questions of some presentations; each step of a chain with the preceding steps."""
     earlier: tuple[AskedQuestion, ...] = ()
     for presentation in planned:
         earlier = earlier if presentation.step > 1 else ()

@@ -13,7 +13,7 @@ __all__ = ["progress_text", "report_progress"]
 
 @contextmanager
 def report_progress(reporter: Reporter, *, timed: bool = True) -> Iterator[OnProgress]:
-    """Return a callback for ``run_evaluation`` that updates a progress line and shows notes once.
+    """Yield a callback for ``run_evaluation`` that updates a progress line and shows notes once.
 
     Args:
         reporter: shows the progress.

@@ -175,7 +175,7 @@ def read_items(run: Path) -> list[BenchmarkItem]:
 
 
 def with_earlier_steps(asked: Iterable[AskedQuestion]) -> Iterator[AskedQuestion]:
-    """Return the questions, each step of a chain preceded by its earlier steps."""
+    """Yield the questions, each step of a chain preceded by its earlier steps."""
     earlier: dict[tuple[str, int], tuple[AskedQuestion, ...]] = {}
     for question in asked:
         presentation = question.presentation
@@ -191,7 +191,7 @@ def with_earlier_steps(asked: Iterable[AskedQuestion]) -> Iterator[AskedQuestion
 def standing_questions(
     asked: Iterable[AskedQuestion], withdrawn: Container[str]
 ) -> Iterator[AskedQuestion]:
-    """Return questions without withdrawn items; one that is withdrawn ends its chain there."""
+    """Yield questions without withdrawn items; one that is withdrawn ends its chain there."""
     for question in asked:
         if all(step.item.name not in withdrawn for step in (*question.before, question)):
             yield question

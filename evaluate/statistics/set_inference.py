@@ -63,7 +63,7 @@ class SharedSets:
 
     @property
     def effective(self) -> float:
-        """Return the equivalent number of unrelated sets: ``n^2`` over the number of pairs."""
+        """The equivalent number of unrelated sets: ``n^2`` over the number of pairs."""
         n = len(self._values)
         return n * n / sum(self._reach) if n else 0.0
 

@@ -311,7 +311,7 @@ class Release:
         )
 
     def _thumbnails(self) -> Iterator[Thumbnail]:
-        """Return one thumbnail per dataset, from images that may be redistributed."""
+        """Yield one thumbnail per dataset, from images that may be redistributed."""
         shown: set[str] = set()
         for item in self._benchmark.items:
             path = self._benchmark.path(item)
@@ -358,7 +358,7 @@ def _open_row(item: BenchmarkItem) -> tuple[object, ...]:
 
 @contextmanager
 def _watch(interruption: Interruption, *, shown: bool) -> Iterator[OnProgress]:
-    """Return a progress callback that also attaches the main task of the run on its first call."""
+    """Yield a progress callback that also attaches the main task of the run on its first call."""
     with report_progress(Reporter()) if shown else nullcontext(_unwatched) as show:
 
         def on_progress(progress: RunProgress) -> None:

@@ -206,7 +206,7 @@ class Workspace:
         )
 
     def _thumbnails(self, images: pd.DataFrame) -> Iterator[Thumbnail]:
-        """Return one thumbnail per source, from images that may be redistributed."""
+        """Yield one thumbnail per source, from images that may be redistributed."""
         for source, group in images[images["redistribute"]].groupby("source", sort=True):
             row = group.iloc[0]
             thumbnail = thumbnail_of(

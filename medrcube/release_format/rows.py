@@ -131,7 +131,7 @@ def read_row(row: Any) -> ReleaseRow:
 
 
 def departures(row: Mapping[str, Any]) -> Iterator[RowFault]:
-    """Return how a valid row deviates from the exact format of the published release."""
+    """Yield how a valid row deviates from the exact format of the published release."""
     unknown = sorted(set(map(str, row)) - set(FIELDS))
     if unknown:
         yield RowFault(

@@ -81,7 +81,7 @@ def release_vocabulary(root: Path) -> Vocabulary:
 
 
 def _with_named(words: Iterable[Word]) -> Iterator[Word]:
-    """Return words together with those that task declarations among them reference."""
+    """Yield words together with those that task declarations among them reference."""
     for word in words:
         yield word
         if isinstance(word, Task):

@@ -111,7 +111,7 @@ class Word(str, metaclass=Axis):  # noqa: SLOT000 -- each axis has attributes of
 
     @classmethod
     def layer_words(cls, layer: Layer) -> Iterator[tuple[str, Mapping[str, object]]]:
-        """Return name and facts of each word that one layer declares.
+        """Yield name and facts of each word that one layer declares.
 
         Raises:
             VocabularyError: a key is unknown, missing or of the wrong type.

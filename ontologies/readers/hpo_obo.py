@@ -136,7 +136,7 @@ class _Survey:
         return "".join([*terms, *(f"\n[Typedef]\nid: {name}\n" for name in lost)])
 
     def remarks(self) -> Iterator[str]:
-        """Return the additions as sentences."""
+        """Yield the additions as sentences."""
         if lost := self.lost_terms():
             pairs = first_few(f"{term} (of {child})" for term, child in lost.items())
             yield (

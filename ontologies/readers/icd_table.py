@@ -134,7 +134,7 @@ class _Table:
         )
 
     def concepts(self) -> Iterator[Concept]:
-        """Return the rows as concepts, with the parent from the table or else from the depth."""
+        """Yield the rows as concepts, with the parent from the table or else from the depth."""
         by_entity = {entity_of(row.uri): row.uri for row in self.rows}
         lost: list[str] = []
         for row in self.rows:

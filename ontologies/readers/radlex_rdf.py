@@ -127,7 +127,7 @@ def _values_of(graph: Graph, predicate: str) -> Iterator[tuple[str, Node]]:
 
 
 def _english(graph: Graph, predicate: str) -> Iterator[tuple[str, int, str]]:
-    """Return English texts, those tagged as English before those without a language tag."""
+    """Yield English texts, those tagged as English before those without a language tag."""
     for rid, value in _values_of(graph, predicate):
         if not isinstance(value, Literal):
             continue

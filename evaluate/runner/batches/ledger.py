@@ -116,7 +116,7 @@ def open_batches(run: Path) -> list[SentBatch]:
 
 
 def created_batch_ids(run: Path) -> Iterator[str]:
-    """Return the provider ids of all batches of the run."""
+    """Yield the provider ids of all batches of the run."""
     for record in read_attempts(run / FILE):
         if record.get("event") == "created":
             yield str(record["batch"])

@@ -288,7 +288,7 @@ class BatchSession:
 def in_batches(
     single: RunSession, interface: BatchInterface, out: Path, polling: Polling
 ) -> Iterator[BatchSession]:
-    """Return the batch session of the run in ``out``.
+    """Yield the batch session of the run in ``out``.
 
     Raises:
         WorkspaceError: the list of batches cannot be written.

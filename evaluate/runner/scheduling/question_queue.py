@@ -50,5 +50,5 @@ class QuestionQueue:
 
     @property
     def due(self) -> float | None:
-        """Return when the first waiting question is due; ``None`` without one."""
+        """When the first waiting question is due; ``None`` without one."""
         return self._waiting[0][0] if self._waiting else None

@@ -267,7 +267,7 @@ def _sums(units: Sequence[UnitTally]) -> tuple[int, int]:
 def _chosen(
     table: AnswerTable, replied: Flags, by: Axis
 ) -> Iterator[tuple[tuple[str, ...], Flags]]:
-    """Return names and questions of each group."""
+    """Yield names and questions of each group."""
     import numpy as np  # noqa: PLC0415 - an import that only scoring pays
 
     places = [place for place in range(len(table.results)) if replied[place]]

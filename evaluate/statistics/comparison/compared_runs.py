@@ -101,7 +101,7 @@ class ComparedRun:
 
     @property
     def incomplete(self) -> str | None:
-        """Return why the run has no accuracy; ``None`` if enough questions have a reply."""
+        """Why the run has no accuracy; ``None`` if enough questions have a reply."""
         main = self._main()
         if not too_many_lost(main):
             return None
