@@ -90,7 +90,7 @@ class Benchmark:
 
     @cached_property
     def pictures(self) -> Mapping[str, ImageDigest | None]:
-        """Digest of every image by its path in the release; ``None`` where there is no file.
+        """Digest of every image by its path in the release; ``None`` if there is no file.
 
         Reads every unknown image once, on first use.
         """
@@ -109,7 +109,7 @@ class Benchmark:
 
     @cached_property
     def image_digests(self) -> Mapping[str, str | None]:
-        """SHA-256 of every image by its path in the release; ``None`` where it is unusable."""
+        """SHA-256 of every image by its path in the release; ``None`` if it is unusable."""
         return {
             image: None if file is None else file.sha256 for image, file in self.pictures.items()
         }

@@ -72,7 +72,7 @@ class FactKind(Word):
     Attributes:
         view: whether it describes how an image was acquired, which varies between images of a
             patient.
-        structure: whether it names an anatomical structure, of which there is only one.
+        structure: whether it names an anatomical structure, which occurs only once.
         abnormal: whether it states an abnormality.
         several: whether one image may show several facts of this kind.
     """

@@ -1,8 +1,9 @@
 r"""File names as text: a reversible escape for bytes that are not UTF-8.
 
-A file name is bytes; Python shows those that are no UTF-8 as lone surrogates (PEP 383), which no
-table, JSON of others, terminal or page can hold. In everything that is written, such a byte is
-``\xNN``. A backslash before an ``x`` is ``\x5c``, so that every text stands for one name.
+A file name is bytes; Python represents those that are not UTF-8 as lone surrogates (PEP 383), which
+tables, other JSON parsers, terminals and pages cannot represent. In all output, such a byte is
+written as ``\xNN``. A backslash before an ``x`` is ``\x5c``, so that every text represents exactly
+one name.
 """
 
 from __future__ import annotations

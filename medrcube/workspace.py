@@ -311,7 +311,7 @@ def patient_key(workspace: Workspace) -> bytes:
 
 
 def _written(path: Path) -> str:
-    """Format a path as a TOML string, even if not valid UTF-8; inverse of ``text_to_name``."""
+    """Format a path as a TOML string, even if not valid UTF-8; read back with ``text_to_name``."""
     return json.dumps(name_to_text(str(path)), ensure_ascii=False).replace("\x7f", "\\u007f")
 
 

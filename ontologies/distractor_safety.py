@@ -370,7 +370,7 @@ def _word_reason(candidate: str, ground: CaseFacts, rules: SafetyRules) -> str:
 
 
 def _no_finding(candidate: str, request: DistractorRequest, rules: SafetyRules) -> str:
-    """Condition 11: "no finding" only if the key was read as present or it was read as absent."""
+    """Condition 11: "no finding" needs a key read as present, or must itself be read as absent."""
     if rules.terms[candidate].kind != NORMALITY or _exclusive(candidate, request, rules):
         return ""
     key, mark = request.ground.present.get(request.key), request.ground.absent.get(candidate)

@@ -1,7 +1,7 @@
 """Find where a reply marks its answer: a structured field, a box, or an announcement.
 
-Used for forms without options, where the item's options cannot help to distinguish the answer from
-other numbers and words. The last mark counts.
+Used for forms without options, where there are no options to distinguish the answer from other
+numbers and words. The last mark counts.
 """
 
 from __future__ import annotations

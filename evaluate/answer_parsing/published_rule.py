@@ -7,8 +7,8 @@ count; a letter directly after a Chinese character, a digit or an underscore doe
 an option never counts; a letter that is not an option of the item does; if the truth is not the
 text of any option, the truth is the empty letter, which matches a reply without a letter; if two
 options have the same text, the last is the truth. A question without a reply gets the fixed text
-of the client and counts as wrong. Not reproduced are cases that our releases cannot contain: both
-are refused on reading.
+of the client and counts as wrong. The last two of these concern rows that our releases cannot
+contain, since they are refused on reading.
 """
 
 from __future__ import annotations

@@ -74,10 +74,10 @@ class CostForecast:
         tokens_text: text tokens of all questions, by ``CHARACTERS_A_TOKEN``.
         tokens_pictures: image tokens.
         tokens_out_each: mean tokens of the replies in the folder; ``None`` without any.
-        tokens_out_most: reply limit times questions; ``None`` where the server decides.
+        tokens_out_most: reply limit times questions; ``None`` if the server decides.
         cost_in: US dollars for the input; ``None`` without prices.
         cost: US dollars with replies of the mean length in the folder; ``None`` without any.
-        cost_most: US dollars with the longest replies; ``None`` where the server decides.
+        cost_most: US dollars with the longest replies; ``None`` if the server decides.
         pictures_counted: rule by which image tokens are counted.
     """
 

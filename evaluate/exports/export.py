@@ -27,7 +27,7 @@ def write_export(selection: ExportSelection, out: Path, harness: str) -> Path:
 
     Raises:
         ReleaseError: an image cannot be read.
-        WorkspaceError: a file cannot be written, or a public export would lie in a private one.
+        WorkspaceError: a file cannot be written, or a public export would be inside a private one.
     """
     if (out / PRIVATE).exists() and not selection.private:
         raise WorkspaceError(f"{out} contains restricted images; choose another folder")

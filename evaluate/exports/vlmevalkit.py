@@ -18,7 +18,7 @@ __all__ = ["COLUMNS", "DATA_SET", "export_vlmevalkit"]
 
 COLUMNS = ("index", "item", "image", "question", *LETTERS, "answer", "category", "l2-category",
            "modality", "anatomy", "split")  # fmt: skip
-"""Columns; ``index`` must be a number, so ``item`` holds the item name."""
+"""Columns; ``index`` must be a number, so ``item`` contains the item name."""
 
 DATA_SET = re.compile(r"MedRCube_(?:private_)?[0-9a-f]{8}")
 """Data set name: whether it contains restricted images, and the digest of the release."""

@@ -36,7 +36,7 @@ class ForeignReply:
         turn: number of positions by which the options were rotated.
         options: option texts in the order shown; empty if unknown.
         question: question shown, or a prompt that contains it; empty if unknown.
-        model: name of the model, where the file states it for each reply.
+        model: name of the model, if the file states it for each reply.
     """
 
     item: str

@@ -57,7 +57,7 @@ class EndpointProblem:
         status: HTTP status.
         message: error message, on one line.
         codes: error codes, the most specific first.
-        param: offending field of the request; empty where unknown.
+        param: offending field of the request; empty if unknown.
         retry_after: delay in seconds requested in the body.
         daily: whether a daily quota is exhausted.
     """

@@ -184,7 +184,7 @@ def plan_run(
 
 
 def _manifest(out: Path, parts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the manifest of the run in a folder if it has this identity, or that of a new run."""
+    """Return the manifest of the run in a folder, after comparing its identity, or a new one."""
     identity = json.loads(json.dumps(parts))
     if (out / MANIFEST).exists():
         manifest = read_manifest(out)

@@ -57,7 +57,7 @@ class QuestionKeys:
         *,
         elsewhere: bool,
     ) -> QuestionKeys:
-        """Return the key function for a model, by its identity, on a release."""
+        """Return the keys for a model, by its identity, on a release."""
         identity = json.dumps(model, sort_keys=True)
         digest = hashlib.sha256(identity.encode()).hexdigest()
         return cls(

@@ -60,7 +60,7 @@ class AskedQuestion:
     """One presentation of an item as a run asks it.
 
     Attributes:
-        presentation: the item as shown, and the image beside it.
+        presentation: the item as shown, and its image.
         subject: digest of the item's own image; ``None`` without a usable one.
         image_sha256: digest of the image shown; ``None`` without a usable one.
         key: digest of everything that may change the reply. ``None`` if an image is needed and

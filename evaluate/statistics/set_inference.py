@@ -25,9 +25,9 @@ from medrcube.evaluate.statistics.intervals import (
 __all__ = ["SetScore", "SharedSets"]
 
 _LARGEST_REACH = 0.5
-"""Cap, in the correction for few sets, on the share of the sets that share a unit with one set.
+"""Cap on the share of sets that share a unit with one set, in the correction for few sets.
 
-If it is reached by most sets, no interval is given.
+If most sets reach it, no interval is given.
 """
 
 

@@ -247,7 +247,7 @@ def create_workspace(
 
     Raises:
         WorkspaceError: there is a workspace already, or the folder cannot be written.
-        SourceError: a folder does not hold what the card of its source expects.
+        SourceError: a folder does not contain what the card of its source expects.
     """
     roots = {name: Path(root).absolute() for name, root in (sources or {}).items()}
     known = find_sources()

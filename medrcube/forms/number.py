@@ -84,7 +84,10 @@ class NumberForm:
         return f"Reply with one number in {ask.unit}." if ask.unit else "Reply with one number."
 
     def blind_reply(self, ask: NumberAsk, draw: Random | None) -> str:
-        """Return a constant for the unit, or a log-uniform number within a factor of 10 of it."""
+        """Return the unit's constant, or with ``draw`` a random multiple of it.
+
+        The factor is log-uniform from 0.1 to 10, and uniform from 0.02 to 2 for shares.
+        """
         unit = find_unit(ask.unit)
         constant = _CONSTANTS.get(unit.dimension, 1.0)
         if unit.dimension in {"length", "share", "time"}:

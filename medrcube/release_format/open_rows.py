@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 OPEN_ITEMS = "open_items.parquet"
-"""Proof of the open items of a release; there is none where there are none."""
+"""Table with the evidence for the open items of a release; absent if there are none."""
 
 OPEN_FIELDS = (
     *("id", "dataset", "image_path", "question", "form", "ask", "truth", "chance"),

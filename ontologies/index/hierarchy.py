@@ -1,8 +1,8 @@
 """Concept hierarchy of one ontology: redirects, edges, ancestors, information content.
 
 Broken hierarchy entries (parents without a row, parents in another ontology, is_a cycles) are kept
-without the broken edge, or with the cycle, and reported as remarks: no input makes this loop
-forever, and nothing is dropped silently.
+without the broken edge, or with the cycle, and reported as remarks: no input causes an endless
+loop, and nothing is dropped silently.
 """
 
 from __future__ import annotations

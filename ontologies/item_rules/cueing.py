@@ -44,7 +44,10 @@ def _longest_is_key(draft: ItemText) -> Iterator[str]:
 
 
 def _word_repeats(draft: ItemText) -> Iterator[str]:
-    """Flag words of the stem repeated in an option. Box numbers are names: figures are no cue."""
+    """Flag words of the stem that occur in the key but not in every option.
+
+    Numbered boxes are exempt: their number is a name, so a figure in the stem is not a cue.
+    """
     if all(_BOX.fullmatch(option) for option in draft.options):
         return
     shared = content_words(draft.question) & content_words(draft.options[draft.key])

@@ -88,7 +88,7 @@ class ChatClient:
             for name, value in (headers or {}).items()
         }
         address, _, query = sender.url.partition("?")
-        # The SDK requires a key even where the server does not.
+        # The SDK requires a key even if the server does not.
         self._client = openai.AsyncOpenAI(
             api_key=sender.key or "none",
             base_url=address,
