@@ -33,7 +33,7 @@ BASELINES = {
     "baseline/first": (Condition.FULL,),
     "baseline/longest": (Condition.FULL,),
 }
-"""Model -> conditions. One of them in all that need no other edition shows the whole report."""
+"""Baseline -> conditions. One of them runs every condition that needs no other edition."""
 
 _MARK = ".medrcube-demo"
 

@@ -119,7 +119,7 @@ MISPRINTS = (
 
 @cache
 def rows() -> tuple[PublishedRow, ...]:
-    """Return every row of the table in order, including the random guesser first."""
+    """Return every row of the table in order, the random guesser first."""
     text = (
         resources.files("medrcube.evaluate.statistics").joinpath("published.csv").read_text("utf-8")
     )

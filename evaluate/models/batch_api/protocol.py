@@ -45,9 +45,9 @@ class BatchFileFrame:
     """Bytes around the questions in a request file.
 
     Attributes:
-        head: before the first question.
-        between: between two questions.
-        tail: after the last question.
+        head: bytes before the first question.
+        between: bytes between two questions.
+        tail: bytes after the last question.
     """
 
     head: bytes

@@ -67,7 +67,7 @@ class TensorBatch:
 
 
 class TransformersEngine:
-    """Computes answers; see ``Engine`` for the contract.
+    """Computes answers; see ``GenerationEngine`` for the contract.
 
     Args:
         opened: the model's files.

@@ -134,7 +134,7 @@ class BatchSession:
         """Send one batch; questions that cannot be sent now return to the queue.
 
         Raises:
-            ModelError: the provider refuses the batch, or any.
+            ModelError: the provider refuses this batch, or all batches.
         """
         token = secrets.token_hex(8)
         file = await write_batch(

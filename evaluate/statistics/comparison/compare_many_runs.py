@@ -69,7 +69,7 @@ def compare_many(
 
     Returns:
         ``runs`` with ``label``, ``folder``, ``model``, ``dataset``, ``items``, ``incomplete`` and
-        ``bounds``, see ``compare.compare``; incomplete ones are in no table; ``condition``;
+        ``bounds``, see ``compare_two``; incomplete ones are in no table; ``condition``;
         ``conditions_left``; ``same_dataset``; ``items`` with ``common``, ``lost``, ``changed``,
         ``only_some`` and ``withdrawn``;
         ``overall`` and, for each group of the axis, a row of ``groups``: see ``compare_table``;
