@@ -1,7 +1,7 @@
-"""Proof that a worker sees the files of the client and runs its code.
+"""Proof that a worker sees the client's files and runs its code.
 
-The client writes a nonce beside the images and takes digests of a few raw files. A worker answers
-for each, and for the code that it runs, before anything that it renders counts. Each process
+The client writes a nonce into the folder of images and takes digests of a few raw files. A worker
+must answer for each of these, and for the code that it runs, before its results count. Each process
 answers once, so workers that join late answer like all others.
 """
 
@@ -24,13 +24,13 @@ from medrcube.build.stages.plan import RenderJob
 __all__ = ["Challenge", "FileSample", "ask_file_server", "challenge_workers", "fault_of_worker"]
 
 _SAMPLES = 3
-"""Raw files of each root that are read."""
+"""Raw files of each root that are checked."""
 
 _ENDS = 1 << 16
 """Bytes that are read at the beginning and at the end of each."""
 
 _WAITS = (0.0, 0.5, 1.5, 3.0)
-"""Seconds before another look: a network file system may show a new file late."""
+"""Seconds before retries: a network file system may show a new file late."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +40,7 @@ class FileSample:
     Attributes:
         path: its path.
         size: in bytes.
-        digest: SHA-256 of its ends.
+        digest: SHA-256 of its beginning and end.
     """
 
     path: Path
@@ -54,10 +54,10 @@ class Challenge:
 
     Attributes:
         nonce: file in the folder of images.
-        word: what it holds; drawn for each build.
+        word: its content, random for each build.
         samples: raw files of every root.
-        adapters: adapters that render themselves, by path, with their digests.
-        code: versions and digests of what makes images, by name.
+        adapters: adapters that read pixels themselves, by path, with their digests.
+        code: versions and digests of the code that makes images, by name.
     """
 
     nonce: Path
@@ -69,12 +69,12 @@ class Challenge:
 
 @contextmanager
 def challenge_workers(jobs: Sequence[RenderJob], images: Path) -> Iterator[Challenge]:
-    """A challenge for the workers of one build; its nonce is removed at the end.
+    """Yield a challenge for the workers of one build; its nonce is removed at the end.
 
     Raises:
         OSError: the nonce cannot be written.
     """
-    for left in images.glob(".nonce-*"):  # of a client that was killed; only one builds at a time
+    for left in images.glob(".nonce-*"):  # left by a killed client; only one builds at a time
         left.unlink(missing_ok=True)
     word = secrets.token_hex(16)
     nonce = images / f".nonce-{word}"
@@ -93,7 +93,7 @@ def challenge_workers(jobs: Sequence[RenderJob], images: Path) -> Iterator[Chall
 
 
 def ask_file_server(folder: Path) -> None:
-    """Have a client of NFS look anew at what a folder holds: opening it ends what it remembers.
+    """Make an NFS client refresh its cache of a folder by opening the folder.
 
     Raises:
         OSError: the folder cannot be opened.
@@ -103,7 +103,7 @@ def ask_file_server(folder: Path) -> None:
 
 @lru_cache(maxsize=4)
 def fault_of_worker(challenge: Challenge) -> str:
-    """Why this process must not render for the client that asks; empty where it may."""
+    """Return why this process must not render for the client; empty if it may."""
     return _fault_of_code(challenge) or _fault_of_images(challenge) or _fault_of_files(challenge)
 
 
@@ -117,7 +117,7 @@ def _samples(jobs: Sequence[RenderJob]) -> Iterator[FileSample]:
             path = next(iter(job.case.files()))
             try:
                 yield FileSample(path=path, size=path.stat().st_size, digest=_ends(path))
-            except OSError:  # the case itself will tell
+            except OSError:  # the case itself will report it
                 continue
 
 

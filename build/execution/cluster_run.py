@@ -1,4 +1,4 @@
-"""One build on a cluster: gives out tasks, gathers results, sets bad workers aside."""
+"""One build on a cluster: distributes tasks, collects results, sets bad workers aside."""
 
 from __future__ import annotations
 
@@ -33,43 +33,44 @@ from medrcube.errors import MedrcubeError
 __all__ = ["ClusterRun"]
 
 _AHEAD = 4
-"""Tasks handed out for each thread: enough to keep it busy, few enough to bound memory."""
+"""Tasks in flight for each thread: enough to keep it busy, few enough to bound memory."""
 
 _LEAST_AHEAD = 32
-"""Tasks handed out at least: a cluster that scales by demand has to see some."""
+"""Fewest tasks in flight: a cluster that scales by demand has to see some."""
 
 _TOGETHER = 16
 """Most jobs in one task: scheduler and client take about 4 ms for each task, an image of 8 x 8
 pixels takes 1."""
 
 _TICK = 0.02
-"""Seconds between two looks at what is done."""
+"""Seconds between two checks for finished tasks."""
 
 _LOOK = 1.0
-"""Seconds between two looks at the workers."""
+"""Seconds between two checks of the workers."""
 
 _PATIENCE = 900.0
-"""Seconds without any worker, as in the queue of a cluster, before the build gives up."""
+"""Seconds without any worker, for example in a cluster queue, before the build gives up."""
 
 _GRACE = 10.0
-"""The same once a worker was set aside: others may be about to start."""
+"""The same after a worker was set aside: others may be about to start."""
 
 _DOUBT = 16
-"""Cases that a worker may fail, one and all, while others succeed."""
+"""Cases that a worker may fail without a success, while others succeed."""
 
 _IN_A_ROW = 32
-"""Workers set aside without a result between them, beyond those seen at one time, before the build
-gives up: a cluster may start another bad one for each that is closed."""
+"""Workers set aside in a row without a result, beyond those seen at one time, before the build
+gives up: a cluster may start another bad one for each that is closed.
+"""
 
 _LATE = (0.0, 0.2, 0.8, 2.0, 4.0)
-"""Seconds before another look for an image: a network file system may show it late."""
+"""Seconds before retries for an image: a network file system may show it late."""
 
 _RELEASED = "; what is rendered is kept: say the same again once it runs"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Running:
-    """A task handed out, and how many workers had been set aside by then."""
+    """A task in flight, and the number of workers set aside before it was submitted."""
 
     jobs: Sequence[ClusterJob]
     aside: int
@@ -80,16 +81,16 @@ class ClusterRun:
     """A build in progress.
 
     Jobs whose worker dies are given to another one, up to ``distributed``'s own limit of failures
-    (four by default). ``distributed`` counts them against all jobs that the worker held; so at the
-    end each of those is tried with nothing beside it, and one that reaches the limit again becomes
+    (four by default). ``distributed`` counts a failure against all jobs that the worker held;
+    therefore at the end each of these is tried alone, and one that reaches the limit again becomes
     a problem with the code ``worker-died``.
 
-    Failures of a worker that has rendered nothing yet are held back: another worker tries them
-    again, unless this one renders something first.
+    Failures of a worker that has not rendered anything yet are held back: another worker retries
+    them, unless this one renders something first.
 
     Attributes:
         client: of the cluster.
-        challenge: what each worker must answer.
+        challenge: challenge for each worker.
         images: folder of images.
         tell: called with a line for each worker that is set aside.
     """
@@ -112,7 +113,7 @@ class ClusterRun:
     _lonely_since: float | None = None
 
     def results(self, jobs: Sequence[RenderJob]) -> Iterator[tuple[RenderJob, RenderResult]]:
-        """One result for every job, as they come.
+        """Yield one result for every job, in order of completion.
 
         Raises:
             MedrcubeError: the scheduler ends, or no worker is left.
@@ -180,7 +181,7 @@ class ClusterRun:
     def _judge(
         self, worker: str, job: RenderJob, rendered: RenderResult
     ) -> Iterator[tuple[RenderJob, RenderResult]]:
-        """The result, if it counts; else it is held back, or its job waits again."""
+        """Yield the result if it counts; otherwise hold it back or requeue its job."""
         if worker in self._aside:
             self._waiting.append((job,))
         elif not self._arrived(rendered):
@@ -201,7 +202,7 @@ class ClusterRun:
                 self._set_aside(worker, f"failed each of its first {_DOUBT} cases: {message}")
 
     def _run_held(self) -> Iterator[tuple[RenderJob, RenderResult]]:
-        """Results of workers that have failed every case, where no other worker does better."""
+        """Yield results of workers that have failed every case, if no other worker does better."""
         for worker, held in list(self._held.items()):
             others = [name for name in self._addresses() if name not in (worker, *self._aside)]
             for job, failed in held:
@@ -212,7 +213,7 @@ class ClusterRun:
                 yield job, rendered
 
     def _render_alone(self, job: RenderJob, workers: Sequence[str] = ()) -> RenderResult:
-        """The result of one job with nothing beside it."""
+        """Return the result of one job run alone."""
         while True:
             entry = ClusterJob(job=job, stamps=stamps_of(job))
             try:
@@ -239,7 +240,7 @@ class ClusterRun:
             self._look()
 
     def _wait_for(self, future: Any) -> Any:
-        """What a task gave; workers are counted meanwhile, since the last one may end."""
+        """Return a task's result; workers are counted meanwhile, since the last one may end."""
         while not future.done():
             self._look()
             time.sleep(_TICK)
@@ -252,17 +253,17 @@ class ClusterRun:
         )
 
     def _refuse(self, refusal: Refused, portion: Sequence[ClusterJob]) -> None:
-        """Set a worker aside that refused, unless a file has changed here as well."""
+        """Set aside a worker that refused, unless a file has changed for the client as well."""
         if all(stamps_of(entry.job) == entry.stamps for entry in portion):
             self._set_aside(refusal.worker, refusal.reason)
 
     def _greet(self, workers: Sequence[str]) -> None:
-        """Set those aside that lack the package: they would end with the first task."""
+        """Set aside workers that lack the package, which would fail at the first task."""
         versions = self.client.run(
             metadata.version, "medrcube", workers=list(workers), on_error="return"
         )
         for worker, version in versions.items():
-            if isinstance(version, OSError):  # busy, or gone: asked again if it is still there
+            if isinstance(version, OSError):  # busy, or gone: asked again if it still exists
                 self._greeted.discard(worker)
             elif not isinstance(version, str):
                 self._set_aside(worker, "has no medrcube; install  medrcube[build,dask]  there")
@@ -282,7 +283,7 @@ class ClusterRun:
         return set(self.client.scheduler_info(n_workers=-1)["workers"])
 
     def _look(self) -> None:
-        """Count the threads of the workers, now and then.
+        """Count the threads of the workers from time to time.
 
         Raises:
             MedrcubeError: there has been no worker for too long.

@@ -1,4 +1,4 @@
-"""What a worker of a cluster runs: the proof, then jobs."""
+"""Tasks run by a worker of a cluster: first the proof, then jobs."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from medrcube.build.stages.render import RenderResult, render_job
 __all__ = ["ClusterJob", "FileStamp", "Refused", "Rendered", "render_portion", "stamps_of"]
 
 FileStamp = tuple[int, int] | None
-"""Size and time of the last change of a file, which a file server gives alike to all machines."""
+"""Size and modification time of a file, which a file server reports equally to all machines."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterJob:
-    """A job, and the files of its case as the client sees them, in the order of ``files``."""
+    """A job, and the stamps of its files as the client sees them, in the order of ``files``."""
 
     job: RenderJob
     stamps: tuple[FileStamp, ...]
@@ -37,12 +37,12 @@ class Rendered:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refused:
-    """A worker that renders nothing for this client.
+    """A worker refuses to render for this client.
 
     Attributes:
         worker: its address.
         reason: why, as a clause that follows the address.
-        file: the raw file that it sees otherwise, or ``None``.
+        file: the raw file that it sees differently, or ``None``.
     """
 
     worker: str
@@ -51,14 +51,14 @@ class Refused:
 
 
 def stamps_of(job: RenderJob) -> tuple[FileStamp, ...]:
-    """Stamps of the files of a case; ``None`` for one that is not there."""
+    """Return the stamps of the files of a case; ``None`` for a missing one."""
     return tuple(map(_stamp, job.case.files()))
 
 
 def render_portion(
     challenge: Challenge, jobs: Sequence[ClusterJob], images: Path
 ) -> Rendered | Refused:
-    """Render jobs, if this worker has proved that it may and sees their files as the client does.
+    """Render jobs, if this worker has passed the proof and sees their files as the client does.
 
     Raises:
         WorkspaceError: an image cannot be written.
@@ -83,7 +83,7 @@ def _stamp(path: Path) -> FileStamp:
 
 
 def _stamp_now(path: Path) -> FileStamp:
-    """Its stamp as the file server has it: opening a file ends what a client of NFS remembers."""
+    """Return the stamp on the file server: opening a file refreshes the cache of an NFS client."""
     try:
         with path.open("rb") as file:
             stat = os.fstat(file.fileno())

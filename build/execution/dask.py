@@ -1,8 +1,8 @@
 """Dask render engine; workers write images to a shared file system.
 
-A result counts only from a worker that has proved to see the same files and to run the same code
-(``cluster_proof``), and only if the client sees the images. Workers that cannot are set aside, by
-name, and their jobs are given to others.
+A result counts only if the worker has proved that it sees the same files and runs the same code
+(``cluster_proof``), and only if the client sees the images. Workers that cannot prove it are set
+aside, by name, and their jobs are given to others.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ def _tell_nobody(_note: str, /) -> None:
 
 @dataclass(frozen=True, slots=True)
 class DaskEngine:
-    """A cluster that runs already, or a local one of ``workers`` processes; see ``Engine``.
+    """An existing cluster, or a local one of ``workers`` processes; see ``RenderEngine``.
 
     Attributes:
         scheduler: address such as ``tcp://host:8786``, or ``None`` for a local cluster.
         workers: processes of a local cluster.
-        tell: called with a line for each worker that is set aside, and when none is there.
+        tell: called with a line for each worker that is set aside, and if there is none.
     """
 
     scheduler: str | None
@@ -50,7 +50,7 @@ class DaskEngine:
         """Render every job into the folder of images.
 
         Raises:
-            MedrcubeError: nobody answers at the address, the scheduler ends, or no worker is left
+            MedrcubeError: the address does not respond, the scheduler ends, or no worker is left
                 that sees the files of the client and runs its code.
         """
         if not jobs:
@@ -71,12 +71,12 @@ class DaskEngine:
 def _connected(address: str) -> Iterator[Client]:
     try:
         client = Client(address, timeout=_PATIENCE)
-    except TypeError as error:  # distributed on tls:// without certificates
+    except TypeError as error:  # raised by distributed on tls:// without certificates
         raise MedrcubeError(
             f"{address}: no certificates are configured ({error}); name them in the environment: "
             "DASK_DISTRIBUTED__COMM__TLS__CA_FILE, ..__TLS__CLIENT__CERT, ..__TLS__CLIENT__KEY"
         ) from error
-    except RuntimeError as error:  # distributed where the configuration requires encryption
+    except RuntimeError as error:  # raised by distributed if the configuration requires encryption
         raise MedrcubeError(
             f"{address}: dask refuses the address ({error}); where encryption is required, give "
             "one that begins with tls://"

@@ -1,8 +1,8 @@
-"""Lean imports: load a library in a worker without its optional dependencies.
+"""Lean imports: import a library in a worker without its optional dependencies.
 
 nibabel imports pydicom for DICOM in NIfTI headers; pydicom imports GDCM, which no reader here uses,
-and network clients for its own test files. In a worker these take as much memory as everything
-that is needed.
+and network clients for its own test files. In a worker these take as much memory as everything that
+is needed.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from typing import Any
 __all__ = ["lean_import"]
 
 _NOT_NEEDED = {"nibabel": ("pydicom",), "pydicom": ("gdcm", "requests", "tqdm")}
-"""Libraries, and the packages that they look for and that no reader needs of them."""
+"""Libraries, and the packages that they try to import but no reader needs."""
 
 
 def lean_import(name: str, library: str = "") -> Any:
-    """Import a module, and in a worker a library without the packages that it can do without.
+    """Import a module; in a worker, its library is imported without packages that are not needed.
 
-    Everywhere else the library is whole, since a user's own program or a shared cluster may want
-    the rest of it.
+    Elsewhere the library is complete, since a user's own program or a shared cluster may need the
+    rest of it.
 
     Args:
-        name: of the module.
-        library: that it imports; ``nibabel``, ``pydicom`` or any other.
+        name: name of the module.
+        library: library that it imports; ``nibabel``, ``pydicom`` or any other.
     """
     with _hidden(_NOT_NEEDED.get(library, ()) if _in_own_worker() else ()):
         return import_module(name)
@@ -50,7 +50,7 @@ def _hidden(packages: Sequence[str]) -> Iterator[None]:
 
 
 class _HidingFinder(MetaPathFinder):
-    """Finds none of some packages, before the finders that would."""
+    """Hides some packages from the other finders."""
 
     def __init__(self, packages: Sequence[str]) -> None:
         self._packages = packages

@@ -18,11 +18,11 @@ __all__ = ["LocalEngine", "RenderEngine", "worker_died"]
 
 
 class RenderEngine(Protocol):
-    """Runs jobs somewhere.
+    """Runs jobs on some machine.
 
-    ``run`` yields one result for every job, in any order; the result must not depend on the
-    engine, the number of workers or the order. A worker that dies takes no job with it but its
-    own, which becomes a problem with the code ``worker-died``.
+    ``run`` yields one result for every job, in any order; the result must not depend on the engine,
+    the number of workers or the order. If a worker dies, only the job that killed it fails, and
+    becomes a problem with the code ``worker-died``.
     """
 
     def run(
@@ -34,7 +34,7 @@ class RenderEngine(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LocalEngine:
-    """A pool of processes on this machine; one worker runs in this very process."""
+    """A pool of processes on this machine; a single worker runs in this process."""
 
     workers: int
 
@@ -58,11 +58,11 @@ class LocalEngine:
     def _run_pool(
         self, waiting: list[RenderJob], images: Path
     ) -> Generator[tuple[RenderJob, RenderResult], None, list[RenderJob]]:
-        """Render jobs until none waits or a worker dies; returns the jobs then in flight."""
+        """Render jobs until none is waiting or a worker dies; return the jobs then in flight."""
         running: dict[Future[RenderResult], RenderJob] = {}
         with self.pool() as pool:
             while waiting or running:
-                # A short queue: a worker that dies leaves few suspects.
+                # A short queue, so that a worker that dies leaves few suspects.
                 while waiting and len(running) < 2 * self.workers:
                     job = waiting.pop()
                     try:
@@ -81,7 +81,7 @@ class LocalEngine:
 
     @staticmethod
     def _run_alone(job: RenderJob, images: Path) -> RenderResult:
-        """Run a job that was in flight when a worker died, so that only the guilty one fails."""
+        """Rerun a job that was in flight when a worker died, so that only the guilty one fails."""
         with LocalEngine(1).pool() as pool:
             try:
                 return pool.submit(render_job, job, images).result()
@@ -89,13 +89,13 @@ class LocalEngine:
                 return worker_died(job)
 
     def pool(self) -> ProcessPoolExecutor:
-        """The workers, each started when the first job comes that finds no other idle."""
-        # Forking a process that has threads (ITK, Arrow) can hang; a fresh start never does.
+        """The workers; each is started when a job arrives and no other worker is idle."""
+        # Forking a process that has threads (ITK, Arrow) can hang; spawning never does.
         return ProcessPoolExecutor(self.workers, mp_context=multiprocessing.get_context("spawn"))
 
 
 def worker_died(job: RenderJob) -> RenderResult:
-    """What becomes of a job that takes its worker down with it."""
+    """Return the result of a job that killed its worker."""
     problem = QuarantineRow(
         source=job.source,
         case=job.case.key,

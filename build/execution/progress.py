@@ -10,10 +10,10 @@ __all__ = ["Stages", "usable_cores"]
 
 
 class Stages(Protocol):
-    """Shows progress; ``medrcube.console.progress.Reporter`` is one."""
+    """Progress display; ``medrcube.console.progress.Reporter`` implements it."""
 
     def stage(self, name: str, total: int | None) -> AbstractContextManager[Any]:
-        """A context whose value is called with the number of units done."""
+        """Return a context whose value is called with the number of units done."""
         ...
 
 

@@ -62,7 +62,7 @@ def measured_region(row: Geometry, origin: str, ruler_mm: float) -> MeasuredValu
 
 
 def measured_widths(part: Iterable[Geometry], whole: Iterable[Geometry]) -> MeasuredValue:
-    """Return the greatest width of some regions over that of others, across the image."""
+    """Return the overall width of some regions divided by that of others, across the image."""
     across, over = _width(part), _width(whole)
     return MeasuredValue(value=across / over, step=1 / over)
 

@@ -1,8 +1,8 @@
-"""Answers of a source that may be asked, and their possible distractors, from placeholder cases.
+"""Answers of a source that may be asked about, and their distractors, from placeholder cases.
 
-A placeholder is a case with one known fact and an image that was never rendered. It goes through
-the rules of a real one (``fact_rules``, ``prepare_questions``), so that what a card says of
-visibility, evidence, groups and scope holds here as it does in a build.
+A placeholder is a case with one known fact and an image that is never rendered. It goes through the
+same rules as a real case (``fact_rules``, ``prepare_questions``), so the card's statements on
+visibility, evidence, groups and scope have the same effect as in a build.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerableFact:
-    """What one fact of a source leads to.
+    """Questions that one fact of a source leads to.
 
     Attributes:
-        field: field of the fact; empty for what holds of every image.
+        field: field of the fact; empty for a fact about every image.
         shown: kind of image.
-        concept: the fact; empty for what holds of every image.
-        prepared: questions that may be asked of it, and why the others may not.
-        assumed: whether that holds only when the other values of the field are denied.
+        concept: the fact; empty for a fact about every image.
+        prepared: questions that may be asked about it, and why the others may not.
+        assumed: whether this requires that the other values of the field are denied.
     """
 
     field: str
@@ -53,10 +53,10 @@ class AnswerableFact:
 
 
 def answerable_facts(card: Card, rules: SafetyRules | None = None) -> Iterator[AnswerableFact]:
-    """Every fact that the tasks of a card ask about, alone on its kind of image.
+    """Yield every fact that the tasks of a card ask about, alone on its kind of image.
 
-    An image is taken to show what its field speaks of. Where nothing may be asked of a value
-    alone, the other values of its field are denied as far as the card lets a denial count.
+    An image is assumed to show the fact of its field. If a value alone permits no question, the
+    other values of its field are denied as far as the card accepts denials.
     """
     rules = rules or _rules()
     case = Case(key="any", images=(ImageRef(paths=()),))
@@ -82,7 +82,7 @@ def answerable_facts(card: Card, rules: SafetyRules | None = None) -> Iterator[A
 
 
 def placeholder_samples(card: Card, case: Case) -> list[Sample]:
-    """The images of a case as far as they are known before any is rendered."""
+    """Return the images of a case as far as they are known before rendering."""
     return [
         _sample(card, case, artefact.kind, artefact.field, artefact.concept)
         for artefact in artefacts_of(card, case)
@@ -92,7 +92,7 @@ def placeholder_samples(card: Card, case: Case) -> list[Sample]:
 def prepare_cases(
     card: Card, cases: Iterable[Case], rules: SafetyRules | None = None
 ) -> PreparedQuestions:
-    """What may be asked of cases, as far as no image decides it."""
+    """Return the possible questions about cases, as far as they do not depend on pixels."""
     rules = rules or _rules()
     grounds = CaseFactsCache(card=card, terms=rules.terms)
     queries = (
@@ -162,7 +162,7 @@ def _region(label: Label) -> Region:
 
 
 def raw_value(field: CardField, concept: str) -> str:
-    """A raw value that the card maps to a concept."""
+    """Return a raw value that the card maps to a concept."""
     for band in field.bands:
         if band.concept == concept:
             return str(band.low)
@@ -170,9 +170,9 @@ def raw_value(field: CardField, concept: str) -> str:
 
 
 def _sample(card: Card, case: Case, shown: str, field: str, concept: str) -> Sample:
-    """An image of which only what the card and the case tell is known.
+    """Return a sample with only the properties that card and case determine.
 
-    A region is taken to have a size that may be asked about where only its pixels tell it.
+    A region is assumed to have a suitable size if only its pixels determine it.
     """
     marked = [region for region in case.regions if shown in REGION_MARKS]
     marked = [

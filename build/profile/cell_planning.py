@@ -1,8 +1,8 @@
-"""Cell planning: choose questions that fit a profile, write items, replan what was lost.
+"""Cell planning: selects questions that fit a profile, writes items, replans losses.
 
 Plans precede options, and the rules on items and batches still decide: a question may break an
-item-writing rule, and keys are drawn at random, so more is asked than planned, then trimmed to the
-plan. What was lost is planned again, a few times, without the questions that failed.
+item-writing rule, and keys are drawn at random, so more questions are asked than planned, then
+trimmed to the plan. Losses are replanned, a few times, without the questions that failed.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ from medrcube.taxonomy import Anatomy, Modality, Task, Voxel
 __all__ = ["ItemBatch", "ProfilePlan", "Trim", "plan_items", "supply_of"]
 
 ROUNDS = 4
-"""Plans in all; most of what the first one loses is made good by the second."""
+"""Total number of plans; most losses of the first are made up by the second."""
 
 K = TypeVar("K", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemBatch:
-    """What became of the questions that were asked.
+    """Outcome of the selected questions.
 
     Attributes:
-        written: items as they were composed and trimmed to the plan.
-        kept: those that the rules on a batch leave.
-        failed: questions that no wording makes an item of.
+        written: items as composed and trimmed to the plan.
+        kept: items that satisfy the rules on a batch.
+        failed: questions for which no wording gives an item.
         lost: ``task: reason`` -> number of questions that failed.
         dropped: the same for the other questions that are not among the kept.
     """
@@ -58,27 +58,27 @@ class ItemBatch:
 
 
 Trim = Callable[[Sequence[Item]], Sequence[Item]]
-"""Leaves out what is beyond a plan or quota."""
+"""Removes items that exceed a plan or quota."""
 
 Make = Callable[[Sequence[EligibleQuestion], Trim], ItemBatch]
-"""Turns chosen questions into items, trimmed before the rules on a batch are applied."""
+"""Turns selected questions into items, trimmed before the rules on a batch are applied."""
 
 SPARE = 2
-"""Questions asked for each that is planned; see ``build.questions.key_draws``."""
+"""Questions asked for each planned one; see ``build.questions.key_draws``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProfilePlan:
-    """What a profile led to.
+    """Result of planning for a profile.
 
     Attributes:
         items: the items.
-        dropped: ``task: reason`` -> number of questions that became none.
-        available: what could be asked.
-        held: the same without what was found not to hold.
-        planned: items that the first plan has of each cell.
+        dropped: ``task: reason`` -> number of questions without an item.
+        available: supply of questions.
+        held: supply without the questions that turned out to fail.
+        planned: number of items in each cell of the first plan.
         answered: the questions of the items.
-        holders: what can be asked for -> sources that hold it.
+        holders: key -> sources that have questions with it.
     """
 
     items: tuple[Item, ...]
@@ -93,13 +93,13 @@ class ProfilePlan:
 def plan_items(profile: Profile, ready: Sequence[EligibleQuestion], make: Make) -> ProfilePlan:
     """Make items of the questions that come nearest to a profile.
 
-    No margin is ever overshot, so the plan with most items is the nearest. The same set of
+    No margin is ever exceeded, so the plan with the most items is the nearest. The same set of
     questions gives the same result in any order.
 
     Args:
         profile: the margins.
-        ready: everything that may be asked.
-        make: turns chosen questions into items.
+        ready: all questions that may be asked.
+        make: turns selected questions into items.
     """
     inside = [question for question in ready if profile.holds(answer_cell_of(question).cell)]
     foreign = Counter(question.query.task.value for question in ready)
@@ -132,7 +132,7 @@ def _holders(ready: Iterable[EligibleQuestion]) -> dict[Key, frozenset[str]]:
 
 
 def supply_of(ready: Iterable[EligibleQuestion], per_patient: int) -> Supply:
-    """What there is to ask, counting no patient more often than allowed in a cell."""
+    """Return the supply, counting no patient more often than allowed in a cell."""
     cells: Counter[tuple[Voxel, str]] = Counter()
     lots: Counter[tuple[AnswerCell, str]] = Counter()
     names: dict[ShelfKey, set[str]] = {}
@@ -154,15 +154,15 @@ def supply_of(ready: Iterable[EligibleQuestion], per_patient: int) -> Supply:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _PlanningRound:
-    """One plan and what came of it.
+    """One plan and its outcome.
 
     Attributes:
-        stock: what could be asked.
+        stock: supply of questions.
         planned: the plan.
         kept: items made.
         answered: their questions.
-        lost: ``task: reason`` -> number of questions lost up to here.
-        left: what may be asked without them.
+        lost: ``task: reason`` -> number of questions lost so far.
+        left: questions that may still be asked.
     """
 
     stock: Supply
@@ -208,7 +208,7 @@ def _rounds(
 
 
 def _trim(profile: Profile, items: Sequence[Item]) -> Sequence[Item]:
-    """As many items of each cell as the profile plans out of those that there are, by lot."""
+    """Return as many items of each cell as the profile plans for these, chosen at random."""
     cells = Counter(map(_cell, items))
     stock = Supply(cells=cells, lots={AnswerCell(cell): count for cell, count in cells.items()})
     room = dict(fit_margins(profile, stock).cells)
@@ -221,7 +221,7 @@ def _trim(profile: Profile, items: Sequence[Item]) -> Sequence[Item]:
 
 
 def _in_turn(items: Sequence[Item], sources_per_key: int) -> list[Item]:
-    """By lot, but first those that bring a key a source which it still needs."""
+    """Random order, but first the items that give a key a source that it still needs."""
     by_lot = sorted(items, key=lambda item: seeded_tiebreak("trim", *_item_question_id(item)))
     if sources_per_key == 1:
         return by_lot
@@ -244,7 +244,7 @@ def _cell(item: Item) -> Voxel:
 def _without_lost(
     ready: Sequence[EligibleQuestion], asked: Sequence[EligibleQuestion], batch: ItemBatch
 ) -> Sequence[EligibleQuestion]:
-    """Leave out what failed, and of every lot that the rules cut all that they did not keep."""
+    """Remove failed questions, and in every lot cut by the rules all questions not kept."""
     written_ids, kept_ids = (
         set(map(_item_question_id, batch.written)),
         set(map(_item_question_id, batch.kept)),

@@ -1,9 +1,9 @@
 """Profile report: distance of a build to its profile, and sources that would reduce it.
 
 The distance is the share of the target items that are missing. Since no margin is exceeded, it is
-the same along every axis, and equals the total variation between target and made items when missing
-items count as a value of their own. The mix is the total variation between the target shares and
-the shares among the items made: how far the benchmark leans.
+the same along every axis, and equals the total variation between target and made items if missing
+items count as a separate value. The mix is the total variation between the target shares and the
+shares among the items made: how unbalanced the benchmark is.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from medrcube.taxonomy import Anatomy, Level, Modality, Task, Voxel
 __all__ = ["FewSources", "Margin", "ProfileReport", "report_on"]
 
 _SHOWN = 20
-"""Room for the names of sources in a row for people; the audit names all."""
+"""Room for source names in a displayed row; the audit names all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,13 +40,13 @@ class Margin:
     Attributes:
         axis: ``task``, ``modality`` or ``anatomy``.
         value: the value.
-        wanted: items that the profile asks for.
-        planned: items that could be asked.
-        made: items made.
-        expected: items that all known sources together would give to it at full size (see
+        wanted: number of items in the profile.
+        planned: number of items that could be asked.
+        made: number of items made.
+        expected: number of items that all known sources together would contribute at full size (see
             ``FullSize``).
-        sources: sources that are not in the workspace and would add to it, with the most that
-            each adds, the largest first.
+        sources: sources not in the workspace that would contribute, with the most that each adds,
+            the largest first.
     """
 
     axis: str
@@ -60,14 +60,14 @@ class Margin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FewSources:
-    """A key whose items are of fewer sources than the profile asks for.
+    """A key whose items come from fewer sources than the profile requires.
 
     Attributes:
         task: task.
         group: exclusive group of its options, or empty.
         answer: the key.
         sources: sources of its items.
-        others: sources of the workspace that hold questions with it, and have no item.
+        others: sources of the workspace that have questions with it, but no item.
     """
 
     task: str
@@ -79,32 +79,33 @@ class FewSources:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProfileReport:
-    """What a build says of its profile, ready for JSON by ``asdict``.
+    """Report of a build on its profile, ready for JSON by ``asdict``.
 
     Attributes:
         name: of the profile.
         description: of the profile.
-        fingerprint: hash of what the profile says.
-        wanted: items that it asks for.
-        made: items made.
+        fingerprint: hash of the content of the profile.
+        wanted: number of items in the profile.
+        made: number of items made.
         distance: share of the wanted items that is missing, 0 to 1.
-        distances: axis -> the same of the items that its margin counts.
+        distances: axis -> the same for the items that count in its margin.
         mix: axis -> total variation of the shares, 0 to 1; empty without items.
-        outside: tasks that count in the margin of tasks alone.
-        full_size: what all known sources come to, whichever the workspace has.
+        outside: tasks that count only in the margin of tasks.
+        full_size: yield of all known sources, whether in the workspace or not.
         margins: one row for each value.
-        cells: cell -> items that could be asked, planned and made.
-        closers: sources that would help, in order of how much they add, each by itself.
-        way: sources that would help one after the other, each with what it then adds.
-        off: sources that the profile switches off, though the workspace names them.
-        sources_per_key: sources that each key is asked from where the workspace has so many.
-        keys: keys that have items.
-        few_sources: those of fewer sources; empty where one source is enough.
+        cells: cell -> number of items that could be asked, planned and made.
+        closers: sources that would help, sorted by what each adds on its own.
+        way: sources added one after the other, each with what it then adds.
+        off: sources of the workspace that the profile switches off.
+        sources_per_key: number of sources that each key should come from, if the workspace has that
+            many.
+        keys: number of keys that have items.
+        few_sources: keys from fewer sources; empty if one source is enough.
         per_patient: most items of one patient in one cell.
-        most_of_one_patient: items of the patient who has most.
-        patients: patients, or cases where a source names no patient.
-        pictures: images that the items show.
-        chains: of these, images with items of several task levels.
+        most_of_one_patient: number of items of the patient with the most.
+        patients: number of patients, or of cases if a source names no patient.
+        pictures: number of images that the items show.
+        chains: number of these images with items of several task levels.
     """
 
     name: str
@@ -132,11 +133,11 @@ class ProfileReport:
     chains: int
 
     def stated(self) -> dict[str, Any]:
-        """The report for ``audit.json``."""
+        """Return the report for ``audit.json``."""
         return asdict(self)
 
     def table(self) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
-        """Heads and rows for people; sources stand there where any would help."""
+        """Return header and rows of the displayed table; sources are listed if any would help."""
         heads: tuple[str, ...] = ("", "wanted", "made", "missing", "all sources")
         rows: list[tuple[object, ...]] = [
             (m.value, m.wanted, m.made, m.wanted - m.made, m.expected) for m in self.margins
@@ -149,7 +150,7 @@ class ProfileReport:
         ]
 
     def lines(self) -> list[str]:
-        """What stands below the table."""
+        """Return the lines below the table."""
         lines = [
             f"profile {self.name}: {self.made:,} of {self.wanted:,} items{self._distance()}",
             self.full_size.describe(self.wanted),
@@ -189,13 +190,13 @@ def report_on(
     *,
     named: Iterable[str],
 ) -> ProfileReport:
-    """Compare what was made with what was wanted.
+    """Compare the items made with the target.
 
     Args:
         profile: the margins.
-        plan: what it led to.
+        plan: result of planning.
         items: the finished items.
-        cards: of every source that is known.
+        cards: cards of all known sources.
         named: sources of the workspace.
     """
     there, known = set(named), list(cards)
@@ -289,7 +290,7 @@ def _few_sources(
 
 
 def _levels(plan: ProfilePlan) -> dict[str, set[Level]]:
-    """Picture -> levels of the tasks that its items have."""
+    """Return image -> levels of the tasks of its items."""
     levels: dict[str, set[Level]] = {}
     for question in plan.answered:
         levels.setdefault(picture_of(question), set()).add(question.query.task.level)
@@ -297,7 +298,7 @@ def _levels(plan: ProfilePlan) -> dict[str, set[Level]]:
 
 
 def _along(profile: Profile, cells: Mapping[Voxel, int]) -> Counter[tuple[str, str]]:
-    """Items of each value of each margin."""
+    """Count the items of each value of each margin."""
     sums: Counter[tuple[str, str]] = Counter()
     for cell, count in cells.items():
         for bound in profile.bounds(cell):
@@ -306,7 +307,7 @@ def _along(profile: Profile, cells: Mapping[Voxel, int]) -> Counter[tuple[str, s
 
 
 def _mix(profile: Profile, got: Mapping[tuple[str, str], int]) -> dict[str, float]:
-    """Total variation between two distributions: half the sum of the differences."""
+    """Total variation between two distributions: half the sum of the absolute differences."""
     mix = {}
     for axis, wanted in profile.margins.items():
         items, total = sum(got[axis, value] for value in wanted), sum(wanted.values())
@@ -317,7 +318,7 @@ def _mix(profile: Profile, got: Mapping[tuple[str, str], int]) -> dict[str, floa
 
 
 def _named(sources: Sequence[tuple[str, int]]) -> str:
-    """The first names and the number of the others, in words: ``+7`` would read as items."""
+    """Return the first names and the number of the others, in words: ``+7`` would read as items."""
     text, more = "", len(sources)
     for name, _ in sources:
         longer = f"{text}, {name}" if text else name

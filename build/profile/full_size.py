@@ -1,7 +1,7 @@
-"""Full size: what the computed yields of all sources come to beside the margins of a profile.
+"""Full size: computed yields of all sources compared with the margins of a profile.
 
-Figures of ``yields`` for complete datasets, whichever of them a workspace holds. Sources that the
-profile switches off give nothing, and neither do counts that no card states.
+Uses the figures of ``yields`` for complete datasets, whether a workspace has them or not. Sources
+that the profile switches off contribute nothing; neither do counts that no card states.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from medrcube.taxonomy import Task, Voxel
 __all__ = ["BASIS", "FullSize", "expected_margins", "full_size_of", "reachable_at_full_size"]
 
 _WHOLE = 1e-6
-"""What sums of fractions, in whatever order, may take from a whole number."""
+"""Tolerance for rounding errors in sums of fractions."""
 
 BASIS = "upper bounds by the image counts of the cards; unknown counts are taken as zero"
-"""What the figures rest on, in words."""
+"""Basis of the figures, in words."""
 
 Expectations = Mapping[str, Mapping[Task, ExpectedItems]]
 """Source -> task -> its expected items."""
@@ -31,13 +31,13 @@ Expectations = Mapping[str, Mapping[Task, ExpectedItems]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FullSize:
-    """What all sources together come to beside a profile, ready for JSON but for the margins.
+    """Combined yield of all sources compared with a profile, ready for JSON except for the margins.
 
     Attributes:
         sources: number of known sources that the profile does not switch off.
-        unknown: fields, of the tasks that it asks of them, whose images no card counts.
+        unknown: number of fields, in the tasks used, whose images no card counts.
         items: most items towards the profile, within all margins at once.
-        basis: what the figures rest on, in words.
+        basis: basis of the figures, in words.
     """
 
     sources: int
@@ -46,7 +46,7 @@ class FullSize:
     basis: str = BASIS
 
     def describe(self, wanted: int) -> str:
-        """One line for people, which explains the column "all sources"."""
+        """One line for display, which explains the column "all sources"."""
         return (
             f"all sources at full size ({self.sources:,}, without those switched off): "
             f"{self.items:,} of {wanted:,} items ({self.items / wanted:.1%}) within all margins; "
@@ -57,7 +57,7 @@ class FullSize:
 def full_size_of(
     cards: Sequence[Card], profile: Profile
 ) -> tuple[FullSize, Mapping[tuple[str, str], int]]:
-    """What all cards come to beside a profile, and what they give to each (axis, value)."""
+    """Return the combined yield of all cards, and what they contribute to each (axis, value)."""
     on = [card for card in cards if card.id not in profile.off]
     expectations = {card.id: expected_items(card) for card in on}
     whole = FullSize(
@@ -75,7 +75,7 @@ def full_size_of(
 def reachable_at_full_size(
     cards: Sequence[Card], expectations: Expectations, profile: Profile
 ) -> int:
-    """Most items towards a profile that the computed yields of all cards allow, within margins."""
+    """Return the most items towards a profile that all cards' yields allow, within margins."""
     cells = _cells(cards, expectations, profile)
     whole = {cell: int(items + _WHOLE) for cell, items in cells.items()}
     supply = Supply(cells=whole, lots={AnswerCell(cell): count for cell, count in whole.items()})
@@ -85,7 +85,7 @@ def reachable_at_full_size(
 def expected_margins(
     cards: Sequence[Card], expectations: Expectations, profile: Profile
 ) -> dict[tuple[str, str], int]:
-    """(axis, value) of each margin -> items that all sources together give to it."""
+    """Return (axis, value) of each margin -> items that all sources together contribute."""
     sums = {(axis, value): 0.0 for axis, counts in profile.margins.items() for value in counts}
     for cell, items in _cells(cards, expectations, profile).items():
         for bound in profile.bounds(cell):
@@ -96,7 +96,7 @@ def expected_margins(
 def _cells(
     cards: Sequence[Card], expectations: Expectations, profile: Profile
 ) -> dict[Voxel, float]:
-    """Items of each cell that the profile wants."""
+    """Return the number of items in each cell that the profile wants."""
     cards_by_id = {card.id: card for card in cards}
     cells: dict[Voxel, float] = {}
     for (name, task), items in expected_together(_wanted(cards, expectations, profile)).items():
@@ -106,7 +106,7 @@ def _cells(
 
 
 def _wanted(cards: Sequence[Card], expectations: Expectations, profile: Profile) -> Expectations:
-    """What the profile asks of each source; the rest makes no room for items with two options."""
+    """Return what the profile uses of each source; the rest makes no room for two-option items."""
     return {
         card.id: {
             task: entry
@@ -119,5 +119,5 @@ def _wanted(cards: Sequence[Card], expectations: Expectations, profile: Profile)
 
 
 def _cell(card: Card, task: Task) -> Voxel:
-    """A source of two regions or modalities counts under its first."""
+    """Return the cell; a source of two regions or modalities counts under its first."""
     return Voxel(card.anatomy, card.modality, task)

@@ -1,6 +1,7 @@
 """Linear and mixed-integer programs, solved by HiGHS through SciPy.
 
-HiGHS (Huangfu and Hall 2018) comes with SciPy, which is loaded on first use; most builds need none.
+HiGHS (Huangfu and Hall 2018) is part of SciPy, which is imported on first use; most builds do not
+need it.
 """
 
 from __future__ import annotations
@@ -36,18 +37,18 @@ class Constraints:
         self._bounds.append((low, high))
 
     def widen(self, columns: int) -> int:
-        """Add variables; returns the place of the first."""
+        """Add variables; return the index of the first."""
         self.columns += columns
         return self.columns - columns
 
     def copy(self) -> Constraints:
-        """The same rows, to be added to."""
+        """Return a copy of the rows that can be extended."""
         rows = Constraints(self.columns)
         rows._entries, rows._bounds = [*self._entries], [*self._bounds]
         return rows
 
     def constraint(self) -> Any:
-        """The rows as SciPy takes them."""
+        """The rows in SciPy's form."""
         row, column, factor = zip(*self._entries, strict=True)
         low, high = zip(*self._bounds, strict=True)
         matrix = import_module("scipy.sparse").coo_array(
@@ -64,14 +65,14 @@ def minimize(
     high: Floats | float = np.inf,
     integral: Floats | None = None,
 ) -> Floats | None:
-    """Variables at the least objective, proven; ``None`` where nothing satisfies the rows.
+    """Return the variables at the proven minimum of the objective; ``None`` if infeasible.
 
     Args:
         objective: cost of each variable, (variables,).
         rows: bounds on sums.
         low: least value of each variable.
         high: greatest value of each variable.
-        integral: 1 for variables that take whole numbers, else 0; all real by default.
+        integral: 1 for integer variables, else 0; all real by default.
     """
     optimize = import_module("scipy.optimize")
     solution = optimize.milp(
@@ -87,10 +88,10 @@ def minimize(
 def nearest_integer_point(
     point: Floats, rows: Constraints, *, low: Floats, high: Floats
 ) -> Floats | None:
-    """The whole point within the bounds whose distances to ``point`` sum to least, if any."""
+    """Return the feasible integer point with the least L1 distance to ``point``, if any."""
     count = len(point)
     wide = rows.copy()
-    first = wide.widen(2 * count)  # of each variable the part below the point and the one above
+    first = wide.widen(2 * count)  # for each variable the part below the point and the part above
     for n in range(count):
         parts = [(n, 1.0), (first + n, 1.0), (first + count + n, -1.0)]
         wide.add(parts, float(point[n]), float(point[n]))

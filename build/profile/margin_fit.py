@@ -48,13 +48,15 @@ that a margin leaves little room for end empty (measured on what all cards promi
 cells are filled with 2, 49 with 8)."""
 
 _EVEN = 1e-6
-"""What the solver's rounding may take from a whole number."""
+"""Tolerance for the solver's rounding of integers."""
 
 _STEP = 1.25
-"""Ratio of the ends of each line that stands for n ln n: within a line all tables are as even."""
+"""Ratio of the end points of each segment that approximates n ln n: within a segment all tables
+count as equally even.
+"""
 
 _WIDEN = (1, 2, 8)
-"""How far from the even table a cell may be rounded, tried in turn."""
+"""How far from the even table a cell may be rounded, tried in this order."""
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -65,12 +67,12 @@ GroupAnswer = tuple[str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Supply:
-    """What may be asked, counted under the bound on patients.
+    """Questions that may be asked, counted within the limit per patient.
 
     Attributes:
         cells: most items of each cell.
         lots: most items of each lot; those of a cell may sum to more than the cell.
-        names: (block_group, answer) -> answers that may stand against it.
+        names: (block_group, answer) -> answers that are safe distractors.
     """
 
     cells: Mapping[Voxel, int] = field(default_factory=dict)
@@ -78,7 +80,7 @@ class Supply:
     names: Mapping[GroupAnswer, frozenset[str]] = field(default_factory=dict)
 
     def beside(self, other: Supply) -> Supply:
-        """What there is of both together."""
+        """Return the combined supply of both."""
         return Supply(
             cells=_joined(self.cells, other.cells, operator.add),
             lots=_joined(self.lots, other.lots, operator.add),
@@ -88,10 +90,10 @@ class Supply:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarginFit:
-    """Items to ask of each cell, and most items of each lot; what gets none is left out.
+    """Items to ask in each cell, and most items of each lot; lots without items are omitted.
 
-    Lots are what the even table gives them and a step of its lines more, so that whoever chooses
-    can make the keys as even as the cells allow.
+    The limit of a lot is its number in the even table plus one segment, so that the selection can
+    balance the keys as far as the cells allow.
     """
 
     cells: Mapping[Voxel, int]
@@ -99,9 +101,10 @@ class MarginFit:
 
 
 def reachable_items(profile: Profile, stock: Supply) -> float:
-    """Most items that the stock gives towards a profile; an upper bound within one item or so.
+    """Return the most items that the stock gives towards a profile, as an upper bound.
 
-    It is the optimum over fractions, which is quick and grows with the stock.
+    It is the optimum over fractions, exact to about one item, which is fast and grows with the
+    stock.
     """
     program = _Program(profile, stock)
     if not program.cells:
@@ -110,10 +113,11 @@ def reachable_items(profile: Profile, stock: Supply) -> float:
 
 
 def fit_margins(profile: Profile, stock: Supply) -> MarginFit:
-    """Items to ask of each cell.
+    """Return the number of items to ask in each cell.
 
-    The same stock gives the same table, in any order. Of equally good tables the solver's choice
-    stands, which is fixed for each version of it; how many items there are is not left to it.
+    The same stock gives the same table, in any order. Among equally good tables the solver's choice
+    is used, which is deterministic for each version of it; the number of items does not depend on
+    it.
     """
     program = _Program(profile, stock)
     if not program.cells:
@@ -154,7 +158,7 @@ class _Program:
             rows.add(_ones(range(len(self.cells))), 0.0, profile.total)
 
     def _bound_lots(self, stock: Supply) -> None:
-        """A cell is the sum of its lots, and no answer has more questions than partners."""
+        """Constrain each cell to the sum of its lots, and each answer to its number of partners."""
         place = {cell: index for index, cell in enumerate(self.cells)}
         of_cell: list[list[int]] = [[] for _ in self.cells]
         of_key: dict[GroupAnswer, list[int]] = {}
@@ -184,7 +188,7 @@ class _Program:
         self._keys = list(keys.values())
 
     def most(self, *, whole: bool = False) -> Floats:
-        """Cells of a table with the most items; whole numbers on request."""
+        """Return the cells of a table with the most items; integers on request."""
         count = len(self.cells)
         objective, integral = np.zeros(len(self._high)), np.zeros(len(self._high))
         objective[:count] = -1.0
@@ -194,7 +198,7 @@ class _Program:
         return np.round(cells) if whole else cells
 
     def spread(self, total: float) -> tuple[Floats, Floats]:
-        """Cells and lots of the most even table of that many items, in fractions."""
+        """Return cells and lots of the most even table with that many items, in fractions."""
         count = len(self.cells)
         convex = [*((cell, 1.0) for cell in range(count)), *((key, _KEYS) for key in self._keys)]
         rows, high, costs = self._rows.copy(), [self._high], [np.zeros(len(self._high))]
@@ -212,7 +216,7 @@ class _Program:
         return solution[:count], solution[count : len(self._room)]
 
     def rounded(self, even: Floats, total: float) -> Floats | None:
-        """The nearest whole table with that many items; ``None`` if no near one keeps margins."""
+        """Return the nearest integer table with that many items; ``None`` if none is near."""
         count = len(self.cells)
         rows = self._margins.copy()
         rows.add(_ones(range(count)), total, total)
@@ -238,7 +242,7 @@ def _require_solution(solution: Floats | None) -> Floats:
 
 
 def _segments(top: float) -> tuple[Floats, Floats]:
-    """Widths and slopes of a chain of lines on n ln n from 0 to ``top``, finer for small n."""
+    """Return widths and slopes of a piecewise linear n ln n up to ``top``, finer for small n."""
     ends = [0.0]
     while ends[-1] < top:
         ends.append(min(top, max(ends[-1] + 1.0, round(ends[-1] * _STEP))))

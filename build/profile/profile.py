@@ -1,7 +1,7 @@
 """Profile: target number of items by task, modality and anatomy, read from TOML.
 
-A profile is a TOML file. It states margins, not cells: how they are filled depends on the user's
-sources (see ``margin_fit``). Margins that cannot all hold are refused here, so that a distance to
+A profile is a TOML file. It states margins, not cells: how the cells are filled depends on the
+user's sources (see ``margin_fit``). Inconsistent margins are rejected here, so that a distance to
 them always means missing data and never a mistake in the file.
 """
 
@@ -39,7 +39,7 @@ AXES: tuple[tuple[str, type[Task | Modality | Anatomy]], ...] = (
     ("modality", Modality),
     ("anatomy", Anatomy),
 )
-"""Margins in the order in which they are shown."""
+"""Margins in display order."""
 
 PER_PATIENT = 4
 
@@ -51,26 +51,27 @@ OFF = "switched-off"
 
 
 class ProfileError(MedrcubeError):
-    """A profile is missing, malformed, or asks for what no benchmark can be."""
+    """A profile is missing, malformed, or has margins that no benchmark can satisfy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """What a build aims at.
+    """Target of a build.
 
     Attributes:
-        name: for people and for ``audit.json``.
+        name: for display and for ``audit.json``.
         description: one sentence.
-        total: items in all.
-        margins: axis (``task``, ``modality``, ``anatomy``) -> value -> items; an axis that the
-            file leaves out is free, and a value that a given axis leaves out gets nothing.
-        outside: tasks that count in no margin but that of tasks.
+        total: total number of items.
+        margins: axis (``task``, ``modality``, ``anatomy``) -> value -> items; an axis that the file
+            omits is free, and a value that a given axis omits gets no items.
+        outside: tasks that count only in the margin of tasks.
         per_patient: most items of one patient in one cell (task, modality, region).
-        sources_per_key: sources that each key is asked from, where the workspace has so many.
-        off: sources that it leaves out.
-        options: most options of an item, or ``None`` for what the workspace says.
-        file: where it stands.
-        fingerprint: hash of what it says.
+        sources_per_key: number of sources that each key should come from, if the workspace has that
+            many.
+        off: sources that are switched off.
+        options: most options of an item, or ``None`` for the workspace's setting.
+        file: path of the file.
+        fingerprint: hash of its content.
     """
 
     name: str
@@ -86,14 +87,14 @@ class Profile:
     fingerprint: str = field(repr=False)
 
     def bounds(self, cell: Voxel) -> tuple[tuple[str, str], ...]:
-        """The margins, as (axis, value), that an item of the cell counts in."""
+        """Return the margins, as (axis, value), in which an item of the cell counts."""
         axes = ("task",) if cell.task in self.outside else tuple(axis for axis, _ in AXES)
         return tuple((axis, str(getattr(cell, axis))) for axis in axes if axis in self.margins)
 
     def holds(self, cell: Voxel) -> bool:
         """Whether each word of the cell is one of the package, or named in the margin of its axis.
 
-        A profile is closed to words of other layers that it does not name, whatever the task.
+        A profile excludes words of other layers that it does not name, whatever the task.
         """
         words = ((axis, str(getattr(cell, axis))) for axis, _ in AXES if axis in self.margins)
         kinds = dict(AXES)
@@ -102,13 +103,13 @@ class Profile:
         )
 
     def wants(self, cell: Voxel) -> bool:
-        """Whether no margin says that the cell stays empty."""
+        """Whether no margin requires the cell to be empty."""
         return self.holds(cell) and all(
             self.margins[axis].get(value) for axis, value in self.bounds(cell)
         )
 
     def times(self, factor: int) -> Profile:
-        """The same mix with so many times the items."""
+        """Return the same mix with ``factor`` times as many items."""
         margins = {
             axis: {value: count * factor for value, count in margin.items()}
             for axis, margin in self.margins.items()
@@ -116,10 +117,10 @@ class Profile:
         return replace(self, total=self.total * factor, margins=margins)
 
     def switch_on(self, sources: Iterable[str]) -> Profile:
-        """The same profile with some of the sources that it switches off.
+        """Return the profile with some of its switched-off sources enabled.
 
         Raises:
-            ProfileError: one of them is not off.
+            ProfileError: one of them is not switched off.
         """
         for name in sources:
             if name not in self.off:
@@ -134,7 +135,7 @@ def load_profile(name: str) -> Profile:
     """Read a profile of the package by name, or any other by its path, which ends in ``.toml``.
 
     Raises:
-        ProfileError: there is none, or it is malformed, or its margins cannot all hold.
+        ProfileError: it does not exist or is malformed, or its margins are inconsistent.
     """
     if name.endswith(".toml"):
         return _read(Path(name), str(name))
@@ -150,13 +151,13 @@ def load_profile(name: str) -> Profile:
 
 
 def profile_names() -> tuple[str, ...]:
-    """The profiles that the package ships."""
+    """Return the names of the profiles shipped with the package."""
     names = (entry.name for entry in _folder().iterdir())
     return tuple(sorted(name[:-5] for name in names if name.endswith(".toml")))
 
 
 def require_sources(profile: Profile, sources: Iterable[str]) -> None:
-    """Refuse a profile that switches off what is not a source: most likely a typing error.
+    """Reject a profile that switches off an unknown source, which is most likely a typo.
 
     Raises:
         ProfileError: names the entry and the nearest source.
@@ -220,7 +221,7 @@ def _parse(file: Path, data: Mapping[str, Any]) -> Profile:
 def _margin(
     margins: TomlTable, axis: str, kind: type[Task | Modality | Anatomy], named: Any
 ) -> dict[str, int]:
-    """One margin by the taxonomy's own names."""
+    """Return one margin, keyed by the taxonomy's own names."""
     table = margins.table(axis)
     if not named:
         margins.fail(axis, f"at least one {axis} = number of items", named)
@@ -252,7 +253,7 @@ def _total(
     margins: Mapping[str, Mapping[str, int]],
     outside: Collection[Task],
 ) -> int:
-    """Items in all; refuses margins that do not sum to the same."""
+    """Return the total number of items; rejects margins with different sums."""
     apart = sum(margins["task"][task.value] for task in outside)
     sums = {axis: sum(counts.values()) for axis, counts in margins.items()}
     if "task" in sums:

@@ -1,6 +1,6 @@
 """Answer counts of a raw tree for the ``[[count]]`` tables of a card; opens no image.
 
-Label tables are enough: absent images count like present ones.
+Label tables suffice: missing images count like present ones.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from medrcube.sources._framework.layout import check_root, inspect_copy
 __all__ = ["AnswerTally", "as_counts", "as_toml", "cases_of", "count_answers"]
 
 _AT_ONCE = 5000
-"""Cases that are held at once."""
+"""Cases held in memory at once."""
 
 
 @dataclass(slots=True, kw_only=True)
 class AnswerTally:
-    """Pictures by concept, and what may stand against each on some of them."""
+    """Number of images by concept, and the possible distractors on some of them."""
 
     pictures: Counter[str] = field(default_factory=Counter)
     beside: dict[str, set[str]] = field(default_factory=dict)
@@ -39,10 +39,10 @@ AnswerTallies = Mapping[tuple[str, str], AnswerTally]
 
 
 def count_answers(source: Source, root: Path) -> AnswerTallies:
-    """Pictures of each answer that may be asked about at default settings.
+    """Count the images of each answer that may be asked about with default settings.
 
-    What only pixels tell is not known here: how large a mask is, which images are broken, have
-    marks burnt in or are the same.
+    Properties that only pixels determine are ignored: the size of masks, and images that are
+    broken, have burnt-in marks or are equal.
 
     Raises:
         SourceError: the tree fits no layout, or the adapter breaks its contract.
@@ -64,7 +64,7 @@ def count_answers(source: Source, root: Path) -> AnswerTallies:
 
 
 def as_counts(tallies: AnswerTallies, evidence: str) -> tuple[AnswerCount, ...]:
-    """What was counted as a card holds it."""
+    """Return the counts in the form used by cards."""
     return tuple(
         AnswerCount(
             field=name,
@@ -79,7 +79,7 @@ def as_counts(tallies: AnswerTallies, evidence: str) -> tuple[AnswerCount, ...]:
 
 
 def as_toml(counts: Iterable[AnswerCount]) -> str:
-    """The tables as a card takes them."""
+    """Return the ``[[count]]`` tables as TOML."""
     lines = []
     for count in counts:
         lines += ["[[count]]", f'field = "{count.field}"']
@@ -99,7 +99,7 @@ def as_toml(counts: Iterable[AnswerCount]) -> str:
 
 
 def cases_of(source: Source, root: Path) -> Iterator[Case]:
-    """Cases of a raw tree whose labels have been held against the source's own words.
+    """Yield the cases of a raw tree, with labels checked against the source's own text.
 
     Raises:
         SourceError: the tree fits no layout, or the adapter breaks its contract.

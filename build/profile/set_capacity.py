@@ -1,9 +1,9 @@
-"""Set capacity: number of items that the answers of one question group can carry.
+"""Set capacity: number of items that the answers of one question group can support.
 
 Items come in sets of n options, each the key equally often, so ``n B`` items need B questions of
-each option: with more than n answers, whichever of them is left. With ``c`` questions per answer
-that is the largest B for which ``sum(min(c, B)) >= n B``. The remainder fills smaller sets, down to
-two options.
+each option; with more than n answers, any of those with questions left. With ``c`` questions per
+answer that is the largest B for which ``sum(min(c, B)) >= n B``. The remainder fills smaller sets,
+down to two options.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ __all__ = ["SetCapacity", "scarcest_answer", "set_capacity"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetCapacity:
-    """What a block group yields.
+    """Yield of a block group.
 
     Attributes:
-        keys: answer -> items with three options or more of which it is the key.
-        pairs: the same of items with two options.
+        keys: answer -> number of items with three or more options of which it is the key.
+        pairs: the same for items with two options.
     """
 
     keys: Mapping[str, int]
@@ -28,28 +28,28 @@ class SetCapacity:
 
     @property
     def more(self) -> int:
-        """Items with three options or more."""
+        """Number of items with three or more options."""
         return sum(self.keys.values())
 
     @property
     def two(self) -> int:
-        """Items with two options."""
+        """Number of items with two options."""
         return sum(self.pairs.values())
 
     @property
     def items(self) -> int:
-        """All items."""
+        """Number of all items."""
         return self.more + self.two
 
 
 def set_capacity(
     counts: Mapping[str, int], beside: Mapping[str, frozenset[str]], options: int = 4
 ) -> SetCapacity:
-    """Most items of a block group, larger sets first.
+    """Return the most items of a block group, larger sets first.
 
     Args:
         counts: answer -> questions with it.
-        beside: answer -> answers that may stand against it; both must allow each other.
+        beside: answer -> answers that are safe distractors; both must allow each other.
         options: most options of an item.
     """
     remaining = {name: count for name, count in counts.items() if count > 0}
@@ -61,7 +61,7 @@ def set_capacity(
         ]
         for name in remaining
     }
-    # More questions than partners could stand in no set, even of two.
+    # Questions in excess of their partners fit in no set, not even of two.
     remaining = {
         name: min(count, sum(remaining[partner] for partner in partners[name]))
         for name, count in remaining.items()
@@ -80,7 +80,7 @@ def set_capacity(
 def scarcest_answer(
     counts: Mapping[str, int], beside: Mapping[str, frozenset[str]], options: int = 4
 ) -> str | None:
-    """The answer of which a tenth more questions would add most items; ``None`` when none would."""
+    """Return the answer of which a tenth more questions adds most items, or ``None``."""
     base = set_capacity(counts, beside, options).items
     gains = {
         name: set_capacity(
@@ -94,7 +94,7 @@ def scarcest_answer(
 
 
 def _questions_per_answer(counts: Mapping[str, int], size: int) -> dict[str, int]:
-    """Questions of each answer in sets of one size; they sum to a multiple of it."""
+    """Return the questions of each answer in sets of one size; they sum to a multiple of it."""
     low, high = 0, sum(counts.values()) // size
     while low < high:
         sets = (low + high + 1) // 2

@@ -1,7 +1,7 @@
 """Suggested sources: which cards promise items that a profile still lacks.
 
 A card says which cells of the cube a source reaches and how many images it has, not how many
-questions of each answer. This counts the upper bound: every image in each of its cells, all of
+questions of each answer. The upper bound is used here: every image in each of its cells, all of
 different patients, with balanced answers.
 """
 
@@ -25,20 +25,20 @@ Bound = tuple[str, str]
 """A value of a margin, as (axis, value)."""
 
 _STEPS = 8
-"""Longest way shown."""
+"""Most sources in a suggested path."""
 
 _WHOLE = 1e-6
-"""What the solver's rounding may take from a whole number."""
+"""Tolerance for the solver's rounding of integers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceSuggestion:
-    """A source that is not in the workspace and would bring it nearer.
+    """A source that is not in the workspace and would reduce the distance.
 
     Attributes:
-        source: its id.
+        source: id of the source.
         access: how it is obtained.
-        adds: most items by which the whole would grow, if all that its card promises held.
+        adds: upper bound of the additional items, if everything its card promises is true.
         cells: cells of the cube that it fills and that lack items.
     """
 
@@ -51,7 +51,7 @@ class SourceSuggestion:
 def suggest_sources(
     profile: Profile, held: Supply, missing: Mapping[Bound, int], cards: Iterable[Card]
 ) -> tuple[SourceSuggestion, ...]:
-    """What each source alone would add to what there is, with all questions chosen anew."""
+    """Return what each source alone would add to the supply, with all questions reselected."""
     now = reachable_items(profile, held)
     closers = []
     for card in cards:
@@ -72,10 +72,10 @@ def suggest_sources(
 def suggestion_path(
     profile: Profile, held: Supply, closers: Sequence[SourceSuggestion], cards: Mapping[str, Card]
 ) -> tuple[tuple[str, int], ...]:
-    """Always the source that adds most to what there is by then.
+    """Return a greedy path: always the source that adds most to the supply so far.
 
-    What a source adds falls as others come in, but for keys that wait for partners, so those that
-    added less before are looked at only until one still leads (Minoux 1978).
+    Gains fall as other sources are added, except for keys that wait for partners, so sources that
+    gained less before are evaluated only until one is certain to lead (Minoux 1978).
     """
     now, waiting = reachable_items(profile, held), list(closers)
     way: list[tuple[str, int]] = []
@@ -105,10 +105,10 @@ def suggestions_for(
     closers: Iterable[SourceSuggestion],
     cards: Mapping[str, Card],
 ) -> tuple[tuple[str, int], ...]:
-    """Sources that have questions for a value, with the most that each adds to it.
+    """Return the sources that have questions for a value, with the most that each adds to it.
 
-    First those that have cells in which nothing else is full; the others make room by taking
-    over what is asked of other sources now.
+    First those that have cells in which no other margin is full; the others make room by taking
+    over items now taken from other sources.
     """
     ranked: list[tuple[int, int, str, int]] = []
     for place, closer in enumerate(closers):
@@ -122,9 +122,9 @@ def suggestions_for(
 
 
 def _promised_supply(card: Card) -> Supply:
-    """What a source may hold by its card: every image in each of its cells, each patient new.
+    """Return the largest supply a card promises: every image in each cell, each patient new.
 
-    More than it will give. Only the answer to "which modality" is known beforehand.
+    This exceeds the real yield. Only the answer to "which modality" is known beforehand.
     """
     cells = dict.fromkeys(card.voxels, card.images)
     lots: dict[AnswerCell, int] = {}
@@ -140,10 +140,10 @@ def _promised_supply(card: Card) -> Supply:
 
 
 def _lack(profile: Profile, cell: Voxel, missing: Mapping[Bound, int]) -> int:
-    """Most items that a cell can still take."""
+    """Return the most items that a cell can still take."""
     return min((missing.get(bound, 0) for bound in profile.bounds(cell)), default=0)
 
 
 def _rank(closer: SourceSuggestion) -> tuple[int, int, str]:
-    """What adds most first; of equals what is easier to get."""
+    """Sort key: largest gain first, then ease of access."""
     return (-closer.adds, ACCESS_MODES.index(closer.access), closer.source)

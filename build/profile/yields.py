@@ -1,9 +1,9 @@
 """Expected items of a source at full size, from the counts of its card.
 
-A card counts the images of each answer (``[[count]]``; a constant is asked of all where it has
-none). Placeholders decide which of them may be asked and against what (``answerable``), and
-``set_capacity`` how many items that makes. What the card does not count stays unknown.
-``docs/reference/sources.md`` says what a build may still lose.
+A card counts the images of each answer (``[[count]]``; a constant without one applies to all
+images). Placeholders decide which answers may be asked about and their distractors
+(``answerable``), and ``set_capacity`` how many items result. What the card does not count stays
+unknown. ``docs/reference/sources.md`` states what a build may still lose.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ OPTIONS = 4
 """Most options of an item."""
 
 TWO_OPTION_SHARE = 0.2
-"""Largest share of the items of a task that have two options, as workspaces have it by default."""
+"""Largest share of two-option items in a task; the default of workspaces."""
 
 NUMBERS, PAIRS = "numbers", "pairs"
-"""Shelves of questions whose options are numbers: three or more, and two."""
+"""Groups of questions whose options are numbers: three or more, and two."""
 
 
 @dataclass(slots=True, kw_only=True)
 class AnswerCounts:
-    """Questions of one block group by answer, and what may stand against each."""
+    """Questions of one block group by answer, and the safe distractors of each."""
 
     counts: Counter[str] = field(default_factory=Counter)
     beside: dict[str, frozenset[str]] = field(default_factory=dict)
@@ -55,17 +55,17 @@ class AnswerCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectedItems:
-    """What one source gives to one task.
+    """Expected items of one source for one task.
 
     Attributes:
-        items: items with three options or more.
-        two: items with two options.
-        shared: questions with the one answer that the source has; they become items beside
-            sources with other answers.
-        limits: what more images would add most to, as ``answer (pictures)``.
+        items: number of items with three or more options.
+        two: number of items with two options.
+        shared: number of questions with the only answer of the source; they become items in
+            combination with sources that have other answers.
+        limits: answers for which more images would add most, as ``answer (pictures)``.
         unknown: fields whose images the card does not count.
-        nothing: why what the task asks about gives nothing, as (field or answer, reason).
-        keys: answers that may be asked about, those of unknown number included.
+        nothing: why a fact that the task asks about yields nothing, as (field or answer, reason).
+        keys: answers that may be asked about, including those of unknown number.
         block_groups: the questions themselves.
     """
 
@@ -93,17 +93,17 @@ def expected_items(card: Card) -> Mapping[Task, ExpectedItems]:
 
 
 def two_option_room(more: int, two: int) -> int:
-    """Items with two options that may stand beside those with more."""
+    """Return the number of two-option items allowed in addition to those with more options."""
     return min(two, int(more * TWO_OPTION_SHARE / (1 - TWO_OPTION_SHARE)))
 
 
 def expected_together(
     expectations: Mapping[str, Mapping[Task, ExpectedItems]],
 ) -> dict[tuple[str, Task], float]:
-    """What each source adds to each task when all stand side by side.
+    """Return what each source adds to each task when all are combined.
 
-    Sources with one answer each are keys beside the others, and items with two options are kept
-    up to their share of the task.
+    Sources with one answer each provide keys for each other, and two-option items are limited to
+    their share of the task.
     """
     given: dict[tuple[str, Task], float] = {}
     for task in cube_tasks():
@@ -114,7 +114,7 @@ def expected_together(
 
 
 def _together(task: Task, own: Mapping[str, ExpectedItems]) -> dict[str, float]:
-    """What each source adds to one task when all stand side by side."""
+    """Return what each source adds to one task when all are combined."""
     shared: dict[str, AnswerCounts] = {}
     for expectation in own.values():
         for block_group, answers, answer in _constant_answers(task, expectation):
@@ -142,7 +142,7 @@ def _together(task: Task, own: Mapping[str, ExpectedItems]) -> dict[str, float]:
 def _constant_answers(
     task: Task, expectation: ExpectedItems
 ) -> Iterator[tuple[str, AnswerCounts, str]]:
-    """Answers of a source that has one by its nature, each with its block group and counts."""
+    """Yield the answers of a source with one answer by its nature, with block group and counts."""
     for block_group, answers in expectation.block_groups.items():
         if has_constant_answer(task, answers):
             for answer in answers.counts:
@@ -156,13 +156,13 @@ def has_constant_answer(task: Task, answers: AnswerCounts) -> bool:
 
 @dataclass(slots=True, kw_only=True)
 class _Tally:
-    """What the facts of a card give to one task.
+    """Contribution of the facts of a card to one task.
 
     Attributes:
         block_groups: counted questions.
-        unknown: fields whose images the card does not count, in their order.
-        reasons: how often something is not asked of a field, by reason.
-        asked: fields of which something is asked.
+        unknown: fields whose images the card does not count, in order.
+        reasons: how often a field is not asked about, by reason.
+        asked: fields that are asked about.
         keys: answers that may be asked about.
     """
 
@@ -180,13 +180,13 @@ def _tally(
     fact: AnswerableFact,
     question: EligibleQuestion,
 ) -> None:
-    """Count the images of one question, or note that the card does not count them."""
+    """Count the images of one question, or record that the card does not count them."""
     name, key = question.query.field, question.query.key
     tally.asked.add(name)
     row = pictures.get((fact.field or name, fact.shown))
     count: int | None = None
     if not fact.concept:
-        # What holds of every image is asked of all, or of those that the card counts.
+        # A fact about every image is asked about all images, or those that the card counts.
         count = card.images if row is None else row.pictures.get(key, 0)
     elif row is not None and (row.beside or not fact.assumed):
         count = row.pictures.get(fact.concept, 0)
@@ -238,7 +238,7 @@ def _expected(task: Task, tally: _Tally) -> ExpectedItems:
 
 
 def _alone(answers: list[str]) -> tuple[str, str]:
-    """Answers of which no two make a set, and why."""
+    """Return the answers of which no two form a set, and why."""
     if len(answers) == 1:
         return (answers[0], "no other answer in the source")
     answer_names = ", ".join(answers[:2]) + (
@@ -265,7 +265,7 @@ def _names(question: EligibleQuestion) -> Iterator[str]:
 
 
 def _nothing(tally: _Tally) -> Iterator[tuple[str, str]]:
-    """Fields of which nothing is asked, and the commonest reason."""
+    """Yield the fields that are not asked about, and the most frequent reason."""
     for name, why in tally.reasons.items():
         if name not in tally.asked:
             yield name, min(why, key=lambda cause: (-why[cause], cause))

@@ -1,7 +1,7 @@
 """Diagnosis of a reconstruction mismatch: the first stage that differs from the recipe.
 
-Stages are compared in the order in which an image is made, by the numbers in the recipe of the
-release and those of the recipe made now.
+Stages are compared in the order in which an image is rendered, by the parameters in the recipe of
+the release and those of the new recipe.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["changes_of", "diagnose", "recorded_policy", "same_layout"]
 
 _USE_OLDER = "to make it, install the version of medrcube that README.md of the release names"
 _LONGEST = 160
-"""Characters of a value that a detail shows."""
+"""Most characters of a value that a detail shows."""
 
 
 def diagnose(
@@ -36,14 +36,14 @@ def diagnose(
     picture: RenderedPicture | None,
     changed: Sequence[str],
 ) -> PictureOutcome:
-    """Say why a case did not give the published image.
+    """Return why a case did not reproduce the published image.
 
     Args:
-        recipe: how the image was made for the release.
-        job: what was rendered now.
-        rendered: what became of it.
-        picture: the image made in place of the published one, if any.
-        changed: what of the source has changed since, from ``changes_of``.
+        recipe: recipe of the release.
+        job: the render job.
+        rendered: its result.
+        picture: the image rendered in place of the published one, if any.
+        changed: changes of the source since the release, from ``changes_of``.
     """
     raw = _other_files(recipe, job, rendered)
     problem = next((failure for failure in rendered.problems if failure.stage != "compose"), None)
@@ -69,11 +69,11 @@ def diagnose(
 
 
 def changes_of(recipe: Recipe, now: Mapping[str, Any]) -> tuple[str, ...]:
-    """What of a source is not as it was when the release was made, in words.
+    """Return how the source differs from its state at the time of the release, in words.
 
     Args:
-        recipe: how an image was made for the release.
-        now: what ``origin_of`` says of the source and this copy.
+        recipe: recipe of an image in the release.
+        now: result of ``origin_of`` for the source and this copy.
     """
     origin = _origin(recipe)
     layout = (
@@ -99,9 +99,9 @@ def changes_of(recipe: Recipe, now: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def recorded_policy(recipe: Recipe) -> PixelPolicy | None:
-    """Pixel policy at the time of the release; ``None`` where the recipe tells none that is known.
+    """Return the pixel policy at the time of the release; ``None`` if none that is valid here.
 
-    A key that the recipe lacks is younger than the release, and has its default.
+    A key that the recipe lacks was introduced after the release, and has its default.
     """
     policy = _origin(recipe).get("policy")
     if not isinstance(policy, dict):
@@ -116,12 +116,12 @@ def recorded_policy(recipe: Recipe) -> PixelPolicy | None:
 
 
 def same_layout(recipe: Recipe, layout: str) -> bool:
-    """Whether raw files of this copy are called as in the one that the release was made of."""
+    """Whether raw files of this copy have the same names as in the copy used for the release."""
     return _origin(recipe).get("layout") in (None, layout)
 
 
 def _origin(recipe: Recipe) -> Mapping[str, Any]:
-    """Layout, card, adapter and policy at the time of the release, where they are recorded."""
+    """Return layout, card, adapter and policy at the time of the release, if recorded."""
     origin = recipe.made.get("origin")
     return origin if isinstance(origin, dict) else {}
 
@@ -160,7 +160,7 @@ def _first_difference(recipe: Recipe, picture: RenderedPicture) -> tuple[str, st
 
 
 def _not_made(recipe: Recipe, job: RenderJob, rendered: RenderResult) -> tuple[str, str]:
-    """The stage that gave no image where the release has one."""
+    """Return the stage that gave no image where the release has one, and why."""
     mark = recipe.artefact
     if mark not in job.artefacts:
         wanted = f"no image of kind {mark.kind!r} with {mark.concept!r} ({mark.field}) is planned"
@@ -176,7 +176,7 @@ def _not_made(recipe: Recipe, job: RenderJob, rendered: RenderResult) -> tuple[s
 def _other_files(
     recipe: Recipe, job: RenderJob, rendered: RenderResult
 ) -> tuple[RawFileDifference, ...]:
-    """Raw files that are not those of the release, by content: their names may differ."""
+    """Return raw files whose content differs from the release; their names may differ."""
     digests = dict(rendered.digests)
     digest_of: dict[str, str] = {}
     for path in job.case.files():

@@ -1,7 +1,7 @@
 """Raw files needed for the images that a release lacks: a download list.
 
 Recipes name the files of each image. ``raw_files.jsonl`` adds what every copy of a source must
-have: the tables of its facts, and a file for each glob of its layout.
+have: its fact tables, and a file for each glob of its layout.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 __all__ = ["NeededFile", "NeededFiles", "needed_files"]
 
 _COMMENTS = ("#", ";")
-"""A line of rsync's ``--files-from`` that begins so is a comment."""
+"""A line of rsync's ``--files-from`` that begins with one of these is a comment."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,8 +31,8 @@ class NeededFile:
 
     Attributes:
         path: relative to the raw root.
-        bytes: its size, or ``None`` where the release does not say.
-        sha256: its digest.
+        bytes: file size, or ``None`` if the release does not state it.
+        sha256: SHA-256 of the file.
         use: what it is needed for; see ``raw_files.RawFile``.
     """
 
@@ -44,13 +44,13 @@ class NeededFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NeededFiles:
-    """What the images of one source need that are not in the release.
+    """Raw files needed for the missing images of one source.
 
     Attributes:
         source: id of the source.
         pictures: number of these images.
-        files: in order of path.
-        whole: whether tables and layout are among them; an older release does not list those.
+        files: sorted by path.
+        whole: whether tables and layout are included; an older release does not list those.
     """
 
     source: str
@@ -60,19 +60,19 @@ class NeededFiles:
 
     @property
     def bytes(self) -> int | None:
-        """Size of all files; ``None`` where that of one is not known."""
+        """Size of all files; ``None`` if that of one is unknown."""
         sizes = [file.bytes for file in self.files]
         return sum(size or 0 for size in sizes) if None not in sizes else None
 
     def text(self) -> str:
-        """A path a line, as ``rsync --files-from``, ``wget --input-file`` and others read them."""
+        """One path a line, as ``rsync --files-from``, ``wget --input-file`` and others expect."""
         paths = (file.path for file in self.files)
         return "".join(
             f"./{path}\n" if path.startswith(_COMMENTS) else f"{path}\n" for path in paths
         )
 
     def stated(self) -> dict[str, Any]:
-        """The list for programs."""
+        """Return the list for programs."""
         return {
             "pictures": self.pictures,
             "bytes": self.bytes,
@@ -89,7 +89,7 @@ def needed_files(
     Args:
         release: a release made by medrcube.
         sources: registry, for the globs of layouts.
-        stages: shows progress.
+        stages: progress display.
 
     Raises:
         ReleaseError: the tree breaks its rules.
@@ -148,7 +148,7 @@ def _for_layout(
     layouts: Collection[str],
     source: Source | None,
 ) -> Sequence[RawFile]:
-    """Files of globs that none of the others fits; all where the layout is not known here."""
+    """Return files for layout globs that none of ``names`` matches; all for an unknown layout."""
     card = source.card if source else None
     if card is None or not {layout.name for layout in card.layouts} >= set(layouts):
         return files

@@ -12,7 +12,7 @@ __all__ = ["PictureOutcome", "RawFileDifference", "Reconstruction", "SourceOutco
 
 
 class Status(StrEnum):
-    """What became of an image."""
+    """Outcome for one image."""
 
     ALREADY_THERE = "already-there"
     REBUILT = "rebuilt"
@@ -37,18 +37,18 @@ class Status(StrEnum):
 THERE = frozenset(
     {Status.ALREADY_THERE, Status.REBUILT, Status.THERE_UNPROVED, Status.PLACED_BY_NAME}
 )
-"""The image lies in the tree."""
+"""Statuses in which the image is in the tree."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RawFileDifference:
-    """A raw file that is not the one that the release was made of.
+    """A raw file that differs from the one used for the release.
 
     Attributes:
-        name: relative to the raw root, as the release recorded it.
-        recorded: its SHA-256 there; ``None`` for one that the release was not made of.
-        found: SHA-256 of the file in this copy; ``None`` where there is none.
-        found_name: what that file is called here, where that is something else.
+        name: relative to the raw root, as recorded in the release.
+        recorded: its SHA-256 there; ``None`` for a file not used for the release.
+        found: SHA-256 of the file in this copy; ``None`` if it is missing.
+        found_name: name of that file in this copy, if different.
     """
 
     name: str
@@ -59,15 +59,15 @@ class RawFileDifference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PictureOutcome:
-    """What became of one image.
+    """Outcome for one image.
 
     Attributes:
         image: its path in the release; for an item without one, the id of the item.
-        status: what became of it.
-        case: key of its case, as far as it is known.
+        status: status of the image.
+        case: key of its case, if known.
         stage: for ``hash-differs``, the first stage at which the rendering differs.
         detail: why, in words.
-        raw: raw files that are missing or others than those recorded.
+        raw: raw files that are missing or differ from those recorded.
     """
 
     image: str
@@ -80,12 +80,12 @@ class PictureOutcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceOutcome:
-    """What became of the images of one source.
+    """Outcomes for the images of one source.
 
     Attributes:
-        source: its id; where no source is known, the name of the folder in the release.
-        pictures: one outcome for each image, in order of path.
-        notes: what holds for all of them.
+        source: id of the source; if it is unknown, the name of the folder in the release.
+        pictures: one outcome for each image, sorted by path.
+        notes: remarks that apply to all of them.
     """
 
     source: str
@@ -94,29 +94,29 @@ class SourceOutcome:
 
     @property
     def counts(self) -> Mapping[Status, int]:
-        """How many images have each status, in the order of ``Status``."""
+        """Number of images with each status, in the order of ``Status``."""
         counts = Counter(outcome.status for outcome in self.pictures)
         return {status: counts[status] for status in Status if counts[status]}
 
     @property
     def short(self) -> int:
-        """How many images are not in the tree."""
+        """Number of images that are not in the tree."""
         return sum(outcome.status not in THERE for outcome in self.pictures)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reconstruction:
-    """What became of the images of a release, source by source."""
+    """Outcomes for the images of a release, source by source."""
 
     sources: tuple[SourceOutcome, ...]
 
     @property
     def short(self) -> int:
-        """How many images are not in the tree."""
+        """Number of images that are not in the tree."""
         return sum(source.short for source in self.sources)
 
     def stated(self) -> dict[str, Any]:
-        """The report for programs; what is empty is left out."""
+        """Return the report for programs; empty values are omitted."""
         return {
             "short": self.short,
             "sources": {
@@ -131,14 +131,14 @@ class Reconstruction:
 
     @property
     def not_given(self) -> tuple[SourceOutcome, ...]:
-        """Sources of which no copy was named and an image is short."""
+        """Return the sources without a given copy that have missing images."""
         return tuple(source for source in self.sources if Status.SOURCE_NOT_GIVEN in source.counts)
 
     def reasons(self, most: int) -> Iterator[str]:
-        """Why images are short, a line for each reason, at most so many of a status.
+        """Yield one line for each reason why images are missing, at most ``most`` for each status.
 
-        Sources of which no copy was named share one line: whoever has one source of many looks
-        for that one.
+        Sources without a given copy share one line: users with one source of many look for that
+        one.
         """
         for source in self.sources:
             for status in source.counts:

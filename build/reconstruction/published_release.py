@@ -1,8 +1,8 @@
 """Reconstruction of the release of MedRCube's authors, which has no hashes to verify against.
 
-It names neither raw files nor hashes. Where the card of a source states how published names follow
-from raw names, a case can be matched by name, and no more: such an image is placed only on demand
-and marked as unproved. Without a rule nothing is guessed.
+It names neither raw files nor hashes. If the card of a source states how published names derive
+from raw names, a case can be matched by name only: such an image is placed only on request and
+marked as unproved. Without a rule nothing is guessed.
 """
 
 from __future__ import annotations
@@ -53,17 +53,18 @@ def adopt(
 
     Args:
         release: the published release.
-        roots: id of a source -> the user's own copy of its raw data.
+        roots: source id -> the user's own copy of its raw data.
         sources: registry.
-        engine: where images are rendered.
-        stages: shows progress.
-        place: put the clean image of each matched case into the tree, unproved as it is.
+        engine: engine that renders the images.
+        stages: progress display.
+        place: whether to write the clean image of each matched case into the tree, although it is
+            unproved.
 
     Raises:
         ReleaseError: the tree breaks its rules, leads out of itself, or has recipes.
         SourceError: a raw tree fits no layout of its card.
         MedrcubeError: a source of ``roots`` does not exist.
-        WorkspaceError: the tree cannot be written, or another process is at work in it.
+        WorkspaceError: the tree cannot be written, or another process is using it.
     """
     tree = release.resolve()
     if stat_file(tree, tree / RECIPES) is not None:
@@ -104,7 +105,7 @@ def adopt(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Match:
-    """One folder of the release, its rule, and the scan of the copy where one was given."""
+    """One folder of the release, its rule, and the scan of the copy if one was given."""
 
     tree: Path
     source: Source
@@ -114,7 +115,7 @@ class _Match:
     def by_name(
         self, items: Mapping[str, BenchmarkItem]
     ) -> tuple[dict[str, PictureOutcome], Mapping[str, Sequence[BenchmarkItem]]]:
-        """What the names say; and the items of each case whose image could be placed."""
+        """Return the outcomes decided by name, and the items of each case that could be placed."""
         cases = {case.key for case in self.found.cases} if self.found else set()
         outcomes: dict[str, PictureOutcome] = {}
         lacking: dict[str, list[BenchmarkItem]] = {}
@@ -127,7 +128,7 @@ class _Match:
     def place(
         self, lacking: Mapping[str, Sequence[BenchmarkItem]], engine: RenderEngine, stages: Stages
     ) -> dict[str, PictureOutcome]:
-        """Render the clean image of each case and put it where its items expect it."""
+        """Render the clean image of each case and write it to the paths that its items name."""
         if self.found is None:
             return {}
         cases = [case for case in self.found.cases if case.key in lacking]
@@ -187,7 +188,7 @@ class _Match:
 
 
 def _folders(items: Sequence[BenchmarkItem]) -> Mapping[str, Mapping[str, BenchmarkItem]]:
-    """Items by folder of the release and image; one that names no image, by its own name."""
+    """Return items by folder of the release and image; items without an image, by their name."""
     folders: dict[str, dict[str, BenchmarkItem]] = {}
     for item in items:
         folder = item.image.partition("/")[0] if item.image else item.dataset

@@ -1,7 +1,7 @@
 """Strict reader of ``recipes.jsonl`` from an untrusted release.
 
-Only the location of an image is used as a path, in one form: ``DATASET/pictures/NAME.png``.
-Names of raw files are only compared with existing names.
+Only the location of an image is used as a path, in one form: ``DATASET/pictures/NAME.png``. Names
+of raw files are only compared with existing names.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ _SOURCE = re.compile(r"[a-z0-9][a-z0-9-]{0,99}")
 _PICTURE = re.compile(r"[A-Za-z0-9-][A-Za-z0-9._-]{0,250}\.png")
 _KINDS = ("clean", "outline", "boxes", "numbered", "scale-bar", "mirrored", "compared")
 _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
-"""What no name of ours holds, and what would move the cursor of a terminal."""
+"""Characters that none of our names contain, including terminal control characters."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """How one image of a release was made.
+    """Recipe of one image of a release.
 
     Attributes:
         sample: id of the image.
         source: id of its source.
         case: key of its case.
         image: its path in the release.
-        pixel_sha256: identity of the image.
+        pixel_sha256: pixel hash of the image.
         restricted: whether it may not be redistributed.
-        artefact: what it is an image of.
+        artefact: artefact that it shows.
         frames: slice of each image.
-        files: raw file relative to the raw root -> SHA-256.
+        files: path relative to the raw root -> SHA-256.
         first: the raw file that holds the first image.
         made: the whole recipe, as written.
     """
@@ -66,8 +66,8 @@ def read_recipes(tree: Path) -> tuple[Recipe, ...]:
     """Read and check all recipes of a release.
 
     Raises:
-        ReleaseError: there are none, one is not what medrcube writes, or two are about one
-            image; names the recipe.
+        ReleaseError: there are none, one is not in the form that medrcube writes, or two describe
+            one image; names the recipe.
     """
     samples: dict[str, int] = {}
     images: dict[str, int] = {}
@@ -75,7 +75,7 @@ def read_recipes(tree: Path) -> tuple[Recipe, ...]:
     for number, row in _rows(tree):
         try:
             recipe = _recipe(row)
-            # Some file systems ignore case: one image would take the place of the other.
+            # On case-insensitive file systems one image would overwrite the other.
             _claim(samples, recipe.sample, number)
             _claim(images, recipe.image.lower(), number)
         except _RecipeError as error:
@@ -85,7 +85,7 @@ def read_recipes(tree: Path) -> tuple[Recipe, ...]:
 
 
 class _RecipeError(Exception):
-    """A row is not a recipe; says what was found and what was expected."""
+    """A row is not a recipe; states what was found and what was expected."""
 
 
 def _rows(tree: Path) -> Iterator[tuple[int, Any]]:
@@ -153,7 +153,7 @@ def _files(row: Mapping[str, Any]) -> Mapping[str, str]:
 
 
 def is_below(name: str) -> bool:
-    """Whether the name of a raw file leads nowhere but below the raw root, and can be shown."""
+    """Whether the name of a raw file stays below the raw root and is safe to display."""
     path = PurePosixPath(name)
     return bool(
         name and not path.is_absolute() and ".." not in path.parts and not _UNSEEN.search(name)

@@ -1,8 +1,8 @@
 """Reconstruction of withheld images from the user's own copy of the raw data.
 
 The build's own stages scan, plan and render into a temporary folder. An image is written into the
-tree only if its pixel hash is the published one. Nothing else of the tree changes but the private
-mark, once a restricted image lies in it.
+tree only if its pixel hash is the published one. Nothing else in the tree changes, except that it
+is marked as private once it contains a restricted image.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ from medrcube.vocabulary.layers import using_vocabulary
 __all__ = ["already_present", "pictures_and_recipes", "reconstruct"]
 
 _NO_KEY = b""
-"""Key for patients' hashes; none of them gets further than the scan."""
+"""Key for patient hashes, which do not leave the scan."""
 
 
 def reconstruct(
@@ -64,23 +64,23 @@ def reconstruct(
     engine: RenderEngine,
     stages: Stages,
 ) -> Reconstruction:
-    """Put every image into a release that the raw data give as it was published.
+    """Write every image into a release that the raw data reproduce exactly.
 
-    An image that is there with the right pixels stays as it is, so the same call again goes on
-    where an earlier one was stopped.
+    Images that are present with the right pixels are kept, so repeating the call resumes an
+    interrupted one.
 
     Args:
         release: a release made by medrcube.
-        roots: id of a source -> the user's own copy of its raw data, in any layout of its card.
+        roots: source id -> the user's own copy of its raw data, in any layout of its card.
         sources: registry.
-        engine: where images are rendered.
-        stages: shows progress.
+        engine: engine that renders the images.
+        stages: progress display.
 
     Raises:
         ReleaseError: the tree breaks its rules, or one of its paths leads out of it.
         SourceError: a raw root is not a folder.
         MedrcubeError: a source of ``roots`` does not exist.
-        WorkspaceError: the tree cannot be written, or another process is at work in it.
+        WorkspaceError: the tree cannot be written, or another process is using it.
     """
     tree = release.resolve()
     raw = inspect_trees(sources, roots, stages)
@@ -112,16 +112,16 @@ def reconstruct(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _SourceOrder:
-    """What is wanted of one source.
+    """Images to reconstruct of one source.
 
     Attributes:
         source: the source.
         raw: the user's copy.
-        found: its scan, or ``None`` where the copy was refused.
-        refused: why it was.
-        origin: what ``origin_of`` says of it.
+        found: its scan, or ``None`` if the copy was rejected.
+        refused: why it was rejected.
+        origin: result of ``origin_of``.
         wanted: case -> recipes of its images.
-        keys: the wanted cases that the present rules find in the copy.
+        keys: the wanted cases that the current rules find in the copy.
     """
 
     source: Source
@@ -133,7 +133,7 @@ class _SourceOrder:
     keys: frozenset[str] = frozenset()
 
     def jobs(self) -> Iterator[RenderJob]:
-        """One for every wanted case whose files are there."""
+        """Yield a job for every wanted case whose files are present."""
         if self.found is None:
             return
         cases = [case for case in self.found.cases if case.key in self.keys]
@@ -143,7 +143,7 @@ class _SourceOrder:
 
 
 def pictures_and_recipes(tree: Path) -> tuple[Sequence[str], Mapping[str, Recipe]]:
-    """Pictures that the items of a release name, and the recipe of each that has one.
+    """Return the images that the items of a release name, and the recipe of each that has one.
 
     Raises:
         ReleaseError: the tree breaks its rules, or one of its paths leads out of it.
@@ -158,7 +158,7 @@ def pictures_and_recipes(tree: Path) -> tuple[Sequence[str], Mapping[str, Recipe
 def already_present(
     tree: Path, recipes: Sequence[Recipe], stages: Stages
 ) -> Iterator[tuple[str, PictureOutcome]]:
-    """Pictures whose pixels are in the tree already."""
+    """Yield the images whose pixels are already in the tree."""
     with stages.stage("check", len(recipes)) as advance, ThreadPoolExecutor() as pool:
         hashes = pool.map(stored_hash, [tree / recipe.image for recipe in recipes])
         for recipe, digest in zip(recipes, hashes, strict=True):
@@ -219,14 +219,14 @@ def _render(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _RenderedJob:
-    """What became of a job, and the folder of its images."""
+    """Result of a job, and the folder of its images."""
 
     job: RenderJob
     rendered: RenderResult
     folder: Path
 
     def picture(self, recipe: Recipe) -> RenderedPicture | None:
-        """The image of the recipe's mark and slice; else that of another slice, to compare."""
+        """Return the image with the recipe's mark and slice; else that of another slice."""
         alike = [
             picture for picture in self.rendered.pictures if picture.artefact == recipe.artefact
         ]
@@ -235,7 +235,7 @@ class _RenderedJob:
         return alike[0] if exact is None and len(alike) == 1 else exact
 
     def clean(self, recipe: Recipe) -> NDArray[np.uint8] | None:
-        """Pixels of the clean image of the recipe's slice."""
+        """Return the pixels of the clean image of the recipe's slice."""
         frames = "+".join(map(str, recipe.frames))
         for picture in self.rendered.pictures:
             if picture.artefact == CLEAN and picture.frames == frames:
@@ -244,7 +244,7 @@ class _RenderedJob:
         return None
 
     def clear(self) -> None:
-        """Remove the images: restricted images stay on disk no longer than needed."""
+        """Delete the images: restricted images stay on disk no longer than needed."""
         for picture in self.rendered.pictures:
             (self.folder / picture.path).unlink()
 
@@ -268,7 +268,7 @@ def _place(
 
 
 def _absent(recipe: Recipe, case: str, order: _SourceOrder) -> PictureOutcome:
-    """Why there is nothing to render."""
+    """Return why there is nothing to render."""
     if order.found is None:
         missing = _missing(recipe, order)
         status = Status.RAW_FILE_MISSING if missing else Status.RAW_TREE_REFUSED

@@ -1,7 +1,7 @@
-"""Render jobs that carry out recipes as they are written, whatever the present rules would do.
+"""Render jobs that execute recipes as written, whatever the current rules are.
 
-A recipe states policy, slices, windows and marks. The pixel hash proves what comes of it, so a job
-leaves out every rule that only decides whether something is asked.
+A recipe states policy, slices, windows and marks. The pixel hash proves the result, so a job omits
+every rule that only decides whether something is asked.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ CLEAN = Artefact(kind="clean")
 def jobs_of_cases(
     source: Source, raw: TreeSnapshot, cases: Sequence[Case], wanted: Mapping[str, Sequence[Recipe]]
 ) -> Iterator[RenderJob]:
-    """A job for each of some cases, with the wanted images alone.
+    """Yield a job for each of some cases, with only the wanted images.
 
     Args:
         source: their source.
         raw: the user's copy.
-        cases: cases that the present rules find in it.
+        cases: cases that the current rules find in it.
         wanted: case -> recipes of its images.
     """
     for job in plan_jobs(source, raw.root, cases):
@@ -58,16 +58,16 @@ def jobs_of_cases(
 def jobs_of_recipes(
     source: Source, raw: TreeSnapshot, wanted: Mapping[str, Sequence[Recipe]]
 ) -> Iterator[RenderJob]:
-    """A job for each case that the present rules set aside, from its recipes and files alone.
+    """Yield a job for each case that the current rules set aside, from its recipes and files only.
 
-    A recipe names no mask, so that it gives the clean image and images with recorded boxes.
+    A recipe names no mask, so only the clean image and images with recorded boxes can be made.
     """
     cases = [case for key, recipes in wanted.items() for case in _recorded_case(key, recipes, raw)]
     return jobs_of_cases(source, raw, cases, wanted)
 
 
 def _recorded_case(key: str, recipes: Sequence[Recipe], raw: TreeSnapshot) -> Iterator[Case]:
-    """The case of some recipes, where all are of one image whose files are in the copy."""
+    """Yield the case of some recipes, if all describe one image whose files are in the copy."""
     stored = recipes[0].made["images"]
     member = stored[0].get("member")
     if len(stored) > 1 or any(_place(recipe) != _place(recipes[0]) for recipe in recipes):
@@ -79,12 +79,12 @@ def _recorded_case(key: str, recipes: Sequence[Recipe], raw: TreeSnapshot) -> It
 
 
 def _place(recipe: Recipe) -> tuple[Any, ...]:
-    """Where the images of a recipe are stored, apart from their frames."""
+    """Return where the images of a recipe are stored, without their frames."""
     return tuple((image["files"], image.get("member")) for image in recipe.made["images"])
 
 
 def _can_be_drawn(job: RenderJob, artefact: Artefact) -> bool:
-    """Whether a case has what an image shows that no task asks for any longer."""
+    """Whether a case has the data for an artefact that no task uses any longer."""
     if artefact.kind not in REGION_MARKS:
         return artefact == CLEAN
     named = zip(job.concepts, job.case.regions, strict=True)
@@ -113,7 +113,7 @@ def _as_recorded(job: RenderJob, recipes: Sequence[Recipe]) -> RenderJob:
 
 
 def _without_needs(shape: Shape) -> Shape:
-    """A shape whatever its name says of the parts that a slice shows."""
+    """Return a shape without requirements on the parts that a slice shows."""
     if isinstance(shape, MaskFile):
         return replace(shape, needs=())
     if isinstance(shape, Consensus):
@@ -126,7 +126,7 @@ def _without_needs(shape: Shape) -> Shape:
 
 
 def _windows(job: RenderJob, recipes: Sequence[Recipe]) -> tuple[Mapping[str, Any], ...]:
-    """Numbers of the grey scale of each image, where all recipes tell the same."""
+    """Return the display parameters of each image, if all recipes state the same."""
     written = _only(recipe.made.get("grey") for recipe in recipes)
     if not isinstance(written, list) or len(written) != len(job.case.images):
         return ()
@@ -134,7 +134,7 @@ def _windows(job: RenderJob, recipes: Sequence[Recipe]) -> tuple[Mapping[str, An
 
 
 def _frames(job: RenderJob, recipes: Sequence[Recipe]) -> tuple[int, ...]:
-    """Slices of the release: an older edition may have chosen others than this one would."""
+    """Return the slices of the release, which may differ from those selected now."""
     free = [n for n, image in enumerate(job.case.images) if image.frame is None]
     if not free or any(len(recipe.frames) != len(job.case.images) for recipe in recipes):
         return ()
@@ -144,7 +144,7 @@ def _frames(job: RenderJob, recipes: Sequence[Recipe]) -> tuple[int, ...]:
 
 
 def _only(values: Iterable[Any]) -> Any:
-    """The one value that all have; ``None`` where they differ."""
+    """Return the common value of all; ``None`` if they differ."""
     several: Collection[Any] = list(values)
     first = next(iter(several), None)
     return first if all(value == first for value in several) else None

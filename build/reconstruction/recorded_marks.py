@@ -1,7 +1,7 @@
-"""Numbered boxes drawn again from a recipe: where they are, in the style of the release.
+"""Numbered boxes redrawn from a recipe, in the style of the release.
 
-Places of boxes are chosen otherwise than by the first version of medrcube, and so are those of
-their numbers. A recipe holds the boxes; the pixel hash tells the style.
+The first version of medrcube placed boxes and their numbers differently. A recipe holds the boxes;
+the pixel hash identifies the style.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from medrcube.build.regions.draw_shapes import RED, digit, draw_boxes, to_rgb
 __all__ = ["BOXES", "draw_first_boxes", "draw_recorded_boxes"]
 
 BOXES = "boxes"
-"""Kind of the artefact."""
+"""Kind of artefact."""
 
 _MOST = 4
-"""Boxes of an image: there are so many digits."""
+"""Most boxes of an image, limited by the available digits."""
 
 
 def draw_recorded_boxes(recipe: Recipe, clean: NDArray[np.uint8]) -> NDArray[np.uint8] | None:
-    """The image of a recipe with numbered boxes, made from the clean image of the same slice.
+    """Return the image of a recipe with numbered boxes, drawn on the clean image of the same slice.
 
     Args:
-        recipe: how the image was made for the release; untrusted.
+        recipe: recipe of the release; untrusted.
         clean: ``(rows, columns)`` or ``(rows, columns, 3)``, 8 bit.
 
     Returns:
-        The image, ``(rows, columns, 3)``; ``None`` where no style gives the published pixels.
+        The image, ``(rows, columns, 3)``; ``None`` if no style gives the published pixels.
     """
     mark = recipe.made["mark"]
     shape = clean.shape
@@ -57,7 +57,7 @@ def draw_recorded_boxes(recipe: Recipe, clean: NDArray[np.uint8]) -> NDArray[np.
 def draw_first_boxes(picture: NDArray[np.uint8], boxes: Sequence[Box]) -> NDArray[np.uint8]:
     """Draw boxes as the first version of medrcube did.
 
-    A number stands at the first corner of its box where it hides no box, frame or number, else
+    A number is placed at the first corner of its box where it hides no box, frame or number, else
     inside its box.
     """
     canvas = to_rgb(picture)
@@ -105,7 +105,7 @@ _STYLES: tuple[Callable[[NDArray[np.uint8], Sequence[Box]], NDArray[np.uint8]], 
 
 
 def _boxes(written: Any, shape: tuple[int, ...]) -> list[Box]:
-    """Boxes of a recipe that all lie in the image; none where one does not."""
+    """Return the boxes of a recipe if all lie in the image; else an empty list."""
     if not isinstance(written, list) or len(written) > _MOST:
         return []
     boxes = [_box(box, shape) for box in written]

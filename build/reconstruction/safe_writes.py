@@ -24,11 +24,13 @@ _HEADER = struct.Struct(">8s4x4sIIBB")
 """Signature, length and name of the first chunk, width, height, bits, colour type."""
 
 _MOST_PIXELS = 89_478_485
-"""Pillow takes a larger image for a bomb; it counts as not there, and is made again."""
+"""Pillow takes a larger image for a decompression bomb; it counts as missing, and is rendered
+again.
+"""
 
 
 def safe_path(tree: Path, image: str) -> Path:
-    """File of an image, after its folders were found to lie in the tree.
+    """Return the file of an image, after checking that its folders lie in the tree.
 
     Args:
         tree: the release, with all links resolved.
@@ -56,7 +58,7 @@ def safe_path(tree: Path, image: str) -> Path:
 
 
 def place_picture(tree: Path, image: str, data: bytes) -> None:
-    """Give the file of an image its place; it is there whole or not at all.
+    """Write the file of an image atomically.
 
     Raises:
         ReleaseError: the path leads out of the tree.
@@ -66,7 +68,7 @@ def place_picture(tree: Path, image: str, data: bytes) -> None:
 
 
 def stored_hash(path: Path) -> str | None:
-    """Identity of an image in a tree; ``None`` where there is none, or none as we write them."""
+    """Return the pixel hash of an image in a tree; ``None`` if missing or not in our PNG form."""
     try:
         if not path.is_file():
             return None
@@ -87,10 +89,10 @@ def stored_hash(path: Path) -> str | None:
 
 @contextmanager
 def lock_tree(tree: Path) -> Iterator[None]:
-    """Keep a tree to oneself, and remove what a killed process left half written in it.
+    """Lock a tree for this process, and delete partial files left by a killed one.
 
     Raises:
-        WorkspaceError: another process is at work in it.
+        WorkspaceError: another process is using it.
     """
     if sys.platform == "win32":
         yield

@@ -1,10 +1,10 @@
 """All pairs of 64-bit hashes within a Hamming distance (multi-index hashing).
 
-The bits are dealt into ``distance + 3`` bands. Two hashes that differ in at most ``distance`` bits
-agree in at least three bands (pigeonhole principle); one table per three bands, sorted by their
-bits, brings all such pairs together (Manku, Jain and Sarma, "Detecting near-duplicates for web
-crawling", 2007, doi 10.1145/1242572.1242592). Three bands, not one, because medical images look
-alike: their low bits repeat, and a short key would put a large part of them into one bucket.
+The bits are divided into ``distance + 3`` bands. Two hashes that differ in at most ``distance``
+bits agree in at least three bands (pigeonhole principle); one table for each three bands, sorted by
+their bits, brings all such pairs together (Manku, Jain and Sarma, "Detecting near-duplicates for
+web crawling", 2007, doi 10.1145/1242572.1242592). Three bands, not one, because medical images look
+alike: their low bits repeat, and a short key would put many of them into one bucket.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ __all__ = ["Pairs", "pairs_within"]
 BITS = 64
 _AGREE = 3
 _AT_ONCE = 1 << 20
-"""Most candidates that are looked at together, 16 MB."""
+"""Most candidates examined at once, 16 MB."""
 
 Hashes = NDArray[np.uint64]
 Pairs = NDArray[np.int64]
 
 
 def pairs_within(hashes: Hashes, distance: int) -> Iterator[Pairs]:
-    """Every pair of hashes that differ in at most ``distance`` bits, each once.
+    """Yield every pair of hashes that differ in at most ``distance`` bits, each once.
 
     Args:
         hashes: (n,).
         distance: largest number of bits, 0 to 20.
 
     Yields:
-        (k, 3): place of the one, place of the other, which is larger, and the distance. Pieces
-        come as they are found, in an order that the hashes decide.
+        (k, 3): indices of both hashes, the smaller first, and the distance. Chunks are yielded as
+        they are found, in an order determined by the hashes.
 
     Raises:
         ValueError: the distance is out of range.
@@ -49,7 +49,7 @@ def pairs_within(hashes: Hashes, distance: int) -> Iterator[Pairs]:
             differing = hashes[first] ^ hashes[second]
             bits = np.bitwise_count(differing)
             near = bits <= distance
-            # Found in several tables: told of in the first of them alone.
+            # Found in several tables: reported only in the first of them.
             for band in range(chosen[-1]):
                 if band not in chosen:
                     near &= (differing & masks[band]) != 0
@@ -59,14 +59,14 @@ def pairs_within(hashes: Hashes, distance: int) -> Iterator[Pairs]:
 
 
 def _bands(number: int) -> Hashes:
-    """Masks that share out all bits; neighbours go to different bands, as they say much alike."""
+    """Return masks that partition all bits, adjacent ones into different bands: they correlate."""
     return np.array(
         [sum(1 << bit for bit in range(band, BITS, number)) for band in range(number)], np.uint64
     )
 
 
 def _alike(keys: Hashes) -> Iterator[tuple[Pairs, Pairs]]:
-    """Places of all pairs of equal keys, a piece at a time."""
+    """Yield the indices of all pairs of equal keys, in chunks."""
     order = np.argsort(keys, kind="stable")
     ranked = keys[order]
     ends = np.flatnonzero(np.append(ranked[1:] != ranked[:-1], np.True_)) + 1

@@ -1,8 +1,8 @@
 """Exact and near-duplicate images across patients and sources.
 
-Candidates come from the stored hashes; only images with near hashes are read. Only clean images
-are compared, since a mark makes no other image. Images of one case are not compared with each
-other: neighbouring slices are alike by nature.
+Candidates come from the stored hashes; only images with near hashes are read. Only clean images are
+compared, since marks do not make a different image. Images of one case are not compared with each
+other: adjacent slices are similar by nature.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ __all__ = [
 Relation = Literal["other source", "other patient", "patient not known", "same patient"]
 
 MOST_COMPARED = 200_000
-"""Most pairs that are laid over each other; beyond it the audit says that there are more."""
+"""Most pairs that are registered and compared; if there are more, the audit says so."""
 LISTED = 200
-"""Most pairs that the audit names."""
+"""Most pairs that the audit lists."""
 
 _WORST: tuple[Relation, ...] = (
     "other source",
@@ -55,13 +55,13 @@ _WORST: tuple[Relation, ...] = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NearDuplicate:
-    """Two images of different cases that look the same and are not equal.
+    """Two images of different cases that look the same but are not equal.
 
     Attributes:
-        distance: bits in which their hashes differ.
-        likeness: correlation when the one is laid over the other.
-        relation: what the two have to do with each other.
-        pictures: the two.
+        distance: number of bits in which their hashes differ.
+        likeness: correlation after registration.
+        relation: relation between the two images.
+        pictures: the two images.
     """
 
     distance: int
@@ -70,7 +70,7 @@ class NearDuplicate:
     pictures: tuple[Sample, Sample]
 
     def stated(self) -> dict[str, Any]:
-        """The pair for ``audit.json``."""
+        """Return the pair for ``audit.json``."""
         return {
             "distance": self.distance,
             "likeness": round(self.likeness, 4),
@@ -82,14 +82,14 @@ class NearDuplicate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Duplicates:
-    """All that was found.
+    """All duplicates found.
 
     Attributes:
-        exact: groups of equal images, as ``batch_audit.duplicate_pictures`` gives them.
-        near: pairs of nearly equal ones, what weighs most first.
-        compared: different images that were compared.
-        candidates: pairs whose hashes lie near, before they were laid over each other.
-        all_compared: false where there were more candidates than ``MOST_COMPARED``.
+        exact: groups of equal images, as returned by ``batch_audit.duplicate_pictures``.
+        near: near-duplicate pairs, most important first.
+        compared: number of distinct images compared.
+        candidates: number of pairs with near hashes, before registration.
+        all_compared: false if there were more candidates than ``MOST_COMPARED``.
     """
 
     exact: list[dict[str, Any]]
@@ -99,7 +99,7 @@ class Duplicates:
     all_compared: bool
 
     def stated(self) -> dict[str, Any]:
-        """Counts, and the first pairs, for ``audit.json``."""
+        """Return counts, and the first pairs, for ``audit.json``."""
         relations = Counter(pair.relation for pair in self.near)
         return {
             "compared": self.compared,
@@ -125,7 +125,7 @@ class Duplicates:
 
 
 def clean_pictures(samples: Iterable[Sample], used: Iterable[Sample]) -> list[Sample]:
-    """The clean image behind every image of ``used``, each once, in a fixed order."""
+    """Return the clean image behind every image of ``used``, each once, in a fixed order."""
     wanted = {_view(sample) for sample in used}
     clean = [sample for sample in samples if sample.artefact == "clean" and _view(sample) in wanted]
     return sorted(clean, key=lambda sample: (sample.source, sample.case, sample.id))
@@ -170,14 +170,14 @@ def find_duplicates(clean: Sequence[Sample], root: Path, workers: int = 1) -> Du
 
 
 def near_candidates(pictures: Sequence[Sample]) -> tuple[Pairs, bool]:
-    """Pairs of images of different cases with near hashes, and whether these are all.
+    """Return pairs of images of different cases with near hashes, and whether these are all.
 
-    Equal hashes are put together first, so that many alike cost the index nothing. No more than
-    ``MOST_COMPARED`` pairs are ever held.
+    Equal hashes are grouped first, so that many equal ones do not slow down the index. At most
+    ``MOST_COMPARED`` pairs are held in memory.
 
     Returns:
-        (k, 3): places of the two, the lower first, and the distance in bits; and false where there
-        are more.
+        (k, 3): indices of both, the smaller first, and the distance in bits; and false if there are
+        more.
     """
     image_hashes = np.array([int(picture.perceptual_hash, 16) for picture in pictures], np.uint64)
     hashes, place = np.unique(image_hashes, return_inverse=True)
@@ -199,7 +199,7 @@ def near_candidates(pictures: Sequence[Sample]) -> tuple[Pairs, bool]:
 
 
 def relation(first: Sample, second: Sample) -> Relation:
-    """What two images of different cases have to do with each other."""
+    """Return the relation between two images of different cases."""
     if first.source != second.source:
         return "other source"
     if not (first.patient and second.patient):
@@ -208,14 +208,14 @@ def relation(first: Sample, second: Sample) -> Relation:
 
 
 def _read(paths: Iterable[Path], workers: int) -> Thumbnail:
-    """Pictures as (n, 32, 32), read in several processes where there are many."""
+    """Read images as (n, 32, 32), in several processes if there are many."""
     return np.array(map_in_processes(read_small, paths, workers), np.uint8).reshape(-1, SIDE, SIDE)
 
 
 def _pairs_apart(
     one: NDArray[np.int64], other: NDArray[np.int64], case: NDArray[np.int64]
 ) -> Iterator[tuple[int, int]]:
-    """Pairs of different cases, one by one, from two groups or, given twice, within one."""
+    """Yield pairs of different cases, from two groups or, given the same one twice, within it."""
     apart: dict[int, NDArray[np.int64]] = {}
     for place in one.tolist():
         own = int(case[place])
@@ -231,7 +231,7 @@ def _pairs_apart(
 def _near_hashes(
     hashes: NDArray[np.uint64], groups: Sequence[NDArray[np.int64]]
 ) -> Iterable[tuple[int, int, int]]:
-    """Pairs of places in ``hashes``, also a place with itself where several images have it."""
+    """Yield index pairs into ``hashes``, including equal ones if several images have the hash."""
     yield from ((at, at, 0) for at, members in enumerate(groups) if len(members) > 1)
     for piece in pairs_within(hashes, MAX_DISTANCE):
         yield from ((first, second, bits) for first, second, bits in piece.tolist())

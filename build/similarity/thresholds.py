@@ -1,19 +1,19 @@
 """Near-duplicate thresholds, and grey-value correlation after registration.
 
-``perceptual_hash.MAX_DISTANCE`` and ``LIKENESS`` were chosen on 231 real images of twelve
-published data sets (CT, MRI, ultrasound, X-ray) that are not part of this project:
+``perceptual_hash.MAX_DISTANCE`` and ``LIKENESS`` were chosen on 231 real images of twelve published
+datasets (CT, MRI, ultrasound, X-ray) that are not part of this project:
 
 - JPEG at quality 20, half the size, noise, brightness or gamma changed: at most 6 bits. All edges
   cropped by 1 %: at most 10 bits and 99.6 % within 8; by 2 %: 92 % within 8; by 3 %: 53 %.
-- Images of different patients: none of 23,000 pairs within 8 bits. The nearest, at 12, are a
-  second image of one fetus under another number, and two films of one publication.
-- Slices of one volume lie within 8 bits in 244 of 3,361 pairs: images of one case are not
-  compared. Generated phantoms of different patients, who are variants of one drawing, lie within
-  8 in 1.1 % of pairs, and in 8 % of the pairs of one source.
+- Images of different patients: none of 23,000 pairs within 8 bits. The nearest, at 12, are a second
+  image of one fetus under another number, and two films of one publication.
+- Slices of one volume lie within 8 bits in 244 of 3,361 pairs: images of one case are not compared.
+  Generated phantoms of different patients, who are variants of one drawing, lie within 8 in 1.1 %
+  of pairs, and in 8 % of the pairs of one source.
 
-``likeness`` separates where the hash does not: it is at least 0.98 for all these copies within
-8 bits up to a crop of 2 %, and below that for half of the pairs of phantoms that the hash takes
-for the same.
+``likeness`` separates where the hash does not: it is at least 0.98 for all these copies within 8
+bits up to a crop of 2 %, and below that for half of the pairs of phantoms that the hash takes for
+the same.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from medrcube.perceptual_hash import SIDE, Thumbnail, thumbnail
 __all__ = ["LIKENESS", "likeness", "map_in_processes", "read_small"]
 
 LIKENESS = 0.98
-"""Least likeness of one image encoded twice."""
+"""Least likeness of two encodings of one image."""
 
 _FEW = 64
-"""Up to so many files a second process is not worth its start."""
+"""Fewest files for which a second process is worth starting."""
 _AT_ONCE = 1000
-"""Pairs of images that are in memory as numbers."""
+"""Pairs of images held in memory as numbers."""
 _TINY = 1e-9
 
 Floats = NDArray[np.float64]
@@ -49,10 +49,10 @@ R = TypeVar("R")
 
 
 def read_small(path: Path) -> Thumbnail:
-    """An image of a file as (32, 32) grey values.
+    """Read an image file as (32, 32) grey values.
 
     Raises:
-        ReleaseError: the file is missing or no image.
+        ReleaseError: the file is missing or not an image.
     """
     try:
         with Image.open(path) as picture:
@@ -64,16 +64,16 @@ def read_small(path: Path) -> Thumbnail:
 
 
 def likeness(small: Thumbnail, pairs: NDArray[np.int64]) -> Floats:
-    """Correlation of pairs of images once the one is laid over the other, 0 to 1.
+    """Return the correlation of pairs of images after registration, 0 to 1.
 
-    Cropping shifts and stretches an image by a part of a pixel. To first order this adds
-    multiples of its gradients, so the one is fitted by the other, its gradients and its gradients
-    times their place; brightness and contrast go by themselves. The better of both ways counts,
-    and a negative counts as 0.
+    Cropping shifts and stretches an image by a fraction of a pixel. To first order this adds
+    multiples of its gradients, so one image is fitted by the other, its gradients, and its
+    gradients times their position; brightness and contrast cancel. The better of both directions is
+    used, and a negative value counts as 0.
 
     Args:
         small: (n, 32, 32).
-        pairs: (k, 2) or more columns, the first two of which are places in ``small``.
+        pairs: (k, 2) or more columns, the first two of which are indices into ``small``.
 
     Returns:
         (k,).
@@ -93,7 +93,7 @@ def likeness(small: Thumbnail, pairs: NDArray[np.int64]) -> Floats:
 
 
 def map_in_processes(work: Callable[[T], R], jobs: Iterable[T], workers: int) -> list[R]:
-    """Results in the order of the jobs.
+    """Return results in the order of the jobs.
 
     Raises:
         ReleaseError: a process was killed.
@@ -101,7 +101,7 @@ def map_in_processes(work: Callable[[T], R], jobs: Iterable[T], workers: int) ->
     waiting = list(jobs)
     if workers == 1 or len(waiting) <= _FEW:
         return [work(job) for job in waiting]
-    # Forking a process that has threads can hang; a fresh start never does.
+    # Forking a process that has threads can hang; spawning never does.
     fresh = multiprocessing.get_context("spawn")
     try:
         with ProcessPoolExecutor(workers, mp_context=fresh) as pool:
@@ -117,7 +117,7 @@ _PLACE = np.linspace(-1, 1, SIDE)
 
 
 def _smoothed(small: Thumbnail) -> Floats:
-    """Blurred by (1, 2, 1) / 4 both ways, so that gradients say what a small shift does."""
+    """Blur by (1, 2, 1) / 4 in both directions, so that gradients describe a small shift."""
     padded = np.pad(small.astype(np.float64), ((0, 0), (1, 1), (1, 1)), mode="edge")
     rows = (padded[:, :-2] + 2 * padded[:, 1:-1] + padded[:, 2:]) / 4
     smooth: Floats = (rows[:, :, :-2] + 2 * rows[:, :, 1:-1] + rows[:, :, 2:]) / 4
@@ -125,11 +125,11 @@ def _smoothed(small: Thumbnail) -> Floats:
 
 
 def _spans(small: Thumbnail) -> tuple[Floats, Floats]:
-    """Pictures as vectors of mean 0 and length 1, and bases of what a small crop makes of them.
+    """Return images as vectors of mean 0 and length 1, and bases of their small crops.
 
     Returns:
-        (n, p) and (n, p, 5): an orthonormal basis of the image, its gradients and those times
-        their place. The edge, where gradients are not whole, is left out.
+        (n, p) and (n, p, 5): an orthonormal basis of the image, its gradients and those times their
+        position. The border, where gradients are incomplete, is excluded.
     """
     smooth = _smoothed(small)
     down, across = (np.gradient(smooth, axis=axis) for axis in (1, 2))
@@ -146,7 +146,7 @@ def _spans(small: Thumbnail) -> tuple[Floats, Floats]:
 
 
 def _centred(pictures: Floats) -> Floats:
-    """The inner part, as vectors with mean 0."""
+    """Return the inner part, as vectors with mean 0."""
     inner = pictures[:, 2:-2, 2:-2].reshape(len(pictures), -1)
     centred: Floats = inner - inner.mean(axis=1, keepdims=True)
     return centred

@@ -1,3 +1,3 @@
-"""Viewer copies: original pixels for reviewers, in the workspace only."""
+"""Viewer copies: original pixels for reviewers, stored only in the workspace."""
 
 __all__ = ["case_copies", "copies", "table"]

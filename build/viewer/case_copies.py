@@ -32,27 +32,30 @@ from medrcube.vocabulary.layers import using
 __all__ = ["DIGEST", "FORMAT", "CopyOrder", "CopyResult", "copy_case", "fault_of", "plane_path"]
 
 FORMAT = 3
-"""Grows when the same image would get another copy; all are then made again."""
+"""Version of the copies; incremented whenever the same image would get another copy, which
+invalidates all.
+"""
 DIGEST = re.compile(r"[0-9a-f]{64}")
 _CURVES = frozenset({"sigmoid", "table", "constant"})
-"""Windows that are no ramp, which the numbers of a copy only come near to."""
+"""Windows that are not ramps, which the parameters of a copy only approximate."""
 _WHITE = 255
-"""Grey of the digits on an image with numbered boxes."""
+"""Grey value of the digits on an image with numbered boxes."""
 _CLOSE = 1
-"""Grey levels by which a copy under the window of its image may differ from it: where the recipe
-keeps fewer digits than the build had, a tie may fall to the other side."""
+"""Grey levels by which a copy under the window of its image may differ from it: if the recipe has
+fewer digits than the build had, ties may be rounded differently.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CopyOrder:
-    """The images of one case of which copies are wanted.
+    """The images of one case that need copies.
 
     Attributes:
         job: the case.
         samples: its images.
-        recipes: how each was made.
-        root: the workspace, in which they lie.
-        folder: of the copies.
+        recipes: recipe of each.
+        root: the workspace that holds them.
+        folder: folder of the copies.
     """
 
     job: RenderJob
@@ -63,18 +66,18 @@ class CopyOrder:
 
 
 def plane_path(folder: Path, digest: str) -> Path:
-    """Where a slice lies; follows from its digest alone."""
+    """Return the path of a slice, which depends only on its digest."""
     if not DIGEST.fullmatch(digest):
         raise ValueError("the digest of a slice has 64 hexadecimal digits")
     return folder / digest[:2] / f"{digest}.png"
 
 
 CopyResult = tuple[list[Mapping[str, Any]], list[str]]
-"""Rows of the table, and what failed."""
+"""Rows of the table, and failures."""
 
 
 def copy_case(order: CopyOrder) -> CopyResult:
-    """Copies of all wanted images of one case; a file that cannot be read costs these alone."""
+    """Copy all wanted images of one case; an unreadable file affects only these."""
     with using(order.job.vocabulary):
         return _copy_case(order)
 
@@ -92,7 +95,7 @@ def _copy_case(order: CopyOrder) -> CopyResult:
                 "format": FORMAT,
             }
             if volume.colour or volume.slices.dtype.itemsize == 1:
-                rows.append({**row, "slices": []})  # the image itself shows all there is
+                rows.append({**row, "slices": []})  # the image itself shows everything
                 continue
             try:
                 place = int(sample.frames) if index is None else index
@@ -110,10 +113,10 @@ def _copy_case(order: CopyOrder) -> CopyResult:
 
 
 def _stacked(job: RenderJob, volume: Volume) -> tuple[Volume, int | None]:
-    """One slice of a series with those of its neighbours that lie on its grid, and its place there.
+    """Return a slice stacked with its neighbours on the same grid, and its index in the stack.
 
-    The place is ``None`` where the volume itself is a stack. A neighbour that cannot be read, or
-    has another grid or other grey values, ends the stack on its side: a gap would mislead.
+    The index is ``None`` if the volume itself is a stack. A neighbour that cannot be read, or has
+    another grid or other grey values, ends the stack on its side: a gap would mislead.
     """
     case = job.case
     if volume.slices.shape[0] != 1:
@@ -142,7 +145,7 @@ def _stacked(job: RenderJob, volume: Volume) -> tuple[Volume, int | None]:
 
 
 def _neighbour(job: RenderJob, own: ImageRef, path: Path, volume: Volume) -> NDArray[Any] | None:
-    """A slice of the same grid and greys as the volume; else ``None``."""
+    """Return a slice with the same grid and pixel semantics as the volume; else ``None``."""
     try:
         other = open_volume(job, replace(own, paths=(path,)))
     except (MedrcubeError, OSError):
@@ -184,9 +187,9 @@ def _copy(
 
 
 def _check_same(copy: ViewerCopy, path: Path) -> None:
-    """Refuse a copy that does not lead to its image; a wrong slice would mislead its readers.
+    """Reject a copy that does not reproduce its image; a wrong slice would mislead its readers.
 
-    A part of an image that was resampled is not compared: its border pixels have other neighbours.
+    A resampled part of an image is not compared: its border pixels have other neighbours.
     """
     with Image.open(path, formats=("PNG",)) as image:
         picture = np.asarray(image)
@@ -231,5 +234,5 @@ def _write(folder: Path, plane: NDArray[np.uint16]) -> str:
 
 
 def fault_of(sample: Sample, reason: str) -> str:
-    """Why an image has no copy, in words."""
+    """Return why an image has no copy, in words."""
     return f"{sample.source}: {escape_bytes(sample.case)}: no viewer copy: {escape_bytes(reason)}"

@@ -1,9 +1,9 @@
-"""Viewer copies: original pixels of the images that items show, for reviewers only.
+"""Viewer copies: original pixels of the images used by items, for reviewers only.
 
-Made after the items, of the images that items show only, into the folder ``viewer`` of the
-workspace: one 16-bit PNG per slice, named by its digest, and ``copies.jsonl`` with their meaning.
-Existing copies are reused. Nothing of it enters a release: the folder is readable by its owner
-alone, and no table of the workspace names it.
+Made after the items, only for the images that they use, in the folder ``viewer`` of the workspace:
+one 16-bit PNG per slice, named by its digest, and ``copies.jsonl`` with their meaning. Existing
+copies are reused. Nothing of it enters a release: the folder is readable only by its owner, and no
+table of the workspace names it.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ _SAMPLE = re.compile(r'"sample": "(\w+)"')
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewerReport:
-    """What the folder of viewer copies holds after a build.
+    """Content of the folder of viewer copies after a build.
 
     Attributes:
-        pictures: images that have a copy.
-        made: copies that were made now.
+        pictures: number of images that have a copy.
+        made: number of copies made now.
         bytes: size of all slices.
-        failed: images of which none could be made, and why.
+        failed: images without a copy, and why.
     """
 
     pictures: int
@@ -57,7 +57,7 @@ class ViewerReport:
     failed: tuple[str, ...]
 
     def lines(self) -> Iterator[str]:
-        """What a build says of it to people."""
+        """Yield the lines that a build displays."""
         if self.pictures:
             yield (
                 f"{counted(self.pictures, 'image')} with the original pixels for reviewers "
@@ -76,17 +76,17 @@ def update_copies(
     workers: int,
     stages: Stages,
 ) -> ViewerReport:
-    """Make the copies that are missing and remove those that no item needs any more.
+    """Make missing copies and delete those that no item needs any more.
 
     Args:
-        workspace: in which the images lie.
+        workspace: workspace of the images.
         items: all items.
         samples: all images.
-        recipes: of all images, one JSON object a line; in texts of whole lines.
-        jobs: source that may store more than 8 bits -> what gives the jobs of its cases; it is
-            called where a copy is missing.
-        workers: processes to read files in.
-        stages: where progress is shown.
+        recipes: recipes of all images, one JSON object a line, in texts of whole lines.
+        jobs: source that may store more than 8 bits -> function that returns the jobs of its cases;
+            called only if a copy is missing.
+        workers: processes that read files.
+        stages: progress display.
 
     Raises:
         WorkspaceError: the folder cannot be written.
@@ -123,7 +123,7 @@ def update_copies(
 
 
 def _single(sample: Sample) -> bool:
-    """Whether an image has one panel; each of several side by side has a window of its own."""
+    """Whether an image has a single panel; panels side by side have a window each."""
     return "+" not in sample.frames and sample.artefact != "numbered" and not sample.colour
 
 
@@ -180,7 +180,7 @@ def _run(orders: Sequence[CopyOrder], workers: int) -> Iterator[CopyResult]:
 
 
 def _sizes(folder: Path, wanted: set[str]) -> Iterator[tuple[str, int]]:
-    """Size of each slice that is wanted; the rest is removed."""
+    """Yield the size of each wanted slice; delete the rest."""
     for path in folder.glob("??/*.png"):
         if path.stem in wanted:
             yield path.stem, path.stat().st_size

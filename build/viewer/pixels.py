@@ -1,7 +1,7 @@
 """Pixels of a viewer copy: a slice with its neighbours, and display parameters.
 
-A benchmark image has 8 bits under one window. A viewer copy holds stored values: the slice and
-its neighbours on their own grid, and the numbers that map them to the image. For reviewers only,
+A benchmark image has 8 bits under one window. A viewer copy holds stored values: the slice and its
+neighbours on their own grid, and the parameters that map them to the image. For reviewers only,
 never part of a release.
 """
 
@@ -23,9 +23,9 @@ from medrcube.errors import ReadError
 __all__ = ["NEIGHBOURS", "ViewerCopy", "viewer_copy"]
 
 NEIGHBOURS = 5
-"""Slices of the same body that are kept on each side of the one that is shown."""
+"""Slices of the same body that are kept on each side of the displayed one."""
 _MOST_PIXELS = 2**24
-"""Of all slices of a copy; where they would have more, fewer neighbours are kept."""
+"""Most pixels of all slices of a copy; if exceeded, fewer neighbours are kept."""
 _TOP = 2**16 - 1
 _WINDOWS = {
     "Lung": CT_PRESETS["ct:lung"],
@@ -35,25 +35,25 @@ _WINDOWS = {
     "Liver": (90.0, 150.0),
 }
 """Centre and width in HU; bone and liver as in the OHIF Viewer, ``defaultWindowLevelPresets``:
-https://github.com/OHIF/Viewers. Those of the pixel policies stand for the rest."""
+https://github.com/OHIF/Viewers. The others are those of the pixel policies.
+"""
 _SHARES = {"Full range": (0, 100), "1 to 99 %": (1, 99), "5 to 95 %": (5, 95)}
-"""Percentiles of the values of the copy, where no unit tells what a grey value is."""
+"""Percentiles of the values of the copy, for values without a unit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ViewerCopy:
-    """The slices of a copy and what they mean.
+    """The slices of a copy and their meaning.
 
     Attributes:
         planes: ``(rows, columns)`` each, of one size: steps above the lowest value.
-        facts: ready for JSON: ``own`` (place of the image's own slice among them), ``slope``
-            and ``intercept`` (value = step * slope + intercept), ``exact`` (whether these are the
-            stored values, or the nearest of 65,536 steps), ``unit`` (``HU`` or empty), ``window``
-            (least and greatest value that are not cut off in the image), ``inverted``,
-            ``place`` (left, top, width and height of a slice in pixels of the image),
-            ``columns`` (of a slice), ``spacing`` (mm between the pixels of a slice: down and
-            across; ``None`` where no file says it), and ``presets`` (name, least and greatest
-            value).
+        facts: ready for JSON: ``own`` (index of the image's own slice), ``slope`` and ``intercept``
+            (value = step * slope + intercept), ``exact`` (whether these are the stored values, or
+            the nearest of 65,536 steps), ``unit`` (``HU`` or empty), ``window`` (least and greatest
+            value not clipped in the image), ``inverted``, ``place`` (left, top, width and height of
+            a slice in pixels of the image), ``columns`` (of a slice), ``spacing`` (mm between the
+            pixels of a slice: down and across; ``None`` if no file states it), and ``presets``
+            (name, least and greatest value).
     """
 
     planes: tuple[NDArray[np.uint16], ...]
@@ -74,14 +74,14 @@ def viewer_copy(
     Args:
         volume: in display order, grey, of more than 8 bits.
         index: slice that the image shows.
-        numbers: how its greys were made, as its recipe says.
+        numbers: parameters of its display transform, from its recipe.
         size: height and width of the whole image of the slice, with square pixels.
         part: the part of it that the image shows, in its pixels; ``None`` for all.
         hounsfield: whether the values are in HU.
 
     Raises:
-        ReadError: code ``no-slice`` where the volume has no such slice, ``no-window`` where the
-            numbers name none.
+        ReadError: code ``no-slice`` if the volume has no such slice, ``no-window`` if the numbers
+            name no window.
     """
     count, rows, columns = volume.slices.shape[:3]
     if not 0 <= index < count:
@@ -123,7 +123,7 @@ def viewer_copy(
 
 
 def _around(volume: Volume, index: int, pixels: int) -> range:
-    """Slices that are kept; moments of a film are no neighbours."""
+    """Return the slices that are kept; frames over time are not neighbours."""
     if not volume.solid:
         return range(index, index + 1)
     reach = min(NEIGHBOURS, max(0, (_MOST_PIXELS // pixels - 1) // 2))
@@ -131,7 +131,7 @@ def _around(volume: Volume, index: int, pixels: int) -> range:
 
 
 def _steps(stored: Array, greys: PixelSemantics) -> tuple[NDArray[np.uint16], float, float, bool]:
-    """Steps above the lowest value, what a step is worth, and whether nothing was rounded."""
+    """Return steps above the lowest value, the size of a step, and whether nothing was rounded."""
     low, high = stored.min(), stored.max()
     if stored.dtype.kind in "iu" and greys.modality_table is None and int(high) - int(low) <= _TOP:
         steps = (stored.astype(np.int64) - int(low)).astype(np.uint16)
@@ -143,7 +143,7 @@ def _steps(stored: Array, greys: PixelSemantics) -> tuple[NDArray[np.uint16], fl
 
 
 def _window(numbers: Mapping[str, Any], greys: PixelSemantics) -> tuple[float, float]:
-    """Black and white of the image; of a curve, the ends of the ramp nearest to it."""
+    """Return black and white level of the image; for a curve, the ends of the nearest ramp."""
     if numbers["window"] == "bits":  # of stored values, whatever they mean
         return (
             float(numbers["low"]) * greys.slope + greys.intercept,
@@ -163,7 +163,7 @@ def _window(numbers: Mapping[str, Any], greys: PixelSemantics) -> tuple[float, f
 
 
 def _linear(centre: float, width: float) -> tuple[float, float]:
-    """Black and white of a window of DICOM PS3.3 C.11.2.1.2.1."""
+    """Return black and white level of a window of DICOM PS3.3 C.11.2.1.2.1."""
     low = centre - 0.5 - (width - 1) / 2
     return low, low + width - 1
 

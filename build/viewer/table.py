@@ -22,8 +22,8 @@ class CopyTable:
     """The table of copies.
 
     Attributes:
-        rows: by the id of their image.
-        damaged: lines that are no such row and were left out.
+        rows: by image id.
+        damaged: number of invalid lines, which were left out.
     """
 
     rows: Mapping[str, Mapping[str, Any]]
@@ -31,7 +31,7 @@ class CopyTable:
 
 
 def read_copies(folder: Path) -> CopyTable:
-    """Read the table of copies; one that cannot be opened counts as a damaged line."""
+    """Read the table of copies; a table that cannot be opened counts as a damaged line."""
     rows: dict[str, Mapping[str, Any]] = {}
     damaged = 0
     try:
@@ -48,7 +48,7 @@ def read_copies(folder: Path) -> CopyTable:
 
 
 def display_facts(row: Mapping[str, Any]) -> dict[str, Any]:
-    """What a page shows of a copy.
+    """Return what a page displays of a copy.
 
     Raises:
         KeyError, TypeError, ValueError: the row is damaged.
@@ -77,7 +77,7 @@ def display_facts(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _row(line: bytes) -> Mapping[str, Any] | None:
-    """A line of the table; ``None`` where it is damaged."""
+    """Parse a line of the table; ``None`` if it is damaged."""
     try:
         row = json.loads(line)
         sound = "sample" in row and all(DIGEST.fullmatch(name) for name in row["slices"])
