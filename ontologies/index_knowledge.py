@@ -109,7 +109,11 @@ class IndexKnowledge:
         )
 
     def contents(self, terms: Sequence[Term]) -> tuple[float | None, ...]:
-        """Return the content of an exact id of each term, in the ontology with most of them."""
+        """Return the content of an exact id of each term, in the ontology with most of them.
+
+        Concepts that match only closely are excluded, since they are on a different level of
+        detail.
+        """
         contents = [self._in_ontology(terms, ontology) for ontology in (HPO, RADLEX, ICD11)]
         return max(contents, key=lambda row: sum(value is not None for value in row))
 
@@ -118,7 +122,12 @@ class IndexKnowledge:
         return next(iter(self.names(term)), None)
 
     def names(self, term: Term) -> tuple[ConceptName, ...]:
-        """Return the labels of exact ids, unchanged, from the ontologies that name such terms."""
+        """Return the labels of exact ids, unchanged, from the ontologies that name such terms.
+
+        ICD-11 for diagnoses, HPO for findings, RadLex for imaging terms, then the rest of
+        ``NAMING``. Withdrawn concepts, residual classes, labels with corrupted characters and the
+        ICD-11 chapters without diagnoses are excluded.
+        """
         names: list[ConceptName] = []
         for ontology in NAMING.get(term.kind, _IMAGING):
             identity, match = term.matches().get(ontology, ("", ""))

@@ -36,6 +36,6 @@ def nearest_concepts(word: str, terms: Mapping[str, Term], count: int = 3) -> tu
 
 
 def _plain(text: str) -> str:
-    """Return lower-case words separated by blanks, also for ``Pleural_Effusion`` and CamelCase."""
+    """Return lower-case words: ``Pleural_Effusion`` and ``PleuralEffusion`` give the same."""
     parted = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", text)
     return " ".join(re.findall(r"[a-z0-9]+", parted.lower()))

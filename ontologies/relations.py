@@ -109,7 +109,10 @@ class Relations:
         )
 
     def parted_by(self, group: str, label_a: str, label_b: str) -> bool:
-        """Whether an exclusive group separates the two, as members directly or by implication."""
+        """Whether an exclusive group separates the two, as members directly or by implication.
+
+        A label is never separated from what it implies: both are then the same member.
+        """
         members = self._group_sets.get(group, frozenset())
         held_a, held_b = self.closure(label_a) & members, self.closure(label_b) & members
         return bool(held_a and held_b) and held_a.isdisjoint(held_b)

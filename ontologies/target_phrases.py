@@ -26,7 +26,12 @@ _BRACKETS = re.compile(r"\s*\([^)]*\)")
 
 
 def target_phrase(term: Term) -> str:
-    """Return what can be pointed at, with article: ``a nodule``, ``the enlarged heart``."""
+    """Return what can be pointed at, with article: ``a nodule``, ``the enlarged heart``.
+
+    Uncountable terms take none: ``edema``. A state (cardiomegaly) has no location of its own, so
+    ``targets.csv`` names the structure affected. Parentheses are dropped except for a finding or
+    disease, where they restrict what is marked: a cyst is a mass, but not a mass of BI-RADS 3 to 5.
+    """
     own = load_targets().get(term.label)
     if own:
         return own

@@ -45,7 +45,10 @@ def lift_fields(text: str) -> AnswerFields:
 
 
 def strip_markup(text: str) -> str:
-    """Return plain text: compatibility forms and accents folded, markup removed, case unchanged."""
+    """Return plain text: compatibility forms and accents folded, markup removed, case unchanged.
+
+    Struck-out text is removed. A table row becomes a line with colons between its cells.
+    """
     text = _BLOCK.sub(_with_bold_ticked, text)
     text = _STRUCK.sub(" ", _TAG.sub(" ", html.unescape(text))).translate(_STOPS)
     text = _ACCENT.sub(r"\1", unicodedata.normalize("NFKD", text))

@@ -46,6 +46,8 @@ def export_inspect_task(selection: ExportSelection, out: Path) -> Path:
 def inspect_sample(item: BenchmarkItem, image: str) -> dict[str, Any]:
     """Return the Inspect sample of an item.
 
+    ``unit`` in its metadata is the patient, case or image by which standard errors are clustered.
+
     Args:
         item: the item.
         image: path of its image for Inspect.

@@ -72,6 +72,8 @@ def drop_differing(
 ) -> MatchedReplies:
     """Drop replies to questions or options that differ from the release.
 
+    Rotated and reworded items are checked against the questions asked, not against the release.
+
     Raises:
         WorkspaceError: more than one item and ``FAILURE_GATE`` of those with a reply differ.
     """

@@ -128,7 +128,10 @@ class Judge:
 
 
 def is_unread(result: Result) -> bool:
-    """Whether a judge may be asked about a result: it has a reply that the rules did not parse."""
+    """Whether a judge may be asked about a result: it has a reply that the rules did not parse.
+
+    Refusals, truncated replies, questions without a reply and items without options are excluded.
+    """
     return (
         result.outcome is AnswerOutcome.UNPARSED
         and bool(result.item.options)

@@ -42,7 +42,10 @@ def interval_or_few(row: Mapping[str, Any]) -> str:
 
 
 def interval_text(row: Mapping[str, Any]) -> str:
-    """Return ``95 % interval 40.1-60.2, 31 patients``, or ``no interval:`` and the reason."""
+    """Return an interval in words, or why there is none.
+
+    Such as ``95 % interval 40.1-60.2, 31 patients`` or ``no interval: fewer than 5 units``.
+    """
     units = units_text(row["unit_kinds"])
     few = f"; {TOO_FEW}" if is_too_few(row) else ""
     if row["interval"] is None:

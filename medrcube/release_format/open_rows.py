@@ -3,8 +3,8 @@
 ``test.json`` keeps exactly the rows of the published release. A row of this table has the same
 fields without options, plus ``form``, ``ask`` (what a model is given), ``truth`` (the right answer
 and the bar) and ``chance``. The form reads and checks its own fields ``ask`` and ``truth``. For the
-form ``option``, ``ask`` is ``{"options": [two to four texts]}`` and ``truth`` ``{"key": index from
-0}``.
+form ``option``, ``ask`` is ``{"options": [two to four texts]}`` and ``truth``
+``{"key": index from 0}``.
 """
 
 from __future__ import annotations

@@ -146,7 +146,10 @@ class OntologyIndex:
         return self.editions[self._edition(key) - 1]
 
     def spellings(self, identity: str) -> frozenset[str]:
-        """Return label and EXACT synonyms in one spelling; see ``name_normalization.spelling``."""
+        """Return label and EXACT synonyms in one spelling; see ``name_normalization.spelling``.
+
+        Abbreviations are excluded: "ASD" is a defect of the heart and a disorder of the mind.
+        """
         rows = self._file.rows(
             "SELECT text, spelling, type FROM name WHERE concept = ? AND scope IN (?, ?)",
             self._file.key(identity),
@@ -190,7 +193,11 @@ class OntologyIndex:
         return None if key is None else self._lineage(key)[key]
 
     def lin(self, a: str, b: str) -> float | None:
-        """Lin similarity in [0, 1]: twice the content of the best common ancestor over the sum."""
+        """Lin similarity in [0, 1]: twice the content of the best common ancestor over the sum.
+
+        The sum is that of the two concepts' own contents. ``None`` if one is unknown or they belong
+        to different ontologies.
+        """
         key_a, key_b = self._file.key(a), self._file.key(b)
         if key_a is None or key_b is None or self._edition(key_a) != self._edition(key_b):
             return None
@@ -208,7 +215,11 @@ class OntologyIndex:
     def search(
         self, text: str, limit: int = 20, *, ontology: str | None = None
     ) -> tuple[SearchHit, ...]:
-        """Search concepts whose names contain every word of the text; the last may be a prefix."""
+        """Search concepts whose names contain every word of the text; the last may be a prefix.
+
+        An id or code finds its concept. Exact name matches come first, then the best name of each
+        concept by BM25; withdrawn concepts and residual classes come last.
+        """
         return search(self._file, text, limit, ontology)
 
     def mapped(self, identity: str) -> tuple[ConceptMapping, ...]:

@@ -21,6 +21,9 @@ def describe(index: OntologyIndex, identity: str) -> dict[str, Any] | None:
 
     Returns:
         JSON-serialisable values; ``None`` if the index does not contain the id.
+
+    Raises:
+        TermError: a table of this package breaks its rules.
     """
     concept, edition = index.concept(identity), index.edition_of(identity)
     if concept is None or edition is None:

@@ -64,7 +64,10 @@ _ROOT = re.compile(r"<(?:[\w.-]+:)?([\w.-]+)")
 
 
 def format_of(head: bytes) -> Format | str:
-    """Return the format of a file from its first ``HEAD`` unpacked bytes, or what was found."""
+    """Return the format of a file from its first ``HEAD`` unpacked bytes, or what was found.
+
+    Invalid UTF-8 does not prevent detection: the reader reports it.
+    """
     if not head.strip():
         return "an empty file"
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):

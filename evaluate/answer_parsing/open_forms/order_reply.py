@@ -65,7 +65,10 @@ def _positions(text: str, labels: Sequence[str]) -> list[tuple[int, int, str]]:
 
 
 def _by_last_words(text: str, labels: Sequence[str]) -> PartReading:
-    """Return the order of the labels by their last words, if the text contains nothing else."""
+    """Return the order of the labels by their last words, if the text contains nothing else.
+
+    For example, ``2, 1, 3`` stands for ``Picture 2``, ``Picture 1`` and ``Picture 3``.
+    """
     parts = [label.rsplit(None, 1) for label in labels]
     if any(len(part) != 2 for part in parts) or len({part[0] for part in parts}) != 1:
         return PartReading(None, "")
