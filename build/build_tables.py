@@ -57,8 +57,7 @@ def write_tables(workspace: Workspace, outcome: BuildTables) -> tuple[FileState 
     """Write all tables and return the state of each file afterwards.
 
     All are readable only by the owner of the workspace: they hold keys, keyed hashes of patients,
-    names of
-    raw files and cases, and what sources state about cases.
+    names of raw files and cases, and what sources state about cases.
     """
     columns = list(QuarantineRow.__dataclass_fields__)
     rows = [asdict(problem) for problem in outcome.problems]

@@ -1,15 +1,13 @@
 """Build pipeline, stage by stage: scan, verify, plan, render, derive, compose, audit.
 
 Each stage is a function of its inputs. Images are written as they are made; tables are written at
-the end and
-atomically. A killed build therefore leaves images and a cache for the next one, but never a partial
-table.
+the end and atomically. A killed build therefore leaves images and a cache for the next one, but
+never a partial table.
 
 A build first records the state of all raw files, images and tables. If nothing has changed since
 the last build it ends there; otherwise it processes the sources that changed and reuses the results
 of the others. An edited, replaced, restored or deleted file changes that state (see
-``file_states``),
-so the result always equals that of a build from scratch.
+``file_states``), so the result always equals that of a build from scratch.
 """
 
 from __future__ import annotations

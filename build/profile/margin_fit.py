@@ -13,11 +13,11 @@ solves it to the proven optimum in three steps:
 3. *Round.* Each cell rounded down or up with the margins kept (controlled rounding, Cox 1987),
    nearest values first.
 
-Partners: a block puts every key beside different ones (see ``option_blocks``), so an answer needs
-as many questions with other answers, each compatible with it in both directions. Questions beyond
-that fit in no block, and their options would give them away.
+Partners: a block combines every key with different ones (see ``option_blocks``), so an answer needs
+as many questions with other answers, each compatible with it in both directions. Questions in
+excess of that fit in no block, and their options would give them away.
 
-A further source only widens what is possible, so it never increases the distance.
+An additional source only enlarges the feasible set, so it never increases the distance.
 """
 
 from __future__ import annotations

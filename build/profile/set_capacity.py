@@ -80,7 +80,7 @@ def set_capacity(
 def scarcest_answer(
     counts: Mapping[str, int], beside: Mapping[str, frozenset[str]], options: int = 4
 ) -> str | None:
-    """Return the answer of which a tenth more questions adds most items, or ``None``."""
+    """Return the answer for which a tenth more questions adds most items, or ``None``."""
     base = set_capacity(counts, beside, options).items
     gains = {
         name: set_capacity(

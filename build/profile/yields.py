@@ -238,7 +238,7 @@ def _expected(task: Task, tally: _Tally) -> ExpectedItems:
 
 
 def _alone(answers: list[str]) -> tuple[str, str]:
-    """Return the answers of which no two form a set, and why."""
+    """Return the answers if no two of them can form a set, and why."""
     if len(answers) == 1:
         return (answers[0], "no other answer in the source")
     answer_names = ", ".join(answers[:2]) + (

@@ -80,7 +80,7 @@ def _worded(item: OpenItem, verdict: ReviewVerdict) -> OpenItem:
 
 
 def released_pairs(items: Iterable[OpenItem]) -> tuple[ItemSet, ...]:
-    """Return the pairs of which a release holds an item, in the order of their ids."""
+    """Return the pairs with at least one item in the release, sorted by id."""
     members: dict[str, list[OpenItem]] = defaultdict(list)
     for item in items:
         if item.set:

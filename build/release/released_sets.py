@@ -20,7 +20,7 @@ class ReleasedSets:
 
     Attributes:
         dealt: number of sets of the whole batch.
-        sets: those of which the release holds an item.
+        sets: sets with at least one item in the release.
     """
 
     dealt: int

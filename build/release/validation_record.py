@@ -71,7 +71,7 @@ def _where_any(table: Table, view: pd.DataFrame) -> Iterator[ContractResult]:
 
 
 def _regions(geometry: Path, pictures: Iterable[Sample]) -> pd.DataFrame:
-    """Return the regions of the cases of which a release shows an image."""
+    """Return the regions of all cases with an image in the release."""
     if not geometry.is_file():
         return pd.DataFrame()
     cases = {(sample.source, sample.case) for sample in pictures}

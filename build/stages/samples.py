@@ -27,7 +27,7 @@ NUMBERED = ("boxes", "numbered", "compared")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """One image in the workspace, with what is drawn on it and where it comes from.
+    """One image in the workspace, with its marks and its origin.
 
     Attributes:
         id: hash of source, case and artefact.
@@ -35,9 +35,9 @@ class Sample:
         case: key of the case.
         artefact: ``clean``, ``outline`` (one region outlined in red), ``boxes`` (numbered red
             boxes, one of which holds the region), ``numbered`` (the images of the case side by side
-            in an order drawn by lot, one of which shows the fact), ``scale-bar`` (one region
-            outlined, above a scale bar), ``mirrored`` (the clean image, left and right exchanged)
-            or ``compared`` (as ``numbered``, of a case made for comparison alone).
+            in random order, one of which shows the fact), ``scale-bar`` (one region outlined, above
+            a scale bar), ``mirrored`` (the clean image, left and right exchanged) or ``compared``
+            (as ``numbered``, of a case made only for comparison).
         field: card field of what is marked; empty for a clean image.
         marked: concept of what is marked; empty for a clean image.
         truth: the right number, from 1, if boxes or images are numbered; else empty.
