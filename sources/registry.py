@@ -1,8 +1,8 @@
-"""Registry of sources: those of the package, of plug-ins, and of ``--source-path DIR``.
+"""Registry of sources: built-in, from plug-ins, and from ``--source-path DIR``.
 
-A source is a folder with a ``card.toml``; finding it imports nothing. A plug-in names the
-folder that holds its source folders by an entry point of the group ``medrcube.sources`` whose
-object is a path or a package.
+A source is a folder with a ``card.toml``; discovery imports no code. A plug-in registers the folder
+of its source folders with an entry point of the group ``medrcube.sources`` that refers to a path or
+a package.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ __all__ = ["ENTRY_POINT_GROUP", "find_sources", "get_source", "layer_folders", "
 
 ENTRY_POINT_GROUP = "medrcube.sources"
 SHARED = "vocabulary"
-"""Folder beside source folders, with the layer that they share."""
+"""Name of the folder, next to source folders, of the vocabulary layer that they share."""
 
 
 def find_sources(
     extra: Iterable[Path] = (), *, vocabulary: Iterable[Path] = ()
 ) -> Mapping[str, Source]:
-    """All sources by id, in order of id; layers beside their cards are active from here on.
+    """Return all sources by id, sorted; activates the vocabulary layers next to their cards.
 
     Args:
-        extra: folders that hold source folders.
+        extra: folders that contain source folders.
         vocabulary: folders of further layers, such as that of a workspace.
 
     Raises:
-        CardError: a card is wrong, or two folders claim one id.
-        MedrcubeError: an extra folder does not exist or holds no source.
+        CardError: a card is invalid, or two folders claim the same id.
+        MedrcubeError: an extra folder does not exist or contains no source.
     """
     folders = _source_folders(map(_existing, extra))
     activate_vocabulary([*layer_folders(folders), *vocabulary])
@@ -52,22 +52,22 @@ def find_sources(
 
 
 def layer_folders(folders: Iterable[Path]) -> list[Path]:
-    """Where source folders may have layers: in the folder of all of them, and beside each card."""
-    # The name of a folder is the id of its source: the order does not depend on the machine.
+    """Return the possible layer folders: in the parent of source folders and next to each card."""
+    # Folder names are source ids, so the order does not depend on the machine.
     folders = sorted(folders, key=lambda folder: (folder.name, folder))
     return [*dict.fromkeys(folder.parent / SHARED for folder in folders), *folders]
 
 
 def vocabulary_of(extra: Iterable[Path] = (), *, vocabulary: Iterable[Path] = ()) -> Vocabulary:
-    """The layers that ``find_sources`` activates; no card is read."""
+    """Return the layers that ``find_sources`` activates, without reading any card."""
     return Vocabulary.of([*layer_folders(_source_folders(extra)), *vocabulary])
 
 
 def get_source(sources: Mapping[str, Source], name: str) -> Source:
-    """The source of that id.
+    """Return the source with this id.
 
     Raises:
-        MedrcubeError: there is none; names the nearest.
+        MedrcubeError: there is no such source; names the nearest ids.
     """
     if name in sources:
         return sources[name]

@@ -1,4 +1,4 @@
-"""ACDC: the labelled end-diastolic and end-systolic volumes, and both together for the group."""
+"""ACDC: labelled end-diastolic and end-systolic volumes, and both together for the group."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ PHASES = ("ED", "ES")
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
-    """Yield two single-frame cases a patient, and both frames together."""
-    del layout  # the names are the same; one has folders where the other has files
+    """Yield two single-frame cases per patient, and one with both frames."""
+    del layout  # same names; one layout has folders where the other has files
     folders = sorted((info.parent for info in root.part("info")), key=natural_key)
     patients: set[str] = set()
-    # Older test sets come twice, without and with ground truth: the latter goes first.
+    # Older test sets exist twice, without and with ground truth; the latter is preferred.
     for folder in sorted(folders, key=lambda folder: not _has_truth(root, folder)):
         if folder.name in patients or not _has_truth(root, folder):
             reason = "another copy of a patient" if folder.name in patients else "no ground truth"
@@ -43,7 +43,7 @@ def _patient(root: RawTree, folder: Path) -> Iterator[Case]:
     names = [f"{folder.name}_frame{info.integer(phase):02}" for phase in PHASES]
     images = [ImageRef(paths=(_volume(root, folder / f"{name}.nii.gz"),)) for name in names]
     truths = [_volume(root, folder / f"{name}_gt.nii.gz") for name in names]
-    # The slice is chosen where the heart is largest; end-systole shows the same one.
+    # The slice with the largest heart at end-diastole; end-systole uses the same one.
     guide = tuple(
         region.shape for region in label_map_regions(truths[0], (1, 2, 3), field="structure")
     )
@@ -78,7 +78,7 @@ def _has_truth(root: RawTree, folder: Path) -> bool:
 
 
 def _volume(root: RawTree, path: Path) -> Path:
-    """The file, or the only one in the folder that some copies make of it, under any name."""
+    """Return the file, or the only file in the folder that some copies have in its place."""
     inner = [*root.below(path), *root.below(path.with_suffix(""))]
     if not inner:
         return root / path

@@ -22,10 +22,10 @@ _OFFICIAL = {
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
-    """Yield the three tumour classes of an official copy; set a renamed copy aside.
+    """Yield the three tumour classes of an official copy; exclude a renamed copy.
 
-    One renamed file makes the whole copy suspect: wrongly filed images are known by official
-    name only, and in a renumbered copy such a name may stand for any image.
+    A single renamed file makes the whole copy suspect: misfiled images are known only by official
+    name, and in a renumbered copy such a name may refer to any image.
     """
     del layout
     pairs = ((root.plain(path).rpartition("/")[0], path) for path in root.part("pictures"))

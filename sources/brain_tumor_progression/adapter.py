@@ -27,7 +27,7 @@ _READ = ("SeriesDescription", "StudyInstanceUID", "EchoTime", "InversionTime", *
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Series:
-    """One series of a study; ``kind`` is its description in small letters without signs."""
+    """One series of a study; ``kind`` is its description in lower case without punctuation."""
 
     key: str
     kind: str
@@ -37,7 +37,7 @@ class _Series:
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield the series of each study of each patient."""
-    del layout  # a header tells what a series is, not the name of a folder
+    del layout  # series are identified by header, not by folder name
     for patient, files in files_by_patient(root, _PATIENT):
         yield from skip_unreadable_slices(patient, files)
         try:
@@ -80,7 +80,7 @@ def _case(patient: str, study: Sequence[_Series], series: _Series) -> Case | Ski
 
 
 def _unusable(study: Sequence[_Series], series: _Series) -> str:
-    """Why a series is set aside, or nothing."""
+    """Return why a series is excluded, or empty."""
     kind, post = series.kind, [one for one in study if one.kind == _POST]
     if kind == _MASK:
         return "the mask, which goes with the other series"

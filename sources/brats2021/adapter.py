@@ -1,4 +1,4 @@
-"""BraTS 2021: four sequences a patient, cut where the whole tumour is largest."""
+"""BraTS 2021: four sequences per patient, on the slice where the whole tumour is largest."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _APART = CARD.integer("least_slices_from_enhancement")
 _FOLDER = CARD.pattern("folder", "number")
 WHOLE, ENHANCING = "1+2+4", "4"
 _CLEAR = "clear"
-# Core and enhancing part are seen after contrast, edema in T2; plain T1 shows none of them well.
+# Core and enhancing tumour are visible after contrast, oedema in T2; plain T1 shows none well.
 _SEEN = {"t1": (), "t1ce": ("1", "4", "1+4"), "t2": ("2", WHOLE), "flair": ("2", WHOLE)}
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
-    """Yield the axial slice of each sequence, and two other planes of one of them in turn."""
+    """Yield the axial slice of each sequence, and two other planes of one sequence in rotation."""
     del layout
     patients: set[str] = set()
     homes = {path.parent for part in ("masks", "sequences") for path in root.part(part)}
@@ -65,13 +65,13 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
 
 
 def frames(case: Case, volume: Any) -> list[int]:
-    """The slice with the largest whole tumour: one place for all sequences of a patient.
+    """Return the slice with the largest whole tumour, the same for all sequences of a patient.
 
-    Of the case without enhancement it is that with the most tumour apart from any enhancing part.
+    For the case without enhancement: the slice with the most tumour away from any enhancing part.
 
     Raises:
         ReadError: code ``label-values`` for a segmentation of another edition.
-        RefusedError: code ``no-slice`` without such a slice.
+        RefusedError: code ``no-slice`` if there is no such slice.
     """
     plane, path = case.plane or "axial", files_of(case.guide[0])[0]
     labels = load_labels(path)
@@ -89,7 +89,7 @@ def frames(case: Case, volume: Any) -> list[int]:
 
 
 def _without_enhancement(labels: LabelVolume) -> int:
-    """The axial slice with the most tumour of those apart from any enhancing part of it."""
+    """Return the axial slice with the most tumour among those away from any enhancing part."""
     enhancing = np.flatnonzero(labels.marked(int(ENHANCING)).areas("axial"))
     tumour = labels.marked().areas("axial")
     shown = np.flatnonzero(tumour >= _LEAST) if enhancing.size else ()
@@ -104,7 +104,7 @@ def _without_enhancement(labels: LabelVolume) -> int:
 
 
 def _clear(truth: Path) -> Case:
-    """After the contrast agent, through tumour of which nothing enhances."""
+    """Return the case of a post-contrast slice through non-enhancing tumour."""
     case = _case(truth, "t1ce", "axial")
     evidence = f"{truth.name} marks no {ENHANCING} within {_APART - 1} slices"
     none = Label(field="subregion", value=ENHANCING, state=LabelState.ABSENT, evidence=evidence)

@@ -39,7 +39,7 @@ BIOPSY["confirmed by biopsy"] = True
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
-    """Yield one case for every row of the table."""
+    """Yield one case per table row."""
     del layout
     pictures, masks = root.index("pictures"), root.index("masks")
     for row in read_sheet(find_table(root, "table"), columns=COLUMNS):
@@ -89,7 +89,7 @@ def _case(row: TableRow, path: Path, masks: Mapping[str, Path]) -> Iterator[Case
 
 
 def _described(row: TableRow, *, alone: bool, disputed: bool) -> Iterator[Label]:
-    """What is told of the one lesion of an image; open where the image shows several."""
+    """Yield the descriptors of a lesion; unknown if the image shows several lesions."""
     known = YES if alone else OPEN
     yield row.label("BIRADS", field="birads", state=known)
     yield row.label("Classification", field="pathology", state=OPEN if disputed else known)

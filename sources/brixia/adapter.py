@@ -49,7 +49,7 @@ class _Reading:
         yield self._label("pattern", "alveolar", self._state(some="3", none="23"))
 
     def _state(self, *, some: str, none: str) -> LabelState:
-        """Present when each reader gave one of ``some``, absent when none gave any of ``none``."""
+        """Present if all readers gave one of ``some``, absent if none gave any of ``none``."""
         if all(not set(some).isdisjoint(zones) for zones in self.zones):
             return LabelState.PRESENT
         any_reader = any(not set(none).isdisjoint(zones) for zones in self.zones)
@@ -61,7 +61,7 @@ class _Reading:
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
-    """Yield a case or a reason for every row of the table of scores, in its order."""
+    """Yield a case or a skip for every row of the score table, in table order."""
     if layout == "public":
         yield from _public(root)
         return
@@ -92,7 +92,7 @@ def _film(row: TableRow, path: Path, panel: Mapping[str, TableRow]) -> Iterator[
         raise RowError(f"{row.quote('ConsensusTestset')}: the table of the panel has no row of it")
     reading = _of_panel(panel[key]) if key in panel else _of_single_reader(row, zones)
     labels = tuple(reading.labels())
-    if read_by_panel and key not in panel:  # of five readers another may have seen it
+    if read_by_panel and key not in panel:  # another of the five readers may have seen it
         labels = tuple(
             replace(label, state=LabelState.UNKNOWN) if label.state is LabelState.ABSENT else label
             for label in labels
@@ -141,7 +141,7 @@ def _of_single_reader(row: TableRow, zones: str) -> _Reading:
 
 
 def _of_panel(row: TableRow) -> _Reading:
-    """What most of five radiologists say; their mode need not be the sum of its zones."""
+    """Return the majority of five radiologists; the modal score need not equal the zone sum."""
     mean, mode = row.number("MeanGlobal"), row.number("ModeGlobal")
     zones = "".join(f"{row.number(f'Mode{zone}'):g}" for zone in _ZONES)
     return _Reading(
@@ -158,7 +158,7 @@ def _sound(zones: str, total: str) -> bool:
 
 
 def _view(path: Path) -> Sequence[Label]:
-    """The view that the film's own header states; a broken file is found when it is rendered."""
+    """Return the view stated in the film's header; a broken file is reported at rendering."""
     try:
         view = read_header(path, ("ViewPosition",)).get("ViewPosition")
     except ReadError:
@@ -171,7 +171,7 @@ def _view(path: Path) -> Sequence[Label]:
 def _facts(row: TableRow) -> tuple[tuple[str, str], ...]:
     facts = row.facts(sex="Sex")
     band = row.get("AgeAtStudyDateFiveYear", "")
-    if band.isdigit():  # the number of a band of five years, not an age
+    if band.isdigit():  # index of a five-year band, not an age
         facts += (("age", f"{5 * int(band)}-{5 * int(band) + 4}"),)
     return facts
 

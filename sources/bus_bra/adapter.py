@@ -1,4 +1,4 @@
-"""BUS-BRA: one table row and one mask for every half of a split screen."""
+"""BUS-BRA: one table row and one mask for each half of a split screen."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STRAY = CARD.names("stray_masks")
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
-    """Yield one case for every row; BI-RADS stays open where the halves of a case differ."""
+    """Yield one case per row; BI-RADS is unknown if the halves of a case differ."""
     del layout
     pictures, masks = root.index("pictures"), root.index("masks")
     rows = read_csv(find_table(root, "table"), columns=COLUMNS)
@@ -69,15 +69,15 @@ def _case(
 
 
 def _groups(row: TableRow) -> list[str]:
-    """The case and the screen of a row, as far as they are told: halves share one, and a case.
+    """Return the case and the screen of a row, as far as known; the two halves share both.
 
-    The halves of one screen share the name before their side.
+    The names of the halves differ only in the side at their end.
     """
     return [name for name in (_cell(row, "Case"), _cell(row, "ID").rpartition("-")[0]) if name]
 
 
 def _cell(row: TableRow, column: str) -> str:
-    """A cell, or nothing where it is not text; its own case is set aside for that."""
+    """Return a cell, or empty if it is not text, for which its own case is excluded."""
     try:
         return row[column]
     except RowError:

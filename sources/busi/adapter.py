@@ -1,4 +1,4 @@
-"""BUSI: the folder is the label, and every mask file marks one lesion."""
+"""BUSI: the folder is the label, and each mask file marks one lesion."""
 
 from __future__ import annotations
 
@@ -22,14 +22,15 @@ _CLASSES = ("benign", "malignant", "normal")
 _RESAVED = CARD.numbers("resaved_sides_px", 2)
 
 _NAMED = 3
-"""Missing masks that are named."""
+"""Maximum number of missing masks to name in a message."""
 
 _MOST_OF_BORDER = 0.5
-"""A lesion that is cut off touches one side or two."""
+"""Share of the image border above which a mask counts as inverted; a truncated lesion touches
+only one side or two."""
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
-    """Yield one case for every image, with one region for each of its masks."""
+    """Yield one case per image, with one region per mask."""
     del layout
     images: dict[str, Path] = {}
     masks: dict[str, dict[int, Path]] = {}
@@ -60,7 +61,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
 
 
 def _picture(key: str, path: Path, masks: Mapping[int, Path]) -> Iterator[Case | Skip]:
-    """An image with its masks; where one of them is missing, without the place of any."""
+    """Yield an image with its masks, or without any regions if one of the masks is missing."""
     case = _case(key, path, list(masks.values()))
     lost = [number for number in range(max(masks, default=0) + 1) if number not in masks]
     if key.startswith("normal") or not lost:
@@ -78,7 +79,7 @@ def _picture(key: str, path: Path, masks: Mapping[int, Path]) -> Iterator[Case |
 
 
 def _odd(path: Path) -> str:
-    """What is odd about the name of a file."""
+    """Return what is unexpected about a file name."""
     nearly = _NEARLY.fullmatch(path.stem.strip())
     if path.name != path.name.strip() or path.stem != path.stem.strip():
         what = "its name begins or ends with a blank"
@@ -92,12 +93,12 @@ def _odd(path: Path) -> str:
 
 
 def frames(case: Case, volume: Any) -> list[int]:
-    """The only one.
+    """Return the only frame.
 
     Raises:
-        ReadError: code ``resized`` for an image of an edition that squeezed all to squares,
-            ``inverted-mask`` for a mask that marks most of the border.
-        RefusedError: code ``marked-normal`` for a normal image whose mask marks something.
+        ReadError: code ``resized`` for an image of an edition that rescaled all images to squares,
+            ``inverted-mask`` for a mask that covers most of the border.
+        RefusedError: code ``marked-normal`` for a normal image with a non-empty mask.
     """
     rows, columns = volume.slices.shape[1:3]
     if rows == columns and rows in _RESAVED:

@@ -22,11 +22,11 @@ SUFFIXES = {"nifti": ".nii.gz", "mhd": ".mhd"}
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
-    """Yield four frames a patient and both pairs; the four-chamber one carries the EF."""
+    """Yield four frames per patient and both pairs; the four-chamber pair carries the EF."""
     splits = _splits(root)
     for file in sorted(root.part("info"), key=natural_key):
         person, split = file.parent.name, splits.get(file.parent.name)
-        if layout == "mhd":  # test ids begin at patient0001 again and are other persons
+        if layout == "mhd":  # test ids restart at patient0001 and are different patients
             split = file.relative_to(root.path).parts[0]
             person = f"{split}-{person}"
         view = file.stem.removeprefix("Info_")
@@ -35,7 +35,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
 
 
 def read(image: ImageRef) -> Any:
-    """Read a frame; greys from 0 to 255 that are stored as floats become 8 bit without loss."""
+    """Read a frame; integer greys from 0 to 255 stored as floats are converted to 8 bit."""
     from medrcube.build import readers  # noqa: PLC0415  # of an extra: adapters load without it
 
     volume = readers.read(image)
@@ -98,7 +98,7 @@ def _view(file: Path, layout: str, person: str, split: str | None) -> Iterator[C
 
 
 def _files(file: Path, layout: str) -> tuple[Path, ...]:
-    """Pictures and truths of a view."""
+    """Return the images and ground truths of a view."""
     stem = f"{file.parent.name}_{file.stem.removeprefix('Info_')}"
     names = (f"{phase}{end}" for phase in ("ED", "ES") for end in ("", "_gt"))
     pictures = [file.with_name(f"{stem}_{name}{SUFFIXES[layout]}") for name in names]

@@ -1,4 +1,4 @@
-"""CBIS-DDSM: one case for every mammogram, with a row and a mask for each of its abnormalities."""
+"""CBIS-DDSM: one case per mammogram, with a table row and a mask for each abnormality."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from medrcube.sources._framework.own_card import own_card
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
 Size = tuple[int, int, int]
-"""Bits of a pixel, rows and columns."""
+"""Bits per pixel, rows and columns."""
 Files = Mapping[str, Mapping[Path, TableRow | None]]
-"""Files of each folder of an image; what their table says of them, or ``None`` to ask them."""
+"""Image folder -> its files with the size from the table, or ``None`` to read their headers."""
 
 TABLES = tuple(
     (f"{kind}_case_description_{part}_set.csv", split)
@@ -27,7 +27,7 @@ TABLES = tuple(
 )
 SHAPES = ("OVAL", "ROUND", "IRREGULAR", "LOBULATED")
 NO_MASS = ("LYMPH_NODE", "ASYMMETRIC_BREAST_TISSUE", "FOCAL_ASYMMETRIC_DENSITY")
-"""Names in the column of shapes that no mass has; distortion may go with one."""
+"""Names in the shape column that are not shapes of a mass; distortion may accompany one."""
 NAMES = {
     "density": ("breast_density", "breast density"),
     "side": ("left or right breast", "side"),
@@ -40,7 +40,7 @@ NAMES = {
     "image": ("image file path", "od_img_path"),
     "mask": ("ROI mask file path", "mask_path"),
 }
-"""Names that a column has had."""
+"""Names of a column in different editions."""
 BITS, ROWS, COLUMNS = "BitsAllocated", "Rows", "Columns"
 DESCRIPTORS = ("shape", "margin", "calc_type", "distribution")
 OF_A_MASS = ("shape", "margin")
@@ -50,7 +50,7 @@ _TOP = CARD.pattern("folder", "patient", "side", "view")
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
-    """Yield the mammograms in table order; one whose mask cannot be told is set aside."""
+    """Yield the mammograms in table order; those with an unidentifiable mask are skipped."""
     files, lost = _kaggle(root) if layout == "kaggle" else (_tcia(root), [])
     yield from lost
     pictures: dict[str, list[TableRow]] = {}
@@ -66,13 +66,13 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
                 try:
                     faults[_breast(row)] = str(error)
                     named = _TOP.fullmatch(_first(row, "image"))
-                except RowError:  # nothing tells which breast it is
+                except RowError:  # the breast is unknown
                     named = None
                 if named is None:
                     yield Skip(key=row.place, reason=str(error), code=BAD_ROW)
                     continue
             pictures.setdefault(_folder(row, "image"), []).append(row)
-            # Some women stand in both parts: what anyone may have trained on is no test.
+            # Some women are in both parts: an image that may have been trained on is not test.
             woman = _breast(row)[0]
             if splits.setdefault(woman, split) == "test":
                 splits[woman] = split
@@ -83,7 +83,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
             reason = f"{len(images)} files lie in its folder; expected one mammogram"
             yield Skip(key=top, reason=reason, paths=images)
         elif fault := next((faults[side] for side in map(_breast, rows) if side in faults), ""):
-            # Each view is told what all rows of the breast say, so that none may be left out.
+            # Each view gets the statements of all rows of the breast, so no row may be left out.
             yield Skip(key=top, reason=fault, paths=images, code=BAD_ROW)
         else:
             make = partial(
@@ -124,9 +124,9 @@ def _case(
 
 
 def mask_among(sizes: Mapping[Path, Size], mammogram: Size) -> Path | None:
-    """The mask among the files of an abnormality: 8 bit, or else of the mammogram's size.
+    """Identify the mask among the files of an abnormality: 8 bit, or the mammogram's size.
 
-    Neither the number nor the series of a file tells it from the crop.
+    Neither file number nor series distinguishes it from the cropped image.
     """
     eight = [path for path, size in sizes.items() if size[0] == 8]
     masks = eight if len(eight) == 1 else [p for p, s in sizes.items() if s[1:] == mammogram[1:]]
@@ -135,7 +135,7 @@ def mask_among(sizes: Mapping[Path, Size], mammogram: Size) -> Path | None:
 
 def _region(files: Files, root: RawTree, row: TableRow, image: Path) -> Region:
     top = _folder(row, "mask")
-    # A retriever of 2017 put files of two series into one study, so all below the folder count.
+    # A download tool of 2017 put two series into one study, so all files below the folder count.
     candidates = files.get(top, {})
     path: Path | None = root / "CBIS-DDSM" / top / "1-1.dcm"
     if candidates:
@@ -154,7 +154,7 @@ def _region(files: Files, root: RawTree, row: TableRow, image: Path) -> Region:
 
 
 def _outlined(row: TableRow) -> tuple[str, str]:
-    """Field and value of an outline: what is called a mass may be a node or an asymmetry."""
+    """Return field and value of an outline; a "mass" may be a lymph node or an asymmetry."""
     kind = row[_name(row, "kind")]
     if kind != "mass":
         return "marked_calcification", kind
@@ -163,7 +163,7 @@ def _outlined(row: TableRow) -> tuple[str, str]:
 
 
 def _holds_as_called(row: TableRow) -> bool:
-    """Whether the descriptors bear out the type: a mass has the shape of one."""
+    """Whether the descriptors confirm the type: a mass has the shape of a mass."""
     if row[_name(row, "kind")] != "mass":
         return True
     shapes = _values(row, "shape")
@@ -173,13 +173,13 @@ def _holds_as_called(row: TableRow) -> bool:
 
 
 def _labels(first: TableRow, breast: Sequence[TableRow]) -> Iterator[Label]:
-    """Statements on the view of a row, from all rows of its breast, whichever table they are in."""
+    """Yield the labels of a view, from all rows of the breast in either table."""
     view = first[_name(first, "view")]
     both = sorted(breast, key=lambda row: row[_name(row, "view")] != view)
     rows = [row for row in both if row[_name(row, "view")] == view]
     yield first.label(_name(first, "view"), field="view")
     kinds: dict[str, TableRow] = {}
-    for row in sorted(rows, key=_holds_as_called):  # one that is in doubt leaves its type open
+    for row in sorted(rows, key=_holds_as_called):  # a doubtful row makes its type unknown
         kinds.setdefault(row[_name(row, "kind")], row)
     for row in kinds.values():
         state = LabelState.PRESENT if _holds_as_called(row) else LabelState.UNKNOWN
@@ -192,7 +192,7 @@ def _labels(first: TableRow, breast: Sequence[TableRow]) -> Iterator[Label]:
 
 
 def _agreed(rows: Sequence[TableRow], field: str, columns: Sequence[str]) -> Iterator[Label]:
-    """One statement where all rows agree; all of them, left open, where they do not."""
+    """Yield one label if all rows agree; otherwise all of them as unknown."""
     cells: dict[str, tuple[TableRow, str]] = {}
     for row, column in zip(rows, columns, strict=True):
         cells.setdefault(row[column], (row, column))
@@ -212,7 +212,7 @@ def _described(row: TableRow) -> Iterator[Label]:
 
 
 def _values(row: TableRow, field: str) -> list[str]:
-    """Descriptors joined in one cell; none where it is blank or the table has no such column."""
+    """Split the descriptors in a cell; empty if it is blank or there is no such column."""
     column = next((name for name in NAMES[field] if name in row), None)
     cell = row[column] if column else ""
     return cell.split("-") if cell not in {"", "N/A"} else []
@@ -229,7 +229,7 @@ def _tcia(root: RawTree) -> Files:
 
 
 def _kaggle(root: RawTree) -> tuple[Files, list[Skip]]:
-    """The table of DICOM elements of the JPEG edition; PatientID holds the folder's name."""
+    """Read the DICOM element table of the JPEG edition, in which PatientID is the folder name."""
     table = find_table(root, "elements")
     files: dict[str, dict[Path, TableRow | None]] = {}
     skips: list[Skip] = []
@@ -251,7 +251,7 @@ def _size(path: Path, listed: TableRow | None) -> Size:
 
 
 def _folder(row: TableRow, column: str) -> str:
-    """First part of a path; the rest of it no longer exists on any disk."""
+    """Return the first part of a path; the rest no longer exists in current releases."""
     top = _first(row, column)
     if not _TOP.fullmatch(top):
         raise RowError(f"{row.quote(_name(row, column))}: expected Mass- or Calc-Training_P_...")
@@ -263,7 +263,7 @@ def _first(row: TableRow, column: str) -> str:
 
 
 def _breast(row: TableRow) -> tuple[str, str]:
-    """Patient and side, as the folder says them, or else the cells."""
+    """Return patient and side, from the folder name or else from the cells."""
     match = _TOP.fullmatch(_first(row, "image"))
     if match:
         return (match["patient"], match["side"])
@@ -271,10 +271,10 @@ def _breast(row: TableRow) -> tuple[str, str]:
 
 
 def _checked(row: TableRow) -> tuple[str, str]:
-    """The breast of a row.
+    """Return the breast of a row, checked against its paths.
 
     Raises:
-        RowError: a path names no folder of the release, or patient, side and view name another.
+        RowError: a path has no folder of the release, or contradicts patient, side and view.
     """
     _folder(row, "mask")
     match = _TOP.fullmatch(_folder(row, "image"))
@@ -288,7 +288,7 @@ def _checked(row: TableRow) -> tuple[str, str]:
 
 
 def _name(row: TableRow, field: str) -> str:
-    """The name that a column has in this edition."""
+    """Return the name of a column in this edition."""
     name = next((name for name in NAMES[field] if name in row), None)
     if name is None:
         names = " or ".join(map(repr, NAMES[field]))

@@ -1,4 +1,4 @@
-"""CheXpert: labels of a study on each of its images; masks of CheXlocalize where they are."""
+"""CheXpert: study labels on each image, and CheXlocalize masks if available."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 _LARGE = {"train": ("train.csv", "train"), "valid": ("valid.csv", "valid")}
 _READ = {"valid": ("val_labels.csv", "val"), "test": ("test_labels.csv", "test")}
 _BATCH = "CheXpert-v1.0 batch 1 (validate & csv)"
-# Folder of the tables; for each split its table and its folder of patients.
+# Folder of the tables; table and patient folder of each split.
 _LAYOUTS = {
     "small": ("CheXpert-v1.0-small", _LARGE),
     "full": ("CheXpert-v1.0", _LARGE),
@@ -38,24 +38,24 @@ _SIDEWAYS = ("LL", "RL")
 CARD = own_card(__file__)
 _PATH = CARD.pattern("path", "patient", "study", "view", "side")
 _NO_FACT = {("sex", "Unknown"), ("age", "0")}  # both stand for a missing entry
-_LINES = "Support Devices"  # thin, so that a box around them says little
+_LINES = "Support Devices"  # thin, so a box around them is uninformative
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
-    """Yield one case for every row of the label tables, in their order."""
+    """Yield one case per row of the label tables, in order."""
     home, splits = _LAYOUTS[layout]
     if layout == "small" and not any(
         root.name_of(table_file).startswith(f"{home}/") for table_file in root.part("tables")
     ):
-        home = "."  # a copy without the folder of the archive
-    # Patients of the training part are spread over batches that no table names.
+        home = "."  # a copy without the archive's top folder
+    # Training patients are spread over batches that are not in any table.
     batches = _batches(root) if layout == "batches" else {}
     tables, mask_files = root.index("tables"), root.index("masks")
     for split, (table, folder) in splits.items():
         drawings = f"gt_segmentations_{folder}.json"
         masks = _masks(mask_files[drawings]) if drawings in mask_files else {}
         if table not in tables:
-            continue  # a copy may hold one part alone
+            continue  # a copy may contain only one split
         for row in iter_csv(tables[table], columns=("Path", *COLUMNS)):
             if skip := skip_if_unnamed(row, "Path"):
                 yield skip
@@ -77,7 +77,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
 
 
 def _batches(root: RawTree) -> Mapping[str, Path]:
-    """Folder of each patient."""
+    """Map each patient to its folder."""
     return {path.parents[1].name: path.parents[1] for path in root.part("films")}
 
 
@@ -124,7 +124,7 @@ def _masks(path: Path) -> Mapping[str, Any]:
 
 
 def _regions(masks: Mapping[str, Any], place: str) -> Iterator[Region]:
-    """One region for each connected piece of a mask; a finding that is absent has none."""
+    """Yield one region per connected component of a mask; an absent finding has none."""
     for name, mask in masks.items():
         try:
             rows, columns = map(int, mask["size"])

@@ -1,4 +1,4 @@
-"""COCA, gated part: the slice of each scan with the largest mark of calcium, and a clear one."""
+"""COCA, gated part: the slice of each scan with the largest calcium mark, and one without."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _PATIENT = CARD.pattern("patient")
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
-    """Yield patient by patient, in the order of their numbers."""
+    """Yield the cases by patient number."""
     del layout
     marks = {path.stem: path for path in root.part("marks")}
     scans: dict[str, list[Path]] = {}
@@ -42,14 +42,14 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
         try:
             make = partial(_patient, number, files, marks.get(number))
             yield from cases_or_skip(make, key=key, paths=files)
-        except ReadError as error:  # one damaged header must not stop the others
+        except ReadError as error:  # one damaged header must not affect other scans
             yield Skip(key=key, reason=str(error), paths=files)
     for number in sorted(marks.keys() - scans.keys()):
         yield Skip(key=f"patient-{number}", reason="the scan of this file of marks is not there")
 
 
 def frames(case: Case, volume: Any) -> list[int]:
-    """The only slice, where its marks lie on calcium and no contrast medium is seen.
+    """Return the only slice, if its marks are on calcium and there is no contrast medium.
 
     Raises:
         ReadError: code ``contrast`` or ``not-calcium``.
@@ -94,7 +94,7 @@ def _patient(number: str, files: tuple[Path, ...], table: Path | None) -> Iterat
         made = [Case(key=f"{key}-unread", images=(ImageRef(paths=(middle,)),))]
     sidecars = (table,) if table and marks else ()
     used = {path for case in made for path in case.files()}
-    for case in made:  # which slice it is rests on the places of all of them
+    for case in made:  # the choice of the slice depends on the positions of all slices
         (image,) = case.images
         others = tuple(path for path in files if path not in image.paths)
         whole = (replace(image, parts=others),)
@@ -106,9 +106,9 @@ def _patient(number: str, files: tuple[Path, ...], table: Path | None) -> Iterat
 
 
 def _calcified(key: str, stack: MarkedStack) -> Iterator[Case]:
-    """The slice with the largest mark, and the next with a single mark of a named artery.
+    """Yield the slice with the largest mark, and the next with a single mark of a named artery.
 
-    A slice with a single mark goes before. Place and artery are asked on slices of their own.
+    Slices with a single mark are preferred. Location and artery are asked on separate slices.
     """
     ranked = sorted(range(len(stack.paths)), key=lambda k: _rank(stack.marks[k]), reverse=True)
     seen = [k for k in ranked if _rank(stack.marks[k])[1] >= _LEAST_MM2]
@@ -150,7 +150,7 @@ def _marked(key: str, stack: MarkedStack, k: int, field: str) -> Case:
 
 
 def _clear(key: str, stack: MarkedStack) -> Iterator[Case]:
-    """The slice nearest to the middle that has no mark of any kind, nor do its neighbours."""
+    """Yield the slice nearest to the middle that, like its neighbours, has no mark of any kind."""
     middle = (len(stack.paths) - 1) / 2
     empty = [not marks and k not in stack.doubted for k, marks in enumerate(stack.marks)]
     clear = [k for k in range(1, len(stack.paths) - 1) if all(empty[k - 1 : k + 2])]
@@ -166,7 +166,7 @@ def _clear(key: str, stack: MarkedStack) -> Iterator[Case]:
 
 
 def _check_sides(marks: Sequence[OsirixRoi]) -> None:
-    """The right coronary artery lies to the right of the circumflex, in mm of the patient."""
+    """Check that the right coronary artery is on the patient's right of the circumflex."""
     right, left = (
         [x for mark in marks if mark.name == name for x, _, _ in mark.corners]
         for name in (_RIGHT_TO_LEFT[0], _RIGHT_TO_LEFT[-1])

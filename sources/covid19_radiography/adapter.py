@@ -1,4 +1,4 @@
-"""COVID-19 Radiography: the folder is the class, the tables tell the collection of each film."""
+"""COVID-19 Radiography: the folder is the class; tables state the collection of each film."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 CARD = own_card(__file__)
 _NAME = CARD.pattern("film", "label")
 _LABELS = {"lung opacity": "Lung_Opacity", "viral pneumonia": "Viral Pneumonia"}
-# A part of each collection's address, and the field whose classes it can tell apart.
+# Part of each collection's URL -> field whose classes it distinguishes.
 _COLLECTIONS = {"rsna-pneumonia-detection": "film", "chest-xray-pneumonia": "pneumonia"}
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
-    """Yield one case for every film; only its collection tells what it may be asked."""
+    """Yield one case per film; its collection determines which questions are possible."""
     del layout
-    # The table of the class Normal writes its names in capitals.
+    # The table of the class Normal has upper-case names.
     rows: dict[str, TableRow] = {}
     for table in root.part("collections"):
         try:

@@ -1,4 +1,4 @@
-"""COVID-19 Image Data Collection: one case a row of the table, in any of its editions."""
+"""COVID-19 Image Data Collection: one case per table row, in any edition."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MUST_AGREE = (*WHO, "finding", "view", "modality", "folder")
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
-    """Yield the rows in order of file name; the table's edition is told by its columns."""
+    """Yield the rows by file name; the edition is recognised by the table's columns."""
     rows = read_csv(find_table(root, "table"), columns=("finding", "view", "filename"))
     scores: dict[str, TableRow] = {}
     if layout == "scored":
@@ -67,7 +67,7 @@ def _picture(
 def _case(row: TableRow, path: Path, scores: Mapping[str, TableRow]) -> Iterator[Case]:
     if "modality" in row:
         modality = row.meaning("modality", MODALITIES)
-    else:  # the first edition says CT in the view
+    else:  # in the first edition, CT is a value of the view
         modality = Modality("CT" if row["view"] in {"CT", "Axial", "Coronal"} else "X-ray")
     film = modality.projection
     score = scores.get(row["filename"]) if film else None
@@ -75,11 +75,11 @@ def _case(row: TableRow, path: Path, scores: Mapping[str, TableRow]) -> Iterator
     clear = score is not None and re.fullmatch(r"0(\.0*)?", score["geographic_mean"])
     state = (
         LabelState.UNKNOWN if clear else LabelState.PRESENT
-    )  # readers saw nothing of it on this film
+    )  # readers saw no sign of it on this film
     labels.extend(
         row.label("finding", field=FIELDS.get(part, "cause"), value=part, state=state)
         for part in _parts(row["finding"])
-        if film or part != "No Finding"  # one CT figure does not speak for the lungs
+        if film or part != "No Finding"  # one CT figure does not represent the whole lungs
     )
     if score is not None:
         labels += [score.label("geographic_mean", field=field) for field in ("opacity", "extent")]
@@ -98,10 +98,10 @@ def _case(row: TableRow, path: Path, scores: Mapping[str, TableRow]) -> Iterator
 
 
 def _parts(finding: str) -> list[str]:
-    """Steps of ``Pneumonia/Viral/COVID-19`` or items of ``COVID-19, ARDS``.
+    """Return the levels of ``Pneumonia/Viral/COVID-19`` or the items of ``COVID-19, ARDS``.
 
-    A path's first step goes: told as a fact beside its cause, it would make every other cause
-    of pneumonia look as if it could be true too.
+    The first level of a path is dropped: stated in addition to its cause, it would make every
+    other cause of pneumonia appear possible.
     """
     parts = [part.strip() for part in re.split("[/,]", finding) if part.strip()]
     return parts[1:] if len(parts) > 1 and parts[0] == "Pneumonia" else parts

@@ -1,4 +1,4 @@
-"""COVID-CT: the folder is the label; tables and split lists tell the patient and the split."""
+"""COVID-CT: the folder is the label; tables give the patient, split lists the split."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ _KINDS = {".png", ".jpg"}
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
-    """Yield the images of both classes in order of name."""
-    del layout  # a part that a copy lacks is empty
+    """Yield the images of both classes, by name."""
+    del layout  # missing parts are empty
     rows, lost = _rows(root)
     yield from lost
     splits = _splits(root)
@@ -55,7 +55,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
 
 
 def frames(case: Case, volume: Any) -> list[int]:
-    """Refuse small images and wide ones, which are mostly several panels."""
+    """Refuse small images, and wide ones, which mostly consist of several panels."""
     sides = sorted(volume.slices.shape[1:3])
     if sides[0] < LEAST_SIDE or sides[1] > MOST_ASPECT * sides[0]:
         raise RefusedError(
@@ -89,12 +89,12 @@ def _case(key: str, path: Path, row: TableRow | None, split: str | None) -> Iter
 
 
 def _rows(root: RawTree) -> tuple[dict[str, dict[str, TableRow]], list[Skip]]:
-    """The row of each image by class and name, and what is said of rows without a name."""
+    """Return the row of each image by class and name, and skips for rows without a name."""
     columns = ("File name", "Patient ID", "Age", "Gender")
     sick, skips = group_by_name(
         read_sheet(find_table(root, "patients"), columns=columns), "File name"
     )
-    # The suffix is missing in a quarter of the rows; every COVID image is a .png.
+    # A quarter of the rows lack the suffix; every COVID image is a .png.
     rows = {"CT_COVID": {_with_suffix(name): own[-1] for name, own in sick.items()}}
     rows["CT_NonCOVID"] = {}
     if path := find_optional_table(root, "others"):
@@ -119,6 +119,6 @@ def _splits(root: RawTree) -> dict[str, str]:
 
 
 def _copied(name: str, names: Collection[str], table: Mapping[str, TableRow]) -> bool:
-    """Whether an image is a re-export: some copies turn each .jpg into a .png and keep both."""
+    """Whether an image is a re-export: some copies convert each .jpg to .png and keep both."""
     twin = name.endswith(".png") and name.removesuffix(".png") + ".jpg" in names
     return twin and name not in table

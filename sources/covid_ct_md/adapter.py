@@ -1,4 +1,4 @@
-"""COVID-CT-MD: one slice of each scan that was read slice by slice, and of each normal scan."""
+"""COVID-CT-MD: one slice of each scan with slice-level labels, and of each normal scan."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _GROUPS = {"P": "COVID-19", "cap": "CAP", "normal": "Normal"}
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
-    """Yield the patients by name."""
+    """Yield the cases by patient name."""
     del layout
     flags = find_optional_table(root, "updated") or find_table(root, "flags")
     rows = _rows(find_table(root, "index"))
@@ -61,7 +61,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
 
 
 def _rows(index: Path) -> dict[str, int | str]:
-    """Row of the arrays of each patient: that of the index, whose first column is wrong."""
+    """Return each patient's row in the arrays: the index row, as its first column is wrong."""
     rows: dict[str, int | str] = {}
     table = read_csv(index, columns=("Folder/ID",))
     for number, (name, row) in enumerate(zip(_READ, table, strict=False)):
@@ -76,7 +76,7 @@ def _rows(index: Path) -> dict[str, int | str]:
 
 
 def _shown(name: str, stack: Mapping[int, Path], marked: Sequence[int]) -> list[int]:
-    """Marked slices of this copy."""
+    """Return the labelled slices that this copy contains."""
     whole = len(stack) == max(stack) + 1
     shown = [k for k in marked if k in stack]
     if not shown or (whole and max(marked) > max(stack)):
@@ -89,7 +89,7 @@ def _shown(name: str, stack: Mapping[int, Path], marked: Sequence[int]) -> list[
 
 
 def _nearest(shown: Sequence[int], marked: Collection[int]) -> int:
-    """The slice nearest to the middle of the longest run of marked ones."""
+    """Return the slice nearest to the middle of the longest run of labelled ones."""
     run = longest_run(range(_SHAPE[1]), marked.__contains__) or [0]
     return min(shown, key=lambda k: abs(2 * k - run[0] - run[-1]))
 

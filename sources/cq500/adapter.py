@@ -1,8 +1,7 @@
-"""CQ500: a slice of each head CT exam, three reads of the exam and BHX boxes on slices.
+"""CQ500: a slice of each head CT exam, with three reads of the exam and BHX boxes on slices.
 
-The readers speak of whole exams: what all of them found shows somewhere, what none of them found
-shows on no slice, and where they disagree nothing is known. Only a box of BHX says that a slice
-shows a bleed.
+The reads are about whole exams: a finding of all readers is visible on some slice, a finding of
+none on no slice, and a disputed one is unknown. Only a BHX box shows that a slice contains a bleed.
 """
 
 from __future__ import annotations
@@ -49,10 +48,10 @@ Boxes = dict[str, list[TableRow]]
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
-    """Yield a case for every exam of the reads, and one more for a series with contrast medium.
+    """Yield a case per exam in the reads, and another for a series with contrast medium.
 
     Raises:
-        TableError: no box lies on any slice of several bleeding exams.
+        TableError: in several exams with bleeds, no box lies on any slice.
     """
     del layout
     columns = ("name", *chain(*READS.values()))
@@ -65,7 +64,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
         number = exam["number"] if (exam := EXAM.fullmatch(name)) else ""
         files = exams.pop(number, [])
         make = partial(_exam, root, number, members, files, boxes or {})
-        with suppress(RowError):  # its exam is set aside below
+        with suppress(RowError):  # its exam is excluded below
             bleeding += bool(files) and all(members[0][read] == "1" for read in READS["ICH"])
         yield from cases_or_skip(make, key=name, paths=tuple(files))
     for number, paths in exams.items():
@@ -105,15 +104,15 @@ def _exam(
 
 
 def _worth(found: Boxes, stack: AxialStack) -> tuple[int, bool, int, str]:
-    """Boxes go first, then a name that says "plain", then thick slices."""
+    """Sort key of stacks: those with boxes first, then those named "plain", then thick slices."""
     boxed = sum(uid in found for uid in stack.slices)
     return boxed, bool(PLAIN.fullmatch(stack.description)), -len(stack.slices), stack.series
 
 
 def _slice(key: str, marks: list[list[TableRow]], read: dict[str, LabelState]) -> int:
-    """The middle of the longest run with the rarest bleed that readers and boxes agree on.
+    """Return the middle of the longest run with the rarest bleed that readers and boxes agree on.
 
-    Of an exam without any bleed, a slice where others bleed.
+    For an exam without a bleed, return a slice at a level at which others bleed.
     """
     if all(read[name] is LabelState.ABSENT for name in BLEEDS):
         return drawn_slice(key, len(marks), LEVELS)
@@ -124,7 +123,7 @@ def _slice(key: str, marks: list[list[TableRow]], read: dict[str, LabelState]) -
 
 
 def _findings(row: TableRow, read: dict[str, LabelState], marks: list[TableRow]) -> Iterator[Label]:
-    """What is known of one slice. An old bleed may be of any kind that the readers deny."""
+    """Yield the labels of a slice; an old bleed may be of any kind that the readers deny."""
     old = read["ChronicBleed"] is not LabelState.ABSENT
     for name in (*BOXED.values(), *OTHERS):
         doubted = old and name in BLEEDS and read[name] is LabelState.ABSENT

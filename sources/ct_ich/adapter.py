@@ -1,4 +1,4 @@
-"""CT-ICH: a slice of each type of hemorrhage in the brain window, of a fracture in the bone one."""
+"""CT-ICH: a slice per haemorrhage type in the brain window, of a fracture in the bone window."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class _Slice:
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
-    """Yield the patients by number, and what is set aside."""
+    """Yield cases and skips by patient number."""
     del layout
     files = {_place(path): path for part in ("pictures", "masks") for path in root.part(part)}
     slices: list[_Slice] = []
@@ -63,16 +63,16 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
 
 
 def frames(case: Case, volume: Any) -> list[int]:
-    """The only one.
+    """Return the only frame.
 
     Raises:
-        ReadError: code ``resized`` where the slice has another size than those of the release.
+        ReadError: code ``resized`` if the size differs from that of the release.
     """
     return only_frame(case, volume, side=_SIDE, release="version 1.0.0")
 
 
 def _place(path: Path) -> tuple[str, str, int]:
-    """Patient, window or ``mask``, and number of a slice, by the name of its file."""
+    """Parse patient, window or ``mask``, and slice number from a file path."""
     kind, match = path.parent.name, _PICTURE.fullmatch(path.name)
     if match is None:
         kind, match = "mask", _MASK.fullmatch(path.name)
@@ -90,7 +90,7 @@ def _slice(row: TableRow, files: _Files) -> _Slice:
 
 
 def _patient(slices: Sequence[_Slice], root: RawTree, files: _Files) -> Iterator[Case]:
-    """A slice of each type in the brain window and of a fracture in the bone window, or of none."""
+    """Yield a slice per haemorrhage type and one with a fracture, or a slice without either."""
     quiet = not any(entry.types for entry in slices)
     for types in [frozenset[str]()] if quiet else [frozenset((name,)) for name in _TYPES]:
         run = longest_run(slices, lambda at, own=types: at.types == own)  # type: ignore[misc]
@@ -104,10 +104,10 @@ def _patient(slices: Sequence[_Slice], root: RawTree, files: _Files) -> Iterator
 
 
 def _middle(run: Sequence[_Slice], window: str, files: _Files, *, clear: bool) -> list[_Slice]:
-    """The slice of this copy next to the middle of a run; of a clear stack, to a drawn level."""
+    """Return the slice nearest to the middle of a run, or, in a clear stack, to a drawn level."""
     here = [entry for entry in run if (entry.patient, window, entry.number) in files] or run
     at = run[len(run) // 2].number if run else 0
-    if clear:  # of the images: a row that is lost moves no slice
+    if clear:  # count images: a lost row must not move the slice
         count = sum(place[:2] == (run[0].patient, window) for place in files)
         at = 1 + drawn_slice(run[0].patient, count or len(run), _LEVELS[window])
     return sorted(here, key=lambda entry: abs(entry.number - at))[:1]

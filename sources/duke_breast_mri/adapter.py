@@ -1,4 +1,4 @@
-"""Duke-Breast-Cancer-MRI: a mapping sheet names every slice, a second one boxes the tumour."""
+"""Duke-Breast-Cancer-MRI: a mapping sheet lists all slices, a second sheet has tumour boxes."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _FILE = CARD.pattern("file", "patient", "folder", "number")
 
 @dataclass(frozen=True, slots=True)
 class _Series:
-    """Slices of one series: number -> path and SOP instance UID; and rows that name none."""
+    """One series: slice number -> path and SOP instance UID, and unusable rows."""
 
     paths: dict[int, Path] = field(default_factory=dict)
     uids: dict[int, str] = field(default_factory=dict)
@@ -50,7 +50,7 @@ class _Series:
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
-    """Yield three series of every patient; later phases look like the first and are set aside."""
+    """Yield three series per patient; later phases resemble the first and are skipped."""
     del layout
     boxes: dict[str, list[TableRow]] = {}
     clinic: dict[str, list[TableRow]] = {}
@@ -100,10 +100,10 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
 
 
 def _mapping(root: RawTree, path: Path) -> tuple[Mapping[tuple[str, str], _Series], Sequence[Skip]]:
-    """Every series by patient and name, with the files that this copy has for it.
+    """Return every series by patient and name, with its files in this copy.
 
-    A row that cannot be used spoils the series of its folder; where that is not known either, it
-    comes as a ``Skip``.
+    An unusable row invalidates the series of its folder; if that is unknown too, it becomes a
+    ``Skip``.
     """
     there: dict[tuple[str, str], dict[int, Path]] = {}
     for name in root.names:
@@ -135,7 +135,7 @@ def _mapping(root: RawTree, path: Path) -> tuple[Mapping[tuple[str, str], _Serie
         likely = [uid] if (patient, uid) in there else folders.get((patient, uid[-5:]), [])
         files = there[patient, likely[0]] if len(likely) == 1 else {}
         number = int(named["number"])
-        # The sheet pads 1-052.dcm where the disk has 1-52.dcm: files are found by number.
+        # The sheet has 1-052.dcm for the file 1-52.dcm, so files are matched by number.
         on_disk = int(classic.stem.rpartition("-")[2])
         series.paths[number] = files.get(on_disk, root / classic)
         series.uids[number] = row["sop_instance_UID"]
@@ -149,7 +149,7 @@ def _mapping(root: RawTree, path: Path) -> tuple[Mapping[tuple[str, str], _Serie
 
 
 def _region(box: TableRow, series: _Series, row: TableRow | None) -> Region:
-    """The box on each of its slices; corners count from 1 and the last slice lies outside."""
+    """Return the box on its slices; corners count from 1, and the last slice is exclusive."""
     top, bottom, left, right, first, end = (box.integer(column) for column in BOX)
     corners = ((left, top), (right, top), (right, bottom), (left, bottom))
     points = tuple((x - 1.0, y - 1.0) for x, y in corners)
@@ -171,7 +171,7 @@ def _region(box: TableRow, series: _Series, row: TableRow | None) -> Region:
 
 
 def _diagnosis(row: TableRow) -> Iterator[Label]:
-    """Histology and grade, open where the sheet does not deny a second cancer on the other side."""
+    """Yield histology and grade; unknown unless a contralateral cancer is denied."""
     state = LabelState.PRESENT if row["Bilateral Information"] == "0" else LabelState.UNKNOWN
     for column, name in (("Histologic type", "histology"), ("Nottingham grade", "nottingham")):
         if row[column] not in NOTHING:

@@ -1,6 +1,7 @@
-"""EchoNet-Dynamic: the two traced frames of each video, alone and side by side, and a twin.
+"""EchoNet-Dynamic: the two traced frames of each video, single and side by side, and a control.
 
-The twin of end-diastole and end-systole is end-diastole beside the next frame, of the same phase.
+The control of the pair end-diastole and end-systole is end-diastole next to the following frame,
+which is of the same phase.
 """
 
 from __future__ import annotations
@@ -29,11 +30,11 @@ FARTHEST = CARD.number("most_steps_to_axis_end")
 
 Point = tuple[float, float]
 Trace = Sequence[tuple[Point, Point]]
-"""Long axis first, then chords across it."""
+"""Tracing: long axis first, then the chords across it."""
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
-    """Yield end-diastole, end-systole and both together for every row of FileList.csv."""
+    """Yield end-diastole, end-systole and both together per row of FileList.csv."""
     del layout
     table = find_table(root, "table")
     columns = (
@@ -64,7 +65,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
 
 
 def _stem(name: str) -> str:
-    """A file name without ``.avi``, which some editions of the list leave out."""
+    """Return a file name without ``.avi``, which some editions of the list omit."""
     return re.sub(r"\.avi$", "", name, flags=re.IGNORECASE)
 
 
@@ -84,19 +85,19 @@ def _video(
 
 
 def outline(trace: Trace) -> tuple[Point, ...]:
-    """Down one end of the chords and up the other, without the long axis."""
+    """Return the outline: along one end of the chords and back along the other."""
     chords = trace[1:]
     return (*(first for first, _ in chords), *(second for _, second in reversed(chords)))
 
 
 def area(points: Sequence[Point]) -> float:
-    """Square pixels inside an outline that does not cross itself."""
+    """Return the area in pixels of an outline that does not cross itself."""
     pairs = zip(points, (*points[1:], *points[:1]), strict=True)
     return abs(sum(x0 * y1 - x1 * y0 for (x0, y0), (x1, y1) in pairs)) / 2
 
 
 def is_simple(trace: Trace) -> bool:
-    """Whether all chords cross the long axis the same way round and follow each other along it."""
+    """Whether all chords cross the long axis in the same direction and are in order along it."""
     (x0, y0), (x1, y1) = trace[0]
     along = (x1 - x0, y1 - y0)
     turns = [along[0] * (d - b) - along[1] * (c - a) for (a, b), (c, d) in trace[1:]]
@@ -154,7 +155,7 @@ def _frames(
 
 
 def _bare(row: TableRow, patient: str, video: Path, frames: Iterable[int]) -> Iterator[Case]:
-    """The traced frames alone: without both outlines nothing tells their phase."""
+    """Yield single frames without phase, which is unknown without both outlines."""
     for frame in sorted(frames):
         yield Case(
             key=f"{patient}-{frame}",
@@ -171,10 +172,10 @@ def _frame(row: TableRow, video: Path, frame: int) -> ImageRef:
 def _traces(
     path: Path,
 ) -> tuple[dict[str, dict[int, list[tuple[Point, Point]]]], dict[str, RowError]]:
-    """Tracing by file name and frame, and the first row of a file that cannot be used.
+    """Return the tracings by file name and frame, and the first unusable row of each file.
 
     Raises:
-        SourceError: the table is of another EchoNet set.
+        SourceError: the table belongs to another EchoNet dataset.
     """
     traces: dict[str, dict[int, list[tuple[Point, Point]]]] = {}
     faults: dict[str, RowError] = {}
@@ -186,7 +187,7 @@ def _traces(
                 f"{path.name}: columns are {columns}, expected exactly {', '.join(TRACING)}; is "
                 "this EchoNet-LVH or EchoNet-Pediatric?"
             )
-        # Chords of a video follow each other: one without a name is the last one's, or the next.
+        # Chords of a video are consecutive: an unnamed one belongs to the last or the next video.
         try:
             last = _stem(row["FileName"]) or last
             row.name("FileName")
@@ -201,7 +202,7 @@ def _traces(
 
 
 def _short(traces: Mapping[int, Trace]) -> str:
-    """Why an outline is not whole, or nothing: rows of a table that was cut are lost at its end."""
+    """Return why an outline is incomplete, or empty; a truncated table loses its last rows."""
     counts = {frame: len(trace) - 1 for frame, trace in sorted(traces.items())}
     if len(set(counts.values())) > 1:
         numbers = " and ".join(f"{count} of frame {frame}" for frame, count in counts.items())
@@ -217,7 +218,7 @@ def _short(traces: Mapping[int, Trace]) -> str:
 
 
 def _widest_end(trace: Trace) -> float:
-    """From an end of the long axis to the next chord, in mean distances between chords."""
+    """Return the largest gap from an end of the long axis to a chord, in mean chord distances."""
     (x0, y0), (x1, y1) = trace[0]
     along = (x1 - x0, y1 - y0)
     length = along[0] ** 2 + along[1] ** 2
@@ -230,7 +231,7 @@ def _widest_end(trace: Trace) -> float:
 
 
 def _reason(row: TableRow, traces: Mapping[int, Trace]) -> str:
-    """Why a video cannot be used, or nothing."""
+    """Return why a video cannot be used, or empty."""
     height, width = row.integer("FrameHeight"), row.integer("FrameWidth")
     if (height, width) != (SIDE, SIDE):
         return f"{width} x {height} pixels; tracings belong to {SIDE}"

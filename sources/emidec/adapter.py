@@ -1,4 +1,4 @@
-"""EMIDEC: one slice an exam, with the largest infarct or through the middle of a normal heart."""
+"""EMIDEC: one slice per exam, with the largest infarct or in the middle of a normal heart."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ _SEXES = {"F": "female", "M": "male"}
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
-    """Yield one case an exam that has a mask."""
-    del layout  # one has folders where the other has files
+    """Yield one case per exam with a mask."""
+    del layout  # one layout has folders where the other has files
     masks = {_case_of(root, path): path for path in root.part("masks")}
     info = root.index("info")
     known: set[str] = set()
@@ -47,12 +47,12 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
 
 
 def frames(case: Case, volume: Any) -> list[int]:
-    """The slice with the largest infarct; without one, the middle of those with cavity and wall.
+    """Return the slice with the largest infarct, else the middle of those with cavity and wall.
 
     Raises:
-        RefusedError: code ``label-order`` when the mask has labels that EMIDEC lacks,
-            ``contradiction`` when a normal exam has an infarct, ``no-slice`` when an infarct is
-            too small to be seen or no slice shows the heart.
+        RefusedError: code ``label-order`` if the mask has labels not defined by EMIDEC,
+            ``contradiction`` if a normal exam has an infarct, ``no-slice`` if the infarct is too
+            small to be visible or no slice shows the heart.
     """
     from medrcube.build import readers  # noqa: PLC0415
 
@@ -112,7 +112,7 @@ def _exam(case: str, image: Path, mask: Path, sidecar: Path | None) -> Iterator[
 
 
 def _facts(path: Path) -> tuple[tuple[str, str], ...]:
-    """Sex and age; keys hold signs beyond ASCII in more than one coding."""
+    """Return sex and age; the keys have non-ASCII characters in various encodings."""
     facts: dict[str, str] = {}
     for line in read_text_of_case(path, "latin-1").splitlines():
         key, _, value = line.partition(":")
@@ -128,6 +128,6 @@ def _facts(path: Path) -> tuple[tuple[str, str], ...]:
 
 
 def _case_of(root: RawTree, path: Path) -> str:
-    """Name of the exam: that of the folder above Images or Contours."""
+    """Return the name of the exam: the folder above Images or Contours."""
     names = path.relative_to(root.path).parts
     return next((name for name in reversed(names[:-1]) if _PLACE.fullmatch(name)), "")

@@ -1,4 +1,4 @@
-"""Fetal Brain Abnormalities Ultrasound: the folder is the label that its uploader chose."""
+"""Fetal Brain Abnormalities Ultrasound: the folder is the label chosen by the uploader."""
 
 from __future__ import annotations
 
@@ -24,10 +24,11 @@ _FINDINGS = (*_DEGREES, "colphocephaly", "intracranial-hemorrdge", "intracranial
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
-    """Yield the images by class; what may be a copy of another image is set aside.
+    """Yield the images by class; possible copies of other images are skipped.
 
     Raises:
-        SourceError: the export was augmented or distorted, or a folder is none of the 16 classes.
+        SourceError: the export was augmented or distorted, or a folder is not one of the 16
+            classes.
     """
     del layout
     _check_export(find_table(root, "readme"))
@@ -68,7 +69,7 @@ def _place(path: Path) -> str:
 
 
 def _check_export(readme: Path) -> None:
-    """Refuse an export whose images are not those that were uploaded, in their proportions."""
+    """Reject an export whose images were augmented or changed in aspect ratio."""
     lines = [line.strip() for line in read_text(readme, errors="replace").splitlines()]
     if not any(map(_UNAUGMENTED.fullmatch, lines)):
         raise TableError(

@@ -1,4 +1,4 @@
-"""FETAL_PLANES_DB: the table names the plane; numbers in file names do not."""
+"""FETAL_PLANES_DB: the table gives the plane; the numbers in file names do not."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SPLIT = {"1": "train", "0": "test"}
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
-    """Yield the rows in table order; planes outside the five anatomies are set aside."""
+    """Yield the rows in table order; planes outside the five anatomies are skipped."""
     del layout
     files = root.index("pictures")
     for row in read_csv(find_table(root, "table"), columns=COLUMNS):

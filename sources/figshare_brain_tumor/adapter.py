@@ -1,4 +1,4 @@
-"""Cheng's brain tumors: one MATLAB 7.3 file per slice, with its label, patient and mask."""
+"""Cheng's brain tumours: one MATLAB 7.3 file per slice, with label, patient and mask."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MEMBERS = ("label", "PID", "image", "tumorMask", "tumorBorder")
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
-    """Yield one case for every numbered file; reads its label and patient, no pixels."""
+    """Yield one case per numbered file; reads its label and patient, but no pixels."""
     del layout
     files, parts = root.index("slices"), find_optional_table(root, "folds")
     folds = None if parts is None else _folds(parts)
@@ -57,7 +57,7 @@ def _case(path: Path, split: str | None) -> Case | Skip:
 
 
 def _folds(path: Path) -> list[int]:
-    """The fold of every file number, from 1."""
+    """Return the fold of each file number, from 1."""
     import h5py  # noqa: PLC0415
 
     assumed = f"the card assumes a MATLAB 7.3 file with {_FILES} numbers named cvind"

@@ -1,4 +1,4 @@
-"""HC18: images of a fetal head with the ellipse around it and its circumference in mm."""
+"""HC18: images of a fetal head, with its ellipse and its circumference in mm."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PIXEL = "pixel size in mm"
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
-    """Yield the rows of the training table, then the test images, of which nothing is stated."""
+    """Yield the rows of the training table, then the test images, which have no annotation."""
     del layout
     pictures, outlines = root.index("pictures"), root.index("outlines")
     for row in read_csv(find_table(root, "table"), columns=("filename", _SIZE, _LENGTH)):
@@ -72,9 +72,9 @@ def _case(row: TableRow, key: str, paths: tuple[Path, ...]) -> Iterator[Case]:
 
 
 def read(image: ImageRef) -> Any:
-    """Read an image with the size of its pixels, which a PNG of the release carries.
+    """Read an image with its pixel size, which is stored in the PNG files of the release.
 
-    The ``pHYs`` chunk holds 1000 / (pixel size in mm), of no unit, so a reader of dpi goes wrong.
+    The ``pHYs`` chunk contains 1000 / (pixel size in mm) without a unit; read as dpi it is wrong.
     """
     from PIL import Image  # noqa: PLC0415  # of an extra: adapters load without it
 
@@ -84,17 +84,17 @@ def read(image: ImageRef) -> Any:
     with Image.open(image.paths[0]) as picture:
         density = picture.info.get("aspect", (0, 0))
     if density[0] != density[1] or not density[0]:
-        return volume  # stored again: millimetres are lost, the image is not
+        return volume  # re-encoded file: pixel size lost, image usable
     mm = 1000 / density[0]
     return replace(volume, spacing=(1.0, mm, mm))
 
 
 def frames(case: Case, volume: Any) -> list[int]:
-    """The only one.
+    """Return the only frame.
 
     Raises:
-        ReadError: code ``pixel-size`` where image and table state different ones,
-            ``circumference`` where outline and table do.
+        ReadError: code ``pixel-size`` if image and table differ, ``circumference`` if outline and
+            table differ.
     """
     if not case.quantities:
         return [0]

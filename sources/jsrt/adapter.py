@@ -47,7 +47,7 @@ _RAW = PixelLayout(
 )
 _SIDE = CARD.integer("side_px")
 _SCALE = _SIDE / _RAW_SIDE
-_MM = _RAW_MM / _SCALE  # of one pixel of the shrunk film
+_MM = _RAW_MM / _SCALE  # pixel size of the reduced film
 _PLAIN, _LOCATED = CARD.integer("plain_subtlety"), CARD.integer("located_subtlety")
 _LEAST_MM = CARD.number("least_nodule_mm")
 _FILM = CARD.pattern("film", "stem")
@@ -62,7 +62,7 @@ _STATES = {name: name.lower() for name in ("malignant", "benign", "Malignant", "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Person:
-    """What the tables say of one film; ``size`` in mm, ``x`` and ``y`` in the 2048 frame."""
+    """Table entries of one film; ``size`` in mm, ``x`` and ``y`` in pixels of 2048 x 2048."""
 
     age: str
     sex: str
@@ -74,10 +74,10 @@ class _Person:
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
-    """Yield the films in order of their names."""
+    """Yield the films by name."""
     names = list(root.names)
     people = _kaggle(find_table(root, "tables")) if layout == "kaggle" else _raw(root, names)
-    for place in sorted(name for name in people if ":" in name):  # rows that name no film
+    for place in sorted(name for name in people if ":" in name):  # rows without a film name
         yield Skip(key=place, reason=str(people[place]), code=BAD_ROW)
     masks: dict[str, list[tuple[str, Region]]] = {}
     for match in filter(None, map(_MASK.fullmatch, names)):
@@ -120,11 +120,11 @@ def _size(person: _Person) -> tuple[Quantity, ...]:
 
 
 def read(image: ImageRef) -> Volume:
-    """Read a film and shrink it to 1024 x 1024; an image must be 8 bit and dark at its corners.
+    """Read a film and reduce it to 1024 x 1024; an image must be 8 bit with dark corners.
 
     Raises:
         RefusedError: code ``film-size``.
-        ReadError: code ``not-8-bit``, ``inverted-tone``, and those of the reader.
+        ReadError: code ``not-8-bit``, ``inverted-tone``, or those of the reader.
     """
     from medrcube.build import readers  # noqa: PLC0415  # of an extra: adapters load without it
 
@@ -145,7 +145,7 @@ def read(image: ImageRef) -> Volume:
 
 
 def _check_tone(name: str, film: NDArray[Any]) -> None:
-    """Refuse an image whose corners, which lie beside the body, are not dark."""
+    """Refuse an image whose corners, which are outside the body, are not dark."""
     if film.dtype.itemsize != 1:
         problem = f"is {film.dtype}; expected 8 bit"
         raise ReadError(f"{name}: {problem}: is it another copy of the films?", code="not-8-bit")
@@ -164,7 +164,7 @@ def _check_tone(name: str, film: NDArray[Any]) -> None:
 
 
 def _raw(root: RawTree, names: list[str]) -> Mapping[str, _Person | RowError]:
-    """Both clinical tables: no header, any line end, blanks or tabs between the fields."""
+    """Read both clinical tables: no header, any line ends, blanks or tabs between fields."""
     people: dict[str, _Person | RowError] = {}
     for name in names:
         if _TABLE.fullmatch(name):
@@ -229,7 +229,7 @@ def _row(row: TableRow) -> _Person:
 
 
 def _labels(stem: str, person: _Person) -> Iterator[Label]:
-    """Of a nodule close to invisible an image says nothing, nor is a child's film normal."""
+    """Yield the labels; unknown for a nearly invisible nodule, and never normal for a child."""
     if stem.startswith("JPCLN"):
         evidence = f"{person.place} subtlety={person.subtlety}"
         if person.subtlety >= _PLAIN:

@@ -1,4 +1,4 @@
-"""LIDC-IDRI: one slice for each nodule that three of four readers marked, and for clear scans."""
+"""LIDC-IDRI: one slice per nodule marked by three of four readers, and per clear scan."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ PATIENT = CARD.pattern("patient")
 READERS, NEEDED = CARD.integer("readers"), CARD.integer("least_readers_of_nodule")
 LEVELS = CARD.numbers("nodule_levels", 10)
 MOST_SHOWN = 4
-"""Images that one case may put side by side (see ``contract``)."""
+"""Maximum number of images side by side in a case (see ``contract``)."""
 RATINGS = ("texture", "margin", "malignancy")
 HEADS = ("TCIA Patient ID", "Diagnosis at the Patient Level", "Diagnosis Method")
 Nodule = Sequence[NoduleMark]
@@ -54,7 +54,7 @@ _Read = SeriesReading | Unreadable
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Scan:
-    """One CT series with its reading."""
+    """One CT series and its reading."""
 
     name: str
     patient: str
@@ -65,8 +65,8 @@ class _Scan:
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
-    """Yield patient by patient; images and readings are joined by the UID of the series."""
-    del layout  # a header tells the series, not the name of a folder
+    """Yield cases patient by patient; images and readings are joined by SeriesInstanceUID."""
+    del layout  # series are identified by header, not by folder name
     readings, lost = _readings(root)
     truth = _diagnoses(root)
     yield from lost
@@ -130,7 +130,7 @@ def _scan(
 
 
 def _millimetres(header: Mapping[str, str], keyword: str) -> float | None:
-    """The first of the numbers of an element; ``None`` where none above zero stands there."""
+    """Return the first number of an element; ``None`` unless it is positive."""
     try:
         number = float(header.get(keyword, "").partition("\\")[0])
     except ValueError:
@@ -171,7 +171,7 @@ def _unrated(key: str, nodule: Nodule) -> Iterator[Skip]:
 
 
 def _rest(scan: _Scan, scan_cases: Sequence[Case | Skip]) -> Skip:
-    """Account for the slices of a scan that no image is made of."""
+    """Return a skip for the slices of a scan that are not used."""
     used = {path for case in scan_cases if isinstance(case, Case) for path in case.files()}
     rest = tuple(path for path in scan.files if path not in used)
     reason = "each nodule is shown on the slice where it is largest, a clear scan at such a level"
@@ -187,7 +187,7 @@ def _case(scan: _Scan, key: str, nodule: Nodule, others: Sequence[Nodule], image
     labels = [Label(field="nodule", value="nodule", evidence=evidence)]
     for other in others:
         lines = tuple(line for mark in other for line in _outlines(mark, uid, edge=True))
-        if lines:  # whoever marked it: the slice then holds more than one nodule
+        if lines:  # marked by any reader: the slice then contains more than one nodule
             beside = f"{evidence}; another one by {len(other)}"
             outline = Polygons(outlines=lines)
             regions.append(Region(field="nodule", value="nodule", shape=outline, evidence=beside))
@@ -206,7 +206,7 @@ def _case(scan: _Scan, key: str, nodule: Nodule, others: Sequence[Nodule], image
 
 
 def _clear(scan: _Scan) -> Case:
-    """A slice, at the level of a nodule, of a scan in which nobody marked one of 3 mm or more."""
+    """Return a slice, at the level of a nodule, of a scan without any nodule of 3 mm or more."""
     ordered = in_slice_order(scan.files)
     at = drawn_slice(scan.reading.series, len(ordered), LEVELS)
     evidence = f"no mark by {READERS} readers in the whole scan"
@@ -224,7 +224,7 @@ def _clear(scan: _Scan) -> Case:
 
 
 def _outlines(mark: NoduleMark, uid: str, *, edge: bool) -> tuple[Outline, ...]:
-    """Lines of one reader on one slice; points that enclose nothing are left out."""
+    """Return the contours of one reader on a slice, without those that enclose nothing."""
     return tuple(
         Outline(points=contour.points, slice=uid, hole=contour.hole, edge=edge)
         for contour in mark.contours
@@ -233,7 +233,7 @@ def _outlines(mark: NoduleMark, uid: str, *, edge: bool) -> tuple[Outline, ...]:
 
 
 def _rated(nodule: Nodule, name: str) -> Iterator[Label]:
-    """The median, and as unknown what single readers chose instead: no wrong option may be that."""
+    """Yield the median rating; ratings of single readers are unknown, so never distractors."""
     median = median_rating(nodule, name)
     if median is None:
         return
@@ -247,9 +247,9 @@ def _rated(nodule: Nodule, name: str) -> Iterator[Label]:
 def _diagnosed(
     patient: str, patient_cases: Sequence[Case | Skip], label: Label | None
 ) -> Iterator[Case | Skip]:
-    """Ask the diagnosis of a patient where all nodules of the first scan are shown.
+    """Add the diagnosis of a patient to the case that shows all nodules of the first scan.
 
-    One nodule carries it itself; several are put side by side.
+    A single nodule gets it directly; several are put side by side.
     """
     nodules = [case for case in patient_cases if isinstance(case, Case) and case.regions]
     first = nodules[0].key.rpartition("-")[0] if nodules else ""
@@ -276,10 +276,10 @@ def _diagnosed(
 
 
 def _readings(root: RawTree) -> tuple[dict[str, _Read], list[Skip]]:
-    """Reading of each series, or why it has none, and files that tell no series.
+    """Return the reading of each series, or why there is none, and skips for unassignable files.
 
-    Files of one series must agree unless one of them is a correction. A file that cannot be read
-    may contradict the others, so it leaves the series without a reading.
+    Files of one series must agree unless one is a correction. An unreadable file may contradict
+    the others, so its series has no reading.
     """
     readings: dict[str, _Read] = {}
     lost: list[Skip] = []
@@ -306,7 +306,7 @@ def _readings(root: RawTree) -> tuple[dict[str, _Read], list[Skip]]:
 
 
 def _diagnoses(root: RawTree) -> dict[str, Label]:
-    """Diagnosis of each patient; without a table that can be read none is asked."""
+    """Return the diagnosis of each patient; empty without a readable table."""
     paths = root.part("diagnoses")
     if not paths:
         return {}
@@ -323,7 +323,7 @@ def _diagnoses(root: RawTree) -> dict[str, Label]:
         patient, code, method = (cell.strip() for cell in (*cells, "", "", "")[:3])
         if not patient:
             continue
-        # No method is not evidence, and two years without growth speak against a malignant code.
+        # A missing method is no evidence, and two years without growth contradict a malignant code.
         open_case = method in {"", "0"} or (method == "1" and code != "1")
         state = LabelState.UNKNOWN if open_case else LabelState.PRESENT
         evidence = f"{name}:{line} diagnosis={code} method={method}"

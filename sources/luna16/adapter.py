@@ -1,4 +1,4 @@
-"""LUNA16: a slice through each nodule that three of four readers marked, and of clear scans."""
+"""LUNA16: one slice per nodule marked by three of four readers, and per clear scan."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _ball = partial(ball_of, place=PLACE, size="diameter_mm")
 
 @dataclass(frozen=True, slots=True)
 class _Scan:
-    """One series, its nodules, and the marks of single readers where their table is there."""
+    """One series, its nodules, and the marks of single readers if their table is present."""
 
     uid: str
     paths: Sequence[Path]
@@ -40,12 +40,12 @@ class _Scan:
 
     @property
     def patient(self) -> str:
-        """By the table of series of LIDC-IDRI; without it each scan is a patient."""
+        """Patient, from the series table of LIDC-IDRI; without it each scan is a patient."""
         return self.series[0].name("Patient Id") if self.series else self.uid
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
-    """Yield scan by scan, in the order of their series."""
+    """Yield cases scan by scan, by series UID."""
     del layout
     name, opens = "seriesuid", ("nodule",)
     rows = read_csv(find_table(root, "nodules"), columns=_COLUMNS)
@@ -105,7 +105,7 @@ def _clear(scan: _Scan, key: str) -> Iterator[Case | Skip]:
 
 
 def _image(scan: _Scan) -> tuple[MetaImageHeader | None, ImageRef]:
-    """The volume of a scan and its header, which a copy may lack."""
+    """Return the header of a scan, ``None`` if missing from the copy, and its volume."""
     path = scan.paths[0]
     if len(scan.paths) > 1:
         raise RowError(f"{scan.uid}: lies in {len(scan.paths)} subsets; expected one")

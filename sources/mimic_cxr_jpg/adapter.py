@@ -1,4 +1,4 @@
-"""MIMIC-CXR-JPG: one case per chest film; labels of a study where both labelers agree."""
+"""MIMIC-CXR-JPG: one case per chest film; study labels on which both labelers agree."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from medrcube.sources._formats.tables.tables import (
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
 _FRONTAL, _LATERAL = {"AP", "PA"}, {"LATERAL", "LL"}
-# Named by the authors; none is a plain view of the chest.
+# View names of the authors that are not plain chest views.
 _OTHER = {
     *("", "LPO", "RAO", "RPO", "LAO", "AP AXIAL", "XTABLE LATERAL", "AP LLD", "PA LLD"),
     *("AP RLD", "PA RLD", "SWIMMERS", "L5 S1"),
 }
-"""What a radiologist says of studies of the test part; goes before both labelers."""
+"""Radiologist's labels of the test studies, which take precedence over both labelers."""
 _PROCEDURE = ("PerformedProcedureStepDescription", "ProcedureCodeSequence_CodeMeaning")
 _POSITION = "PatientOrientationCodeSequence_CodeMeaning"
 _ELSEWHERE = re.compile(r"KNEE|ABDOM|CLAVIC|SCOLIO|\bRIB|STERN|SHOULDER|PELVI|SPINE")
@@ -47,8 +47,8 @@ _RELATED = {
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
-    """Yield a case or a reason for every row of the metadata table, in its order."""
-    del layout  # 2.1.0 has one table more
+    """Yield a case or a skip for every row of the metadata table, in table order."""
+    del layout  # 2.1.0 has one additional table
     table, files = find_table(root, "table"), root.stems("films")
     splits, lost = _splits(root)
     readings, more = _readings(root)
@@ -104,7 +104,7 @@ def _film(
 
 
 def _unsuited(row: TableRow) -> str:
-    """Why a film is set aside: not every film of the collection shows a chest."""
+    """Return why a film is excluded; not every film of the collection shows a chest."""
     view, text = row["ViewPosition"], " / ".join(row[column] for column in _PROCEDURE).upper()
     if view in _OTHER:
         return f"the view is {view or 'not stated'}; expected a plain frontal or lateral film"
@@ -114,7 +114,7 @@ def _unsuited(row: TableRow) -> str:
 
 
 def _splits(root: RawTree) -> tuple[dict[str, str | RowError | None], list[Skip]]:
-    """Split of each film, or why its row cannot be used; and rows that name no film."""
+    """Return the split of each film, or its row error, and skips for rows without a film."""
     named, lost = group_by_name(_rows(root, "splits", "dicom_id", "split"), "dicom_id")
     return {name: _split(rows[-1]) for name, rows in named.items()}, lost
 
@@ -127,7 +127,7 @@ def _split(row: TableRow) -> str | RowError | None:
 
 
 def _readings(root: RawTree) -> tuple[Mapping[str, StudyLabels | RowError], list[Skip]]:
-    """Labels by study: of both labelers where they agree."""
+    """Return the labels by study on which both labelers agree."""
     first, lost = _table(root, "chexpert")
     other, more = _table(root, "negbio")
     empty = StudyLabels(place="no row", states={})
@@ -137,7 +137,7 @@ def _readings(root: RawTree) -> tuple[Mapping[str, StudyLabels | RowError], list
 
 
 def _table(root: RawTree, part: str) -> tuple[dict[str, StudyLabels | RowError], list[Skip]]:
-    """Labels by study, or why its row cannot be used; and rows that name no study."""
+    """Return labels by study, or the row error, and skips for rows without a study."""
     labels: dict[str, StudyLabels | RowError] = {}
     lost: list[Skip] = []
     for row in _rows(root, part, "study_id", *COLUMNS):
@@ -155,10 +155,10 @@ def _table(root: RawTree, part: str) -> tuple[dict[str, StudyLabels | RowError],
 def _same(
     row: TableRow, before: StudyLabels | RowError | None, reading: StudyLabels
 ) -> StudyLabels:
-    """The reading of a row, if another row of its study says the same.
+    """Return the reading of a row, which must equal that of other rows of its study.
 
     Raises:
-        RowError: it cannot be used, or says something else.
+        RowError: another row is unusable or states something else.
     """
     if isinstance(before, RowError):
         raise before
@@ -177,7 +177,7 @@ def _both(first: StudyLabels | RowError, other: StudyLabels | RowError) -> Study
 
 
 def _settled(reading: StudyLabels) -> StudyLabels:
-    """A finding whose parent or child is uncertain is uncertain too."""
+    """Make findings uncertain whose parent or child is uncertain."""
     states = {
         name: LabelState.UNKNOWN
         if any(reading.states.get(kin) is LabelState.UNKNOWN for kin in _RELATED.get(name, ()))

@@ -1,4 +1,4 @@
-"""MM-WHS: labelled CT and MR volumes in three planes, each checked for grey scale and direction."""
+"""MM-WHS: labelled CT and MR volumes in three planes, checked for grey scale and orientation."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STRUCTURES = {
     "820": (820,),
     "850": (850,),
 }
-"""Value in the card -> stored values: 421 is a typing error for 420."""
+"""Value in the card -> stored values; 421 is a typing error for 420."""
 VESSELS = {"820", "850"}
 PLANES = ("axial", "coronal", "sagittal")
 CARD = own_card(__file__)
@@ -35,7 +35,7 @@ _ENDS = CARD.numbers("mr_window_percentiles", 2)
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
-    """Yield three planes of every labelled volume, wherever its folder lies."""
+    """Yield three planes of every labelled volume, in any folder."""
     del layout
     labels = root.stems("labels")
     keys: set[str] = set()
@@ -75,7 +75,7 @@ def read(image: ImageRef) -> Any:
     """Read a volume with the window of its modality.
 
     Raises:
-        RefusedError: code ``not-hounsfield`` when the air of a CT is not near -1000 HU.
+        RefusedError: code ``not-hounsfield`` if the air of a CT is not near -1000 HU.
     """
     from medrcube.build import readers  # noqa: PLC0415
 
@@ -94,11 +94,11 @@ def read(image: ImageRef) -> Any:
 
 
 def frames(case: Case, volume: Any) -> list[int]:
-    """The slice with the largest heart, where no structure has stray voxels.
+    """Return the slice with the largest heart among those without stray voxels.
 
     Raises:
-        RefusedError: code ``wrong-directions`` when organs do not lie as in a body,
-            ``stray-voxels`` when no slice is free of them.
+        RefusedError: code ``wrong-directions`` if organs are not in anatomical arrangement,
+            ``stray-voxels`` if no slice is free of them.
     """
     plane = case.plane or "axial"
     path = case.files()[-1]

@@ -1,4 +1,4 @@
-"""M&Ms-2: short axis and four-chamber view of each heart, and both phases of each for the group."""
+"""M&Ms-2: short-axis and four-chamber view of each heart, and both phases for the group."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ LEFT, WALL, RIGHT = LABELS = (1, 2, 3)
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
-    """Yield one case a view of a subject, and both phases of each view together."""
-    del layout  # they differ in the folders above those of the subjects
+    """Yield one case per view of a subject, and both phases of each view together."""
+    del layout  # layouts differ only in the folders above the subjects
     rows, unnamed = group_optional_table(root, "table", "SUBJECT_CODE", columns=COLUMNS)
     yield from unnamed
     by_number = {name.lstrip("0"): members for name, members in (rows or {}).items()}
@@ -44,12 +44,12 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
 
 
 def frames(case: Case, volume: Any) -> list[int]:
-    """The middle of the slices with all three structures.
+    """Return the middle of the slices with all three structures.
 
     Raises:
-        RefusedError: code ``label-order`` when the mask has labels that M&Ms-2 lacks, ``no-slice``
-            when no slice shows all three, ``turned`` when the right ventricle does not lie at the
-            left of the left one.
+        RefusedError: code ``label-order`` if the mask has labels not defined by M&Ms-2,
+            ``no-slice`` if no slice shows all three, ``turned`` if the right ventricle is not to
+            the left of the left one on the image.
     """
     path = files_of(case.guide[0])[0]
     labels = load_labels(path)

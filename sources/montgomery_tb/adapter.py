@@ -1,4 +1,4 @@
-"""Montgomery County: the name is the label, two mask folders hold a lung each."""
+"""Montgomery County: the file name contains the label; two mask folders have one lung each."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ _MASKS = {
     "rightMask": ("right", "ManualMask/rightMask"),
     "masks": ("both", "masks"),
 }
-"""Name of a kind of masks -> part of a copy, and the folder beside that of the films."""
+"""Kind of mask -> part of the card, and mask folder next to that of the films."""
 _COLUMNS = ("study_id", "gender", "age", "findings")
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
-    """Yield one case for every film, people who were filmed twice under one number."""
+    """Yield one case per film; people with two films get one patient number."""
     films = root.part("films")
     mask_folders = {name: place for name, (part, place) in _MASKS.items() if root.part(part)}
     row_of_film, nameless = _rows(root) if layout == "raddar" else ({}, [])
@@ -87,10 +87,10 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
 
 
 def frames(case: Case, volume: Any) -> list[int]:
-    """Check that each lung mask lies on the side of the image that its folder names.
+    """Check that each lung mask is on the side of the image stated by its folder.
 
     Raises:
-        ReadError: code ``lung-side`` when it does not.
+        ReadError: code ``lung-side`` if it is not.
     """
     from PIL import Image  # noqa: PLC0415
 
@@ -111,7 +111,7 @@ def frames(case: Case, volume: Any) -> list[int]:
 
 
 def _texts(root: RawTree, films: Sequence[Path]) -> tuple[dict[str, str], dict[str, RowError]]:
-    """A file of each film, beside the films or in a folder of its own; or why it has no text."""
+    """Return the text of each film's reading file, or the error if it cannot be read."""
     files = root.index("readings")
     texts: dict[str, str] = {}
     faults: dict[str, RowError] = {}
@@ -125,7 +125,7 @@ def _texts(root: RawTree, films: Sequence[Path]) -> tuple[dict[str, str], dict[s
 
 
 def _rows(root: RawTree) -> tuple[dict[str, TableRow | RowError], list[Skip]]:
-    """The row of each film in one table, and what is said of rows without a name."""
+    """Return the row of each film in the table edition, and skips for rows without a name."""
     table = read_csv(find_table(root, "table"), columns=_COLUMNS)
     named, nameless = group_by_name(table, "study_id")
     rows_by_film: dict[str, TableRow | RowError] = {}
@@ -141,13 +141,13 @@ def _rows(root: RawTree) -> tuple[dict[str, TableRow | RowError], list[Skip]]:
 
 
 def _as_reading(row: TableRow) -> str:
-    """A row in the form of the files."""
+    """Return a row in the format of the reading files."""
     sex, age = row["gender"][:1].upper(), row["age"].rstrip("Yy")
     return f"Patient's Sex: {sex} Patient's Age: {age}Y {row['findings']}"
 
 
 def _people(readings: dict[str, re.Match[str] | None]) -> dict[str, str]:
-    """Number of the earlier film of the same person, for films whose reading names it."""
+    """Return the number of a person's earlier film, for films whose reading refers to it."""
     same: dict[str, str] = {}
     for key, reading in readings.items():
         other = _SAME_PERSON.fullmatch(reading["text"]) if reading else None
@@ -176,7 +176,7 @@ def _labels(path: Path, label: str, reading: re.Match[str] | None) -> tuple[Labe
 def _words(path: Path, reading: re.Match[str] | None) -> tuple[Words, ...]:
     if reading is None:
         return ()
-    text = " ".join(reading["text"].split())  # wrapped anywhere
+    text = " ".join(reading["text"].split())  # lines are wrapped anywhere
     return (Words(name="reading", text=text, evidence=f"{path.stem}.txt"),)
 
 

@@ -1,4 +1,4 @@
-"""MosMed: the folder is the grade of the study; fifty studies have a mask of their lesions."""
+"""MosMed: the folder is the grade of the study; fifty studies have lesion masks."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _CITED = re.compile(r"study_\d{4}")
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
-    """Yield every study, and once more where its lesions are marked.
+    """Yield every study, and a second case if its lesions are marked.
 
     Raises:
-        SourceError: this is the small teaching edition.
+        SourceError: the copy is the small teaching edition.
     """
     del layout
     if any(path.parent.name == "CT-23" for path in root.files):
@@ -42,7 +42,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     registry = find_optional_table(root, "registry")
     grades = None if registry is None else _registry(registry)
     studies: set[str] = set()
-    # An unpacked .nii goes before its .nii.gz; the volumes are the same.
+    # An unpacked .nii is preferred to its .nii.gz; the volumes are identical.
     for path in sorted(root.part("volumes"), key=lambda path: (path.name, str(path))):
         name = _STUDY.fullmatch(path.name)
         if name is None or name["study"] in studies:
@@ -63,7 +63,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
 
 
 def frames(case: Case, volume: Any) -> list[int]:
-    """The slice with the largest mask, or, for a grade, the one with the most aerated lung."""
+    """Return the slice with the largest mask, or, for a grade, with the most aerated lung."""
     for region in case.regions:
         if isinstance(region.shape, MaskFile):
             return [_most_marked(region.shape.paths[0], volume)]
@@ -93,7 +93,7 @@ def _graded(study: str, path: Path, grade: str, *, marked: bool) -> Case:
     labels = [Label(field="grade", value=grade, evidence=evidence)]
     if grade == "CT-0":
         labels.append(Label(field="opacity", value="CT-0", evidence=evidence))
-    if not marked:  # where lesions are marked, their slice is asked
+    if not marked:  # marked lesions are asked on their own slice
         state = LabelState.UNKNOWN if grade in SPARING else LabelState.PRESENT
         labels.append(Label(field="diagnosis", value=grade, state=state, evidence=evidence))
     image = ImageRef(paths=(path,))
@@ -121,9 +121,9 @@ def _marked(study: str, path: Path, grade: str, mask: Path) -> Case:
 
 
 def _registry(path: Path) -> dict[str, str]:
-    """Grade of each study, or what stands in its place.
+    """Return the grade of each study, or the raw cell in its place.
 
-    Only the place of the column with the grade is verified.
+    Only the position of the grade column is verified.
     """
     grades: dict[str, str] = {}
     for line, row in enumerate(read_cells(path, sheet=SHEET)[1:], 2):

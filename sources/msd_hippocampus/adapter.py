@@ -1,4 +1,4 @@
-"""MSD hippocampus: the sagittal slice through the middle of each labelled hippocampus, enlarged."""
+"""MSD hippocampus: the enlarged middle sagittal slice of each labelled hippocampus."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PARTS = (("structure", "both", (1, 2)), ("part", "1", (1,)), ("part", "2", (2,)
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
-    """Yield one case for each volume with its label; what lacks the other is set aside."""
+    """Yield one case per volume with a label map; unpaired files are skipped."""
     if layout != "course":
         check_classes(root, {"Anterior": 1, "Posterior": 2})
     truths = root.stems("labels")
@@ -55,10 +55,10 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
 
 
 def read(image: ImageRef) -> Any:
-    """Read a volume with every sagittal slice enlarged, by straight lines between the voxels.
+    """Read a volume and enlarge every sagittal slice by linear interpolation.
 
     Raises:
-        ReadError: code ``foreign-volume`` for one that is not a crop of 1 mm voxels.
+        ReadError: code ``foreign-volume`` if it is not a crop with 1 mm voxels.
     """
     from medrcube.build import readers  # noqa: PLC0415  # of an extra: adapters load without it
 
@@ -92,11 +92,11 @@ def _enlarged(slices: NDArray[Any], axis: int) -> NDArray[Any]:
 
 
 def frames(case: Case, volume: Any) -> list[int]:
-    """The slice through the middle of both parts.
+    """Return the slice through the middle of both parts.
 
     Raises:
-        ReadError: code ``label-order`` where the anterior part does not lie in front,
-            ``label-size`` where a part is none of a hippocampus.
+        ReadError: code ``label-order`` if the anterior part is not in front, ``label-size`` if the
+            size of a part is not that of a hippocampus.
     """
     (truth,) = case.regions[0].shape.paths  # type: ignore[union-attr]
     labels = load_labels(truth)

@@ -15,8 +15,8 @@ _NAME = CARD.pattern("volume", "key")
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
-    """Yield one case for each plane of each labelled volume."""
-    del layout  # the names tell; nnU-Net adds the number of the channel
+    """Yield one case per plane of each labelled volume."""
+    del layout  # told by the names; nnU-Net appends the channel number
     check_classes(root, {"cancer": 1})
     truths = root.stems("labels")
     for path in root.part("volumes"):

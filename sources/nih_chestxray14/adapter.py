@@ -1,4 +1,4 @@
-"""NIH ChestX-ray14: one table row per image, findings mined from reports, boxes for 880."""
+"""NIH ChestX-ray14: one table row per image, findings mined from reports, boxes for 880 images."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from medrcube.sources._framework.raw_tree.raw_tree import RawTree, newest_editio
 
 _COLUMNS = ("Image Index", "Finding Labels", "Patient ID", "View Position")
 _NONE = "No Finding"
-# The header holds commas inside its brackets, so `Bbox [x,y,w,h]` names four columns.
+# The header has commas within brackets, so `Bbox [x,y,w,h]` is split into four columns.
 _BOX = ("Bbox [x", "y", "w", "h]")
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
-    """Yield one case for every row of the label table."""
+    """Yield one case per row of the label table."""
     del layout
     tables = root.part("table")
     table = newest_edition(tables)
@@ -69,7 +69,7 @@ def _film(
 
 
 def _boxes(root: RawTree) -> tuple[dict[str, list[TableRow]], list[Skip]]:
-    """Rows of boxes by file name, and those without one."""
+    """Return the box rows by file name, and skips for rows without one."""
     path = find_optional_table(root, "boxes")
     if path is None:
         return {}, []
@@ -79,7 +79,7 @@ def _boxes(root: RawTree) -> tuple[dict[str, list[TableRow]], list[Skip]]:
 
 
 def _region(row: TableRow) -> Region:
-    """A box as ``x, y, width, height``."""
+    """Return the region of a box ``x, y, width, height``."""
     x, y, width, height = (row.number(column) for column in _BOX)
     shape = Rectangle(xyxy=(x, y, x + width, y + height))
     evidence = row.cite("Finding Label")

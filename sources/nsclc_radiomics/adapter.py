@@ -1,4 +1,4 @@
-"""NSCLC-Radiomics: tumour and organs drawn on planning CT, as SEG, as RTSTRUCT or as both."""
+"""NSCLC-Radiomics: tumour and organs contoured on planning CT, as SEG, RTSTRUCT or both."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PICTURES = {
     "lungs": ("Lung-Left", "Lung-Right", "Lungs-Total"),
     "heart": ("Heart", "Esophagus", "Spinal-Cord"),
 }
-"""Structures that share an image; its slice is the one where they are largest."""
+"""Structures shown together on an image, on the slice where they are largest."""
 
 ONE_SIDE = ({"Lung-Left"}, {"Lung-Right"})
 CARD = own_card(__file__)
@@ -36,7 +36,7 @@ Series = Mapping[str, tuple[Path, ...]]
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
-    """Yield up to three images a patient; series are told apart by their headers."""
+    """Yield up to three cases per patient; series are identified by their headers."""
     del layout
     clinical, skips = _clinical(root)
     yield from skips
@@ -46,7 +46,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
             yield from list(_patient(patient, files, clinical.get(patient)))
         except RowError as error:
             yield Skip(key=patient, reason=str(error), paths=tuple(files), code=BAD_ROW)
-        except ReadError as error:  # one damaged header must not stop all other patients
+        except ReadError as error:  # one damaged header must not affect other patients
             yield Skip(key=patient, reason=str(error), paths=tuple(files))
 
 
@@ -78,7 +78,7 @@ def _patient(patient: str, paths: Sequence[Path], row: TableRow | None) -> Itera
 
 
 def _chosen(scans: Series, drawings: list[Path]) -> str:
-    """The CT that was drawn on, or else the one with the most files."""
+    """Return the CT that was contoured, or else the one with the most files."""
     for drawing in drawings:
         for uid in referenced_series(drawing):
             if uid in scans:
@@ -119,7 +119,7 @@ def _pictures(
 
 
 def _lack(scan: tuple[Path, ...], structures: Sequence[str], drawings: list[Path]) -> str:
-    """What is missing, and what is there in its place."""
+    """Describe what is missing, and what exists in its place."""
     if not scan:
         return "the copy holds no CT series of this patient"
     names = sorted({name for path in drawings for name in _names(path)})
@@ -134,7 +134,7 @@ def _names(path: Path) -> tuple[str, ...]:
 
 
 def _regions(path: Path) -> Iterator[Region]:
-    """What one file draws, by the names that are known."""
+    """Yield the regions of a file whose structure names are known."""
     segments = {name: number for number, name in segments_of(path).items()}
     names = {
         name: "tumor" if name == "GTV-1" else "organ" for part in PICTURES.values() for name in part

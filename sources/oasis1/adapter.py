@@ -1,4 +1,4 @@
-"""OASIS-1: three planes of the first scan of each person in the frame of the atlas."""
+"""OASIS-1: three planes of each person's first scan, in atlas space."""
 
 from __future__ import annotations
 
@@ -62,12 +62,12 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
 
 
 def read(image: ImageRef) -> Any:
-    """Read a volume and give it the directions that the shape of its brain shows.
+    """Read a volume and orient it by the shape of the brain.
 
-    Its left and right are not known; the card says so.
+    Left and right remain unknown, as stated in the card.
 
     Raises:
-        RefusedError: code ``not-in-atlas`` when it does not fill the box of the atlas, and
+        RefusedError: code ``not-in-atlas`` if it does not fill the atlas box, or
             ``wrong-directions``.
     """
     from medrcube.build import readers  # noqa: PLC0415
@@ -92,14 +92,14 @@ def read(image: ImageRef) -> Any:
 
 
 def frames(case: Case, volume: Any) -> list[int]:
-    """The share of the way through the brain that the card gives for each plane."""
+    """Return the slice at the fraction of the brain extent given in the card for the plane."""
     from medrcube.build.pixels.extent import slice_at_height  # noqa: PLC0415  # of an extra
 
     return [slice_at_height(volume, HEIGHTS[case.plane or "axial"])]
 
 
 def _people(path: Path) -> tuple[dict[str, Facts], list[Skip]]:
-    """Sex and age by session."""
+    """Return sex and age by session."""
     people: dict[str, Facts] = {}
     named, lost = group_by_name(read_sheet(path, columns=("ID", "M/F", "Age")), "ID")
     for session, (row, *_) in named.items():

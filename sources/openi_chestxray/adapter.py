@@ -1,4 +1,4 @@
-"""Open-i: coded reports, and the film of each whose own header and mate prove it frontal."""
+"""Open-i: coded reports, each with the film that its header and its paired film prove frontal."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NORMAL, _HEART = "normal", "cardiomegaly/"
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
-    """Yield the films of each report, in the order of its number."""
+    """Yield the films of each report, by report number."""
     del layout
     by_hand, nameless = group_optional_table(
         root, "projections", "filename", columns=("projection",)
@@ -71,14 +71,14 @@ def _report(
 
 
 def _film_name(path: Path, image: str) -> str:
-    """Stem of the file of an image; the identity of two has one number more than their file."""
+    """Return the file stem of an image; two image ids have one number more than their file."""
     if (match := _FILM.fullmatch(image)) is None:
         raise RowError(f"{path.name} parentImage: names no film such as CXR1000_IM-0003-1001")
     return f"{match['patient']}_{match['film']}"
 
 
 def _meaning(code: str) -> str:
-    """Head of a code, with those of its qualifiers that change what it means."""
+    """Return the head of a code with the qualifiers that change its meaning."""
     head, *qualifiers = code.split("/")
     return "/".join([head, *(part for part in qualifiers if f"{head}/{part}" in _KEPT)])
 
@@ -99,9 +99,9 @@ def _labels(codes: Sequence[str], evidence: str) -> Iterator[Label]:
 def _views(
     places: Mapping[str, Path], by_hand: Mapping[str, Sequence[TableRow]], captions: Sequence[str]
 ) -> Mapping[str, str]:
-    """View of each film that is proved: by hand, or by a mate that is of the other kind.
+    """Return the proven views: labelled by hand, or by a paired film with the other view.
 
-    Which projection a frontal film is stays open where its header says PA and a caption says AP.
+    The projection of a frontal film is unknown if its header says PA and a caption says AP.
     """
     stated = {name: header_value(film, "ViewPosition") for name, film in places.items()}
     sides = [name for name, view in stated.items() if view in _SIDE]

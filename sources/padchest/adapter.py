@@ -1,4 +1,4 @@
-"""PadChest: one case per film, labels of the report where a physician gave them."""
+"""PadChest: one case per film; report labels if assigned by a physician."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NO_FILM = frozenset(CARD.names("unfit"))
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:  # noqa: ARG001
-    """Yield a case or a reason for every row of the label table, in its order."""
+    """Yield a case or a skip for every row of the label table, in table order."""
     files = root.index("films")
     for row in iter_csv(find_table(root, "table"), columns=_COLUMNS):
         if skip := skip_if_unnamed(row, "ImageID"):
@@ -39,7 +39,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:  # noqa: ARG001
 
 
 def _place(root: RawTree, row: TableRow) -> Path:
-    """Where a film that this copy lacks would lie."""
+    """Return the expected path of a film, even if this copy lacks it."""
     try:
         return root / row["ImageDir"] / row["ImageID"]
     except RowError:
@@ -65,7 +65,7 @@ def _film(row: TableRow, key: str, path: Path) -> tuple[Case | Skip]:
 
 
 def _names(row: TableRow) -> list[str]:
-    """Items of a list such as ``['normal', ' pneumonia', '']``, cleaned and each once."""
+    """Parse a list such as ``['normal', ' pneumonia', '']``; stripped, without duplicates."""
     text = row["Labels"]
     if not text:
         return []
@@ -77,7 +77,7 @@ def _names(row: TableRow) -> list[str]:
 
 
 def _unsuited(row: TableRow, names: list[str]) -> str:
-    """Why a film is set aside, or nothing."""
+    """Return why a film is excluded, or empty."""
     year, birth = row["StudyDate_DICOM"][:4], row["PatientBirth"].partition(".")[0]
     young = year.isdigit() and birth.isdigit() and int(year) - int(birth) < ADULT_YEARS
     if row["Projection"] in {"COSTAL", "EXCLUDE"}:
@@ -92,7 +92,7 @@ def _unsuited(row: TableRow, names: list[str]) -> str:
 
 
 def _labels(row: TableRow, names: list[str]) -> Iterator[Label]:
-    """Statements of the report; what a network predicted from its text stays unknown."""
+    """Yield the report labels; those predicted by a network from the text are unknown."""
     read = row["MethodLabel"] == "Physician"
     for name in names:
         if name == "normal" and len(names) > 1:

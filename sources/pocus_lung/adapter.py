@@ -1,4 +1,4 @@
-"""POCUS lung ultrasound: one case a row of the table, joined to its file by the bare name."""
+"""POCUS lung ultrasound: one case per table row, joined to its file by bare name."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ COLUMNS = ("Filename", "Label", "License", "InThisRepo", "Type", "Probe", *SIGNS
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
-    """Yield the rows in table order; a row that must not be used comes with its reason."""
-    del layout  # folders differ by their capitals only
+    """Yield the rows in table order; unusable rows become skips."""
+    del layout  # folders differ only in case
     columns = (*COLUMNS, *COMMENTS, SOURCE, PATIENT)
     rows = read_csv(find_table(root, "table"), columns=columns)
     files: dict[str, Path] = {}
@@ -76,13 +76,13 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
 
 
 def _place(root: RawTree, row: TableRow) -> Path:
-    """Where a file that this copy lacks would lie; the table does not know its suffix."""
+    """Return the expected path of a missing file; its suffix is not in the table."""
     kind = "pocus_videos" if row["Type"].lower() == "video" else "pocus_images"
     return root / "data" / kind / row["Probe"] / row["Filename"]
 
 
 def _objection(row: TableRow, file: Path | None) -> str:
-    """Why a row must not be used, or nothing."""
+    """Return why a row must not be used, or empty."""
     prefix = _NAME.fullmatch(row["Filename"].lower())
     comments = " ".join(row[column].lower() for column in COMMENTS)
     sick = row["Label"].lower() != "regular"
@@ -106,14 +106,14 @@ def _objection(row: TableRow, file: Path | None) -> str:
 def _case(row: TableRow, file: Path) -> Iterator[Case]:
     states = {sign: row.state(sign, STATES) for sign in SIGNS}
     clean = row.state("Healthy", STATES) is LabelState.PRESENT
-    # A row of zeros means "not mentioned" unless something in it is stated.
+    # A row of zeros means "not mentioned" unless the row contains a statement.
     has_statement = clean or LabelState.PRESENT in states.values()
     labels = [
         row.label(sign, field="sign", value=sign, state=state)
         for sign, state in states.items()
         if has_statement or state is LabelState.PRESENT
     ]
-    # A clean clip of a sick person shows nothing of the disease.
+    # A clean clip of a patient does not show the disease.
     unseen = clean and row["Label"].lower() != "regular"
     labels.append(
         row.label(
@@ -134,7 +134,7 @@ def _case(row: TableRow, file: Path) -> Iterator[Case]:
         shows=Scope.VOLUME if still else Scope.IMAGE,
         licence=row["License"],
         redistribute=row["InThisRepo"] == "Yes" and may_redistribute(row["License"]),
-        # Cells without a value hold words such as `n/A` and `nd`.
+        # Missing values are words such as `n/A` and `nd`.
         facts=tuple(fact for fact in facts if fact[1].isdecimal() or fact[1] in {"m", "w"}),
         words=row.words(**WORDS),
     )

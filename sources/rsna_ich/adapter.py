@@ -1,4 +1,4 @@
-"""RSNA intracranial hemorrhage: six rows a slice; headers tell patients, exams and order."""
+"""RSNA intracranial haemorrhage: six rows per slice; headers give patient, exam and order."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Types = frozenset[str]
 
 @dataclass(frozen=True, slots=True, order=True)
 class _Slice:
-    """One file; in order of exam, series and place."""
+    """One file; sorts by exam, series and position."""
 
     patient: str
     study: str
@@ -42,7 +42,7 @@ class _Slice:
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
-    """Yield one slice for each patient, and what is set aside with its reason."""
+    """Yield one slice per patient, and skips."""
     del layout
     table = find_table(root, "table")
     labels, skips = _labels(table)
@@ -79,10 +79,10 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
 
 
 def frames(case: Case, volume: Any) -> list[int]:
-    """The only slice, where it shows enough of the head.
+    """Return the only slice, if it shows enough of the head.
 
     Raises:
-        RefusedError: code ``little-tissue`` when it does not.
+        RefusedError: code ``little-tissue`` if it does not.
     """
     del case
     units = volume.slices[0] * volume.greys.slope + volume.greys.intercept
@@ -97,9 +97,9 @@ def frames(case: Case, volume: Any) -> list[int]:
 
 
 def _labels(table: Path) -> tuple[dict[str, Types | RowError | str], list[Skip]]:
-    """Types of bleeding by image, or why its rows cannot be used; and rows of no image.
+    """Return the haemorrhage types by image, or the row error, and skips for rows without image.
 
-    Four images have all their rows twice, which changes nothing.
+    Four images have all their rows twice, which is harmless.
     """
     marks: dict[str, dict[str, bool]] = {}
     faults: dict[str, RowError] = {}
@@ -153,11 +153,10 @@ def _slice(path: Path) -> _Slice:
 def _choose(
     slices: Mapping[str, Sequence[_Slice]], labels: Mapping[str, Types]
 ) -> dict[str, _Slice]:
-    """The slice that stands for each patient; none where all that bleed show several types.
+    """Choose one slice per patient; none if all bleeding slices show several types.
 
-    The middle of the longest run of neighbours that show one and the same single type; else, of a
-    series of an exam without any bleeding slice, one at the level of a slice of another patient
-    that bleeds.
+    The middle of the longest run of neighbours with the same single type; else, from an exam
+    without any bleeding slice, a slice at the level of another patient's bleeding slice.
     """
     chosen: dict[str, _Slice] = {}
     quiet: dict[str, Sequence[_Slice]] = {}
@@ -175,7 +174,7 @@ def _choose(
 
 
 def _bleeding(slices: Sequence[_Slice], labels: Mapping[str, Types]) -> list[_Slice]:
-    """The longest run of neighbours of one series that show one and the same single type."""
+    """Return the longest run of neighbours in a series with the same single type."""
     best: list[_Slice] = []
     for _, stack in groupby(slices, key=lambda entry: (entry.study, entry.series)):
         for types, group in groupby(stack, key=lambda entry: labels[entry.path.stem]):
@@ -186,7 +185,7 @@ def _bleeding(slices: Sequence[_Slice], labels: Mapping[str, Types]) -> list[_Sl
 
 
 def _quiet(slices: Sequence[_Slice], labels: Mapping[str, Types]) -> list[_Slice]:
-    """The first series of the first exam without any bleeding slice."""
+    """Return the first series of the first exam without any bleeding slice."""
     for _, group in groupby(slices, key=lambda entry: entry.study):
         exam = list(group)
         if not any(labels[entry.path.stem] for entry in exam):
@@ -195,7 +194,7 @@ def _quiet(slices: Sequence[_Slice], labels: Mapping[str, Types]) -> list[_Slice
 
 
 def _stack(slices: Sequence[_Slice], at: _Slice) -> list[_Slice]:
-    """The slices of the series of one of them, in order of place."""
+    """Return the slices of the series of a slice, by position."""
     series = (at.study, at.series)
     return [entry for entry in slices if (entry.study, entry.series) == series]
 

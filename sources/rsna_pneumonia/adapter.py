@@ -1,4 +1,4 @@
-"""RSNA pneumonia: one class a film, boxes around opacities, patients through the mapping."""
+"""RSNA pneumonia: one class per film, boxes around opacities, patients from the NIH mapping."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _OLDEST = CARD.integer("oldest_years")
 
 @dataclass(slots=True)
 class _Film:
-    """What the readers say of one film; ``problem`` tells why it cannot be used."""
+    """Annotation of one film; ``problem`` states why it cannot be used."""
 
     label: str
     evidence: str
@@ -52,8 +52,8 @@ class _Film:
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
-    """Yield one case for every film that the tables name, in their order."""
-    # A film of stage 2 goes before one of the same name.
+    """Yield one case per film in the tables, in table order."""
+    # A film of stage 2 takes precedence over one of the same name.
     files = {path.stem: path for path in root.part("films")}
     people, faults, lost = _people(root)
     yield from lost
@@ -68,7 +68,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
         except ReadError as error:
             film.problem = str(error)
         if film.problem:
-            # A row without the name of a film speaks of none that could be there.
+            # A row without a film name refers to no file.
             paths = (path,) if film.evidence else ()
             yield Skip(key=name, reason=film.problem, paths=paths, code=film.code, opens=film.opens)
             continue
@@ -112,9 +112,9 @@ def _film_of_nobody(row: Skip) -> _Film:
 
 
 def _from_tables(root: RawTree) -> dict[str, _Film]:
-    """Two tables, both with one row a box: the class of each film and its boxes.
+    """Read the two tables, each with one row per box: class of each film, and boxes.
 
-    Without the table of classes a film without a box may be normal or not, so it has no class.
+    Without the class table, a film without a box may be normal or abnormal, so it has no class.
     """
     table = newest_edition(root.part("boxes"))  # the later stage
     class_table = _of_stage(root.part("classes"), table.name[: len("stage_N")])
@@ -139,10 +139,10 @@ def _of_stage(tables: Sequence[Path], stage: str) -> Path | None:
 
 
 def _agreed(classes: Sequence[TableRow], boxes: Sequence[TableRow]) -> _Film:
-    """One film, as both tables say the same of it.
+    """Return one film on which both tables agree.
 
     Raises:
-        RowError: they do not.
+        RowError: the tables disagree.
     """
     first = (*classes, *boxes)[0]
     if len(classes) != len(boxes):
@@ -168,10 +168,10 @@ def _agreed(classes: Sequence[TableRow], boxes: Sequence[TableRow]) -> _Film:
 
 
 def _boxed(boxes: Sequence[TableRow]) -> _Film:
-    """One film by its boxes alone.
+    """Return one film from its boxes alone.
 
     Raises:
-        RowError: one row says that there is an opacity, another that there is none.
+        RowError: one row states an opacity, and another states none.
     """
     marked = [box.meaning("Target", {"1": True, "0": False}) for box in boxes]
     if len(set(marked)) > 1:
@@ -181,7 +181,7 @@ def _boxed(boxes: Sequence[TableRow]) -> _Film:
 
 
 def _from_metadata(root: RawTree) -> dict[str, _Film]:
-    """The table of the PNG copy; its boxes are not verified and stay out."""
+    """Read the table of the PNG copy; its boxes are unverified and not used."""
     table = find_table(root, "table")
     rows, nameless = group_by_name(
         read_csv(table, columns=("patientId", "class")), "patientId", opens=_FIELDS
@@ -196,7 +196,7 @@ def _from_metadata(root: RawTree) -> dict[str, _Film]:
 
 
 def _from_annotations(root: RawTree) -> dict[str, _Film]:
-    """The annotation file: labels by image, or by study where they concern the whole film."""
+    """Read the annotation file: labels by image, or by study if they concern the whole film."""
     path = find_table(root, "annotations")
     marks: dict[str, list[tuple[str, Any]]] = {}
     try:
@@ -225,10 +225,10 @@ def _from_annotations(root: RawTree) -> dict[str, _Film]:
 
 def _film(marks: list[tuple[str, Any]]) -> _Film:
     findings = [(name, data) for name, data in marks if not _WORKFLOW.fullmatch(name)]
-    # Opacities also come as `Lung Opacity (High Prob)`, with Med or Low.
+    # Opacities also occur as `Lung Opacity (High Prob)`, with Med or Low.
     labels = {_OPACITY if name.startswith(_OPACITY) else name for name, _ in findings}
     if len(labels) != 1 or not labels <= set(_CLASSES):
-        # Shown whole: these are names of the export's own label set, which no row can shift.
+        # Not redacted: names of the export's own label set, which a shifted row cannot alter.
         reason = f"its annotations name {sorted(labels)}; expected one of the three classes"
         return _Film("", _ANNOTATIONS, problem=reason)
     try:
@@ -250,10 +250,10 @@ def _box(row: TableRow) -> Box:
 
 
 def _people(root: RawTree) -> tuple[dict[str, str], dict[str, str], list[Skip]]:
-    """NIH patient of each film, by both names that a film has.
+    """Return the NIH patient of each film, under both names of a film.
 
     Returns:
-        The patients; why the entry of a film cannot be used; entries that name no film.
+        The patients; the error of each unusable entry; skips for entries without a film.
     """
     path = find_optional_table(root, "mapping")
     if path is None:

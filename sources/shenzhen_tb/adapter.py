@@ -1,4 +1,4 @@
-"""Shenzhen: the name is the label, the reading confirms it, lung masks come from third parties."""
+"""Shenzhen: label in the file name, confirmed by the reading; third-party lung masks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MASK_FOLDERS = ("mask", "masks")
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """What the reader wrote on one film; the age in years where that is the unit."""
+    """Reading of one film; the age in years if that is the unit."""
 
     person: re.Match[str] | None
     text: str
@@ -34,7 +34,7 @@ class _Reading:
     def is_child(self) -> bool:
         if self.person is None:
             return False
-        # A number without a unit may be years: a small one is better taken for a child's.
+        # A number without a unit may be years; treating a small one as a child's age is safer.
         months_or_days = (self.person["unit"] or "").lower() in {"m", "d"}
         return months_or_days or int(self.person["age"]) < ADULT_YEARS
 
@@ -47,17 +47,17 @@ class _Reading:
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
-    """Yield one case for every film, in order of name."""
+    """Yield one case per film, by name."""
     films: dict[str, Path] = {}
     masks: dict[str, Path] = {}
-    # Some copies hold a folder twice, one inside the other: the first file of a name counts.
+    # Some copies contain a folder twice, nested: the first file of a name counts.
     for path in root.part("pictures"):
         name = _FILE.fullmatch(path.name)
         if name is not None and not path.parent.name.startswith("Annotations"):
             mask = name["mask"] or path.parent.name in _MASK_FOLDERS
             (masks if mask else films).setdefault(name["film"], path)
     readings = _READERS[layout](root)
-    for place in sorted(name for name in readings if ":" in name):  # rows that name no film
+    for place in sorted(name for name in readings if ":" in name):  # rows without a film name
         yield Skip(key=place, reason=str(readings[place]), code=BAD_ROW)
     for film, path in sorted(films.items()):
         reading = readings.get(film)
@@ -92,7 +92,7 @@ def _labels(name: str, label: str, reading: _Reading | None) -> tuple[Label, ...
         return (Label(field="tuberculosis", value=label, evidence=name),)
     if reading.is_child():
         return ()
-    # Some readings are said to stand in the file of another film.
+    # Some readings are reported to be in the file of another film.
     agree = (reading.text.casefold() == "normal") == (label == "0")
     state = LabelState.PRESENT if agree else LabelState.UNKNOWN
     return (Label(field="tuberculosis", value=label, state=state, evidence=reading.evidence),)
@@ -106,7 +106,7 @@ def _regions(mask: Path | None) -> tuple[Region, ...]:
 
 
 def _texts(root: RawTree) -> dict[str, _Reading | RowError]:
-    """Files of two or three lines: sex and age, then the reading."""
+    """Read the files of two or three lines: sex and age, then the reading."""
     readings: dict[str, _Reading | RowError] = {}
     for name, path in root.index("readings").items():
         try:

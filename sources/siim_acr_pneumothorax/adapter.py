@@ -1,4 +1,4 @@
-"""SIIM-ACR pneumothorax: run-length codes of each drawn region, relative and down the columns."""
+"""SIIM-ACR pneumothorax: relative, column-major run-length codes of each drawn region."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SERIES = CARD.pattern("series", "view")
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
-    """Yield one case for every film that the table names; others are set aside."""
+    """Yield one case per film in the table; others are skipped."""
     if layout == "png":
         yield from _pictures(root)
         return
@@ -75,7 +75,7 @@ def _film(name: str, path: Path, rows: list[TableRow], *, held: bool) -> Iterato
 
 
 def _regions(rows: Sequence[TableRow]) -> tuple[Region, ...]:
-    """Several rows mark one film together, readers over each other; pieces stand apart."""
+    """Return the connected components of the union of all rows of a film."""
     rows_of_film = ", ".join(str(row.line) for row in rows)
     marked = merge_runs(map(_runs, rows))
     return tuple(
@@ -90,7 +90,7 @@ def _regions(rows: Sequence[TableRow]) -> tuple[Region, ...]:
 
 
 def _runs(row: TableRow) -> tuple[tuple[int, int], ...]:
-    """The runs of a row; a code that breaks off between two numbers reads as a whole one."""
+    """Return the runs of a row; a code truncated between two numbers would look complete."""
     if not row.ended:
         raise RowError(
             f"{row.place} EncodedPixels: the table ends here without a line break, so the code may "
@@ -103,7 +103,7 @@ def _runs(row: TableRow) -> tuple[tuple[int, int], ...]:
 
 
 def _pictures(root: RawTree) -> Iterator[Case]:
-    """The PNG edition: the last digit of the name is the class."""
+    """Yield the PNG edition, in which the last digit of the file name is the class."""
     for path in sorted(root.part("films"), key=natural_key):
         name = _PNG.fullmatch(path.name)
         if name is None:

@@ -1,4 +1,4 @@
-"""TBX11K: the folder is the class of a film; boxes of two kinds of tuberculosis are in COCO."""
+"""TBX11K: the folder is the class of a film; COCO files have boxes of two kinds of TB."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SIDE, _LEAST = CARD.integer("side_px"), CARD.number("least_box_px")
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
-    """Yield the films of each split, in the order of its annotation file."""
+    """Yield the films of each split, in annotation file order."""
     del layout
     films = root.index("films")
     for table in sorted(root.part("boxes")):

@@ -1,4 +1,4 @@
-"""TotalSegmentator: the lungs of a scan in three planes, a slice of the chest, one of the heart."""
+"""TotalSegmentator: per scan, three planes of the lungs, a chest slice and a heart slice."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LOBES, ORGANS, CHAMBERS = (CARD.names(name) for name in ("lobes", "organs", "cha
 ASKED = {*LOBES, *ORGANS, *CHAMBERS}
 SIDES = CARD.names("lower_lobes")
 HEALTHY = CARD.names("without_pathology")
-ELSEWHERE = {"v1": "heart", "v2": CHAMBERS[0]}  # layout -> a mask of the other edition alone
+ELSEWHERE = {"v1": "heart", "v2": CHAMBERS[0]}  # layout -> mask that only the other edition has
 LEAST, MOST_HU = CARD.integer("least_voxels"), CARD.number("most_lung_hu")
 SURE = CARD.integer("sure_rows")
 LEAST_SHARE = CARD.number("least_share")
@@ -32,7 +32,7 @@ CHEST, LUNG = "ct:mediastinum", "ct:lung"
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
-    """Yield three planes of the lungs, one slice of the chest and one of the heart a scan."""
+    """Yield three planes of the lungs, one chest slice and one heart slice per scan."""
     rows, unnamed = group_by_name(
         read_csv(find_table(root, "table"), columns=("study_type", "split")), "image_id"
     )
@@ -52,11 +52,11 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
 
 
 def frames(case: Case, volume: Any) -> list[int]:
-    """The middle of the slices that show most of the structures.
+    """Return the middle of the slices that show most of the structures.
 
     Raises:
-        RefusedError: code ``no-slice`` when none shows any, ``wrong-side`` when the left lung lies
-            at the right, ``not-hu`` when the lungs are too bright.
+        RefusedError: code ``no-slice`` if no slice shows any, ``wrong-side`` if the left lung is on
+            the right, ``not-hu`` if the lungs are too bright.
     """
     paths = {_part(path): path for shape in case.guide for path in files_of(shape)}
     found = {name: load_labels(path).marked() for name, path in paths.items()}

@@ -1,4 +1,4 @@
-"""VinDr-CXR: three independent readings per training image, one consensus per test image."""
+"""VinDr-CXR: three independent readings per training image, a consensus per test image."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ _COMMON = (
     *("ILD", "Infiltration", "Lung Opacity", "Nodule/Mass", _OTHER_LESION, "Pleural effusion"),
     *("Pleural thickening", "Pneumothorax", "Pulmonary fibrosis", _NONE),
 )
-# Kaggle folds these into `Other lesion`, and leaves the diseases out.
+# The Kaggle edition merges these into `Other lesion` and omits the diseases.
 _RARE = (
     *("Clavicle fracture", "Edema", "Emphysema", "Enlarged PA", "Lung cavity", "Lung cyst"),
     *("Mediastinal shift", "Rib fracture"),
 )
 
-# Readers use these words for one spot: with one of them true, none of the others is surely false.
+# Readers use these terms interchangeably: if one is true, none of the others is surely false.
 _OPACITIES = (
     *("Consolidation", "ILD", "Infiltration", "Lung Opacity", "Nodule/Mass"),
     "Pulmonary fibrosis",
@@ -45,7 +45,7 @@ _OPACITIES = (
 
 @dataclass(slots=True)
 class _Reading:
-    """What the readers of one image wrote down."""
+    """Readings of one image."""
 
     readers: set[str] = field(default_factory=set)
     marked: dict[str, set[str]] = field(default_factory=dict)
@@ -56,7 +56,7 @@ class _Reading:
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
-    """Yield one case for every image that a label table names."""
+    """Yield one case per image in a label table."""
     files, films = root.index("tables"), root.stems("films")
     if layout == "kaggle":
         columns = ("image_id", "rad_id", "class_name", *_CORNERS)
@@ -71,7 +71,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
             files.get(f"{prefix}_{split}.csv") for prefix in ("image_labels", "annotations")
         )
         if table is None:
-            continue  # a copy may hold one part alone
+            continue  # a copy may contain only one split
         rows = read_csv(table, columns=("image_id", *_COMMON, *_RARE, *_DISEASES))
         recorded = {name: True for name in next(iter(rows), ()) if name not in _IDS}
         labels, nameless = group_by_name(rows, "image_id", opens=_FIELDS)
@@ -84,16 +84,16 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
 
 
 def agreed_boxes(boxes: Iterable[tuple[str, Box]], needed: int) -> list[Box]:
-    """Merge the boxes of one class that different readers drew around one place.
+    """Merge the boxes of one class that different readers drew around the same location.
 
-    A box joins the first group in which it overlaps every box by ``OVERLAP`` and which holds no
+    A box joins the first group in which it overlaps every box by ``OVERLAP`` and which has no
     other box of its reader. A group of at least ``needed`` readers becomes the mean of its boxes.
-    A group of fewer is a place that may or may not show the class: then nothing is located at
-    all, because a wrong box might be drawn there.
+    A smaller group is a location that may or may not show the class: then no box is returned at
+    all, because a distractor box might be drawn there.
 
     Args:
         boxes: reader and box ``(x0, y0, x1, y1)``, in any order.
-        needed: how many readers must agree.
+        needed: number of readers who must agree.
     """
     groups: list[list[tuple[str, Box]]] = []
     for reader, box in sorted(boxes):
@@ -135,10 +135,10 @@ def _physionet(
 
 
 def _check_reader(reading: _Reading, row: TableRow) -> None:
-    """Of three readers nobody is the fourth.
+    """Check that a row does not belong to a fourth reader.
 
     Raises:
-        RowError: a row is of another one.
+        RowError: it does.
     """
     if len(reading.readers) == _PANEL["train"] and row["rad_id"] not in reading.readers:
         readers = ", ".join(redact_cell(reader) for reader in sorted(reading.readers))
@@ -190,7 +190,7 @@ def _cases(
     readings: dict[str, _Reading],
     recorded: dict[str, bool],
 ) -> Iterator[Case | Skip]:
-    """Yield a case for every reading; ``recorded`` tells which labels the tables speak of."""
+    """Yield a case per reading; ``recorded`` states which labels the tables contain."""
     for image, reading in readings.items():
         path = films.get(image, root.path / split / f"{image}.dicom")
         if reading.problem:
@@ -204,7 +204,7 @@ def _cases(
             for name in dict.fromkeys((*recorded, *reading.marked))
         }
         if states[_OTHER_LESION] is LabelState.ABSENT:
-            # What is folded into a label that no reader gave was given by none.
+            # Labels merged into one that no reader gave were given by none.
             folded = (name for name in _RARE if not recorded.get(name, True))
             states |= dict.fromkeys(folded, LabelState.ABSENT)
         if LabelState.PRESENT in {states[name] for name in _OPACITIES}:
@@ -221,9 +221,9 @@ def _cases(
 
 
 def _short(reading: _Reading, split: str) -> str:
-    """Which part of the panel the tables hold, where it is not the whole; else nothing.
+    """Return which part of the panel the tables contain if incomplete; else empty.
 
-    What the others marked is unknown: neither silence nor the mark of a lone reader is a label.
+    The other readers' marks are unknown, so neither silence nor a single reader's mark is a label.
     """
     panel = _PANEL[split]
     if len(reading.readers) >= panel:
@@ -236,7 +236,7 @@ def _short(reading: _Reading, split: str) -> str:
 
 
 def _state(reading: _Reading, name: str, split: str) -> LabelState:
-    """Present when two of three readers say so, all three for `No finding`; absent when none."""
+    """Return present if two of three readers agree (`No finding`: three), absent if none does."""
     panel, votes = _PANEL[split], len(reading.marked.get(name, ()))
     if votes >= (panel if name == _NONE else min(panel, 2)):
         return LabelState.PRESENT
@@ -255,7 +255,7 @@ def _label(reading: _Reading, name: str, state: LabelState) -> Label:
 
 
 def _regions(reading: _Reading, states: dict[str, LabelState], split: str) -> Iterator[Region]:
-    """Agreed boxes of findings that are present, where each reader who marked one drew it."""
+    """Yield agreed boxes of present findings that all readers who marked them also boxed."""
     for name, boxes in reading.boxes.items():
         drew = {reader for reader, _ in boxes}
         if (
@@ -270,7 +270,7 @@ def _regions(reading: _Reading, states: dict[str, LabelState], split: str) -> It
 
 
 def _overlap(a: Box, b: Box) -> float:
-    """Intersection over union."""
+    """Return the intersection over union."""
     width, height = min(a[2], b[2]) - max(a[0], b[0]), min(a[3], b[3]) - max(a[1], b[1])
     if width <= 0 or height <= 0:
         return 0.0

@@ -1,4 +1,4 @@
-"""VinDr-Mammo: one table row for every boxed finding, and one for an image without any."""
+"""VinDr-Mammo: one table row per boxed finding, and one per image without findings."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ LESIONS = (
     "Architectural Distortion",
 )
 STATED = {"laterality": "ImageLaterality", "view_position": "ViewPosition"}
-"""Column of the table -> element of the header that says the same."""
+"""Table column -> DICOM element with the same meaning."""
 SIZE = {"width": "Columns", "height": "Rows"}
-"""The same of the size, which is another one in copies that were made smaller."""
+"""The same for the size, which differs in resized copies."""
 NONE = "No Finding"
 NEGATIVE, BENIGN = "BI-RADS 1", "BI-RADS 2"
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
-    """Yield one case for every image, in the order of its first row."""
+    """Yield one case per image, in the order of its first row."""
     del layout
     films = root.stems("films")
     rows_of_all = read_csv(find_table(root, "table"), columns=COLUMNS)
@@ -49,7 +49,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
 
 
 def _place(root: RawTree, image: str, row: TableRow) -> Path:
-    """Where a film that this copy lacks would lie."""
+    """Return the expected path of an image, even if this copy lacks it."""
     try:
         return root.path / "images" / row["study_id"] / f"{image}.dicom"
     except RowError:
@@ -75,12 +75,12 @@ def _picture(image: str, path: Path, rows: Sequence[TableRow]) -> Iterator[Case]
 
 
 def frames(case: Case, volume: Any) -> list[int]:
-    """The only one, as it was made for readers.
+    """Return the only frame, which must be processed for presentation.
 
     Raises:
-        RefusedError: code ``for-processing`` for the raw data of a detector,
-            ``header-contradicts`` when the header states another view or side than the table, or
-            a size that is not the one of the table made larger or smaller.
+        RefusedError: code ``for-processing`` for raw detector data, ``header-contradicts`` if the
+            header states another view or side than the table, or a size that is not a scaled
+            version of that in the table.
     """
     del volume
     elements = (*STATED.values(), *SIZE.values())
@@ -116,7 +116,7 @@ def frames(case: Case, volume: Any) -> list[int]:
 
 
 def _size(values: Mapping[str, str], names: Iterable[str]) -> tuple[int, int] | None:
-    """Width and height under two names, where both are there as whole numbers."""
+    """Return width and height from two names, if both are whole numbers."""
     sides = [strip_float_suffix(values.get(name, "")) for name in names]
     if not all(side.isdecimal() for side in sides):
         return None
@@ -125,9 +125,9 @@ def _size(values: Mapping[str, str], names: Iterable[str]) -> tuple[int, int] | 
 
 
 def _grades(rows: Sequence[TableRow]) -> Iterator[Label]:
-    """Open where no finding that made the grade is boxed: it may be benign, or on another view.
+    """Yield the grades; unknown if no box accounts for them (benign, or on another view).
 
-    Benign findings are never boxed, so nothing shows a breast of BI-RADS 1 not to be of BI-RADS 2.
+    Benign findings are never boxed, so BI-RADS 2 cannot be excluded for a breast of BI-RADS 1.
     """
     first, grade = rows[0], rows[0]["breast_birads"]
     boxed = grade == NEGATIVE or grade in {row["finding_birads"] for row in rows}
@@ -138,7 +138,7 @@ def _grades(rows: Sequence[TableRow]) -> Iterator[Label]:
 
 
 def _findings(rows: Sequence[TableRow]) -> Iterator[Label]:
-    """What is boxed; in a breast of BI-RADS 1 nothing is there, in others it may be unmarked."""
+    """Yield boxed findings, ungraded lesions as unknown; in BI-RADS 1 all findings are absent."""
     normal = rows[0]["breast_birads"] == NEGATIVE
     for row in rows:
         for name in _categories(row):
@@ -169,7 +169,7 @@ def _regions(row: TableRow) -> Iterator[Region]:
 
 
 def _categories(row: TableRow) -> list[str]:
-    """The names in a cell such as ``['Mass', 'Asymmetry']``."""
+    """Parse the names in a cell such as ``['Mass', 'Asymmetry']``."""
     try:
         names = ast.literal_eval(row["finding_categories"])
     except (ValueError, SyntaxError):
