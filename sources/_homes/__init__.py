@@ -1,8 +1,9 @@
 """Downloads of raw data: ``medrcube sources get``.
 
-What is known of the home of a source stands in ``[home]`` of its card (``facts``). A home either
-lists files, which are then brought over HTTPS (``listing``, ``transfer``), or has a client of its
-own that is called (``clients``). What was brought is written down beside it (``manifest``).
+The host ("home") of a source is declared in ``[home]`` of its card (``card_parts.home``). A home
+either lists its files, which are then downloaded over HTTPS (``listings``, ``transfer``), or has
+its own command-line client (``clients``). Downloaded files are recorded in a manifest
+(``manifest``).
 """
 
 __all__ = ["get", "protocol"]

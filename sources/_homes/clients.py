@@ -1,6 +1,6 @@
 """Homes with a command-line client: Imaging Data Commons, Kaggle, git.
 
-Each client keeps its own tokens; none is asked for, passed on or written down here.
+Each client manages its own tokens; none is requested, passed on or stored here.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from medrcube.sources._homes.protocol import DownloadedFile, DownloadRequest, Pr
 __all__ = ["CLIENTS", "ClientHome"]
 
 IDC_FOLDERS = "%collection_id/%PatientID/%StudyInstanceUID/%SeriesInstanceUID"
-"""Where the Imaging Data Commons' client puts a series, without the modality in its name."""
+"""Directory template of the Imaging Data Commons client, without the modality in the name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,9 +28,9 @@ class Client:
     """A command-line client.
 
     Attributes:
-        program: its name.
-        install: how to get it.
-        command: home and folder -> arguments.
+        program: name of the program.
+        install: how to install it.
+        command: function of home and folder that returns the arguments.
     """
 
     program: str
@@ -67,18 +67,18 @@ CLIENTS: Mapping[str, Client] = {
 
 
 class ClientHome:
-    """A home of a kind of ``CLIENTS``, which gives everything or nothing."""
+    """A home of a kind in ``CLIENTS``, which provides everything or nothing."""
 
     def bring(
         self, home: HomeFacts, order: DownloadRequest, manifest: Manifest, stages: ProgressStages
     ) -> Sequence[DownloadedFile]:
-        """Call the client; what it says goes to standard error.
+        """Run the client, with its output on standard error.
 
-        A clone is made beside the folder and then takes its place, so that none is left half
-        done; the other clients go on where they were stopped.
+        A git clone is made next to the folder and then moved into place, so that none is left
+        incomplete; the other clients resume where they were stopped.
 
         Raises:
-            HomeError: the client is not installed, says that it failed, or cannot give a part.
+            HomeError: the client is not installed, fails, or cannot provide single files.
         """
         client = CLIENTS[home.kind]
         if order.wanted is not None:
@@ -97,7 +97,7 @@ class ClientHome:
 def _digest(
     folder: Path, before: Collection[str], manifest: Manifest, stages: ProgressStages
 ) -> Sequence[DownloadedFile]:
-    """Write down what a client has brought; it proves its files itself."""
+    """Record the files that a client has downloaded; the client verifies them itself."""
     names = _files(folder)
     new = [name for name in names if name not in before or name not in manifest.files]
     with stages.stage("digest", len(new)) as advance:
@@ -141,7 +141,7 @@ def _clone(
 
 
 def _files(folder: Path) -> list[str]:
-    """Files below a folder but for ours and git's, in order."""
+    """Return the files below a folder, sorted, without ours and git's."""
     return sorted(
         name
         for path in folder.rglob("*")

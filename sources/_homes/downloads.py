@@ -21,16 +21,16 @@ _MB = 1_000_000
 
 
 class HttpHome:
-    """A home of a kind of ``LISTINGS``."""
+    """A home of a kind in ``LISTINGS``."""
 
     def bring(
         self, home: HomeFacts, order: DownloadRequest, manifest: Manifest, stages: ProgressStages
     ) -> Sequence[DownloadedFile]:
-        """Download the requested files in turn; a failed file does not stop the others.
+        """Download the requested files one by one; a failed file does not stop the others.
 
         Raises:
-            HomeError: the home gives no list, offers nothing of what is wanted, or the disk is
-                too small.
+            HomeError: the home provides no listing or none of the requested files, or there is not
+                enough disk space.
         """
         with open_web(home) as web:
             offered = list_files(web, home)
@@ -47,7 +47,7 @@ class HttpHome:
 
 
 def open_web(home: HomeFacts) -> HomeClient:
-    """A client restricted to the hosts of a home."""
+    """Return a client restricted to the hosts of a home."""
     kind = LISTINGS[home.kind]
     named = [urlsplit(file.url).hostname or "" for file in home.files if file.url]
     return HomeClient((*kind.hosts, *home.hosts, *named), login=kind.login())
@@ -56,9 +56,9 @@ def open_web(home: HomeFacts) -> HomeClient:
 def choose_files(
     offered: Sequence[RemoteFile], wanted: Collection[str] | None
 ) -> tuple[Sequence[RemoteFile], Sequence[str]]:
-    """The requested files, and requested names that the home does not offer.
+    """Return the requested files, and requested names that the home does not offer.
 
-    A requested name may have leading folders: a copy by ``wget -r`` keeps the address as folders.
+    A requested name may have leading folders: ``wget -r`` keeps the URL as folders.
     """
     if wanted is None:
         return offered, ()
@@ -93,7 +93,7 @@ def _bring_all(
     manifest: Manifest,
     stages: ProgressStages,
 ) -> Sequence[DownloadedFile]:
-    """Progress counts MB where all sizes are known, else files."""
+    """Download all files; progress counts MB if all sizes are known, else files."""
     sized = all(file.bytes is not None for file in files)
     total = sum(file.bytes or 0 for file in files) // _MB if sized else len(files)
     brought: list[DownloadedFile] = []
@@ -109,7 +109,7 @@ def _bring_all(
 
 
 class _Meter:
-    """Turns bytes of one file into whole MB."""
+    """Converts bytes of one file to whole MB."""
 
     def __init__(self, advance: Callable[[int], None]) -> None:
         self._advance = advance
@@ -125,4 +125,4 @@ class _Meter:
 
 
 def _nobody(_: int) -> None:
-    """Ignore bytes where progress counts files."""
+    """Ignore bytes if progress counts files."""

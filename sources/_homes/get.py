@@ -1,4 +1,4 @@
-"""``medrcube sources get``: download of a source, whole or in part."""
+"""``medrcube sources get``: download of a source, complete or in part."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _UNPACK = {
     ".zip": "unzip -q -n {file} -d {folder}",
     **dict.fromkeys((".tar", ".tar.gz", ".tgz"), "tar -xkf {file} -C {folder}"),
 }
-"""Ending of an archive -> command that unpacks it and writes over nothing."""
+"""Archive suffix -> command that unpacks it without overwriting files."""
 
 
 def download(
@@ -53,7 +53,7 @@ def download(
 def unpack_commands(
     home: HomeFacts, folder: Path, brought: Sequence[DownloadedFile]
 ) -> Sequence[str]:
-    """Shell commands that unpack the archives, which are never unpacked automatically."""
+    """Return shell commands to unpack the archives, which is never done automatically."""
     into = {file.name: file.into for file in home.files}
     lines: list[str] = []
     for file in brought:

@@ -1,7 +1,7 @@
 """HTTPS client for one home: allow-listed hosts, redirects, retries.
 
-Redirects are followed here and must lead to an ``https`` address of the home; a password is sent to
-its own host only. Addresses are shown without their query, where signed links carry keys.
+Redirects are followed here and must lead to an ``https`` address of the home; a password is sent
+only to its own host. URLs are shown without query, because signed links contain keys there.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from medrcube.errors import HomeError
 __all__ = ["TRIES", "HomeClient", "public_url"]
 
 TRIES = 5
-"""Tries of one request to a busy or unreachable home."""
+"""Maximum number of attempts for a request to a busy or unreachable home."""
 _LONGEST_WAIT = 600.0
 _BUSY = frozenset({429, 500, 502, 503, 504})
 _MOVED = frozenset({301, 302, 303, 307, 308})
@@ -30,7 +30,7 @@ _TIMEOUT = httpx2.Timeout(60.0, connect=30.0)
 
 
 class HomeClient:
-    """A client for one home; to be closed, as a context."""
+    """HTTPS client for one home, to be used as a context manager."""
 
     def __init__(
         self,
@@ -40,13 +40,13 @@ class HomeClient:
         transport: httpx2.BaseTransport | None = None,
         wait: Callable[[float], None] = time.sleep,
     ) -> None:
-        """Prepare a client.
+        """Create a client.
 
         Args:
-            hosts: domains of the home; their subdomains count too.
-            login: name and password for the first host that is asked.
-            transport: how requests travel; over the network by default.
-            wait: waits so many seconds.
+            hosts: domains of the home, subdomains included.
+            login: user name and password for the first host that is contacted.
+            transport: HTTP transport; by default the network.
+            wait: sleep function, in seconds.
         """
         self._hosts = tuple(hosts)
         self._login = login
@@ -65,10 +65,10 @@ class HomeClient:
         self._client.close()
 
     def get(self, url: str) -> httpx2.Response:
-        """A whole answer, such as a listing.
+        """Return a complete response, such as a listing.
 
         Raises:
-            HomeError: the home does not give it.
+            HomeError: the home does not provide it.
         """
         with self.open(url) as response:
             try:
@@ -81,10 +81,10 @@ class HomeClient:
 
     @contextmanager
     def open(self, url: str, headers: Mapping[str, str] | None = None) -> Iterator[httpx2.Response]:
-        """An answer whose body is read as it comes; status 200, 206 or 416.
+        """Open a streaming response with status 200, 206 or 416.
 
         Raises:
-            HomeError: the home does not give it, or leads elsewhere.
+            HomeError: the home does not provide it, or redirects to a foreign host.
         """
         for number in range(TRIES):
             try:
@@ -137,13 +137,13 @@ class HomeClient:
 
 
 def public_url(url: str) -> str:
-    """An address without query, fragment and credentials."""
+    """Return a URL without query, fragment and credentials."""
     address = httpx2.URL(url)
     return str(address.copy_with(query=None, fragment=None, username=None, password=None))
 
 
 def _pause(response: httpx2.Response, number: int) -> float:
-    """Seconds that a home asks to wait, as a number or as a date; else longer every time."""
+    """Return the delay in seconds from Retry-After (number or date), else exponential backoff."""
     asked = response.headers.get("Retry-After", "")
     seconds = 2.0**number
     if asked.isdecimal():

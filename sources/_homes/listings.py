@@ -1,6 +1,6 @@
-"""File listings: Zenodo, figshare, PhysioNet, and addresses in the card.
+"""File listings: Zenodo, figshare, PhysioNet, and URLs in the card.
 
-Forms of the answers: Zenodo's records API (``files`` with ``key``, ``size``, ``checksum`` and
+Response formats: Zenodo's records API (``files`` with ``key``, ``size``, ``checksum`` and
 ``links.self``), figshare's API v2 (``files`` with ``name``, ``size``, ``computed_md5`` and
 ``download_url``), PhysioNet's ``SHA256SUMS.txt``.
 """
@@ -31,10 +31,10 @@ class RemoteFile:
     """A file that a home offers.
 
     Attributes:
-        name: where it goes below the folder of the copy.
-        url: where it is.
-        bytes: its size, or ``None`` where the home does not say.
-        digest: algorithm and digest in hexadecimal, or ``None``.
+        name: destination path relative to the folder of the copy.
+        url: download URL.
+        bytes: size in bytes, or ``None`` if not stated.
+        digest: algorithm and hexadecimal digest, or ``None``.
     """
 
     name: str
@@ -48,9 +48,9 @@ class ListingApi:
     """A kind of home that lists files.
 
     Attributes:
-        hosts: its domains.
-        files: asks it for the list.
-        login: name and password of the user, where it may ask for them.
+        hosts: domains of the host.
+        files: function that requests the list.
+        login: function that returns the user's name and password, if it may require them.
     """
 
     hosts: tuple[str, ...]
@@ -59,11 +59,11 @@ class ListingApi:
 
 
 def list_files(web: HomeClient, home: HomeFacts) -> Sequence[RemoteFile]:
-    """The files of a home that are wanted, in its order.
+    """Return the relevant files of a home, in its order.
 
     Raises:
-        HomeError: it does not answer, its answer has another form, a wanted file is not there,
-            or a name leads out of the folder of the copy.
+        HomeError: no response, an unexpected format, a missing file, or a name that leads out of
+            the folder of the copy.
     """
     files = {file.name: file for file in LISTINGS[home.kind].files(web, home)}
     if not files:
@@ -142,7 +142,7 @@ def _named(_: HomeClient, home: HomeFacts) -> Iterator[RemoteFile]:
 
 
 def _physionet_login() -> tuple[str, str] | None:
-    """``PHYSIONET_USERNAME`` and ``PHYSIONET_PASSWORD``, or the user's ``.netrc``."""
+    """Return the login from ``PHYSIONET_USERNAME`` and ``PHYSIONET_PASSWORD``, or ``.netrc``."""
     name, password = (os.environ.get(f"PHYSIONET_{part}", "") for part in ("USERNAME", "PASSWORD"))
     if name and password:
         return name, password
@@ -156,7 +156,7 @@ def _physionet_login() -> tuple[str, str] | None:
 LISTINGS: Mapping[str, ListingApi] = {
     "zenodo": ListingApi(hosts=("zenodo.org",), files=_zenodo),
     "figshare": ListingApi(
-        hosts=("figshare.com", "s3-eu-west-1.amazonaws.com"),  # where its downloads are stored
+        hosts=("figshare.com", "s3-eu-west-1.amazonaws.com"),  # API, and storage of the files
         files=_figshare,
     ),
     "physionet": ListingApi(hosts=("physionet.org",), files=_physionet, login=_physionet_login),

@@ -1,4 +1,4 @@
-"""``medrcube-get.json``: manifest of the downloaded files, with origins and digests."""
+"""``medrcube-get.json``: manifest of the downloaded files with URLs and digests."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ MANIFEST = "medrcube-get.json"
 
 @dataclass(slots=True)
 class Manifest:
-    """What stands in the file; ``files`` is name -> size, digests and address of each file."""
+    """Content of the manifest; ``files`` maps names to size, digests and URL."""
 
     path: Path
     head: Mapping[str, Any]
     files: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def add(self, name: str, **facts: Any) -> None:
-        """Write down a file, on the disk too: a kill costs no digest."""
+        """Add a file and save immediately, so that no digest is lost if the process is killed."""
         self.files[name] = {key: value for key, value in facts.items() if value is not None}
         self.save()
 
     def save(self) -> None:
-        """Write the file anew."""
+        """Write the manifest file."""
         rows = {**self.head, "files": dict(sorted(self.files.items()))}
         write_text(self.path, json.dumps(rows, indent=1, ensure_ascii=False) + "\n")
 
 
 def open_manifest(folder: Path, source: str, licence: str, home: HomeFacts) -> Manifest:
-    """The manifest of a folder, with what earlier calls have written.
+    """Open the manifest of a folder, with the entries of earlier calls.
 
     Raises:
-        HomeError: the folder holds the manifest of another source, or one that is damaged.
+        HomeError: the folder has the manifest of another source, or a damaged one.
     """
     path = folder / MANIFEST
     head = {"source": source, "accepted": licence, "home": f"{home.kind} {home.id}".strip()}

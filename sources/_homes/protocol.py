@@ -1,4 +1,4 @@
-"""Protocol of a home, and its requests and results."""
+"""Interface of a home (download host), with its request and result types."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ __all__ = ["DownloadRequest", "DownloadedFile", "Home", "ProgressStages"]
 
 
 class ProgressStages(Protocol):
-    """Shows progress; ``medrcube.console.progress.Reporter`` is one."""
+    """Progress display; implemented by ``medrcube.console.progress.Reporter``."""
 
     def stage(self, name: str, total: int) -> AbstractContextManager[Any]:
-        """A context whose value is called with the number of units done."""
+        """Return a context whose value is called with the number of completed units."""
         ...
 
 
@@ -37,13 +37,14 @@ class DownloadRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DownloadedFile:
-    """What became of one file.
+    """Result for one file.
 
     Attributes:
-        name: its path below the folder.
-        status: ``fetched``, ``there`` (it was already), ``kept`` (another file has that name and
-            was left alone), ``failed``, or ``unknown`` (wanted, and not offered by the home).
-        detail: why, in words, where it is not there.
+        name: path relative to the folder.
+        status: ``fetched``, ``there`` (already present), ``kept`` (a different file of that name
+            was left untouched), ``failed``, or ``unknown`` (requested, but not offered by the
+            home).
+        detail: reason, if the file is not present.
     """
 
     name: str
@@ -52,19 +53,19 @@ class DownloadedFile:
 
     @property
     def there(self) -> bool:
-        """Whether the folder holds the file."""
+        """Whether the folder contains the file."""
         return self.status in ("fetched", "there")
 
 
 class Home(Protocol):
-    """A kind of home: brings files into a folder and says what became of each."""
+    """A kind of home: downloads files to a folder and reports the result of each."""
 
     def bring(
         self, home: HomeFacts, order: DownloadRequest, manifest: Manifest, stages: ProgressStages
     ) -> Sequence[DownloadedFile]:
-        """Bring what is ordered.
+        """Download the requested files.
 
         Raises:
-            HomeError: the home gives nothing, or cannot give a part.
+            HomeError: the home provides nothing, or cannot provide single files.
         """
         ...

@@ -1,8 +1,7 @@
-"""Transfer of one file: resumed after a break, verified before it gets its name.
+"""Transfer of one file: resumed after an interruption, verified before it gets its final name.
 
-What has come lies in ``NAME.part``. It is taken up again only where the result can be proved: the
-home gives a digest, or the same entity tag as before. A file that is there already is never
-written over.
+Partial data is in ``NAME.part``. A transfer is resumed only if the result can be verified: the home
+provides a digest, or the entity tag is unchanged. An existing file is never overwritten.
 """
 
 from __future__ import annotations
@@ -40,9 +39,9 @@ def transfer_file(
 
     Args:
         web: client of the home.
-        file: what to bring.
+        file: file to download.
         folder: folder of the copy.
-        manifest: records the file.
+        manifest: manifest in which the file is recorded.
         advance: called with the number of bytes of each chunk.
     """
     target = folder / file.name
@@ -60,7 +59,7 @@ def transfer_file(
 
 
 def _compare(file: RemoteFile, target: Path, manifest: Manifest) -> DownloadedFile:
-    """Compare an existing file with the home, or with its manifest entry."""
+    """Compare an existing file with the digest of the home or with its manifest entry."""
     recorded = manifest.files.get(file.name, {})
     state = target.stat()
     expected = file.digest or (("sha256", recorded["sha256"]) if "sha256" in recorded else None)
@@ -118,7 +117,7 @@ def _bring(
 
 
 def _resumable(file: RemoteFile, part: Path, tag: Path) -> int:
-    """Bytes of a partial file to resume from; deletes an unusable one."""
+    """Return the number of bytes of a partial file to resume from; deletes an unusable one."""
     if not part.exists():
         return 0
     size = part.stat().st_size
@@ -137,7 +136,7 @@ def _receive(
     start: int,
     advance: Callable[[int], None],
 ) -> bool:
-    """Download the missing bytes; whether the response was complete."""
+    """Download the missing bytes; return whether the response was complete."""
     part, tag = places
     headers = dict(_PROVED_HEADERS)
     if start:
@@ -145,20 +144,20 @@ def _receive(
         if tag.exists():
             headers["If-Range"] = tag.read_text(encoding="ascii")
     with web.open(file.url, headers) as response:
-        if response.status_code == 416:  # nothing lies behind what we have: the digest decides
+        if response.status_code == 416:  # there is nothing beyond what we have: the digest decides
             return True
         match = _RANGE.fullmatch(response.headers.get("Content-Range", ""))
         goes_on = response.status_code == 206 and match is not None and int(match[1]) == start
         if response.status_code == 206 and not goes_on:
             raise HomeError(f"{public_url(file.url)}: gives another part than was asked for")
         etag = response.headers.get("ETag", "")
-        if etag.startswith('"') and etag.isascii():  # a weak one says nothing of the bytes
+        if etag.startswith('"') and etag.isascii():  # a weak tag does not identify the bytes
             tag.write_text(etag, encoding="ascii")
         elif not goes_on:
             tag.unlink(missing_ok=True)
         try:
             with part.open("ab" if goes_on else "wb") as written:
-                for chunk in response.iter_raw():  # as it comes: what is gathered is lost
+                for chunk in response.iter_raw():  # unbuffered: a buffer is lost on a kill
                     written.write(chunk)
                     advance(len(chunk))
         except httpx2.HTTPError:
@@ -176,7 +175,7 @@ def _fault(file: RemoteFile, size: int, digests: dict[str, str]) -> str:
 
 
 def _digests(path: Path, *algorithms: str) -> dict[str, str]:
-    """SHA-256 and other digests of a file, in one reading."""
+    """Compute SHA-256 and other digests of a file in one pass."""
     hashes: dict[str, Any] = {
         name: hashlib.new(name, usedforsecurity=False) for name in {"sha256", *algorithms}
     }

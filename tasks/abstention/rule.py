@@ -1,8 +1,8 @@
-"""Abstention: a fact asked of an image that shows it and of a sibling that cannot.
+"""Abstention: a fact asked about an image that shows it, and about a sibling that cannot show it.
 
-Which facts no reader can know from an image stands in the policies of ``task.toml``, each with its
-reason. That a fact is wider than what an image shows is no proof by itself: a film of a study may
-well show what was read from the whole study.
+The policies in ``task.toml`` state which facts no reader can know from an image, each with a
+reason. That the scope of a fact is wider than the image is no proof by itself: a film may well show
+what was read from the whole study.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from medrcube.vocabulary.image_names import image_name
 ABSTAIN = "Cannot be determined from this image alone"
 SHOWN, HIDDEN = "shown", "hidden"
 NO_POLICY, NO_PATIENT = "no-policy", "no-patient"
-"""Why nothing is asked: no policy says that the image hides the fact; no sibling can be known."""
+"""Reasons why nothing is asked: no policy states that the image hides the fact; no sibling."""
 
 _LETTERS = "ABCD"
 
 
 class Policy(NamedTuple):
-    """One row of the policies: which fact, and which images hide it; see ``task.toml``."""
+    """One policy: a fact, and the images that hide it; see ``task.toml``."""
 
     name: str
     asked: bool
@@ -47,7 +47,7 @@ class Policy(NamedTuple):
     evidence: str = ""
 
     def fits(self, field: CardField) -> bool:
-        """Whether it is about a field."""
+        """Whether the policy applies to a field."""
         if self.concept:
             return self.concept in field.concepts()
         if self.rests_on_panels:
@@ -56,7 +56,7 @@ class Policy(NamedTuple):
 
 
 class _Asked(NamedTuple):
-    """One fact under its policy: what it is called, its options, and what the wordings need."""
+    """One fact under its policy: its name, options, and values for the wordings."""
 
     field: CardField
     policy: str
@@ -66,10 +66,10 @@ class _Asked(NamedTuple):
 
 
 class AbstentionRule:
-    """One question for each fact with a policy that a clean image shows or hides."""
+    """Asks one question per fact with a policy that a clean image shows or hides."""
 
     def questions(self, view: CaseView) -> Iterator[OpenQuestion]:
-        """Questions in the order of the images, then of the fields of the card."""
+        """Yield questions in the order of the images, then of the card's fields."""
         policies = [_policy(row) for row in view.task.declaration.settings["policy"]]
         kinds = set(view.task.declaration.kinds)
         fields = [field for field in view.card.fields.values() if field.kind in kinds]
@@ -101,10 +101,10 @@ def _is_wider(field: CardField, sample: Sample) -> bool:
 def _of_group(
     view: CaseView, sample: Sample, field: CardField, policy: Policy
 ) -> Iterator[OpenQuestion]:
-    """A value of an exclusive group, such as a range of the ejection fraction.
+    """Yield questions about a value of an exclusive group, such as an ejection fraction range.
 
-    Where its values are too many for the letters, each choice of them is a question of its own, so
-    that both members of a set have the same ones and a lot may take any.
+    If the group has more values than option letters, each selection of values is a separate
+    question, so that both members of a set have the same options and any of them may be drawn.
     """
     group = field.group or ""
     members = view.relations.group_members(group)
@@ -124,7 +124,7 @@ def _of_group(
 def _of_concept(
     view: CaseView, sample: Sample, field: CardField, policy: Policy
 ) -> Iterator[OpenQuestion]:
-    """A finding that is marked on an image that can show it, or denied there by a label."""
+    """Yield questions about a finding marked on an image that can show it, or denied by a label."""
     values = {"finding": policy.finding, "scale": "", "of": ""}
     asked = _Asked(field, policy.name, policy.concept, ("Yes", "No"), values)
     present = view.facts.present
@@ -146,7 +146,7 @@ def _of_concept(
 
 
 def _is_denied(view: CaseView, field: CardField, policy: Policy) -> bool:
-    """Whether a label says that the image does not show the finding; a missing mark does not."""
+    """Whether a label states that the finding is absent; a missing mark is not sufficient."""
     return policy.concept not in view.facts.present and any(
         label.field == field.name
         and concept_of(view.card, label)
@@ -157,7 +157,7 @@ def _is_denied(view: CaseView, field: CardField, policy: Policy) -> bool:
 
 
 def _is_stated(view: CaseView, field: CardField, concept: str) -> bool:
-    """Whether a label says so and nothing contradicts it."""
+    """Whether a label states the concept and nothing contradicts it."""
     return concept in view.facts.present and any(
         label.state is LabelState.PRESENT
         and label.field == field.name
@@ -169,7 +169,7 @@ def _is_stated(view: CaseView, field: CardField, concept: str) -> bool:
 def _refused(
     view: CaseView, sample: Sample, field: CardField, policy: Policy | None
 ) -> OpenQuestion:
-    """A fact wider than the image of which nothing proves that the image hides it."""
+    """Return a barred question: scope wider than the image, but no proof that it is hidden."""
     why = NO_POLICY if policy is None else f"not-proved ({policy.name})"
     asked = _Asked(field, policy.name if policy else "", field.name, ("Yes",), {})
     return _question(view, sample, asked, barred=why)
@@ -178,7 +178,7 @@ def _refused(
 def _question(
     view: CaseView, sample: Sample, asked: _Asked, *, key: str = "", barred: str = ""
 ) -> OpenQuestion:
-    """The question with its right option; without one the image hides the fact."""
+    """Build the question with its right option; without ``key`` the image hides the fact."""
     texts = (*asked.options, ABSTAIN)
     shown = image_name(Modality(sample.modality), Anatomy(sample.anatomy))
     visible = visible_of(view.card, view.case, asked.field) if key else Visibility.YES
@@ -205,7 +205,7 @@ def _question(
 
 
 def _bar(view: CaseView, sample: Sample, field: CardField, *, hidden: bool) -> str:
-    """What bars the eight tasks from the image, but for a scope that is the point here."""
+    """Return what bars the other tasks from the image, except for scope if that is intended."""
     confirmed = frozenset(entry.field for entry in view.samples if entry.artefact == "numbered")
     for told_by in (view.task.declaration.told_by, "words"):
         bar = bar_of(view.card, view.case, sample, field, told_by=told_by, confirmed=confirmed)
@@ -215,7 +215,7 @@ def _bar(view: CaseView, sample: Sample, field: CardField, *, hidden: bool) -> s
 
 
 def _views(view: CaseView) -> Iterator[str]:
-    """View or plane of the image, as the source words it."""
+    """Yield view or plane of the image, in the wording of the source."""
     for label in view.case.labels:
         if view.card.fields[label.field].kind == "view":
             yield f"{label.field}={label.value}"

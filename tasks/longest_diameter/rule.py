@@ -1,4 +1,4 @@
-"""The numbers that cards name this task for; ``measure_rule`` says how they are asked."""
+"""Rule of the task: measures whose card names it, asked as in ``measure_rule``."""
 
 from __future__ import annotations
 

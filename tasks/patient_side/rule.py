@@ -1,8 +1,8 @@
 """Rule of the task Patient Side: on which side of the patient a marked finding lies.
 
-It is asked where the patient's sides are proved by the file or stated by the card, of what lies on
-one side as a whole. An image of one side and one of the other make a set, so that neither side is
-the better guess.
+It is asked only if the patient's sides are proved by the file or stated in the card, and about
+findings that lie entirely on one side. An image of each side forms a set, so that neither side is a
+better guess.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from medrcube.build.open_items.question import CaseView, OpenQuestion
 from medrcube.forms.option import OptionTarget
 
 LEAST_FROM_MIDLINE = {"body": 0.08, "picture": 0.15}
-"""Of the centroid from the midline, as a share of the width, by what the midline is of."""
+"""Minimum distance of the centroid from the midline, as a share of the width, by midline type."""
 SIDES = ("left", "right")
 _NAMES_A_SIDE = re.compile(r"\b(left|right)\b", re.IGNORECASE)
 
 
 class Rule:
-    """Asks for the side of every finding that is marked on an image whose sides are known."""
+    """Asks for the side of every marked finding on an image whose sides are known."""
 
     def questions(self, view: CaseView) -> Iterator[OpenQuestion]:
-        """One question for each finding on a clean image."""
+        """Yield one question per finding on a clean image."""
         for place in marked_places(view):
             row = place.rows[0]
             barred = place.barred or _bar(view, place)

@@ -1,10 +1,11 @@
-"""Presence: does the image show a finding or disease, where it was read and where it was denied.
+"""Presence: whether the image shows a finding or disease, asked where it was stated or denied.
 
-The "no" image is one of which the concept is proved absent by every condition that a distractor
-has to meet, and was denied: by name, by a value of its own group that says that there is none or
-that the card calls sole, or by the silence of readers who name all that they see. What a source is
-silent about, or covers by a general "no finding" alone, is never asked. What else the "no" image
-shows is its contrast: a normal one stands beside the finding only where the source has no other.
+For the answer "no", the concept must be absent by every condition that a distractor has to meet,
+and it must have been denied: by name, by a value of its group that means "none" or that the card
+calls sole, or by the silence of readers who name everything they see. Concepts that a source does
+not mention, or covers only with a general "no finding", are never asked. The other content of the
+"no" image is its contrast: a normal image is paired with the finding only if the source has no
+other.
 """
 
 from __future__ import annotations
@@ -37,23 +38,23 @@ YES, NO = "yes", "no"
 OPTIONS = (("A", "Yes"), ("B", "No"))
 SILENT, OTHER_CLASS, VIEW_UNKNOWN = "silent", "other-class", "view-unknown"
 TOO_SMALL = "too-small"
-"""Why nothing is asked: only silence says that the concept is absent; only that something else of
-its group was named, beside which an image may show it too, as a breast with a cancer may show a
-cyst; the source tells views apart and not that of this image, so nothing of the same view can stand
-beside it; all that is marked of the concept is too small to be seen."""
+"""Reasons why nothing is asked: absence is only implied by silence; only another value of the group
+was named, with which the concept may coexist, as a breast with a cancer may also show a cyst; the
+source distinguishes views but the view of this image is unknown, so no image of the same view can
+be paired with it; all marks of the concept are too small to be visible."""
 
 _HEDGED = re.compile(r"(?:possible|probable|suspected)\b", re.IGNORECASE)
-"""Names that say how sure somebody was and not what an image shows."""
+"""Words that express the certainty of a reader and not what an image shows."""
 
 
 class PresenceRule:
-    """One question for each concept that a clean image is known to show, or not to show."""
+    """Asks one question per concept known to be present or absent on a clean image."""
 
     def __init__(self) -> None:
         self._rules = SafetyRules(evidence=Grade.B)
 
     def questions(self, view: CaseView) -> Iterator[OpenQuestion]:
-        """Questions in the order of the images, then of fields and concepts of the card."""
+        """Yield questions in the order of the images, then of the card's fields and concepts."""
         if len(view.case.images) > 1:
             return
         known = _known_concepts(view, self._rules_over(view.terms, view.relations))
@@ -63,7 +64,7 @@ class PresenceRule:
                     yield _question(view, sample, concept, what)
 
     def _rules_over(self, terms: Terms, relations: Relations) -> SafetyRules:
-        """The conditions, with absence at grade A or B; made once for all cases of a batch."""
+        """Return the safety rules with absence at grade A or B; cached for all cases of a batch."""
         if self._rules.terms is not terms or self._rules.relations is not relations:
             self._rules = SafetyRules(terms=terms, relations=relations, evidence=Grade.B)
         return self._rules
@@ -73,7 +74,7 @@ rule = PresenceRule()
 
 
 class _Known(NamedTuple):
-    """What is known of a concept: by which field, which answer is right, and how surely."""
+    """Knowledge about a concept: field, right answer and evidence grade."""
 
     field: CardField
     role: str
@@ -82,7 +83,7 @@ class _Known(NamedTuple):
 
 
 def _known_concepts(view: CaseView, rules: SafetyRules) -> dict[str, _Known]:
-    """Findings and diseases of which something is known, by the first field that proves it."""
+    """Return the findings and diseases with known state, by the first field that proves it."""
     kinds = set(view.task.declaration.kinds)
     known: dict[str, _Known] = {}
     for field in view.card.fields.values():
@@ -98,7 +99,7 @@ def _known_concepts(view: CaseView, rules: SafetyRules) -> dict[str, _Known]:
 
 
 def _is_asked(terms: Terms, field: CardField, concept: str) -> bool:
-    """Whether a concept is a finding or disease, said surely, and no rest class or two in one."""
+    """Whether a concept is a definite finding or disease, not a rest or composite class."""
     term = terms[concept]
     if term.kind == DEVICE or denies(term) or is_rest_class(term.name) or _HEDGED.match(term.name):
         return False
@@ -106,7 +107,7 @@ def _is_asked(terms: Terms, field: CardField, concept: str) -> bool:
 
 
 def _known(view: CaseView, field: CardField, concept: str, rules: SafetyRules) -> _Known | None:
-    """What one field proves of a concept; ``None`` where it is unknown or unproved."""
+    """Return what one field proves about a concept; ``None`` if unknown or unproved."""
     facts = view.facts
     stated = {
         label.state
@@ -130,7 +131,7 @@ def _known(view: CaseView, field: CardField, concept: str, rules: SafetyRules) -
 
 
 def _is_denied(view: CaseView, field: CardField, concept: str) -> bool:
-    """Whether a value of the group says of the image that nothing such is there."""
+    """Whether a value of the group states that the image shows none of its findings."""
     return any(
         view.relations.parted_by(field.group or "", concept, label)
         and (concept in field.sole or denies(view.terms[label]))
@@ -139,7 +140,7 @@ def _is_denied(view: CaseView, field: CardField, concept: str) -> bool:
 
 
 def _contrast(view: CaseView, asked: CardField) -> str:
-    """What the image shows beside what it is denied to show, by fields of no wider scope."""
+    """Return what a "no" image shows instead, from fields of no wider scope."""
     kinds = set(view.task.declaration.kinds)
     fields = {
         field.name
@@ -178,7 +179,7 @@ def _question(view: CaseView, sample: Sample, concept: str, what: _Known) -> Ope
             *(views or ()),
             *_origin(view),
         ),
-        topic=field.group or "",  # its values exclude each other: one answer tells the others
+        topic=field.group or "",  # its values are exclusive: one answer reveals the others
         role=what.role,
         contrast=_contrast(view, field) if what.role == NO else "",
         grade=what.grade,
@@ -191,7 +192,7 @@ def _question(view: CaseView, sample: Sample, concept: str, what: _Known) -> Ope
 
 
 def _size(view: CaseView, sample: Sample, concept: str) -> str:
-    """Reason why what is marked of a concept, or of a kind of it, is too small to be seen."""
+    """Return the reason if all marks of a concept or its subtypes are too small; else empty."""
     rows = [row for row in view.geometry if row.sample == sample.id and row.concept]
     closure = view.relations.closure
     marked = [row for row in rows if concept in closure(row.concept)]
@@ -201,7 +202,7 @@ def _size(view: CaseView, sample: Sample, concept: str) -> str:
 
 
 def _views(view: CaseView) -> tuple[str, ...] | None:
-    """How the image was taken, as the source words it; ``None`` where it does not say the view."""
+    """Return the acquisition in the source's wording; ``None`` if it does not state the view."""
     fields = [
         field
         for field in view.card.fields.values()
@@ -218,7 +219,7 @@ def _views(view: CaseView) -> tuple[str, ...] | None:
 
 
 def _origin(view: CaseView) -> Iterator[str]:
-    """What the source says of the device, and of where it has the image from."""
+    """Yield device and origin of the image, as stated by the source."""
     names: Collection[str] = view.task.declaration.settings["origin"]
     for name, value in sorted(view.case.facts):
         if name.casefold() in names:

@@ -1,8 +1,8 @@
-"""Rule of the task Relative Position: which of two marked structures lies to the left on an image.
+"""Rule of the task Relative Position: which of two marked structures is further left on the image.
 
-Each question is asked of an image and of its mirror image, which make a set with opposite answers:
-what textbooks say of the two structures answers one of them wrongly. Structures that surround each
-other, as the myocardium its cavity, lie on one side of a third: of them one is asked.
+Each question is asked about an image and its mirror image, which form a set with opposite answers:
+textbook anatomy answers one of them wrongly. Structures that surround each other, such as the
+myocardium and its cavity, are on the same side of a third, so only one of them is asked.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ _SIDE = re.compile(r"\b(left|right) ", re.IGNORECASE)
 
 
 class Rule:
-    """Asks of every two structures or findings that lie side by side, and of the mirror image."""
+    """Asks about every two structures or findings side by side, also on the mirror image."""
 
     def questions(self, view: CaseView) -> Iterator[OpenQuestion]:
-        """Two questions for each two concepts on a clean image, or one that is barred."""
+        """Yield two questions per pair of concepts on a clean image, or one barred question."""
         asked: list[_Pair] = []
         for pair in _pairs(view):
             twins = list(_twins(view, *pair))
@@ -46,7 +46,7 @@ class Rule:
 
 
 def _repeats(pair: _Pair, earlier: _Pair) -> str:
-    """Why two places are not asked beside an earlier pair; empty where they are."""
+    """Return why a pair repeats an earlier one; empty if it does not."""
     if pair[0].sample != earlier[0].sample:
         return ""
     if pair[0].concept == earlier[0].concept:
@@ -59,7 +59,7 @@ def _repeats(pair: _Pair, earlier: _Pair) -> str:
 
 
 def _is_one_place(one: MarkedPlace, other: MarkedPlace) -> bool:
-    """Whether two places are the same, one holds the middle of the other, or both middles meet."""
+    """Whether two regions coincide: same, one contains the other's centroid, or equal centroids."""
     first, second = one.rows[0], other.rows[0]
     apart = math.dist((first.centroid_x, first.centroid_y), (second.centroid_x, second.centroid_y))
     return (
@@ -71,13 +71,13 @@ def _is_one_place(one: MarkedPlace, other: MarkedPlace) -> bool:
 
 
 def _holds_middle(outer: Geometry, inner: Geometry) -> bool:
-    """Whether the box around a region holds the centroid of another one."""
+    """Whether the bounding box of a region contains the centroid of another."""
     across = outer.x0 <= inner.centroid_x < outer.x1
     return across and outer.y0 <= inner.centroid_y < outer.y1
 
 
 def _pairs(view: CaseView) -> list[_Pair]:
-    """Each two concepts on one image, in an order drawn by lot."""
+    """Return all pairs of concepts on an image, in random order."""
     pairs = [
         _drawn(view, first, second)
         for first, second in combinations(marked_places(view), 2)
@@ -130,7 +130,7 @@ def _question(
 def _bar(view: CaseView, target: MarkedPlace, other: MarkedPlace) -> str:
     if len(target.rows) > 1 or len(other.rows) > 1:
         return "several-regions"
-    # On a mirror image the right one of a pair looks like the left one.
+    # On a mirror image, the right one of paired structures looks like the left one.
     if any(_is_one_of_a_pair(view, place.concept) for place in (target, other)):
         return "named-side"
     return ""
@@ -156,7 +156,7 @@ def _mirror_image(view: CaseView, clean: Sample) -> Sample | None:
 
 
 def _drawn(view: CaseView, *places: MarkedPlace) -> tuple[MarkedPlace, MarkedPlace]:
-    """Which of two is asked about, drawn by lot."""
+    """Draw at random which of two regions is asked about."""
     first, second = sorted(places, key=lambda place: _lot(view, place.concept))
     return first, second
 
@@ -171,7 +171,7 @@ def _is_part(view: CaseView, concept: str, other: str) -> bool:
 
 
 def _is_one_of_a_pair(view: CaseView, concept: str) -> bool:
-    """Whether a concept is one side of something that exists twice, such as the left lung."""
+    """Whether a concept is one of paired structures, such as the left lung."""
     name = view.terms[concept].name
     either = _SIDE.sub("", name)
     wholes = view.relations.closure(concept)

@@ -1,7 +1,7 @@
-"""Rule of the task Which Image: which of several numbered images of a patient shows a protocol.
+"""Rule of the task Which Image: which of several numbered images of a patient has a protocol.
 
-The images are panels of one case that was made for comparison. What moves between frames of one
-recording is asked in Imaging Protocols Recognition already, and is left to it.
+The images are panels of one comparison case. Differences between frames of one recording are
+already asked in Imaging Protocols Recognition and are left to it.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from medrcube.release_format.rows import LETTERS
 from medrcube.sources._framework.contract import concept_of
 
 _PRODUCTS = {"imaging": "image", "mapping": "map", "angiography": "angiogram", "CT": "CT image"}
-"""Last word of how an image is taken -> of what it is then called."""
+"""Last word of the name of a protocol -> last word of the name of its image."""
 
 
 class Rule:
-    """Asks for the panel that alone shows the concept drawn by lot."""
+    """Asks for the only panel with a randomly drawn concept."""
 
     def questions(self, view: CaseView) -> Iterator[OpenQuestion]:
-        """One question for each image with numbered panels."""
+        """Yield one question per image with numbered panels."""
         for sample in view.samples:
             if sample.artefact != "compared":
                 continue
@@ -42,7 +42,7 @@ class Rule:
                     key=letters[int(sample.truth) - 1],
                 ),
                 values={"target": _as_image(view.terms[sample.marked].name)},
-                prior=(f"{sample.choices} images",),  # whatever they show, their order is by lot
+                prior=(f"{sample.choices} images",),  # their order is random, whatever they show
                 lot=sample.truth,
                 grade=only_one(field),
                 visible=visible_of(view.card, view.case, field),
@@ -59,7 +59,7 @@ class Rule:
 
 
 def _as_image(name: str) -> str:
-    """What an image of a kind is called: ``the T2-weighted image`` of ``T2-weighted imaging``."""
+    """Return the name of an image: ``the T2-weighted image`` for ``T2-weighted imaging``."""
     for process, product in _PRODUCTS.items():
         if process in name.split():
             return f"the {name.replace(process, product)}"
@@ -67,7 +67,7 @@ def _as_image(name: str) -> str:
 
 
 def _bar(view: CaseView, concept: str) -> str:
-    """Contrast-enhanced T1-weighted imaging is T1-weighted imaging as well."""
+    """Return why a panel is not asked: contrast-enhanced T1 imaging is T1-weighted as well."""
     shown = {concept_of(view.card, label) for label in view.case.panels} - {None, concept}
     kinds = (view.relations.closure(other) for other in shown if other)
     return "another-image-too" if any(concept in kind for kind in kinds) else ""
