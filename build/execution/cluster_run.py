@@ -52,7 +52,7 @@ _PATIENCE = 900.0
 """Seconds without any worker, for example in a cluster queue, before the build gives up."""
 
 _GRACE = 10.0
-"""The same after a worker was set aside: others may be about to start."""
+"""The same after a worker was set aside, when others may be about to start."""
 
 _DOUBT = 16
 """Cases that a worker may fail without a success, while others succeed."""

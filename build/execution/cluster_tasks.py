@@ -37,7 +37,7 @@ class Rendered:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refused:
-    """A worker refuses to render for this client.
+    """Refusal of a worker to render for this client.
 
     Attributes:
         worker: its address.

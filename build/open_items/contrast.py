@@ -1,8 +1,8 @@
-"""Contrast: what an image shows on which a finding is denied.
+"""Contrast: what else an image shows on which a finding is denied.
 
-If the "no" image is normal, the question about an edema reduces to "is anything wrong?". If it
-shows another finding, the model has to recognise the edema. A normal image is therefore paired with
-the finding only if the source has no other image that denies it.
+If that image is normal, the question about an edema reduces to "is anything wrong?". If it shows
+another finding, the model has to recognise the edema. A normal image is therefore paired with the
+finding only if the source has no other image that denies it.
 """
 
 from __future__ import annotations

@@ -86,9 +86,9 @@ def number_panels(
     Args:
         pictures: ``(rows, columns)`` or ``(rows, columns, 3)``, 8 bit, two to four of them.
         order: index of the image in each place, row by row.
-        columns: most images in a row. A model that takes 448 pixels sees a quarter of them of each
-            of four in a row, and almost half with two in a row; never half, since the numbers are
-            next to the images and cover none of their pixels.
+        columns: most images in a row. At a model input of 448 pixels, each of four images in a row
+            gets a quarter of them, and each of two almost half; never half, since the numbers have
+            their own space and cover no pixels of the images.
 
     Returns:
         One image of all panels; no pixel of a panel is covered.

@@ -36,7 +36,8 @@ def choose_slices(policy: str, volume: Volume, masks: Sequence[Mask]) -> tuple[S
     Args:
         policy: ``largest-mask``, ``middle-of-mask``, ``middle``, ``key-frame``, ``stride:N`` or
             ``all``.
-        volume: in display order; if its slices cut one body, only slices that show the body count.
+        volume: in display order; if its slices cut one body, its middle is that of the slices that
+            show the body.
         masks: one for each region, in display order.
 
     Raises:

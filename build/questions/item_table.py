@@ -77,7 +77,7 @@ class Item:
         ordered: whether the options keep a natural order (scales, numbered boxes).
         variant: wording of the template.
         template: version of the template file.
-        warnings: item-writing rules that it violates mildly.
+        warnings: item-writing rules of level warning that it breaks.
         seed: seed of the draw.
         difficulty: that of its hardest wrong option, since all must be ruled out; empty for boxes.
         visible: whether a reader of the image could know the answer: ``yes``, ``partly`` or ``no``.
