@@ -31,12 +31,12 @@ PRIVATE = "PRIVATE.md"
 PRIVATE_TEXT = """\
 # Private: do not share
 
-This tree holds images whose licences do not permit redistribution. `SHA256SUMS.restricted` lists
+This tree holds images whose licences do not allow passing them on. `SHA256SUMS.restricted` lists
 them. Without them and without this file it is the public edition, which may be shared.
 """
 
 _TEXTS = (PRIVATE_TEXT, PRIVATE_TEXT.replace("images", "pictures"))
-"""The text of the mark, and that of releases of format 1."""
+"""The text of the mark, now and in format 1. Releases list its digest: keep every word."""
 
 _LARGEST_LIST = 2**28
 
