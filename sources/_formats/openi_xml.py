@@ -1,4 +1,4 @@
-"""Reports of Open-i in XML: their films and captions, the codes that people gave, their text."""
+"""Open-i reports in XML: films, captions, manual codes and text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from medrcube.sources._formats.bounded_xml import read_xml
 __all__ = ["CodedReport", "read_report"]
 
 _READ = ("FINDINGS", "IMPRESSION")
-"""Parts that speak of the films; the indication says what was looked for."""
+"""Report sections about the films; the indication only states what was looked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,10 +20,10 @@ class CodedReport:
     """One report.
 
     Attributes:
-        identity: such as ``CXR12``; empty where the file names none.
-        images: identity of each film, in order.
-        captions: each caption once; it names the examination, not the film under it.
-        codes: each code once, ``head/qualifier/qualifier`` in small letters with single spaces.
+        identity: report id, such as ``CXR12``; empty if the file has none.
+        images: id of each film, in order.
+        captions: captions without duplicates; they describe the examination, not the single film.
+        codes: codes without duplicates, ``head/qualifier/qualifier`` in lower case, single spaces.
         words: findings and impression.
     """
 
@@ -35,10 +35,10 @@ class CodedReport:
 
 
 def read_report(path: Path) -> CodedReport:
-    """Read one report; what an indexer found by itself (``MeSH/automatic``) is left out.
+    """Read one report, without the automatic index terms (``MeSH/automatic``).
 
     Raises:
-        RowError: the file is not valid XML that can be read safely.
+        RowError: the file is not valid XML, or cannot be read safely.
     """
     root = ET.fromstring(read_xml(path))  # noqa: S314 - read_xml refuses entities and excess
     identity = root.find("uId")

@@ -1,12 +1,12 @@
-"""Negation detection (NegEx): whether a text affirms a phrase, denies it or leaves it open.
+"""Negation detection (NegEx): whether a text affirms, denies or leaves open a phrase.
 
 The method is NegEx: a cue within five words of a phrase, in the same sentence, negates it
-(Chapman 2001, doi:10.1006/jbin.2001.1029), and a word such as "but" ends the reach of a cue
-(ConText, Harkema 2009, doi:10.1016/j.jbi.2009.05.002). Two rules err to the safe side: a cue that
-stands farther off in the same clause leaves the phrase open, and so does every word of doubt.
+(Chapman 2001, doi:10.1006/jbin.2001.1029), and a word such as "but" ends the scope of a cue
+(ConText, Harkema 2009, doi:10.1016/j.jbi.2009.05.002). Two additional rules are conservative: a
+more distant cue in the same clause leaves the phrase open, and so does any expression of doubt.
 
-The kept libraries for this (negspaCy, medspaCy) bring spaCy and its models for a few dozen cues
-over notes of one or two sentences; a reader can check this page in their place.
+The maintained libraries (negspaCy, medspaCy) require spaCy and its models, for a few dozen cues in
+notes of one or two sentences; this module is short enough to be verified by reading.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from enum import StrEnum
 __all__ = ["PHRASE", "Assertion", "compile_phrase", "find_mentions", "words_of_name"]
 
 REACH = 5
-"""Words between a cue and the phrase that it governs (Chapman 2001)."""
+"""Maximum number of words between a cue and the phrase in its scope (Chapman 2001)."""
 GAP = 12
-"""Words that ``...`` in a phrase may stand for."""
+"""Maximum number of words that ``...`` in a phrase matches."""
 _PART = r"[A-Za-z0-9 '/()\[\]|?:-]+"
 PHRASE = rf"\^?{_PART}(?: \.\.\. {_PART})*\$?"
-"""Form of a phrase: words with alternatives and optional parts, ``^`` and ``$`` for the ends of a
-sentence. There is no wildcard, so that what matched holds nothing but words of the card."""
+"""Syntax of a phrase: words with alternatives and optional parts, ``^`` and ``$`` for the ends of a
+sentence. There is no wildcard, so that a match contains only words of the card."""
 
 
 class Assertion(StrEnum):
-    """What a text does with a phrase."""
+    """Assertion status of a phrase in a text."""
 
     AFFIRMED = "affirmed"
     DENIED = "denied"
@@ -39,7 +39,7 @@ class Assertion(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PhraseMention:
-    """One place where a text uses a phrase: the words that matched, and what it does with them."""
+    """One occurrence of a phrase: the matching words and their assertion status."""
 
     words: str
     stance: Assertion
@@ -55,7 +55,7 @@ _NO_CUE = _any(
     *("not resolved", "not cleared", "without change", "without improvement", "without difficulty"),
     *("could be seen", "can be seen", "may be seen", "could be observed"),
 )
-"""Words that look like a cue and negate nothing that follows ("pseudo-negation")."""
+"""Pseudo-negation: words that look like a cue but do not negate what follows."""
 _DENIES_AHEAD = _any(
     *("no", "not", "nor", "never", "neither", "none", "without", "w/o", "cannot see", "absent"),
     *("did not show", "does not show", "no evidence of", "no signs? of", "negative for"),
@@ -100,10 +100,10 @@ _SENTENCE = re.compile(r"(?<=[.!?;])\s+|[\r\n]+")
 
 
 def compile_phrase(phrase: str) -> re.Pattern[str]:
-    """A phrase as a pattern; each part between ``...`` is one group.
+    """Compile a phrase to a pattern with one group per part between ``...``.
 
     Raises:
-        re.error: brackets do not match.
+        re.error: unbalanced brackets.
     """
     parts = ["({})".format(part.replace("(", "(?:")) for part in phrase.split(" ... ")]
     gap = rf"(?:\W+\w+){{0,{GAP}}}?\W+"
@@ -111,7 +111,7 @@ def compile_phrase(phrase: str) -> re.Pattern[str]:
 
 
 def find_mentions(text: str, phrase: re.Pattern[str]) -> Iterator[PhraseMention]:
-    """Every place where a text uses a phrase of ``compile_phrase``; accents make no difference."""
+    """Yield every occurrence of a compiled phrase in a text; accents are ignored."""
     plain = "".join(
         character
         for character in unicodedata.normalize("NFKD", text)
@@ -126,7 +126,7 @@ def find_mentions(text: str, phrase: re.Pattern[str]) -> Iterator[PhraseMention]
 
 
 def words_of_name(stem: str) -> str:
-    """A file name as words: ``small-effusionA-line_2`` becomes ``small-effusion A-line 2``."""
+    """Split a file name into words: ``small-effusionA-line_2`` -> ``small-effusion A-line 2``."""
     parted = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", stem)
     return " ".join(re.sub(r"[_+.,()\[\]]+", " ", parted).split())
 
@@ -144,7 +144,7 @@ def _stance(ahead: str, behind: str) -> Assertion:
 
 
 def _ahead(sentence: str, match: re.Match[str]) -> str:
-    """What stands before the last part of a phrase, without its other parts."""
+    """Return the text before the last part of a phrase, without its other parts."""
     ends = [0, *(match.end(part) for part in range(1, len(match.groups())))]
     starts = [match.start(part + 1) for part in range(len(match.groups()))]
     return " ".join(sentence[end:start] for end, start in zip(ends, starts, strict=True))
@@ -159,7 +159,7 @@ def _first_clause(text: str) -> str:
 
 
 def _distance(cues: re.Pattern[str], ahead: str) -> int | None:
-    """Words between the nearest cue and the end of ``ahead``; ``None`` without a cue."""
+    """Return the number of words from the nearest cue to the end; ``None`` without a cue."""
     counts = [len(re.findall(r"\w[\w'-]*", ahead[cue.end() :])) for cue in cues.finditer(ahead)]
     return min(counts, default=None)
 

@@ -1,7 +1,7 @@
 """``[[text]]`` of a card: phrases in report text that affirm or deny a label.
 
-Free text may hold identifiers. It serves to check the labels and goes no further: what is kept
-of it is where it stands and the phrase of the card that it uses.
+Free text may contain identifiers. It is used only to check labels; only its location and the
+matching phrase of the card are kept.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from medrcube.sources._formats.report_text.negation import PHRASE, compile_phras
 __all__ = ["FILE_NAME", "FreeText", "parse_free_text"]
 
 FILE_NAME = "file name"
-"""Name of the words in the name of a case's first file; every case has them."""
+"""Name of the text derived from the first file name of a case, which always exists."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,12 +24,12 @@ class FreeText:
     """One ``[[text]]`` of a card.
 
     Attributes:
-        field: field that the phrases speak of; empty where they speak of the whole image.
-        sources: names of ``Case.words`` that are read; ``file name`` always exists.
-        terms: concept -> phrases that say that it is there.
-        against: concept -> phrases that say that it is not.
-        normal: phrases that call the image normal, so that it shows no finding and no disease.
-        spares: concepts that an image called normal may show.
+        field: field that the phrases are about; empty if they are about the whole image.
+        sources: names of the ``Case.words`` to read; ``file name`` always exists.
+        terms: concept -> phrases that affirm it.
+        against: concept -> phrases that deny it.
+        normal: phrases that call the image normal, without any finding or disease.
+        spares: concepts that an image called normal may still show.
         evidence: where the phrases were found.
     """
 
@@ -43,15 +43,15 @@ class FreeText:
 
 
 def parse_free_text(table: TomlTable, concepts: Mapping[str, tuple[str, ...]]) -> FreeText:
-    """Read one ``[[text]]``.
+    """Parse one ``[[text]]``.
 
     Args:
         table: the table.
         concepts: name of each field of the card -> the concepts that it can state.
 
     Raises:
-        CardError: a key is missing, a field or concept is not in the card, or a phrase has
-            another form than ``negation.PHRASE``.
+        CardError: a key is missing, a field or concept is not in the card, or a phrase does not
+            match ``negation.PHRASE``.
     """
     field = table.text("field", default="")
     if field and field not in concepts:

@@ -1,4 +1,4 @@
-"""Delimited text and spreadsheets, and their unusable rows."""
+"""Delimited text and spreadsheets, and handling of unusable rows."""
 
 __all__ = [
     "arrays",

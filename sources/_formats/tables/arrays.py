@@ -1,4 +1,4 @@
-"""Tables of numbers in NumPy's own format (``.npy``)."""
+"""Numeric tables in NumPy format (``.npy``)."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ __all__ = ["read_flags"]
 
 
 def read_flags(path: Path, shape: tuple[int, ...]) -> NDArray[np.bool_]:
-    """An array of zeros and ones as booleans; nothing that a file pickles is run.
+    """Read an array of zeros and ones as booleans, without unpickling.
 
     Raises:
-        TableError: the file is missing or no such array, or has another shape or other values.
+        TableError: the file is missing or not such an array, or has another shape or values.
     """
     try:
         array: Any = np.load(BytesIO(read_content(path)), allow_pickle=False)

@@ -1,4 +1,4 @@
-"""Boxes that a table states by a corner and a size, in pixels, one a row."""
+"""Boxes given by corner and size, in pixels, one per table row."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from medrcube.sources._formats.tables.tables import TableRow
 __all__ = ["CORNER", "box_regions", "corner_box"]
 
 CORNER = ("x", "y", "width", "height")
-"""Columns of the left upper corner and the size, by their usual names."""
+"""Usual column names of the upper left corner and the size."""
 
 
 def box_regions(
     rows: Iterable[TableRow], column: str, names: Collection[str], *, field: str
 ) -> tuple[Region, ...]:
-    """A region for each row whose ``column`` holds one of ``names``, the raw value of ``field``.
+    """Return a region per row whose ``column`` is one of ``names``, a raw value of ``field``.
 
     Raises:
-        RowError: as of ``corner_box``, also for a row of another name.
+        RowError: as ``corner_box``, also for rows with other names.
     """
     boxes = [(row, corner_box(row)) for row in rows]
     return tuple(
@@ -31,10 +31,10 @@ def box_regions(
 
 
 def corner_box(row: TableRow, columns: Sequence[str] = CORNER) -> Rectangle:
-    """The box of a row whose columns hold its left upper corner, its width and its height.
+    """Return the box of a row with columns for upper left corner, width and height.
 
     Raises:
-        RowError: a number is missing, the corner lies outside the image, or the box is empty.
+        RowError: a number is missing, the corner is outside the image, or the box is empty.
     """
     x, y, width, height = (row.number(column) for column in columns)
     if min(x, y) < 0 or min(width, height) <= 0:

@@ -1,8 +1,8 @@
-"""Contents of table files: bounded, decompressed, as text or JSON.
+"""Contents of table files: size-limited, decompressed, as text or JSON.
 
-A packed file is measured before any of it is kept, so that one made to exhaust the memory costs
-none. What is not text, by its first bytes or by its share of control characters, is refused here,
-whatever the encoding: every byte is a letter of Latin-1.
+The unpacked size of a compressed file is measured before anything is kept, as a protection against
+decompression bombs. Non-text files are rejected by their first bytes or share of control
+characters, whatever the encoding, because every byte is valid Latin-1.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ __all__ = [
 ]
 
 MOST_BYTES = 1 << 30
-"""Of one table, unpacked: eight times the longest of the sources."""
+"""Maximum unpacked size of a table: eight times the largest of all sources."""
 
 _SMALL = 16 << 20
 _MOST_PACKED = 200
-"""Times that a table may be smaller packed; real ones stay below 50."""
+"""Maximum compression ratio; real tables stay below 50."""
 _STEP = 1 << 20
 _MARKS = {
-    BOM_UTF32_LE: "UTF-32",  # before UTF-16, whose mark it begins with
+    BOM_UTF32_LE: "UTF-32",  # before UTF-16, whose BOM is its prefix
     BOM_UTF32_BE: "UTF-32",
     BOM_UTF16_LE: "UTF-16",
     BOM_UTF16_BE: "UTF-16",
@@ -42,12 +42,12 @@ _MARKS = {
 _CONTROLS = bytes({*range(0x20), 0x7F} - set(b"\t\n\v\f\r\x1a\x1b"))
 _LOOKED_AT = 1 << 16
 _STRAY = 4
-"""Control characters that a damaged cell or two may hold in a file that is text otherwise."""
+"""Tolerated control characters in an otherwise textual file with a few damaged cells."""
 _MOST_CONTROLS = 0.02
 
 
 def read_content(path: Path) -> bytes:
-    """The bytes of a file.
+    """Return the bytes of a file.
 
     Raises:
         TableError: it is missing, empty, or larger than ``MOST_BYTES``.
@@ -64,15 +64,16 @@ def read_content(path: Path) -> bytes:
 
 
 def read_text(path: Path, encoding: str = "utf-8-sig", errors: str = "strict") -> str:
-    """Text of a file, plain or packed; a byte order mark of UTF-8 counts in no encoding.
+    """Return the text of a plain or compressed file; a UTF-8 BOM is dropped in any encoding.
 
     Args:
-        path: the file: plain, gzip, or alone in a zip; its first bytes tell.
-        encoding: of its text.
-        errors: what becomes of a byte that is none, as in ``bytes.decode``.
+        path: the file: plain, gzip, or the only file in a zip, detected by its first bytes.
+        encoding: text encoding.
+        errors: error handling, as in ``bytes.decode``.
 
     Raises:
-        TableError: the file is missing, empty, damaged or too large, or holds no such text.
+        TableError: the file is missing, empty, damaged or too large, or is not text in this
+            encoding.
     """
     data = _unpacked(path, read_content(path))
     for mark, name in _MARKS.items():
@@ -99,7 +100,7 @@ def read_text(path: Path, encoding: str = "utf-8-sig", errors: str = "strict") -
 
 
 def read_json(path: Path) -> Any:
-    """What a JSON file holds, plain or packed.
+    """Parse a plain or compressed JSON file.
 
     Raises:
         TableError: as ``read_text``, or it is not valid JSON.
@@ -112,10 +113,10 @@ def read_json(path: Path) -> Any:
 
 
 def read_text_of_case(path: Path, encoding: str = "utf-8-sig") -> str:
-    """Text of a file that speaks of one case, and is one of many.
+    """Return the text of a file about a single case.
 
     Raises:
-        RowError: as ``read_text`` raises ``TableError``; other cases have files of their own.
+        RowError: where ``read_text`` raises ``TableError``; other cases have their own files.
     """
     try:
         return read_text(path, encoding)
@@ -124,10 +125,10 @@ def read_text_of_case(path: Path, encoding: str = "utf-8-sig") -> str:
 
 
 def check_archive(path: Path, archive: zipfile.ZipFile) -> None:
-    """Refuse an archive, such as a spreadsheet, that unpacks to more than any table has.
+    """Reject an archive, such as a spreadsheet, with an excessive unpacked size.
 
     Raises:
-        TableError: by the sizes that it states; nothing is unpacked beyond them.
+        TableError: the stated sizes are too large; nothing is unpacked beyond them.
     """
     packed = sum(member.compress_size for member in archive.infolist())
     _check_size(path, sum(member.file_size for member in archive.infolist()), packed)
@@ -148,7 +149,7 @@ def _unpacked(path: Path, data: bytes) -> bytes:
 
 
 def _measure(path: Path, packed: int) -> None:
-    """Unpack a gzip file without keeping any of it."""
+    """Measure the unpacked size of a gzip file without keeping its content."""
     size = 0
     with gzip.open(path) as file:
         while step := len(file.read(_STEP)):

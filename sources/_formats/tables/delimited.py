@@ -1,8 +1,8 @@
-"""Records of delimited text, with truncated and unclosed ones marked.
+"""Records of delimited text; truncated and unclosed ones are flagged.
 
-A download that breaks off ends in the middle of a record: with fewer cells than the others and no
-line break behind, or within quotes. A quote that is never closed anywhere else would swallow all
-that follows: its line is one damaged record, and the next line begins another.
+A truncated download ends within a record: with fewer cells than the others and no line break, or
+within quotes. An unclosed quote elsewhere would swallow the rest of the file, so its line becomes
+one damaged record and the next line starts a new one.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ __all__ = ["Record", "delimiter_of", "records_of"]
 
 _DELIMITERS = ",;\t|"
 _HEADER = 1 << 16
-"""Characters at the start of a table that hold its header."""
+"""Number of characters at the start of a table that are searched for its header."""
 _END = "\x04"
-"""Stands behind the last line: a record that swallows it has an open quote."""
+"""Sentinel after the last line: a record that contains it has an open quote."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +27,11 @@ class Record:
     """Cells of one record.
 
     Attributes:
-        line: where it begins, from 1.
-        cells: as they stand, without quotes.
-        fault: why the last of the cells is not whole and those behind it are lost, or nothing.
-        last: whether the text ends with it.
-        ended: whether a line break stands behind it.
+        line: number of its first line, from 1.
+        cells: raw cells, without quotes.
+        fault: why the last cell is incomplete and later ones are lost, or empty.
+        last: whether it is the last record.
+        ended: whether it ends with a line break.
     """
 
     line: int
@@ -42,21 +42,21 @@ class Record:
 
 
 def delimiter_of(text: str, columns: Collection[str] = ()) -> str:
-    """The character that parts the names of a header: one of ``, ; | `` and the tab.
+    """Detect the delimiter of a header: ``,``, ``;``, ``|`` or tab.
 
-    Of several the one counts that shows most of the expected columns, then most names; quoted
-    names may hold any of them. Rows are not asked, since free text holds commas too.
+    The candidate that yields most of the expected columns wins, then the one with most names;
+    quoted names may contain any of them. Rows are not used, because free text has commas too.
 
     Args:
         text: a table, or its first line.
-        columns: names that are expected in the header.
+        columns: expected names in the header.
     """
 
     def likeness(delimiter: str) -> tuple[int, int]:
         lines = io.StringIO(text[:_HEADER], newline="")
         try:
             header = next(csv.reader(lines, delimiter=delimiter), ())
-        except csv.Error:  # a cell that is too long: no header
+        except csv.Error:  # a too long cell: not a header
             header = ()
         names = {name.strip() for name in header}
         return len(names.intersection(columns)), len(names)
@@ -65,7 +65,7 @@ def delimiter_of(text: str, columns: Collection[str] = ()) -> str:
 
 
 def records_of(text: str, delimiter: str) -> Iterator[Record]:
-    """Every record, the header first; a blank line is one without cells."""
+    """Yield all records, header first; a blank line is a record without cells."""
     lines = list(io.StringIO(text, newline=""))
     before: Record | None = None
     width = 0
@@ -95,7 +95,7 @@ def _whole(lines: Sequence[str], delimiter: str) -> Iterator[Record]:
                     break
                 yield Record(begun + 1, cells)
                 begun = start + reader.line_num
-        except csv.Error:  # a cell longer than any
+        except csv.Error:  # cell longer than the limit
             pass
         if begun >= len(lines):
             return
@@ -107,5 +107,5 @@ def _whole(lines: Sequence[str], delimiter: str) -> Iterator[Record]:
 
 
 def _goes_on(lines: Sequence[str], delimiter: str, least: int) -> bool:
-    """Whether another record follows an open quote, and not the rest of its cell."""
+    """Whether a new record follows an open quote, rather than the rest of its cell."""
     return any(len(next(csv.reader([line], delimiter=delimiter), ())) >= least for line in lines)

@@ -1,4 +1,4 @@
-"""Notices of table readers about a file as a whole."""
+"""Notices of table readers about a whole file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _noticed: ContextVar[list[Skip] | None] = ContextVar("noticed", default=None)
 
 @contextmanager
 def collect_notices() -> Iterator[list[Skip]]:
-    """Collect the notices that are given within the block."""
+    """Collect the notices issued within the block."""
     notices: list[Skip] = []
     before = _noticed.set(notices)
     try:
@@ -25,7 +25,7 @@ def collect_notices() -> Iterator[list[Skip]]:
 
 
 def add_notice(skip: Skip) -> None:
-    """Give a notice; outside ``collect_notices`` it is dropped."""
+    """Issue a notice; it is dropped outside ``collect_notices``."""
     notices = _noticed.get()
     if notices is not None and skip not in notices:
         notices.append(skip)

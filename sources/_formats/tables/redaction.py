@@ -1,8 +1,8 @@
-"""Redaction of table cells in messages: a shifted row may hold a person's name.
+"""Redaction of table cells in messages, because a shifted row may contain a person's name.
 
-A message shows a cell only where it cannot be personal: a number of a few digits, signs, one
-letter, a word for "no value", or a word near one of the column's allowed values. Of any other cell
-it shows the shape, ``(like Xxxxxx Xxxx)``, beside file, row and column.
+A message shows a cell only if it cannot be personal: a number of a few digits, punctuation, a
+single letter, a word for "no value", or a word similar to one of the column's allowed values. Of
+any other cell it shows only the shape, ``(like Xxxxxx Xxxx)``, with file, row and column.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = [
 
 _WORD = re.compile(r"[^\s=:,;'\"()\[\]{}|/<>]+")
 _MOST_DIGITS = 4
-"""A grade, an age, a size and a year have no more; a number of a patient or a date of birth has."""
+"""Maximum digits of a grade, age, size or year; patient numbers and dates of birth have more."""
 _COUNTED = re.compile(r" (?:bytes|characters|rows)\b")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _GAPS = frozenset(
@@ -36,27 +36,27 @@ _GAPS = frozenset(
         *("unspecified", "true", "false", "yes", "no"),
     }
 )
-"""Words, without signs between them, that tables hold where they say nothing, or yes and no."""
+"""Words, without punctuation, for missing values and for yes and no."""
 _NEAR = 0.8
-"""Least similarity (``difflib``) of a slip of the pen to the word that was meant."""
+"""Minimum similarity (``difflib``) of a misspelling to the intended word."""
 _LONGEST = 24
 _PAIR = re.compile(r"([^\W\d_]{2,})(?=,? +([^\W\d_]{2,}))")
-"""Two words side by side, as in ``Muller Anna`` and ``Muller, Anna``."""
+"""Two adjacent words, as in ``Muller Anna`` and ``Muller, Anna``."""
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 
 
 def redact_cell(cell: str, allowed: Iterable[str] = ()) -> str:
-    """A cell as a message may show it.
+    """Return a cell in a form that is safe in a message.
 
     Args:
-        cell: as it stands in the table.
-        allowed: values that its column may hold.
+        cell: raw cell.
+        allowed: allowed values of its column.
     """
     return cell if _is_impersonal(cell, allowed) else cell_shape(cell)
 
 
 def cell_shape(cell: str) -> str:
-    """Shape of a cell: letters become ``x``, digits ``9``, signs stay."""
+    """Return the shape of a cell: letters become ``x``, digits ``9``, punctuation is kept."""
     shape = "".join(map(_sign, cell[:_LONGEST]))
     if len(cell) > _LONGEST:
         shape += f"..., {len(cell)} characters"
@@ -64,20 +64,20 @@ def cell_shape(cell: str) -> str:
 
 
 def redact_evidence(evidence: str, allowed: Iterable[str] = ()) -> str:
-    """Where a label stands, and the cell there as ``redact_cell`` gives it."""
+    """Return the evidence of a label with its cell redacted by ``redact_cell``."""
     place, sign, cell = evidence.partition("=")
     return place + sign + redact_cell(cell, allowed)
 
 
 def redact_name(name: str, familiar: Collection[str]) -> str:
-    """Name of an image that is missing from the copy, as a list may show it.
+    """Return the name of a missing image in a form that is safe in a list.
 
     Each part of the path that may be a person's name is replaced by its shape: two adjacent words
     that are not ``familiar``, or a DICOM name with ``^``.
 
     Args:
-        name: key of a case, or the path that its file would have.
-        familiar: words of ``words_in`` that names of this source are made of.
+        name: key of a case, or the expected path of its file.
+        familiar: words from ``words_in`` that names of this source consist of.
     """
     return "/".join(
         cell_shape(part) if _is_of_a_person(part, familiar) else part for part in name.split("/")
@@ -85,25 +85,25 @@ def redact_name(name: str, familiar: Collection[str]) -> str:
 
 
 def words_in(texts: Iterable[str]) -> frozenset[str]:
-    """All words of some texts, case-folded."""
+    """Return all words of some texts, case-folded."""
     return frozenset(word.casefold() for text in texts for word in _LETTERS.findall(text))
 
 
 def evidence_place(evidence: str) -> str:
-    """Evidence without the cell: ``train.csv:123 Edema`` of ``... Edema=-1``."""
+    """Return the evidence without the cell: ``train.csv:123 Edema`` for ``... Edema=-1``."""
     return evidence.partition("=")[0]
 
 
 def redact_reason(entry: Case | Skip, names: Iterable[str]) -> Case | Skip:
-    """A ``Skip`` whose reason holds no word that may identify a person.
+    """Return a ``Skip`` without words in its reason that may identify a person.
 
-    A second gate behind ``redact_cell``, for what an adapter writes itself: a word of five or more
-    digits is replaced by its shape. Its own key, and the names of files of the copy, are no
-    secret; see ``build/stages/privacy_check.py``.
+    A second safeguard after ``redact_cell``, for texts written by adapters: a word of five or more
+    digits is replaced by its shape. Its own key and the file names of the copy are not secret;
+    see ``build/stages/privacy_check.py``.
 
     Args:
-        entry: what an adapter yields; a case stays as it is.
-        names: of all files of the copy.
+        entry: entry of an adapter; a case is returned unchanged.
+        names: names of all files of the copy.
     """
     if isinstance(entry, Case):
         return entry
@@ -120,7 +120,7 @@ def redact_reason(entry: Case | Skip, names: Iterable[str]) -> Case | Skip:
 
 
 def redact_exception(error: Exception) -> str:
-    """Message of an exception, without the values that Python quotes in it."""
+    """Return the message of an exception without the values that Python quotes in it."""
     message = _QUOTED.sub(lambda match: redact_cell(match[0][1:-1]), str(error))
     return f"{type(error).__name__}: {message}"
 
@@ -152,7 +152,7 @@ def _is_impersonal(cell: str, allowed: Iterable[str]) -> bool:
 
 
 def _is_near(cell: str, allowed: tuple[str, ...]) -> bool:
-    """Whether a cell is a word that its column holds, or several, or a slip of the pen."""
+    """Whether a cell consists of allowed words of its column or misspellings of them."""
     plain, values = cell.casefold(), [value.casefold() for value in allowed]
     if difflib.get_close_matches(plain, values, n=1, cutoff=_NEAR):
         return True

@@ -1,4 +1,4 @@
-"""Unusable rows: each sets aside the case that it speaks of, and no other."""
+"""Unusable rows: each excludes the case that it is about, and no other."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ __all__ = [
 def cases_or_skip(
     make: Callable[[], Iterable[Case | Skip]], *, key: str, paths: tuple[Path, ...] = ()
 ) -> Iterator[Case | Skip]:
-    """Cases that ``make`` yields; or, where a row is unusable, a ``Skip`` with the reason.
+    """Yield the cases of ``make`` or, if a row is unusable, a ``Skip`` with the reason.
 
-    Build a case from all of its rows, so that one bad row sets aside the whole case: without that
-    row the others would make absent what it states as present.
+    Build a case from all of its rows, so that one bad row excludes the whole case: without that
+    row, the others would make absent what it states as present.
     """
     try:
         yield from tuple(make())
@@ -38,7 +38,7 @@ def cases_or_skip(
 
 
 def skip_if_unnamed(row: TableRow, column: str, what: str = "picture") -> Skip | None:
-    """A ``Skip`` for a row that names no image, else ``None``.
+    """Return a ``Skip`` for a row without an image name, else ``None``.
 
     The name is blank, not text, or lost in a truncated row.
     """
@@ -52,15 +52,15 @@ def skip_if_unnamed(row: TableRow, column: str, what: str = "picture") -> Skip |
 
 
 OLDER_EDITION = "older-edition"
-"""Code of an unusable table that is replaced by an older edition beside it."""
+"""Code of an unusable table that is replaced by an older edition."""
 
 
 def skip_unusable_table(error: TableError, older: Path | None = None) -> Skip:
-    """A ``Skip`` for an unusable table that a copy may lack.
+    """Return a ``Skip`` for an unusable optional table.
 
     Args:
         error: what is wrong with it.
-        older: the edition that is read in its place.
+        older: edition that is read instead.
     """
     path = error.path
     reason = f"{path.name}: {error.what.replace(str(path), path.name)}"
@@ -71,14 +71,14 @@ def skip_unusable_table(error: TableError, older: Path | None = None) -> Skip:
 
 
 def check_no_finding(place: str, named: Collection[str]) -> None:
-    """Refuse "no finding" beside findings of the same image: one of the two is wrong.
+    """Reject "no finding" together with findings of the same image, as one of them is wrong.
 
     Args:
-        place: where "no finding" stands.
-        named: what is called present, or drawn, all the same.
+        place: location of the "no finding" statement.
+        named: findings that are nevertheless present or drawn.
 
     Raises:
-        RowError: something is named.
+        RowError: ``named`` is not empty.
     """
     if named:
         raise RowError(
@@ -90,17 +90,17 @@ def check_no_finding(place: str, named: Collection[str]) -> None:
 def group_by_name(
     rows: Iterable[TableRow], column: str, *, opens: tuple[str, ...] = (), about: str = ""
 ) -> tuple[dict[str, list[TableRow]], list[Skip]]:
-    """Rows of a table grouped by the name of their image.
+    """Group the rows of a table by image name.
 
     Args:
-        rows: in table order.
-        column: the one with the name.
-        opens: fields in which an image is called absent because no row says otherwise; where a
-            row has no name, it may be that very row.
-        about: column with the value of those fields that a row is about, where it is one alone.
+        rows: rows in table order.
+        column: column with the name.
+        opens: fields in which a value is absent if no row states it; a row without a name may be
+            about any image.
+        about: column with the value of those fields that a row is about, if it is a single one.
 
     Returns:
-        The rows of each name, in order of their first, and a ``Skip`` for each without a name.
+        The rows by name, in order of first occurrence, and a ``Skip`` per row without a name.
     """
     named: dict[str, list[TableRow]] = {}
     skips: list[Skip] = []
@@ -108,7 +108,7 @@ def group_by_name(
         skip = skip_if_unnamed(row, column)
         if skip is None:
             named.setdefault(row[column], []).append(row)
-            if row.fault and opens:  # rows of other images may be lost behind it
+            if row.fault and opens:  # rows of other images after it may be lost
                 skip = Skip(key=f"{row.place} rest", reason=f"{row.place}: {row.fault}")
         if skip is not None:
             whole = " and ".join(opens)
@@ -121,10 +121,10 @@ def group_by_name(
 
 
 def only_row(rows: Sequence[TableRow], about: str) -> TableRow:
-    """The row of a case of which a table has exactly one.
+    """Return the only row of a case.
 
     Raises:
-        RowError: it has none, or several, of which nothing says which one is right.
+        RowError: there is no row, or several, and it is unknown which one is right.
     """
     if len(rows) == 1:
         return rows[0]
@@ -140,17 +140,17 @@ def group_optional_table(
     columns: tuple[str, ...] = (),
     opens: tuple[str, ...] = (),
 ) -> tuple[dict[str, list[TableRow]] | None, list[Skip]]:
-    """The rows of a table that a copy may lack, as ``group_by_name`` groups them.
+    """Group the rows of an optional table as ``group_by_name``.
 
     Args:
         root: the copy.
-        part: of the layout.
-        column: the one with the name.
-        columns: others that must exist.
-        opens: as of ``group_by_name``.
+        part: part of the layout.
+        column: column with the name.
+        columns: further required columns.
+        opens: as for ``group_by_name``.
 
     Returns:
-        ``None`` in place of the rows where there is no table.
+        The rows, or ``None`` if there is no table, and the skips.
     """
     table = find_optional_table(root, part)
     if table is None:
@@ -159,7 +159,7 @@ def group_optional_table(
 
 
 def _about(row: TableRow, about: str) -> str:
-    """The value that a row is about; empty where it may be any."""
+    """Return the value that a row is about; empty if it may be any."""
     try:
         return row[about] if about else ""
     except RowError:

@@ -1,7 +1,7 @@
 """Spreadsheets: ``.xlsx``, ``.xls``, and sheets saved as ``.csv``.
 
-Cells become the text that stands in them: a whole number has no ``.0``, although spreadsheets
-store every number as a fraction, a date is written as ISO 8601, an empty cell is ``""``.
+Cells are converted to text: whole numbers without ``.0``, although spreadsheets store all numbers
+as floats, dates as ISO 8601, empty cells as ``""``.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ def read_sheet(
     header: int = 1,
     data: int | None = None,
 ) -> list[TableRow]:
-    """Read the rows of a sheet by column name; rows without any text are left out.
+    """Read the rows of a sheet by column name, without blank rows.
 
     Args:
         path: the spreadsheet.
-        columns: column names that must exist; others are kept too. Names and values are
-            stripped of blanks; of two columns with one name the first is kept.
-        sheet: name of the sheet; the first by default.
-        header: number of the row with the names, from 1.
-        data: number of the first row below; the next one by default.
+        columns: column names that must exist; others are kept too. Names and values are stripped;
+            of two columns with the same name the first is kept.
+        sheet: name of the sheet; by default the first.
+        header: number of the header row, from 1.
+        data: number of the first data row; by default the row after the header.
 
     Raises:
         TableError: the file or sheet is missing or broken, or lacks a column.
@@ -58,12 +58,12 @@ def read_sheet(
 
 
 def read_cells(path: Path, *, sheet: str | None = None) -> list[Cells]:
-    """All cells of a sheet as text, row by row, for tables whose columns have no usable names.
+    """Read all cells of a sheet as text, for tables without usable column names.
 
-    A formula counts as the result that was saved with it.
+    A formula is read as its saved result.
 
     Args:
-        path: the spreadsheet; its suffix tells the format.
+        path: the spreadsheet; its suffix determines the format.
         sheet: name of the sheet; the first by default.
 
     Raises:
@@ -71,13 +71,13 @@ def read_cells(path: Path, *, sheet: str | None = None) -> list[Cells]:
     """
     content = read_content(path)
     suffix = path.suffix.lower()
-    if suffix == ".csv":  # of a workbook one sheet
+    if suffix == ".csv":  # one sheet of a workbook
         return read_rows(path)
     return list((_xls if suffix == ".xls" else _xlsx)(path, content, sheet))
 
 
 def sheet_names(path: Path) -> tuple[str, ...]:
-    """Names of the sheets of an ``.xlsx`` or ``.xls`` file, in order.
+    """Return the sheet names of an ``.xlsx`` or ``.xls`` file, in order.
 
     Raises:
         TableError: the file is missing or broken.
@@ -92,7 +92,7 @@ def sheet_names(path: Path) -> tuple[str, ...]:
 def _xlsx(path: Path, content: bytes, sheet: str | None) -> Iterator[Cells]:
     with _xlsx_book(path, content) as book:
         page = book[_choose(path, sheet, book.sheetnames)]
-        # Some programs store a wrong size of the sheet, which would cut rows off.
+        # Some programs store a wrong sheet size, which would truncate rows.
         page.reset_dimensions()
         rows = [tuple(map(_text, row)) for row in page.iter_rows(values_only=True)]
     yield from rows
@@ -104,7 +104,7 @@ def _xlsx_book(path: Path, content: bytes) -> Iterator[Any]:
 
     try:
         with warnings.catch_warnings():
-            # It warns of styles and input checks that it does not keep; values are not affected.
+            # It warns about styles and data validation that it drops; values are not affected.
             warnings.filterwarnings("ignore", module=r"openpyxl\.")
             with ZipFile(io.BytesIO(content)) as archive:
                 check_archive(path, archive)

@@ -1,8 +1,8 @@
 """Tables of datasets: CSV by column name, and ``Key: value`` files.
 
-Values stay the strings that stand in the file: a label *is* ``NO``, ``N0`` or ``1e3``. Only what
-programs change when they save a table again is undone: ``4.0`` is ``4`` and ``nan`` is blank. Each
-row knows its line so that a label can cite its evidence, which shows the cell as it stands.
+Values remain the strings in the file: a label *is* ``NO``, ``N0`` or ``1e3``. Only changes made by
+programs that re-save a table are undone: ``4.0`` becomes ``4``, and ``nan`` becomes blank. Each row
+has its line number, so that a label can cite its evidence, which shows the raw cell.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Meaning = TypeVar("Meaning")
 
 
 class TableRow(Mapping[str, str]):
-    """One row of a table: values by column name, stripped, and the place where it stands."""
+    """One row of a table: stripped values by column name, and its location."""
 
     __slots__ = ("_lines", "_lost", "_values", "ended", "fault", "line", "table")
 
@@ -56,16 +56,16 @@ class TableRow(Mapping[str, str]):
         fault: str = "",
         ended: bool = True,
     ) -> None:
-        """Take the cells of a row.
+        """Create a row.
 
         Args:
-            values: cells by column name, as they stand in the file.
+            values: raw cells by column name.
             table: name of the file.
-            line: where the row begins, from 1.
-            lines: line of each value, where they stand on lines of their own.
-            lost: columns of which nothing is sure, since the row is not whole.
-            fault: why it is not.
-            ended: whether a line break stands behind it; else its last cell may be cut.
+            line: first line of the row, from 1.
+            lines: line of each value, if each is on its own line.
+            lost: columns whose values are unknown because the row is incomplete.
+            fault: why it is incomplete.
+            ended: whether it ends with a line break; else its last cell may be truncated.
         """
         self._values = values
         self._lines = lines or {}
@@ -76,11 +76,11 @@ class TableRow(Mapping[str, str]):
         self.line = line
 
     def __getitem__(self, column: str) -> str:
-        """The cell of a column.
+        """Return the cell of a column.
 
         Raises:
-            RowError: it holds a byte that is not text, or the row breaks off there: what stood
-                there is unknown.
+            RowError: the value is unknown: it has a byte that is not text, or the row is truncated
+                there.
         """
         if column in self._lost:
             raise RowError(f"{self.place} {column}: {self.fault}; get the table again")
@@ -99,32 +99,32 @@ class TableRow(Mapping[str, str]):
         return len(self._values)
 
     def __contains__(self, column: object) -> bool:
-        """Whether the table has a column, whatever stands in its cell."""
+        """Whether the table has a column, whatever its cell contains."""
         return column in self._values
 
     @property
     def place(self) -> str:
-        """Where the row stands, such as ``train.csv:123``."""
+        """Return the location of the row, such as ``train.csv:123``."""
         return f"{self.table}:{self.line}"
 
     def cite(self, column: str) -> str:
-        """Evidence for a label, such as ``train.csv:123 Edema=-1``."""
+        """Return the evidence for a label, such as ``train.csv:123 Edema=-1``."""
         line = self._lines.get(column, self.line)
         return f"{self.table}:{line} {column}={escape_controls(self._values[column])}"
 
     def quote(self, column: str, allowed: Iterable[str] = ()) -> str:
-        """Place and cell as a reason may show them: a cell that may be personal by its shape.
+        """Return location and cell for a message; a possibly personal cell is shown by its shape.
 
         Args:
-            column: its name.
-            allowed: values that may stand there.
+            column: name of the column.
+            allowed: allowed values.
         """
         line = self._lines.get(column, self.line)
         cell = redact_cell(escape_controls(self._values[column]), allowed)
         return f"{self.table}:{line} {column}={cell}"
 
     def name(self, column: str) -> str:
-        """What a column names: an image, a patient, a series.
+        """Return a name (of an image, patient or series) from a column.
 
         Raises:
             RowError: the cell is blank.
@@ -141,15 +141,15 @@ class TableRow(Mapping[str, str]):
         value: str | None = None,
         state: LabelState = LabelState.PRESENT,
     ) -> Label:
-        """The statement of a column; ``value`` replaces the cell where that holds several."""
+        """Return a label from a column; ``value`` replaces a cell that contains several values."""
         cell = self[column] if value is None else value
         return Label(field=field, value=cell, state=state, evidence=self.cite(column))
 
     def integer(self, column: str) -> int:
-        """The whole number in a column; ``4.0`` is one.
+        """Return the whole number in a column; ``4.0`` is accepted.
 
         Raises:
-            RowError: something else stands there.
+            RowError: the cell contains anything else.
         """
         try:
             return int(self[column])
@@ -157,10 +157,10 @@ class TableRow(Mapping[str, str]):
             raise RowError(f"{self.quote(column)}: expected a whole number") from None
 
     def number(self, column: str) -> float:
-        """The number in a column, with a decimal point.
+        """Return the number in a column, with decimal point.
 
         Raises:
-            RowError: something else stands there.
+            RowError: the cell contains anything else.
         """
         try:
             number = float(self[column])
@@ -171,26 +171,26 @@ class TableRow(Mapping[str, str]):
         return number
 
     def state(self, column: str, states: Mapping[str, LabelState]) -> LabelState:
-        """What the source says of the label that a column stands for.
+        """Return the state of the label that a column represents.
 
         Args:
-            column: one column a label, as in tables of findings.
-            states: every value that may stand there.
+            column: column of one label, as in tables of findings.
+            states: allowed value -> state.
 
         Raises:
-            RowError: another value stands there; a state is never guessed.
+            RowError: the cell has another value; a state is never guessed.
         """
         return self.meaning(column, states)
 
     def meaning(self, column: str, meanings: Mapping[str, Meaning]) -> Meaning:
-        """What a column says, in one of the words that it may hold.
+        """Return the meaning of the value in a column.
 
         Args:
-            column: its name.
-            meanings: every value that may stand there, and what it means.
+            column: name of the column.
+            meanings: allowed value -> meaning.
 
         Raises:
-            RowError: another value stands there.
+            RowError: the cell has another value.
         """
         try:
             return meanings[self[column]]
@@ -199,11 +199,11 @@ class TableRow(Mapping[str, str]):
             raise RowError(f"{self.quote(column, meanings)}: expected one of {expected}") from None
 
     def facts(self, **columns: str) -> tuple[tuple[str, str], ...]:
-        """Values worth keeping, as (name, value), of those columns that exist and are filled."""
+        """Return (name, value) of the given columns that exist and are not blank."""
         return tuple((name, self[column]) for name, column in columns.items() if self.get(column))
 
     def words(self, **columns: str) -> tuple[Words, ...]:
-        """Free text, as name=column, of those columns that exist and are filled."""
+        """Return the free text of the given columns (name=column) that exist and are not blank."""
         return tuple(
             Words(name=name, text=self[column], evidence=f"{self.table}:{self.line} {column}")
             for name, column in columns.items()
@@ -218,17 +218,18 @@ def read_csv(
     encoding: str = "utf-8-sig",
     comment: str = "",
 ) -> list[TableRow]:
-    """Read a delimited table, quoted line breaks included; its header tells the delimiter.
+    """Read a delimited table, including quoted line breaks; the delimiter is detected.
 
     Args:
-        path: the table, plain, gzip (``.csv.gz``) or alone in a ``.zip``: its first bytes tell.
-        columns: column names that must exist; others are kept too. Names and values are
-            stripped of blanks; of two columns with one name the first is kept.
+        path: the table: plain, gzip (``.csv.gz``) or the only file in a ``.zip``, detected by its
+            first bytes.
+        columns: column names that must exist; others are kept too. Names and values are stripped;
+            of two columns with the same name the first is kept.
         encoding: text encoding; the default accepts UTF-8 with and without BOM.
-        comment: lines before the header that begin with this are skipped.
+        comment: prefix of lines before the header that are skipped.
 
     Raises:
-        TableError: the table is missing or damaged, lacks a column or has no row.
+        TableError: the table is missing or damaged, lacks a column, or has no rows.
     """
     return list(iter_csv(path, columns=columns, encoding=encoding, comment=comment))
 
@@ -240,10 +241,10 @@ def iter_csv(
     encoding: str = "utf-8-sig",
     comment: str = "",
 ) -> Iterator[TableRow]:
-    """The rows of ``read_csv`` one at a time, for tables of hundreds of thousands of rows.
+    """Iterate over the rows of ``read_csv``, for tables of hundreds of thousands of rows.
 
     Raises:
-        TableError: as ``read_csv``, with the first row that is asked for.
+        TableError: as ``read_csv``, when the first row is requested.
     """
     text = read_text(path, encoding, errors="surrogateescape")
     skipped = 0
@@ -274,7 +275,7 @@ def iter_csv(
 
 
 def read_rows(path: Path, encoding: str = "utf-8-sig") -> list[tuple[str, ...]]:
-    """All cells of a delimited table, for those whose names stand in no first line.
+    """Read all cells of a delimited table without a header line.
 
     Raises:
         TableError: the table is missing or damaged.
@@ -284,7 +285,7 @@ def read_rows(path: Path, encoding: str = "utf-8-sig") -> list[tuple[str, ...]]:
 
 
 def find_table(root: RawTree, part: str) -> Path:
-    """The table that is a part of a copy; of several the first.
+    """Return the first table of a part of a copy.
 
     Raises:
         SourceError: there is none.
@@ -296,7 +297,7 @@ def find_table(root: RawTree, part: str) -> Path:
 
 
 def find_optional_table(root: RawTree, part: str) -> Path | None:
-    """A table as ``find_table`` finds it, which a copy may lack."""
+    """Return the table as ``find_table``, or ``None`` if the copy lacks it."""
     return next(iter(root.part(part)), None)
 
 
@@ -305,7 +306,7 @@ def read_key_values(path: Path, *, keys: Iterable[str], encoding: str = "utf-8-s
 
     Raises:
         RowError: the file, which is one of many, is missing, cannot be decoded, lacks a key, or
-            gives one two values.
+            has two values for one.
     """
     place = f"{path.parent.name}/{path.name}"
     values: dict[str, str] = {}
@@ -331,9 +332,9 @@ def read_key_values(path: Path, *, keys: Iterable[str], encoding: str = "utf-8-s
 
 
 def name_cells(header: Sequence[str], cells: Sequence[str]) -> dict[str, str]:
-    """Cells of one row by column name, stripped; cells that are missing at the end are empty.
+    """Return the stripped cells of one row by column name; missing trailing cells are empty.
 
-    Of two columns with one name the first is kept.
+    Of two columns with the same name the first is kept.
     """
     values: dict[str, str] = {}
     for name, cell in zip(header, cells, strict=False):
@@ -344,10 +345,10 @@ def name_cells(header: Sequence[str], cells: Sequence[str]) -> dict[str, str]:
 
 
 def require_columns(path: Path, header: Sequence[str], columns: Iterable[str]) -> None:
-    """Check that a table has the columns that its reader needs.
+    """Check that a table has the required columns.
 
     Raises:
-        TableError: one is missing; names the nearest that exists.
+        TableError: a column is missing; names the nearest existing one.
     """
     columns = tuple(columns)
     for column in columns:
@@ -362,13 +363,13 @@ def require_columns(path: Path, header: Sequence[str], columns: Iterable[str]) -
 
 
 def natural_key(path: Path) -> tuple[object, ...]:
-    """Sort key that puts ``2.mat`` before ``10.mat`` and is the same on every platform."""
+    """Return a platform-independent sort key that puts ``2.mat`` before ``10.mat``."""
     parts = re.split(r"(\d+)", path.as_posix())
     return tuple((int(part), "") if part.isdigit() else (-1, part) for part in parts)
 
 
 def _told_header(header: Sequence[str], columns: Sequence[str]) -> str:
-    """Names of columns; or, where none is as expected, shapes: it may be a row of a person."""
+    """Return the column names, or only their shapes if none is expected: it may be patient data."""
     named = _is_header(header, columns)
     return ", ".join(
         escape_controls(name) if named else redact_cell(name, columns) for name in header
@@ -376,7 +377,7 @@ def _told_header(header: Sequence[str], columns: Sequence[str]) -> str:
 
 
 def _is_header(header: Sequence[str], columns: Sequence[str]) -> bool:
-    """Whether a name is as expected, or near it without a digit: ``film00`` is a cell."""
+    """Whether a name is expected, or similar and without a digit (``film00`` is a cell)."""
     words = [name for name in header if name in columns or not re.search(r"\d", name)]
     return any(difflib.get_close_matches(column, words, n=1, cutoff=0.8) for column in columns)
 
@@ -388,7 +389,7 @@ def _cut(path: Path, line: int, record: Record) -> Skip:
 
 
 def _as_published(cell: str) -> str:
-    """A cell before a program saved the table again: ``nan`` stands for blank, ``4.0`` for 4."""
+    """Undo the changes of re-saving a table: ``nan`` becomes blank, ``4.0`` becomes 4."""
     if len(cell) == 3 and cell.lower() == "nan":
         return ""
     return strip_float_suffix(cell) if cell.endswith("0") else cell
