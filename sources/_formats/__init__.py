@@ -1,4 +1,4 @@
-"""Readers of formats that several adapters share."""
+"""Format readers that several adapters share."""
 
 __all__ = [
     "axial_stacks",

@@ -1,4 +1,4 @@
-"""Findings that a table states as a point and a diameter."""
+"""Findings given in a table by a point and a diameter."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from medrcube.sources._formats.tables.tables import TableRow
 __all__ = ["PLACE", "Ball", "ball_of", "lies_alone"]
 
 PLACE = ("coordX", "coordY", "coordZ")
-"""Columns of a place in tables of challenges: mm to the left, back and head of the patient."""
+"""Usual column names of a point in challenge tables, in mm (LPS)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,8 +19,8 @@ class Ball:
     """A finding as a ball.
 
     Attributes:
-        place: its middle in mm, along three axes; the last one crosses the slices.
-        size: its diameter in mm; not above 0 where none is stated.
+        place: centre in mm along three axes; the last one is perpendicular to the slices.
+        size: diameter in mm; 0 or less if not stated.
     """
 
     place: tuple[float, float, float]
@@ -28,22 +28,22 @@ class Ball:
 
 
 def ball_of(row: TableRow, place: Sequence[str], size: str) -> Ball:
-    """Read a ball from three columns of its place and one of its diameter.
+    """Read a ball from three columns for its centre and one for its diameter.
 
     Raises:
-        RowError: one of them holds no number.
+        RowError: one of them is not a number.
     """
     x, y, z = (row.number(column) for column in place)
     return Ball((x, y, z), row.number(size))
 
 
 def lies_alone(ball: Ball, marks: Iterable[Ball], apart: float) -> bool:
-    """Whether no mark of anything else that has a size lies near the slice through a ball.
+    """Whether no other finding with a size is near the slice through a ball.
 
     Args:
         ball: the finding.
-        marks: of all findings; one whose middle lies within the ball is a mark of it.
-        apart: diameters of a mark from its middle that count as near.
+        marks: marks of all findings; one whose centre is within the ball belongs to it.
+        apart: distance that counts as near, in diameters of the mark.
     """
     return all(
         dist(ball.place, other.place) <= ball.size / 2

@@ -1,9 +1,9 @@
-"""Levels of slices that show nothing, borrowed from those that show something.
+"""Slice levels of negative cases, borrowed from positive cases.
 
-A finding lies where it lies, at any level; a slice without it can be taken anywhere. Taken from
-the middle of each stack, its level would tell the answer: whoever sees a slice away from the
-middle knows that something is there. So each slice without a finding is taken at the level of one
-with it, and the levels of both are spread alike.
+A finding determines the level of its slice, whereas a slice without a finding can be taken
+anywhere. If it were taken from the middle of the stack, the level would reveal the answer: a slice
+away from the middle would always be positive. Each negative slice is therefore taken at the level
+of a positive one, so that the levels of both have the same distribution.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ from hashlib import sha256
 __all__ = ["borrowed_levels", "drawn_slice", "level_of", "nearest_slice"]
 
 MIDDLE = 0.5
-"""Level of a slice where a copy shows the finding nowhere: then nothing tells it."""
+"""Level used if a copy contains no positive slice, so that the level reveals nothing."""
 
 
 def level_of(at: int, count: int) -> float:
-    """Level of slice ``at`` of a stack, from 0 for the first of ``count`` to 1 for the last."""
+    """Return the level of slice ``at``, from 0 for the first of ``count`` to 1 for the last."""
     return at / (count - 1) if count > 1 else MIDDLE
 
 
 def nearest_slice(level: float, count: int) -> int:
-    """Index of the slice of ``count`` that lies next to a level."""
+    """Return the index of the slice of ``count`` nearest to a level."""
     return round(level * (count - 1))
 
 
 def borrowed_levels(shown: Collection[float], clear: Iterable[str]) -> Mapping[str, float]:
-    """A level for each case without a finding, spread like those of the cases with it.
+    """Return a level per negative case, distributed like those of the positive cases.
 
     Args:
-        shown: level of each case that shows the finding.
-        clear: names of the cases without it; their order means nothing.
+        shown: level of each positive case.
+        clear: names of the negative cases; their order is irrelevant.
     """
     levels = sorted(shown) or [MIDDLE]
     names = sorted(set(clear), key=lambda name: sha256(name.encode()).digest())
@@ -42,14 +42,15 @@ def borrowed_levels(shown: Collection[float], clear: Iterable[str]) -> Mapping[s
 
 
 def drawn_slice(name: str, count: int, levels: Sequence[float]) -> int:
-    """Slice of a stack without a finding, at one of the levels that the card counted of others.
+    """Return the slice of a negative stack, at a level from the card's distribution.
 
-    Where labels of all stacks were counted, use this: what one copy lacks moves no other slice.
+    Use this if the labels of all stacks were counted: then missing files in a copy do not change
+    the slices of other cases.
 
     Args:
-        name: of the stack; decides the level.
+        name: name of the stack, which determines the level.
         count: number of its slices.
-        levels: quantiles of the levels at which the finding is shown.
+        levels: quantiles of the levels of positive slices.
     """
     digest = int.from_bytes(sha256(name.encode()).digest()[:8], "big")
     return nearest_slice(levels[digest % len(levels)], count)

@@ -1,8 +1,8 @@
 """Bounded XML reading: size, depth, element count and entities are checked before parsing.
 
-A file that is larger, deeper or fuller than those of any source here, or that declares entities
-(which a few bytes can make into gigabytes), is refused while expat streams over it; only then is a
-tree made of it.
+A file that is larger, deeper or has more elements than those of any source here, or that declares
+entities (with which a few bytes can expand to gigabytes), is rejected in a streaming pass with
+expat before a tree is built.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from medrcube.errors import RowError
 __all__ = ["MOST_BYTES", "MOST_DEPTH", "MOST_ELEMENTS", "read_xml"]
 
 MOST_BYTES = 32 << 20
-"""Of one file: many times a reading of LIDC-IDRI or the outlines of a mammogram."""
+"""Maximum file size: many times a LIDC-IDRI reading or the outlines of a mammogram."""
 MOST_ELEMENTS = 1_000_000
-"""A tree takes some hundred bytes for each, whatever the file spends on it."""
+"""Maximum number of elements; a tree takes some hundred bytes for each."""
 MOST_DEPTH = 64
 
 
 def read_xml(path: Path) -> bytes:
-    """The bytes of a file that a parser may make a tree of.
+    """Return the bytes of a file that is safe to parse.
 
     Raises:
-        RowError: the file is missing, is not valid XML, or is larger, deeper or fuller than any of
-            a source; names what was found, without what stands in it. Other cases have other files.
+        RowError: the file is missing, is not valid XML, or exceeds a limit; states what was found,
+            without its content. Other cases have other files.
     """
     name = f"{path.parent.name}/{path.name}"
     try:
@@ -65,7 +65,7 @@ def _look_through(name: str, content: bytes) -> None:
     parser.EntityDeclHandler = declare
     try:
         parser.ParseFile(io.BytesIO(content))
-    except (expat.ExpatError, ValueError, LookupError) as error:  # of syntax, and of encodings
+    except (expat.ExpatError, ValueError, LookupError) as error:  # syntax or encoding
         raise RowError(f"{name} is not valid XML ({error}); get the file again") from None
 
 

@@ -1,4 +1,4 @@
-"""Directions of a brain without skull, from its own shape, where a file states none."""
+"""Orientation of a skull-stripped brain from its shape, for files that do not state it."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ heads (MNI152 2009a of nilearn), 0.86 where its lowest 10 mm are cut off."""
 
 
 def find_brain_directions(voxels: NDArray[np.bool_]) -> tuple[int, int]:
-    """Whether the second axis runs to the front and the third one to the top: 1, else -1.
+    """Return the directions of the second and third axis: 1 if anterior and superior, else -1.
 
-    Seen from the side, only the quarter below the frontal lobe and in front of the cerebellum is
-    largely empty. Left and right cannot be told.
+    In the lateral view, only the quadrant below the frontal lobe and in front of the cerebellum is
+    largely empty. Left and right cannot be determined.
 
     Args:
-        voxels: where the brain is: axes across, front to back and up to down, in some direction.
+        voxels: brain mask with left-right, front-back and up-down axes, each in either direction.
 
     Raises:
-        RefusedError: code ``wrong-directions`` when its halves do not mirror each other across
-            the first axis, or when no quarter is the emptiest by far.
+        RefusedError: code ``wrong-directions`` if it is not symmetric along the first axis, or if
+            no quadrant is by far the emptiest.
     """
     places = np.nonzero(voxels)
     if not places[0].size:
@@ -64,5 +64,5 @@ def find_brain_directions(voxels: NDArray[np.bool_]) -> tuple[int, int]:
 
 
 def _unlike(brain: NDArray[np.bool_], axis: int) -> float:
-    """Share of the brain that has no mirror image across an axis."""
+    """Return the share of the brain without a mirror image along an axis."""
     return float((brain & ~np.flip(brain, axis)).sum() / brain.sum())

@@ -1,8 +1,8 @@
 """The fourteen CheXpert labels, in the tables of CheXpert and MIMIC-CXR.
 
-A cell says 1 for present, 0 for stated absent, -1 for uncertain and nothing for not mentioned
-(arXiv 1901.07031). Pneumonia is a disease, the rest are findings; the general label "No Finding"
-is an answer to both questions.
+A cell is 1 for present, 0 for explicitly absent, -1 for uncertain, and blank for not mentioned
+(arXiv 1901.07031). Pneumonia is a disease, the others are findings; the general label "No Finding"
+applies to both.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ __all__ = [
 ]
 
 OPACITY = ("Lung Opacity", "Airspace Opacity")
-"""One label under two names; the second is that of tables that radiologists filled."""
+"""One label under two names; the second is used in tables labelled by radiologists."""
 
 COLUMNS = (
     *("No Finding", "Enlarged Cardiomediastinum", "Cardiomegaly", "Lung Lesion", "Edema"),
     *("Consolidation", "Pneumonia", "Atelectasis", "Pneumothorax", "Pleural Effusion"),
     *("Pleural Other", "Fracture", "Support Devices"),
 )
-"""The labels whose column has one name everywhere."""
+"""Labels with the same column name in all tables."""
 
 _STATES = {
     **dict.fromkeys(("1.0", "1"), LabelState.PRESENT),
@@ -42,17 +42,17 @@ _STATES = {
 }
 NO_FINDING = "No Finding"
 _NOT_DENIED = {NO_FINDING, "Support Devices"}
-"""Labels that may be present beside "No Finding": it says nothing of devices (arXiv 1901.07031)."""
+"""Labels that may coexist with "No Finding", which ignores devices (arXiv 1901.07031)."""
 _FIELDS = {"Pneumonia": ("disease",), NO_FINDING: ("finding", "disease")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudyLabels:
-    """What one reader or labeler says of a study.
+    """Labels of a study by one reader or labeler.
 
     Attributes:
-        place: where it stands, such as ``train.csv:12``.
-        states: state of each label that is mentioned.
+        place: location, such as ``train.csv:12``.
+        states: state of each mentioned label.
     """
 
     place: str
@@ -60,12 +60,11 @@ class StudyLabels:
 
 
 def read_states(row: TableRow) -> StudyLabels:
-    """The labels of one row, under the names of CheXpert.
+    """Return the labels of one row, under their CheXpert names.
 
     Raises:
-        RowError: a cell holds something else than 1, 0, -1 or nothing, or "No Finding" stands
-            beside a finding.
-        SourceError: the table names lung opacity neither way.
+        RowError: a cell is not 1, 0, -1 or blank, or "No Finding" occurs with a finding.
+        SourceError: the table has neither of the two columns for lung opacity.
     """
     opacity = next((name for name in OPACITY if name in row), None)
     if opacity is None:
@@ -83,7 +82,7 @@ def read_states(row: TableRow) -> StudyLabels:
 
 
 def consensus(first: StudyLabels, other: StudyLabels) -> StudyLabels:
-    """What two labelers say alike; where they differ, or only one speaks, it is unknown."""
+    """Return the labels on which two labelers agree; others are unknown."""
     names = dict.fromkeys((*first.states, *other.states))
     return StudyLabels(
         place=f"{first.place}, {other.place}",
@@ -97,7 +96,7 @@ def consensus(first: StudyLabels, other: StudyLabels) -> StudyLabels:
 
 
 def case_labels(reading: StudyLabels) -> tuple[Label, ...]:
-    """Statements for a card with the fields ``finding`` and ``disease``."""
+    """Return labels for a card with the fields ``finding`` and ``disease``."""
     return tuple(
         Label(field=field, value=name, state=state, evidence=f"{reading.place} {name}: {state}")
         for name, state in reading.states.items()

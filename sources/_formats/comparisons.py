@@ -1,4 +1,4 @@
-"""Cases that put images beside each other which have cases of their own."""
+"""Comparison cases: side-by-side images that also have their own cases."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ def compared_case(
     guide: tuple[Shape, ...] = (),
     plane: str | None = None,
 ) -> Case:
-    """One slice in several images of a patient, which differ in one field.
+    """Return a case of one slice in several images of a patient that differ in one field.
 
     Args:
-        files: value of the field -> its volume, left to right.
-        key: of the case.
-        patient: whose images these are.
-        field: what tells the images apart, such as the sequence.
-        guide: shapes on the first image that choose the slice.
-        plane: plane to cut; ``None`` for that of the card.
+        files: value of the field -> volume, from left to right.
+        key: key of the case.
+        patient: patient of the images.
+        field: field in which the images differ, such as the sequence.
+        guide: shapes on the first image that determine the slice.
+        plane: plane of the slice; ``None`` for that of the card.
     """
     return Case(
         key=key,

@@ -18,10 +18,10 @@ def check_classes(root: RawTree, expected: Mapping[str, int]) -> None:
 
     Args:
         root: raw root.
-        expected: name of a class -> value that marks it.
+        expected: class name -> label value.
 
     Raises:
-        SourceError: there is no such file or more than one, it is not valid JSON, or it names other
+        SourceError: there is no such file or more than one, it is not valid JSON, or it has other
             classes.
     """
     files = root.part("classes")

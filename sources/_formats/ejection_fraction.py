@@ -19,15 +19,15 @@ __all__ = [
 ]
 
 TOLERANCE = 2.0
-"""Points: volumes rounded to whole millilitres move the fraction of 40 mL by as much."""
+"""Tolerance in percentage points: the effect of rounding volumes of 40 mL to whole millilitres."""
 
 
 def ejection_labels(
     row: TableRow, fraction: str, *, diastole: str, systole: str, field: str, key: str
 ) -> tuple[tuple[Label, ...], tuple[Skip, ...]]:
-    """Labels of the ejection fraction, and skips for an unusable one.
+    """Return the labels of the ejection fraction, and skips for an unusable one.
 
-    A fraction that is not a percentage loses its own label and nothing else of the case.
+    A fraction that is not a percentage loses only its own label; the rest of the case is kept.
 
     Args:
         row: table row or ``Key: value`` file.
@@ -35,7 +35,7 @@ def ejection_labels(
         diastole: as there.
         systole: as there.
         field: as there.
-        key: the case that it is a label of.
+        key: key of the case.
     """
     try:
         label = ejection_label(row, fraction, diastole=diastole, systole=systole, field=field)
@@ -47,7 +47,7 @@ def ejection_labels(
 def ejection_label(
     row: TableRow, fraction: str, *, diastole: str, systole: str, field: str
 ) -> Label:
-    """Label of the fraction; unknown where the volumes of the row contradict it.
+    """Return the label of the fraction; unknown if the volumes in the row contradict it.
 
     Args:
         row: table row or ``Key: value`` file.
@@ -75,11 +75,11 @@ def ejection_label(
 
 
 def contradiction_skips(label: Label, key: str) -> Iterator[Skip]:
-    """A skip for a fraction that its volumes contradict; the case stays.
+    """Yield a skip for a fraction that its volumes contradict; the case is kept.
 
     Args:
-        label: what ``ejection_label`` gives.
-        key: the case that it is a label of.
+        label: result of ``ejection_label``.
+        key: key of the case.
     """
     if label.state is LabelState.UNKNOWN:
         reason = f"{label.evidence}: the volumes give another fraction, so none is asked"
@@ -87,10 +87,10 @@ def contradiction_skips(label: Label, key: str) -> Iterator[Skip]:
 
 
 def ejection_quantities(labels: Iterable[Label], field: str) -> tuple[Quantity, ...]:
-    """Fractions in per cent, of those labels that the volumes do not contradict.
+    """Return the fractions in per cent of labels that the volumes do not contradict.
 
     Args:
-        labels: what ``ejection_labels`` gives.
+        labels: result of ``ejection_labels``.
         field: field of kind ``measure`` in the card.
     """
     return tuple(

@@ -1,4 +1,4 @@
-"""Files grouped by a number or name that one of their folders states."""
+"""Grouping of files by a number or name in their folder path."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ __all__ = ["group_by_folder"]
 
 
 def group_by_folder(root: RawTree, part: str, folder: re.Pattern[str]) -> dict[str, list[Path]]:
-    """Files of a part by what the first group of ``folder`` finds in the name of a folder.
+    """Group the files of a part by the first group of ``folder`` in a folder name.
 
-    The outermost folder that fits counts; a file in none goes by the name of its own folder.
+    The outermost matching folder counts; without a match, the name of the file's own folder is
+    used.
     """
     groups: dict[str, list[Path]] = {}
     for path in root.part(part):

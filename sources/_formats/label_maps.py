@@ -1,4 +1,4 @@
-"""Mask files in which each pixel names its structure, and header files with pixels beside them."""
+"""Label maps, and header files with a separate pixel file."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ __all__ = ["companion_files", "label_map_regions", "mask_regions"]
 
 
 def companion_files(file: Path) -> tuple[Path, ...]:
-    """Files that hold the pixels of a header file: the ``.raw`` beside an ``.mhd``."""
+    """Return the files with the pixels of a header file: the ``.raw`` of an ``.mhd``."""
     return (file.with_suffix(".raw"),) if file.suffix == ".mhd" else ()
 
 
 def label_map_regions(
     file: Path, values: Iterable[int], *, field: str, image: int = 0
 ) -> tuple[Region, ...]:
-    """One region for every value of a mask file in which each pixel names its structure."""
+    """Return one region per label value of a label map."""
     return tuple(
         Region(
             field=field,
@@ -32,7 +32,7 @@ def label_map_regions(
 
 
 def mask_regions(files: Iterable[Path], *, field: str, value: str) -> tuple[Region, ...]:
-    """One region for every file, in which all that is not zero is marked."""
+    """Return one region per mask file, in which all non-zero pixels are marked."""
     return tuple(
         Region(field=field, value=value, shape=MaskFile(paths=(file,)), evidence=file.name)
         for file in files

@@ -1,4 +1,4 @@
-"""Header of a MetaImage volume (``.mhd``): where a point of space lies among its voxels."""
+"""Header of a MetaImage volume (``.mhd``): conversion of points in mm to voxel indices."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SAME = {
     "Orientation": "TransformMatrix",
     "Rotation": "TransformMatrix",
 }
-"""Other names of a line."""
+"""Alternative names of header keys."""
 _OFF_AXIS = 1e-3
 """By how much an entry of the matrix may differ from 0, 1 or -1: writers store rounded cosines,
 and public loaders of LUNA16 round the matrix before they compare it. Over 500 mm a direction that
@@ -30,15 +30,15 @@ is off by this much moves a point by half a millimetre.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetaImageHeader:
-    """One volume whose axes run along those of the patient, forwards or backwards.
+    """A volume whose axes are parallel to those of the patient, in either direction.
 
     Attributes:
         size: columns, rows, slices.
-        spacing: mm along each.
-        offset: place of the first voxel in mm: to the left, back and head of the patient.
-        signs: 1 where an axis runs that way, -1 where it runs back.
-        element: type of a voxel, such as ``MET_SHORT``.
-        data_file: name of the file of the voxels, beside the header.
+        spacing: voxel spacing in mm along each axis.
+        offset: position of the first voxel in mm (LPS: left, posterior, superior).
+        signs: 1 if an axis runs in that direction, -1 if in the opposite one.
+        element: voxel type, such as ``MET_SHORT``.
+        data_file: name of the voxel file, in the folder of the header.
     """
 
     size: tuple[int, int, int]
@@ -49,9 +49,9 @@ class MetaImageHeader:
     data_file: str
 
     def index(self, point: Triple) -> Triple | None:
-        """Column, row and slice of a point; whole numbers are centres of voxels.
+        """Return column, row and slice of a point; whole numbers are voxel centres.
 
-        ``None`` where the point lies outside of the volume.
+        ``None`` if the point is outside the volume.
         """
         x, y, z = (
             sign * (place - first) / step
@@ -65,9 +65,9 @@ class MetaImageHeader:
         return (x, y, z) if inside else None
 
     def square(self, ball: Ball) -> Rectangle | None:
-        """The square around a ball, on the slices that the ball reaches.
+        """Return the square around a ball, on the slices that it intersects.
 
-        ``None`` where its middle, in mm as ``offset``, lies outside of the volume.
+        ``None`` if its centre, in mm as ``offset``, is outside the volume.
         """
         if (centre := self.index(ball.place)) is None:
             return None
@@ -79,7 +79,7 @@ class MetaImageHeader:
         return Rectangle(xyxy=corners, slices=(first, last + 1))
 
     def whole_slice(self, level: int) -> Rectangle:
-        """All of the slice that lies ``level`` slices above the lowest."""
+        """Return a rectangle around the whole slice ``level`` slices above the lowest."""
         columns, rows, slices = self.size
         at = level if self.signs[2] > 0 else slices - 1 - level
         return Rectangle(xyxy=(0, 0, columns, rows), slices=(at, at + 1))
@@ -89,7 +89,7 @@ def read_metaimage_header(path: Path) -> MetaImageHeader:
     """Read the text of an ``.mhd`` file; the voxels are not opened.
 
     Raises:
-        RowError: the file is missing or is not a header of a volume that lies along the axes of the
+        RowError: the file is missing, or is not the header of a volume aligned with the axes of the
             patient. Other cases have other files.
     """
     lines = (line.partition("=") for line in read_text_of_case(path).splitlines())

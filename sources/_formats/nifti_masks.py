@@ -1,7 +1,7 @@
 """NIfTI masks: voxel counts and slice positions, for ``frames`` hooks of adapters.
 
-Voxels are turned to right, anterior, superior by the affine; slices are counted in the order in
-which the build shows a plane.
+Voxels are reoriented to right, anterior, superior (RAS) by the affine; slices are counted in the
+order in which the build displays a plane.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ __all__ = ["VoxelMask", "load_labels", "middle_of_most", "slice_at"]
 # Axis of the normal of each plane, and whether slices are shown against that axis: inferior to
 # superior, anterior to posterior, right to left.
 _NORMALS = {"axial": (2, False), "coronal": (1, True), "sagittal": (0, True)}
-# Slices: a place within the first or last one, as thick as the distance between them.
+# In slices: a point within the first or last slice, whose thickness is the slice distance.
 _BESIDE = 0.5 + 1e-6
 _NAMED = 20  # a probability map holds thousands of values
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class VoxelMask:
-    """Marked voxels.
+    """Binary mask.
 
     Attributes:
         voxels: ``(right, anterior, superior)``.
         affine: 4 x 4, index to RAS+ mm.
-        instead: where nothing is marked, what the file holds in place of the values looked for.
+        instead: if nothing is marked, the values that the file has instead of the requested ones.
     """
 
     voxels: NDArray[np.bool_]
@@ -44,20 +44,20 @@ class VoxelMask:
     instead: str = ""
 
     def areas(self, plane: str) -> NDArray[np.int64]:
-        """Number of marked voxels on every slice of a plane, in display order."""
+        """Return the number of marked voxels on each slice of a plane, in display order."""
         axis, reverse = _NORMALS[plane]
         across = tuple(other for other in range(3) if other != axis)
         areas: NDArray[np.int64] = np.asarray(self.voxels.sum(axis=across, dtype=np.int64))
         return areas[::-1] if reverse else areas
 
     def pixel_area(self, plane: str) -> float:
-        """Square mm that one voxel covers on a slice of a plane."""
+        """Return the area in mm² of one voxel on a slice of a plane."""
         axis, _ = _NORMALS[plane]
         across = np.delete(np.linalg.norm(self.affine[:3, :3], axis=0), axis)
         return float(across.prod())
 
     def largest(self, plane: str, *, least: int = 1) -> int:
-        """Slice with the most marked voxels, the first of equals, in display order.
+        """Return the slice with the most marked voxels, the first of equals, in display order.
 
         Raises:
             RefusedError: code ``no-slice`` when no slice has at least ``least``.
@@ -73,10 +73,10 @@ class VoxelMask:
         return best
 
     def centre(self) -> NDArray[np.float64]:
-        """Mean place of the marked voxels in RAS+ mm.
+        """Return the centroid of the marked voxels in RAS+ mm.
 
         Raises:
-            ReadError: code ``empty-mask`` when nothing is marked.
+            ReadError: code ``empty-mask`` if nothing is marked.
         """
         places = np.argwhere(self.voxels)
         if not len(places):
@@ -84,17 +84,17 @@ class VoxelMask:
         return np.asarray(self.affine[:3, :3] @ places.mean(axis=0) + self.affine[:3, 3])
 
     def places_on(self, volume: Any) -> NDArray[np.intp]:
-        """``(n, 3)`` slice, row and column of each marked voxel on a displayed volume.
+        """Return ``(n, 3)``: slice, row and column of each marked voxel in a displayed volume.
 
         Args:
-            volume: as of ``slice_at``, with an affine.
+            volume: as for ``slice_at``, with an affine.
         """
         matrix = np.linalg.inv(volume.affine) @ self.affine
         places = np.argwhere(self.voxels) @ matrix[:3, :3].T + matrix[:3, 3]
         return np.asarray(np.rint(places), np.intp)
 
     def centre_of_slice(self, plane: str, index: int) -> NDArray[np.float64]:
-        """Place in RAS+ mm of the middle of one slice, counted in display order."""
+        """Return the centre of a slice, counted in display order, in RAS+ mm."""
         axis, reverse = _NORMALS[plane]
         place = (np.asarray(self.voxels.shape, np.float64) - 1) / 2
         place[axis] = self.voxels.shape[axis] - 1 - index if reverse else index
@@ -103,7 +103,7 @@ class VoxelMask:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LabelVolume:
-    """A label volume: every voxel names what it belongs to.
+    """Label volume: every voxel has the value of its structure.
 
     Attributes:
         values: ``(right, anterior, superior)`` as stored.
@@ -114,14 +114,14 @@ class LabelVolume:
     affine: NDArray[np.float64]
 
     def marked(self, *values: int) -> VoxelMask:
-        """Voxels of some values; without any, every voxel above one half."""
+        """Return the mask of some values; without arguments, of all voxels above 0.5."""
         whole = self.values if self.values.dtype.kind in "iu" else np.rint(self.values)
         voxels = np.isin(whole, values) if values else self.values > 0.5
         instead = "" if voxels.any() else self._instead(values)
         return VoxelMask(voxels=voxels, affine=self.affine, instead=instead)
 
     def check_values(self, path: Path, *values: int) -> None:
-        """Refuse a volume with other values than these and 0.
+        """Reject a volume with values other than these and 0.
 
         Raises:
             RefusedError: code ``label-order``.
@@ -140,7 +140,7 @@ class LabelVolume:
         return f": it holds {stored}; expected {' or '.join(map(str, values)) or 'more than 0.5'}"
 
     def strays(self, *values: int) -> VoxelMask:
-        """Voxels of some values that are not joined, face to face, to the most of them."""
+        """Return voxels of some values outside the largest component (face connectivity)."""
         import SimpleITK  # noqa: PLC0415
 
         library: Any = SimpleITK
@@ -160,8 +160,8 @@ def load_labels(path: Path) -> LabelVolume:
     """Read a label volume or a mask.
 
     Raises:
-        ReadError: code ``unreadable`` when the file is damaged or no single volume, ``too-large``
-            when its header promises more than ``MOST_BYTES``.
+        ReadError: code ``unreadable`` if the file is damaged or not a single volume, ``too-large``
+            if its header states more than ``MOST_BYTES``.
     """
     import nibabel  # noqa: PLC0415
 
@@ -184,7 +184,7 @@ def load_labels(path: Path) -> LabelVolume:
 
 
 def _check_size(path: Path, stored: Any) -> None:
-    """Refuse a volume before its voxels are read; blank masks pack as well as bombs."""
+    """Reject a volume by its header, because blank masks compress as well as zip bombs."""
     size = math.prod(map(int, stored.shape)) * int(stored.get_data_dtype().itemsize)
     if not 0 <= size <= MOST_BYTES:
         raise ReadError(
@@ -195,16 +195,16 @@ def _check_size(path: Path, stored: Any) -> None:
 
 
 def middle_of_most(masks: Mapping[str, VoxelMask], plane: str, *, least: int, share: float) -> int:
-    """The middle of the slices on which most of some structures are shown, in display order.
+    """Return the middle of the slices that show most of some structures, in display order.
 
     Args:
-        masks: name of a structure -> its voxels, all on one grid; at least one.
-        plane: of the slices.
-        least: voxels from which on a slice shows a structure.
-        share: of the structures that a slice has to show.
+        masks: structure name -> mask, all on one grid; at least one.
+        plane: plane of the slices.
+        least: minimum number of voxels for a slice to show a structure.
+        share: share of the structures that a slice must show.
 
     Raises:
-        RefusedError: code ``no-slice`` when no slice shows that share.
+        RefusedError: code ``no-slice`` if no slice shows that share.
     """
     shown = np.sum([mask.areas(plane) >= least for mask in masks.values()], axis=0)
     most = int(shown.max())
@@ -220,16 +220,16 @@ def middle_of_most(masks: Mapping[str, VoxelMask], plane: str, *, least: int, sh
 
 
 def slice_at(volume: Any, place: NDArray[np.float64]) -> int:
-    """Slice of a displayed volume that lies nearest to a place in RAS+ mm.
+    """Return the slice of a displayed volume nearest to a point in RAS+ mm.
 
     Args:
-        volume: what the ``frames`` hook is given: its ``affine`` leads from (slice, row, column)
-            to mm.
-        place: a point.
+        volume: volume passed to the ``frames`` hook, whose ``affine`` maps (slice, row, column) to
+            mm.
+        place: point in RAS+ mm.
 
     Raises:
-        ReadError: code ``no-affine`` when the file does not say where its axes point.
-        RefusedError: code ``no-slice`` when the place lies beyond its slices.
+        ReadError: code ``no-affine`` if the file does not state the directions of its axes.
+        RefusedError: code ``no-slice`` if the point is outside its slices.
     """
     count = volume.slices.shape[0]
     if volume.affine is None:

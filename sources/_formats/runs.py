@@ -12,12 +12,12 @@ Item = TypeVar("Item")
 
 
 def longest_run(items: Iterable[Item], fits: Callable[[Item], bool]) -> list[Item]:
-    """The longest run of neighbours that fit, the first of equals; empty where none fits."""
+    """Return the longest run of items that fit, the first of equals; empty if none fits."""
     runs = (list(run) for fit, run in groupby(items, fits) if fit)
     return max(runs, key=len, default=[])
 
 
 def middle_of_longest_run(flags: Sequence[bool]) -> int:
-    """Index in the middle of the longest run of true flags; where all are false, of the whole."""
+    """Return the middle index of the longest run of true flags, or of all if none is true."""
     run = longest_run(range(len(flags)), flags.__getitem__) or range(len(flags))
     return run[len(run) // 2]

@@ -1,4 +1,4 @@
-"""What several readers say together of one thing, each in a column or row of its own."""
+"""Consensus of several readers, each with their own column or row."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ __all__ = ["agreed_states", "unanimous"]
 
 
 def unanimous(states: Iterable[LabelState]) -> LabelState:
-    """The state that all readers give; unknown where one differs, or where there is no reader.
+    """Return the unanimous state; unknown if a reader differs or there is no reader.
 
-    A majority is a disagreement too: who was outvoted may be the one who is right.
+    A majority also counts as disagreement, because the minority may be right.
     """
     said = set(states)
     return said.pop() if len(said) == 1 else LabelState.UNKNOWN
@@ -22,15 +22,15 @@ def unanimous(states: Iterable[LabelState]) -> LabelState:
 def agreed_states(
     row: TableRow, columns: Mapping[str, Iterable[str]], states: Mapping[str, LabelState]
 ) -> dict[str, LabelState]:
-    """What all readers agree on of each finding.
+    """Return the unanimous state of each finding.
 
     Args:
-        row: one row with a column for each reader and finding.
-        columns: by finding, the column of each reader.
-        states: every value that may stand there.
+        row: row with a column per reader and finding.
+        columns: finding -> column of each reader.
+        states: allowed value -> state.
 
     Raises:
-        RowError: another value stands there.
+        RowError: a cell has another value.
     """
     return {
         finding: unanimous([row.state(column, states) for column in own])

@@ -1,4 +1,4 @@
-"""Slices that a dataset stores as images of one size."""
+"""Datasets of single slices stored as images of one size."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ __all__ = ["only_frame"]
 
 
 def only_frame(case: Case, volume: Any, *, side: int, release: str) -> list[int]:
-    """The frame of an image that has the size of its release.
+    """Return the only frame of an image, which must have the size of the release.
 
     Args:
-        case: whose image it is.
-        volume: as read.
-        side: pixels of each side.
-        release: what to get where the size differs.
+        case: case of the image.
+        volume: the image as read.
+        side: width and height in pixels.
+        release: name of the release to download if the size differs.
 
     Raises:
-        ReadError: code ``resized`` where the image has another size.
+        ReadError: code ``resized`` if the image has another size.
     """
     rows, columns = volume.slices.shape[1:3]
     if (rows, columns) != (side, side):

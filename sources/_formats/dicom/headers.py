@@ -1,7 +1,7 @@
-"""DICOM headers for adapters: an allow-list of elements, never pixels.
+"""DICOM headers for adapters: an allow-list of elements, without pixels.
 
-Elements outside ``FACTS`` and ``IDENTIFIERS`` cannot be asked for, so that no name, date or
-address gets into a case by mistake.
+Elements outside ``FACTS`` and ``IDENTIFIERS`` cannot be requested, so that no name, date or
+address can get into a case by mistake.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ FACTS = frozenset(
         "WindowWidth",
     }
 )
-"""Elements that state facts about an image."""
+"""Elements with facts about an image."""
 
 IDENTIFIERS = frozenset(
     {
@@ -96,25 +96,25 @@ IDENTIFIERS = frozenset(
         "StudyInstanceUID",
     }
 )
-"""Elements that name a person or a file: for ``Case.patient`` and for joining tables, no more."""
+"""Elements that identify a person or file: only for ``Case.patient`` and for joining tables."""
 
 _DIRECTORY = "1.2.840.10008.1.3.10"
 _PREAMBLE = 132
 _LAST = 1 << 40
-"""Stands for a number that is not stated: such a file goes behind those of its place."""
+"""Replaces a missing number, so that such files sort after others at the same position."""
 
 
 def read_header(path: Path, keywords: Iterable[str]) -> Mapping[str, str]:
-    r"""The named elements of one file as text; elements that are absent or empty are left out.
+    r"""Return the requested elements of a file as text, without absent or empty ones.
 
-    Several values are joined by ``\``, as DICOM writes them.
+    Multiple values are joined by ``\``, as in DICOM.
 
     Args:
-        path: any DICOM file; its name and suffix mean nothing.
+        path: any DICOM file, whatever its name and suffix.
         keywords: members of ``FACTS`` and ``IDENTIFIERS``.
 
     Raises:
-        SourceError: a keyword is of neither list.
+        SourceError: a keyword is in neither list.
         ReadError: code ``missing-file``, ``unreadable``.
         MissingExtraError: pydicom is not installed.
     """
@@ -132,7 +132,7 @@ def read_header(path: Path, keywords: Iterable[str]) -> Mapping[str, str]:
 
 
 def header_value(path: Path, element: str) -> str:
-    """One element of a DICOM file; empty where it, or a readable file, is not there."""
+    """Return one element of a DICOM file; empty if it is missing or the file is unreadable."""
     try:
         return read_header(path, (element,)).get(element, "")
     except ReadError:
@@ -140,13 +140,13 @@ def header_value(path: Path, element: str) -> str:
 
 
 def series_in(paths: Iterable[Path]) -> dict[str, tuple[Path, ...]]:
-    """Every DICOM series among files: its SeriesInstanceUID and its files by path.
+    """Return all DICOM series among files: SeriesInstanceUID -> files sorted by path.
 
-    Files are known by their content; others, and DICOMDIR indexes, are passed over. The result
-    does not depend on the order of the files.
+    DICOM files are recognised by content; other files and DICOMDIR are ignored. The result does
+    not depend on the order of the files.
 
     Raises:
-        ReadError: code ``unreadable``, or ``no-series`` for a file that names no series.
+        ReadError: code ``unreadable``, or ``no-series`` for a file without a series UID.
     """
     files: dict[str, list[Path]] = {}
     for path in sorted(filter(is_dicom, paths)):
@@ -165,19 +165,19 @@ def series_in(paths: Iterable[Path]) -> dict[str, tuple[Path, ...]]:
 
 
 def is_dicom(path: Path) -> bool:
-    """Whether the content of a file is DICOM, by its first bytes."""
+    """Whether a file is DICOM, by its first bytes."""
     with path.open("rb") as file:
         return file.read(_PREAMBLE)[128:] == b"DICM"
 
 
 def in_slice_order(paths: Iterable[Path]) -> tuple[Path, ...]:
-    """Files of one series in the order in which the build stacks them, copies included.
+    """Return the files of one series in the stacking order of the build, duplicates included.
 
-    Use it where a table counts slices: it gives the slice numbers of ``Rectangle.slices`` once
-    copies of a slice are left out.
+    Use it if a table counts slices: without duplicates, positions are the slice numbers of
+    ``Rectangle.slices``.
 
     Raises:
-        ReadError: code ``no-position`` when a file does not say where its slice lies.
+        ReadError: code ``no-position`` if a file does not state the position of its slice.
     """
     slices = []
     for path in sorted(paths):
@@ -209,7 +209,7 @@ def in_slice_order(paths: Iterable[Path]) -> tuple[Path, ...]:
 
 
 def distance_along_normal(position: Sequence[float], orientation: Sequence[float]) -> float:
-    """How far along the normal of its plane a slice lies, in mm (PS3.3 C.7.6.2.1.1).
+    """Return the position of a slice along its normal, in mm (PS3.3 C.7.6.2.1.1).
 
     Args:
         position: ImagePositionPatient.
@@ -222,9 +222,9 @@ def distance_along_normal(position: Sequence[float], orientation: Sequence[float
 
 
 def segments_of(path: Path) -> Mapping[int, str]:
-    """Name of every segment of a DICOM segmentation, by number.
+    """Return the name of every segment of a DICOM segmentation, by number.
 
-    The name is SegmentDescription, or SegmentLabel where there is none.
+    The name is SegmentDescription, or SegmentLabel if there is none.
 
     Raises:
         ReadError: code ``unreadable``.
@@ -238,7 +238,7 @@ def segments_of(path: Path) -> Mapping[int, str]:
 
 
 def rois_of(path: Path) -> tuple[str, ...]:
-    """Name of every region of an RT structure set, as written, in file order.
+    """Return the name of every ROI of an RT structure set, as written, in file order.
 
     Raises:
         ReadError: code ``unreadable``.
@@ -248,7 +248,7 @@ def rois_of(path: Path) -> tuple[str, ...]:
 
 
 def referenced_series(path: Path) -> tuple[str, ...]:
-    """SeriesInstanceUID of every series that a segmentation or structure set was drawn on.
+    """Return the SeriesInstanceUIDs referenced by a segmentation or structure set.
 
     Raises:
         ReadError: code ``unreadable``.

@@ -1,7 +1,7 @@
 """DICOM files by patient, and the age limit for adults.
 
-The home's own client makes a folder for each patient; downloads by series make one for each
-series, and then the header alone names the patient.
+The host's own client creates one folder per patient; downloads by series create one per series, in
+which case only the header identifies the patient.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 __all__ = ["ADULT_YEARS", "files_by_patient", "skip_unreadable_slices"]
 
 ADULT_YEARS = 18
-"""From this age on a film is held to what the adapters know of adults; of younger patients, whose
-normal anatomy and diseases are others, nothing is asked."""
+"""Minimum age in years: labels apply to adults; nothing is asked about younger patients, whose
+normal anatomy and diseases differ."""
 
 
 def files_by_patient(root: RawTree, name: re.Pattern[str]) -> Iterator[tuple[str, list[Path]]]:
-    """Yield each patient with all files of its folder, then those whom only headers name.
+    """Yield each patient with all files of their folder, then patients known only from headers.
 
-    A file whose header names nobody who fits is left out; one that cannot be read goes under the
-    name of its folder, so that whoever reads it next says why it is set aside.
+    A file without a matching PatientID is omitted; an unreadable one is yielded under the name of
+    its folder, so that its reader reports why it is skipped.
 
     Args:
         root: the raw tree.
-        name: what patients are called, both as a folder and as PatientID.
+        name: pattern of patient names, both as folder and as PatientID.
     """
     homes: dict[str, list[Path]] = {}
     loose: list[Path] = []
@@ -52,11 +52,11 @@ def files_by_patient(root: RawTree, name: re.Pattern[str]) -> Iterator[tuple[str
 
 
 def skip_unreadable_slices(patient: str, files: Iterable[Path]) -> Iterator[Skip]:
-    """Why files that are named as slices are none: a row for each folder and reason.
+    """Yield skips for unreadable files that are named like slices, one per folder and reason.
 
     Args:
-        patient: whose files they are.
-        files: of any kind, also those that are named otherwise.
+        patient: patient of the files.
+        files: files of any kind, including those with other names.
     """
     by_folder: dict[tuple[Path, str], list[Path]] = {}
     for path in sorted(files):
@@ -75,7 +75,7 @@ def skip_unreadable_slices(patient: str, files: Iterable[Path]) -> Iterator[Skip
 
 
 def _home(file: str, name: re.Pattern[str]) -> str:
-    """The outermost folder that bears the name of a patient."""
+    """Return the outermost folder with the name of a patient."""
     folders = file.split("/")[:-1]
     for depth, folder in enumerate(folders, 1):
         if name.fullmatch(folder):
@@ -84,7 +84,7 @@ def _home(file: str, name: re.Pattern[str]) -> str:
 
 
 def _named(path: Path) -> str | None:
-    """The PatientID, empty where there is none; ``None`` for a file that cannot be read."""
+    """Return the PatientID, or empty; ``None`` for an unreadable file."""
     try:
         return read_header(path, ("PatientID",)).get("PatientID", "")
     except ReadError:

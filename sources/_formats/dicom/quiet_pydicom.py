@@ -12,7 +12,7 @@ __all__ = ["silent_pydicom"]
 
 @contextmanager
 def silent_pydicom() -> Iterator[None]:
-    """Silence the warnings and the log of pydicom; also a decorator, as ``@discreet()``."""
+    """Silence warnings and log of pydicom; also a decorator, ``@silent_pydicom()``."""
     log = logging.getLogger("pydicom")
     before = log.disabled
     log.disabled = True

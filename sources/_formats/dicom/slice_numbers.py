@@ -1,4 +1,4 @@
-"""Number of each slice of a CT scan from the head, for labels that count slices."""
+"""Slice numbers of a CT scan, counted from the head, for labels by slice number."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ _AXIAL = (1, 0, 0, 0, 1, 0)
 
 
 def number_from_head(paths: Sequence[Path], *, step: float, most_off: float) -> dict[int, Path]:
-    """Files of one axial series by their number from the head, from 0; some may be missing.
+    """Return the files of an axial series by slice number from the head, from 0; gaps allowed.
 
-    InstanceNumber counts from 1 at the head, and positions agree with it in even steps; a scan in
-    which they do not is refused, since nothing else tells which slice a label is about.
+    InstanceNumber must count from 1 at the head and agree with evenly spaced positions; otherwise
+    the scan is rejected, because the slice of a label would be unknown.
 
     Args:
-        paths: files of one folder; their names mean nothing, nor do their SOPInstanceUIDs.
-        step: mm from slice to slice.
-        most_off: mm that a position may be off.
+        paths: files of one folder, whatever their names and SOPInstanceUIDs.
+        step: slice distance in mm.
+        most_off: permitted position error in mm.
 
     Raises:
-        ReadError: code ``no-position``, ``slice-order``, and those of ``read_header``.
+        ReadError: code ``no-position``, ``slice-order``, or those of ``read_header``.
     """
     stack: dict[int, Path] = {}
     heights: dict[int, float] = {}
