@@ -1,7 +1,7 @@
-"""Stacks of axial slices among DICOM files, by their headers alone.
+"""Axial stacks among DICOM files, from their headers alone.
 
-For exams of several series of which one is to be shown: a localiser, a reformation in another
-plane, a series with a gap and one of another part of the body are none.
+Used for exams with several series of which one is shown. Localisers, reformations in other planes,
+series with gaps and series of other body parts are excluded.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from medrcube.sources._formats.dicom.headers import distance_along_normal, read_
 __all__ = ["ANY_SIZE", "AxialStack", "axial_stacks", "skip_each_reason", "skip_rest"]
 
 ANY_SIZE = (0.0, inf)
-"""Bounds in mm that no stack breaks."""
+"""Bounds in mm that exclude no stack."""
 
 _ELEMENTS = (
     "Columns",
@@ -39,14 +39,14 @@ _LEAST_UPRIGHT = 0.8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AxialStack:
-    """One series, from the feet to the head.
+    """One series, from foot to head.
 
     Attributes:
         series: SeriesInstanceUID.
-        study: StudyInstanceUID; empty where it is not stated.
-        description: SeriesDescription; empty where there is none.
-        paths: one file a slice.
-        slices: SOPInstanceUID of each.
+        study: StudyInstanceUID; empty if not stated.
+        description: SeriesDescription; empty if there is none.
+        paths: one file per slice.
+        slices: SOPInstanceUID of each slice.
     """
 
     series: str
@@ -56,12 +56,12 @@ class AxialStack:
     slices: tuple[str, ...]
 
     def image(self, at: int) -> ImageRef:
-        """The slice with this number; which one it is rests on the places of all others."""
+        """Return the image of slice ``at``; its number depends on the positions of all slices."""
         shown = self.paths[at]
         return ImageRef(paths=(shown,), parts=tuple(p for p in self.paths if p != shown))
 
     def described(self, field: str, values: Mapping[str, re.Pattern[str]]) -> tuple[Label, ...]:
-        """Labels of the raw values whose pattern fits the description, which is not quoted."""
+        """Return labels of raw values whose pattern matches the description, without quoting it."""
         evidence = f"{self.paths[0].name} SeriesDescription"
         fit = (value for value, words in values.items() if words.fullmatch(self.description))
         return tuple(Label(field=field, value=value, evidence=evidence) for value in fit)
@@ -76,17 +76,16 @@ def axial_stacks(
     tall: Sequence[float] = ANY_SIZE,
     without: re.Pattern[str] | None = None,
 ) -> tuple[list[AxialStack], dict[Path, str]]:
-    """Series of even axial slices, by SeriesInstanceUID, and every other file with its reason.
+    """Return evenly spaced axial series by UID, and all other files with the reason.
 
     Args:
-        paths: files of one exam, which may be damaged or no DICOM.
-        least: slices of the shortest series.
-        uneven: share of the middle distance between neighbours by which one may differ from it.
-        wide: least and most mm from the left of an image to its right, which tell a chest or an
-            ear from a head.
-        tall: least and most mm from the lowest slice to the highest, which tell a part of a head,
-            or a head with neck and chest, from a head.
-        without: kernels (ConvolutionKernel) of series that are left out.
+        paths: files of one exam, which may be damaged or not DICOM.
+        least: minimum number of slices.
+        uneven: permitted deviation of a slice distance, as a share of the median distance.
+        wide: minimum and maximum image width in mm, to distinguish a head from a chest or an ear.
+        tall: minimum and maximum stack height in mm, to distinguish a head from a part of it or
+            from a head with neck and chest.
+        without: kernels (ConvolutionKernel) of excluded series.
     """
     series: dict[str, list[tuple[Path, dict[str, str]]]] = {}
     others: dict[Path, str] = {}
@@ -122,11 +121,11 @@ def axial_stacks(
 
 
 def skip_each_reason(key: str, reasons: Mapping[Path, str]) -> Iterator[Skip]:
-    """One ``Skip`` for all files that are left out for the same reason.
+    """Yield one ``Skip`` for all files that are omitted for the same reason.
 
     Args:
-        key: of the case that they would have belonged to, which the skips do not set aside.
-        reasons: why each file is left out.
+        key: key of the case that they would belong to, which is not excluded by the skips.
+        reasons: reason for each omitted file.
     """
     for reason in dict.fromkeys(reasons.values()):
         paths = tuple(path for path, own in reasons.items() if own == reason)
@@ -134,7 +133,7 @@ def skip_each_reason(key: str, reasons: Mapping[Path, str]) -> Iterator[Skip]:
 
 
 def skip_rest(key: str, others: Mapping[Path, str], stacks: Iterable[AxialStack]) -> Iterator[Skip]:
-    """One ``Skip`` for each reason why files of an exam are left out, the stacks not shown too."""
+    """Yield one ``Skip`` per reason for omitted files of an exam, including unused stacks."""
     unshown = "its series is not the one that is shown"
     yield from skip_each_reason(key, {**others, **{p: unshown for s in stacks for p in s.paths}})
 
@@ -142,7 +141,7 @@ def skip_rest(key: str, others: Mapping[Path, str], stacks: Iterable[AxialStack]
 def _places(
     headers: list[dict[str, str]], uid: str, least: int, uneven: float
 ) -> tuple[str, list[float]]:
-    """Why the slices are no axial stack, or nothing and how far up each of them lies, in mm."""
+    """Return why the slices are not an axial stack (or empty), and their heights in mm."""
     if not uid:
         return "names no series (SeriesInstanceUID); expected one in every file", []
     turns = {tuple(_numbers(header.get("ImageOrientationPatient", ""))) for header in headers}
@@ -166,7 +165,7 @@ def _places(
 def _strange_size(
     header: dict[str, str], height: float, wide: Sequence[float], tall: Sequence[float]
 ) -> str:
-    """Why a stack shows another part of the body, or nothing."""
+    """Return why a stack shows another part of the body, or empty."""
     spacing, columns = (_numbers(header.get(name, "")) for name in ("PixelSpacing", "Columns"))
     width = spacing[-1] * columns[0] if spacing and columns else 0.0
     for size, (lowest, highest), what in (

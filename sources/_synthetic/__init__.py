@@ -1,4 +1,4 @@
-"""Phantoms for the fixtures of sources."""
+"""Synthetic phantoms for the fixtures of sources."""
 
 __all__ = [
     "breast",

@@ -1,4 +1,4 @@
-"""Phantoms in whatever format a file name asks for, for fixtures of new sources."""
+"""Phantoms in the format of a file name, for fixtures of new sources."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ HEIGHT, WIDTH, SLICES = 120, 140, 6
 def write_example(path: Path, *, seed: int, place: int | None = None) -> None:
     """Write one image, volume or clip with a lesion in the format of its suffix.
 
-    DICOM files of one folder make a series, a slice each, in the order of their places.
+    DICOM files in one folder form a series, one slice each, ordered by ``place``.
 
     Args:
         path: target; ``.png``, ``.jpg`` and other images, ``.dcm``, ``.nii``, ``.nii.gz``,
             ``.mhd``, ``.nrrd``, a video, or no suffix for DICOM; parents are made.
-        seed: decides the image.
-        place: of a DICOM slice in its series, by default the seed; slices of several series with
-            one place lie in one plane.
+        seed: seed of the image.
+        place: index of a DICOM slice in its series, by default the seed; slices of several series
+            with the same index are in the same plane.
     """
     name = path.name.lower()
     grey = picture(HEIGHT, WIDTH, seed=seed)
@@ -49,9 +49,9 @@ def write_example(path: Path, *, seed: int, place: int | None = None) -> None:
 
 
 def write_example_mask(path: Path, *, seed: int, place: int | None = None) -> None:
-    """Write the mask of the lesion in the image or volume of the same seed.
+    """Write the mask of the lesion in the image or volume with the same seed.
 
-    A DICOM file lies where that of ``write_example`` with the same place does.
+    A DICOM mask has the position of the ``write_example`` file with the same ``place``.
     """
     mask = lesion(HEIGHT, WIDTH, seed=seed)
     if path.name.lower().endswith((".nii", ".nii.gz")):

@@ -1,7 +1,7 @@
-"""Synthetic images for fixtures: no real data, but every property that a test looks for.
+"""Synthetic images for fixtures, with every property that a test needs but no real data.
 
-A phantom is asymmetric in every direction (a bright corner mark, a gradient, a lesion off
-centre), so that a flip, a turn or a swap of axes changes it.
+Phantoms are asymmetric in every direction (bright corner mark, gradient, off-centre lesion), so
+that a flip, rotation or swap of axes changes them.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 CANARY = "CANARY^IDENTITY"
-"""Stands wherever real data hold an identifier; must never appear in an output byte."""
+"""Placed wherever real data contain an identifier; must never appear in any output."""
 
 
 _GREYS = {1: 0.85, 2: 0.12, 3: 0.72}
-"""Grey of each part of a label image."""
+"""Grey value of each label."""
 
 
 def picture(
@@ -31,7 +31,7 @@ def picture(
     maximum: int = 255,
     parts: NDArray[Any] | None = None,
 ) -> NDArray[np.uint16]:
-    """A grey image ``(height, width)`` with values 0 to ``maximum``.
+    """Return a grey image ``(height, width)`` with values 0 to ``maximum``.
 
     ``parts`` is a label image of what lies in the body, such as ``chambers``; without it the
     body holds the first ``lesion`` of the seed.
@@ -50,7 +50,7 @@ def picture(
 
 
 def lesion(height: int, width: int, *, seed: int, which: int = 0) -> NDArray[np.bool_]:
-    """An ellipse inside the body of ``picture``; ``which`` moves it to another place."""
+    """Return an ellipse inside the body of ``picture``; ``which`` selects its position."""
     rng = np.random.default_rng((seed, which))
     row = height * (0.36 + 0.26 * rng.random())
     column = width * (0.36 + 0.26 * rng.random())
@@ -63,7 +63,7 @@ def lesion(height: int, width: int, *, seed: int, which: int = 0) -> NDArray[np.
 
 
 def bounds(mask: NDArray[np.bool_]) -> tuple[int, int, int, int]:
-    """Smallest box ``(x0, y0, x1, y1)`` around a mask; ``x1`` and ``y1`` lie outside it."""
+    """Return the bounding box ``(x0, y0, x1, y1)`` of a mask; ``x1``, ``y1`` are exclusive."""
     rows, columns = np.nonzero(mask)
     return (int(columns.min()), int(rows.min()), int(columns.max()) + 1, int(rows.max()) + 1)
 

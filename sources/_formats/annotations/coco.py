@@ -1,4 +1,4 @@
-"""Annotations in the JSON of COCO: images with boxes, each of one category."""
+"""COCO JSON annotations: images with boxes, each with one category."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class CocoImage:
     Attributes:
         name: ``file_name``, as written.
         size: width and height in pixels.
-        boxes: in the order of the file; none where nothing is annotated.
+        boxes: boxes in file order; empty if nothing is annotated.
     """
 
     name: str
@@ -44,11 +44,11 @@ class CocoImage:
 
 
 def read_coco(path: Path) -> tuple[CocoImage, ...]:
-    """Images of one annotation file, in its order.
+    """Read the images of an annotation file, in file order.
 
     Raises:
-        TableError: the file is not such JSON, an annotation names an image or category that is not
-            in it, or two images have one id.
+        TableError: the file is not COCO JSON, an annotation refers to a missing image or category,
+            or two images have the same id.
     """
     data = read_json(path)
     try:

@@ -1,8 +1,8 @@
 """LIDC-IDRI nodule readings (XML, one file per CT series), matched across readers.
 
-Readers worked apart and gave no common names, so what they marked is matched by distance, as
-pylidc's ``cluster_annotations`` does: marks whose outlines come within the slice thickness are
-one nodule, and a smaller distance is tried while a nodule has more marks than readers.
+Readers worked independently without common nodule names, so their marks are matched by distance, as
+in pylidc's ``cluster_annotations``: marks whose outlines come within the slice thickness are one
+nodule, and a smaller distance is tried while a nodule has more marks than readers.
 """
 
 from __future__ import annotations
@@ -40,23 +40,23 @@ _SERIES = "{*}ResponseHeader/{*}SeriesInstanceUid"
 _SERIES_IN_TEXT = re.compile(rb"<SeriesInstanceUid>\s*([\d.]+)\s*</SeriesInstanceUid>")
 
 _HEADER = 1 << 20
-"""Bytes at the start of a damaged file in which its series is looked for."""
+"""Number of bytes at the start of a damaged file that are searched for its series UID."""
 _SHRINK, _LEAST = 0.9, 0.1
-"""Factor between two tolerances that are tried, and the last of them in mm (pylidc's values)."""
+"""Factor between successive tolerances, and the smallest one in mm (values of pylidc)."""
 
 _HIGHEST = {"internalStructure": 4, "calcification": 6}
-"""Highest value of a rating; 5 for all others."""
+"""Maximum of ratings other than 5."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contour:
-    """One line that a reader drew, on the pixels just outside the nodule.
+    """One contour of a reader, on the pixels just outside the nodule.
 
     Attributes:
         slice: SOP instance UID.
         z: position of the slice in mm.
         points: pixels as ``(x, y)``.
-        hole: whether it excludes what it encloses.
+        hole: whether it excludes its interior.
     """
 
     slice: str
@@ -66,7 +66,7 @@ class Contour:
 
     @property
     def area(self) -> float:
-        """Enclosed area in pixels; negative for a hole."""
+        """Return the enclosed area in pixels; negative for a hole."""
         following = (*self.points[1:], *self.points[:1])
         pairs = zip(self.points, following, strict=True)
         doubled = abs(sum(x0 * y1 - x1 * y0 for (x0, y0), (x1, y1) in pairs))
@@ -75,12 +75,12 @@ class Contour:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoduleMark:
-    """One nodule of at least 3 mm as one reader saw it.
+    """One reader's mark of a nodule of at least 3 mm.
 
     Attributes:
         reader: index of the reading session in the file, not a name.
-        ratings: characteristic -> 1 to 5 or 6; without those that are blank or 0.
-        contours: at least one of them with three points or more.
+        ratings: characteristic -> 1 to 5 or 6, without blank and 0.
+        contours: contours, at least one of them with three or more points.
     """
 
     reader: int
@@ -95,8 +95,8 @@ class SeriesReading:
     Attributes:
         series: UID of the series.
         readers: number of reading sessions.
-        marks: nodules of at least 3 mm; smaller ones are left out.
-        path: the file; two files may say the same.
+        marks: marks of nodules of at least 3 mm; smaller ones are omitted.
+        path: the file; two files may have the same content.
     """
 
     series: str
@@ -107,11 +107,11 @@ class SeriesReading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unreadable:
-    """A file whose reading cannot be used.
+    """A file with an unusable reading.
 
     Attributes:
-        series: UID of the series that it reads; empty where the file does not tell.
-        reason: what is wrong with it, for people.
+        series: UID of its series; empty if unknown.
+        reason: explanation for people.
     """
 
     series: str
@@ -147,7 +147,7 @@ def read_reading(path: Path) -> SeriesReading | Unreadable | None:
 
 
 def _series_in_text(path: Path) -> str:
-    """Series UID of a damaged file, whose header precedes the readings."""
+    """Return the series UID of a damaged file, whose header precedes the readings."""
     with path.open("rb") as file:
         match = _SERIES_IN_TEXT.search(file.read(_HEADER))
     return match[1].decode() if match else ""
@@ -156,16 +156,16 @@ def _series_in_text(path: Path) -> str:
 def match_marks(
     marks: Sequence[NoduleMark], *, spacing: float, thickness: float, readers: int = 4
 ) -> list[tuple[NoduleMark, ...]]:
-    """Group the marks of one scan into nodules, each group in order of reader.
+    """Group the marks of one scan into nodules, each sorted by reader.
 
     Groups that stay larger than ``readers`` at the smallest tolerance, and groups with two marks
     of one reader, are returned as they are: check them with ``has_one_mark_per_reader``.
 
     Args:
-        marks: in any order.
-        spacing: mm between pixels.
-        thickness: mm of a slice; the first tolerance.
-        readers: most marks that one nodule can have.
+        marks: marks in any order.
+        spacing: pixel spacing in mm.
+        thickness: slice thickness in mm; the first tolerance.
+        readers: maximum number of marks per nodule.
     """
     ordered = sorted(marks, key=lambda mark: (mark.reader, _place(mark)))
     edges = [_edge(mark, spacing) for mark in ordered]
@@ -182,14 +182,14 @@ def match_marks(
 
 
 def has_one_mark_per_reader(nodule: Sequence[NoduleMark]) -> bool:
-    """Whether each reader marked the nodule once."""
+    """Whether no reader marked the nodule more than once."""
     return len({mark.reader for mark in nodule}) == len(nodule)
 
 
 def largest_slice(nodule: Sequence[NoduleMark]) -> str:
-    """SOP instance UID of the slice on which at least half of the readers mark the most.
+    """Return the SOP instance UID of the slice with the largest area of at least half the readers.
 
-    The area is the one that half of the readers reach; of equal slices the lowest is taken.
+    The area is the one that half of the readers reach; of equal slices the lowest is returned.
     """
     heights = {contour.slice: contour.z for mark in nodule for contour in mark.contours}
     half = {name: statistics.median_high(_areas(nodule, name)) for name in heights}
@@ -197,7 +197,7 @@ def largest_slice(nodule: Sequence[NoduleMark]) -> str:
 
 
 def median_rating(nodule: Sequence[NoduleMark], name: str, *, spread: int = 1) -> float | None:
-    """Median of a rating; ``None`` where one gave none or they differ by more than ``spread``."""
+    """Return the median rating; ``None`` if one is missing or they differ by over ``spread``."""
     given = [mark.ratings[name] for mark in nodule if name in mark.ratings]
     if len(given) < len(nodule) or max(given) - min(given) > spread:
         return None
@@ -207,7 +207,7 @@ def median_rating(nodule: Sequence[NoduleMark], name: str, *, spread: int = 1) -
 def _marks(reader: int, session: ET.Element) -> Iterator[NoduleMark]:
     for nodule in session.findall("{*}unblindedReadNodule"):
         contours = tuple(_contour(roi) for roi in nodule.findall("{*}roi"))
-        # Below 3 mm a nodule is one point; a few of those carry ratings of 0 all the same.
+        # A nodule below 3 mm is a single point; a few of them nevertheless have ratings of 0.
         if any(len(contour.points) > 2 for contour in contours):
             yield NoduleMark(reader=reader, ratings=_ratings(nodule), contours=contours)
 
@@ -262,13 +262,13 @@ def _place(mark: NoduleMark) -> tuple[float, tuple[tuple[float, float], ...]]:
 
 
 def _edge(mark: NoduleMark, spacing: float) -> NDArray[np.float64]:
-    """Points of all lines in mm, ``(n, 3)``."""
+    """Return the points of all contours in mm, ``(n, 3)``."""
     points = [(x, y, contour.z) for contour in mark.contours for x, y in contour.points]
     return np.array(points) * (spacing, spacing, 1)
 
 
 def _distance(a: NDArray[np.float64], b: NDArray[np.float64], enough: float) -> float:
-    """Least distance of two sets of points; infinite where their boxes are beyond ``enough``."""
+    """Return the minimum distance of two point sets; infinite if boxes exceed ``enough``."""
     apart = np.maximum(a.min(axis=0) - b.max(axis=0), b.min(axis=0) - a.max(axis=0))
     if apart.max() > enough:
         return float("inf")
@@ -276,7 +276,7 @@ def _distance(a: NDArray[np.float64], b: NDArray[np.float64], enough: float) -> 
 
 
 def _joined(count: int, pairs: Sequence[tuple[int, int]]) -> list[list[int]]:
-    """Connected components, in order of their first member."""
+    """Return the connected components, in order of their first member."""
     group = list(range(count))
     for a, b in pairs:
         lower, gone = sorted((group[a], group[b]))

@@ -22,11 +22,11 @@ class OsirixRoi:
     """One region of interest.
 
     Attributes:
-        name: as its reader typed it, in lower case and stripped; may be empty.
-        points: its corners as ``(x, y)`` in pixels of the stored image; one point for a spot.
-        corners: the same as ``(x, y, z)`` in mm of the patient; empty where they are not stated.
-        image: ImageIndex of the image that it lies on, as stated; programs count in several ways.
-        evidence: where it stands.
+        name: name as typed by the reader, in lower case and stripped; may be empty.
+        points: corners as ``(x, y)`` in pixels of the stored image; a single point for a spot.
+        corners: corners as ``(x, y, z)`` in patient coordinates (mm); empty if not stated.
+        image: ImageIndex of its image, as stated; programs count in different ways.
+        evidence: location in the file.
     """
 
     name: str
@@ -37,20 +37,20 @@ class OsirixRoi:
 
     @property
     def area(self) -> float:
-        """Square mm within an axial outline; 0 for a line, a spot, or where no mm are stated."""
+        """Area in mm² of an axial outline; 0 for a line, a spot, or without mm coordinates."""
         behind = (*self.corners[1:], *self.corners[:1])
         pairs = zip(self.corners, behind, strict=True)
         return abs(sum(a[0] * b[1] - b[0] * a[1] for a, b in pairs)) / 2
 
 
 def read_rois(path: Path) -> tuple[OsirixRoi, ...]:
-    """Every mark of one file, in file order.
+    """Return all marks of a file, in file order.
 
-    Marks lie in lists below ``Images`` and ``ROIs``, or are the file itself: whatever holds
-    ``Point_px`` is one.
+    Marks are in lists below ``Images`` and ``ROIs``, or the file itself is one: everything with
+    ``Point_px`` is a mark.
 
     Raises:
-        RowError: the file is missing, no property list or larger than any, or holds no mark.
+        RowError: the file is missing, not a property list, too large, or contains no mark.
     """
     marks = read_rois_if_any(path)
     if not marks:
@@ -62,10 +62,10 @@ def read_rois(path: Path) -> tuple[OsirixRoi, ...]:
 
 
 def read_rois_if_any(path: Path) -> tuple[OsirixRoi, ...]:
-    """As ``read_rois``, of a file that may hold no mark.
+    """Return all marks of a file as ``read_rois``, but allow a file without marks.
 
     Raises:
-        RowError: the file is missing, no property list or larger than any.
+        RowError: the file is missing, not a property list, or too large.
     """
     try:
         content = plistlib.loads(read_xml(path), fmt=plistlib.FMT_XML)
@@ -78,7 +78,7 @@ def read_rois_if_any(path: Path) -> tuple[OsirixRoi, ...]:
 
 
 def _rois(node: Any, image: Any) -> Iterator[tuple[dict[str, Any], Any]]:
-    """Marks with the ImageIndex around them."""
+    """Yield marks with the enclosing ImageIndex."""
     if isinstance(node, dict) and "Point_px" in node:
         yield node, image
     elif isinstance(node, dict):
@@ -101,7 +101,7 @@ def _mark(roi: dict[str, Any], image: Any, path: Path) -> OsirixRoi:
 
 
 def _corners(texts: Any) -> Corners:
-    """Places in mm; none unless each is three numbers, since no pixel rests on them."""
+    """Return points in mm; empty unless each has three numbers, as no pixel depends on them."""
     try:
         places = [text.strip().strip("()").split(",") for text in texts]
         return tuple((float(x), float(y), float(z)) for x, y, z in places)

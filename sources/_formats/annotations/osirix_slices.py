@@ -1,4 +1,4 @@
-"""Slice of an axial series that each mark of an OsiriX property list lies on."""
+"""Assignment of the marks of an OsiriX property list to the slices of an axial series."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ __all__ = ["MarkedStack", "place_marks"]
 
 _AXIAL = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
 _STRAIGHT = 0.01
-"""Most that a cosine of the direction of an axial slice may be off."""
+"""Permitted error of a direction cosine of an axial slice."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarkedStack:
-    """One series, foot to head, with its marks.
+    """One series, from foot to head, with its marks.
 
     Attributes:
-        paths: a file for each level; of copies of a slice the first.
-        marks: what lies on each of them.
-        doubted: levels on which a mark without an outline lies: something is there, nobody knows
-            where. All levels, where such a mark does not tell its own.
+        paths: one file per level; the first of duplicate slices.
+        marks: marks on each level.
+        doubted: levels with a mark without an outline, whose location is unknown; all levels, if
+            the level of such a mark is unknown.
         counted: how ImageIndex counts these slices.
     """
 
@@ -44,20 +44,20 @@ def place_marks(
     *,
     least_agreement: float,
 ) -> MarkedStack:
-    """Find the slice of each mark by its height in mm, and how ImageIndex counts them.
+    """Find the slice of each mark by its height in mm, and the convention of ImageIndex.
 
-    Public programs read ImageIndex in ways that contradict each other, so height decides, and one
-    of these ways has to agree with it.
+    Public programs interpret ImageIndex in contradictory ways, so the height decides, and one of
+    these conventions must agree with it.
 
     Args:
         paths: DICOM files of one axial series.
-        marks: with their corners in mm.
-        bare: marks without an outline, of which ImageIndex alone tells the slice.
-        least_agreement: share of the marks whose ImageIndex has to name the slice of their height.
+        marks: marks with corners in mm.
+        bare: marks without an outline, whose slice is known only from ImageIndex.
+        least_agreement: minimum share of the marks whose ImageIndex agrees with their height.
 
     Raises:
-        RowError: a mark states no height or lies on no slice, or ImageIndex agrees in no way.
-        ReadError: code ``no-position``, ``slice-order``, and those of ``read_header``.
+        RowError: a mark has no height or is on no slice, or no convention of ImageIndex agrees.
+        ReadError: code ``no-position``, ``slice-order``, or those of ``read_header``.
     """
     order = in_slice_order(paths)
     heights = {path: _height(path) for path in order}
@@ -102,7 +102,7 @@ def _height(path: Path) -> float:
 
 
 def _level(mark: OsirixRoi, stack: Sequence[float]) -> float:
-    """The height of the slice that a mark lies on: within half a step of its own."""
+    """Return the height of a mark's slice, which is within half a step of the mark's height."""
     if not mark.corners or len(stack) < 2:
         raise RowError(f"{mark.evidence}: states no Point_mm, or its series has a single slice")
     height = median(z for _, _, z in mark.corners)
@@ -119,7 +119,7 @@ def _level(mark: OsirixRoi, stack: Sequence[float]) -> float:
 def _levels_of(
     marks: Sequence[OsirixRoi], way: Sequence[float], start: int, stack: Sequence[float]
 ) -> frozenset[int]:
-    """Levels that ImageIndex gives to marks, or all of them where one has none."""
+    """Return the levels of marks by ImageIndex, or all levels if a mark has no level."""
     places = [-1 if mark.image is None else mark.image - start for mark in marks]
     if all(0 <= place < len(way) for place in places):
         return frozenset(stack.index(way[place]) for place in places)
@@ -129,7 +129,7 @@ def _levels_of(
 def _agreement(
     marks: Sequence[OsirixRoi], placed: Sequence[float], way: Sequence[float], start: int
 ) -> float:
-    """Share of marks whose ImageIndex, counted from ``start``, names the slice of their height."""
+    """Return the share of marks whose ImageIndex, from ``start``, agrees with their height."""
     indices = [-1 if mark.image is None else mark.image - start for mark in marks]
     return fmean(
         0 <= k < len(way) and way[k] == height for k, height in zip(indices, placed, strict=True)

@@ -12,11 +12,11 @@ __all__ = ["coco_runs", "connected_pieces", "merge_runs", "relative_runs"]
 
 
 def relative_runs(text: str) -> tuple[tuple[int, int], ...]:
-    """Runs of a code that counts each start from the end of the run before.
+    """Decode a run-length code in which each start is relative to the end of the previous run.
 
-    ``5 2 3 4`` marks pixels 5 and 6, then 10 to 13. Read as absolute starts the same text gives
-    other pixels without any sign that something is wrong. The SIIM-ACR pneumothorax tables are
-    written this way, with starts from 0 and down the columns.
+    ``5 2 3 4`` marks pixels 5 and 6, then 10 to 13. Interpreted as absolute starts, the same text
+    silently yields other pixels. The SIIM-ACR pneumothorax tables use this code, with starts from 0
+    and in column-major order.
 
     Args:
         text: pairs of gap and length, separated by blanks.
@@ -44,7 +44,7 @@ def relative_runs(text: str) -> tuple[tuple[int, int], ...]:
 
 
 def coco_runs(text: str, size: tuple[int, int]) -> tuple[tuple[int, int], ...]:
-    """Runs of a compressed code of COCO, down the columns.
+    """Decode a compressed COCO run-length code, in column-major order.
 
     The code lists the lengths of runs of 0 and 1 in turn, 0 first, from the third on as the
     difference to the run before last; each number is cut into groups of five bits, lowest first,
@@ -87,7 +87,7 @@ def coco_runs(text: str, size: tuple[int, int]) -> tuple[tuple[int, int], ...]:
 
 
 def merge_runs(codes: Iterable[Sequence[tuple[int, int]]]) -> tuple[tuple[int, int], ...]:
-    """Runs of everything that any of several codes of one image marks, in order."""
+    """Return the union of several codes of one image, as ordered runs."""
     merged: list[tuple[int, int]] = []
     for first, length in sorted(run for code in codes for run in code):
         if merged and first <= sum(merged[-1]):
@@ -101,14 +101,14 @@ def merge_runs(codes: Iterable[Sequence[tuple[int, int]]]) -> tuple[tuple[int, i
 def connected_pieces(
     runs: Sequence[tuple[int, int]], rows: int
 ) -> tuple[tuple[tuple[int, int], ...], ...]:
-    """Part runs down the columns into pieces that do not touch, corners included.
+    """Split column-major runs into connected components (8-connectivity).
 
     Args:
-        runs: as ``coco_runs`` gives them.
+        runs: runs as returned by ``coco_runs``.
         rows: height of the image.
 
     Returns:
-        The pieces in order of their first pixel, each as runs within one column.
+        The components in order of their first pixel, each as runs within single columns.
     """
     segments = list(_by_column(runs, rows))
     columns: dict[int, list[int]] = {}
