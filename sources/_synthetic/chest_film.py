@@ -1,7 +1,7 @@
 """Synthetic chest films: path lengths through trunk, lungs, heart, spine, ribs and clavicles.
 
-Dense is bright, as in MONOCHROME2. Every seed is another person: size, heart, diaphragm, ribs and
-exposure vary.
+Dense is bright, as in MONOCHROME2. Each seed is a different person, with different size, heart,
+diaphragm, ribs and exposure.
 """
 
 from __future__ import annotations
@@ -61,17 +61,17 @@ def chest_film(
     person: Person | None = None,
     paint: Paint | None = None,
 ) -> NDArray[np.uint16]:
-    """A frontal film ``(height, width)`` with values 0 to ``maximum``.
+    """Return a frontal film ``(height, width)`` with values 0 to ``maximum``.
 
     Args:
         height: rows.
         width: columns.
-        seed: decides the person and the noise.
-        maximum: value of what lets nothing through.
-        opacity: where the lung is dense.
-        lucency: where there is air without vessels.
-        person: in place of the healthy one of the seed.
-        paint: draws further signs.
+        seed: seed of the person and the noise.
+        maximum: value of a radiopaque pixel.
+        opacity: mask of dense lung.
+        lucency: mask of air without vessels.
+        person: replaces the healthy person of the seed.
+        paint: function that draws further signs.
     """
     rng = np.random.default_rng((seed, 11))
     size = _drawn_at(height, width)
@@ -91,7 +91,7 @@ def lateral_film(
     person: Person | None = None,
     paint: Paint | None = None,
 ) -> NDArray[np.uint16]:
-    """A film from the side, as ``chest_film``: the front at the left, the spine at the right."""
+    """Return a lateral film like ``chest_film``: front at the left, spine at the right."""
     rng = np.random.default_rng((seed, 12))
     size = _drawn_at(height, width)
     y, x = places(*size)
@@ -119,7 +119,7 @@ def lateral_film(
 
 
 def lungs(height: int, width: int, *, seed: int, person: Person | None = None) -> tuple[Mask, Mask]:
-    """Right and left lung of a person, without what heart and diaphragm cover."""
+    """Return masks of right and left lung, without parts covered by heart and diaphragm."""
     y, x = places(height, width)
     person = person or person_of(seed)
     free = heart_edge(y, x, person) >= 1
@@ -128,25 +128,25 @@ def lungs(height: int, width: int, *, seed: int, person: Person | None = None) -
 
 
 def heart(height: int, width: int, *, seed: int, person: Person | None = None) -> Mask:
-    """Outline of the heart of a person."""
+    """Return the mask of the heart."""
     y, x = places(height, width)
     return heart_edge(y, x, person or person_of(seed)) < 1
 
 
 def clavicles(height: int, width: int, *, seed: int) -> tuple[Mask, Mask]:
-    """Right and left clavicle of the person of ``seed``."""
+    """Return masks of the right and left clavicle of the person of ``seed``."""
     y, x = places(height, width)
     right, left = (clavicle_line(y, x, person_of(seed), side) < 0.017 for side in (-1, 1))
     return right, left
 
 
 def lung_lesion(height: int, width: int, *, seed: int, which: int = 0) -> Mask:
-    """An ellipse within a lung: the right one for an even ``which``, the left one for an odd."""
+    """Return an ellipse within a lung: the right one for an even ``which``, else the left one."""
     person = person_of(seed)
     rng = np.random.default_rng((seed, which, 13))
     side = 1 if which % 2 else -1
     row = 0.33 + 0.24 * rng.random()
-    if side > 0:  # beside the heart there is less room
+    if side > 0:  # there is less room next to the heart
         row = 0.28 + 0.14 * rng.random()
     column = person.middle + side * person.girth * (0.2 + 0.05 * rng.random())
     size = 0.045 + 0.03 * rng.random()

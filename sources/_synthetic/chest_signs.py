@@ -1,7 +1,7 @@
-"""What each finding looks like on a synthetic chest film, and where: by the id of its concept.
+"""Appearance and location of findings on synthetic chest films, by concept id.
 
-A concept that is not among ``SIGNS`` is not drawn. Focal findings are marked within their area and
-nowhere else, so that the box around the area bounds them; an enlarged heart is another person.
+A concept that is not in ``SIGNS`` is not drawn. Focal findings are drawn only within their area, so
+that the bounding box of the area bounds them; an enlarged heart is a different person.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ Stroke = Callable[[Floats, Mask, Floats, Sketch], Floats]
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """How a concept is drawn.
+    """Drawing instructions for a concept.
 
     Attributes:
-        place: the area that a reader would outline.
-        stroke: draws within it; none where the body itself differs.
-        body: what differs in the person.
-        which: the place where a film does not choose: even at the patient's right.
+        place: function that returns the area that a reader would outline.
+        stroke: function that draws within it; none if the body itself differs.
+        body: changes of the person.
+        which: default location if a film does not specify one; even is the patient's right.
     """
 
     place: Place
@@ -53,18 +53,18 @@ def sign_area(
     which: int | None = None,
     among: Iterable[str] = (),
 ) -> Mask:
-    """Pixels ``(height, width)`` in which a concept of ``SIGNS`` is drawn.
+    """Return the area ``(height, width)`` in which a concept of ``SIGNS`` is drawn.
 
     Args:
-        concept: what to look for.
+        concept: the concept.
         height: rows.
         width: columns.
-        seed: decides the person.
-        which: of several places: even at the patient's right, odd at the left.
+        seed: seed of the person.
+        which: one of several locations: even for the patient's right, odd for the left.
         among: concepts of the same film, which may alter the body.
 
     Raises:
-        KeyError: it is not drawn.
+        KeyError: the concept is not in ``SIGNS``.
     """
     sign = SIGNS[concept]
     person = _changed(person_of(seed), dict.fromkeys((*among, concept)))
@@ -75,7 +75,7 @@ def sign_area(
 def areas_of(
     concepts: Iterable[str], height: int, width: int, *, seed: int, which: int | None = None
 ) -> dict[str, Mask]:
-    """Area of each concept that is drawn; the others are left out."""
+    """Return the area of each concept that can be drawn; others are omitted."""
     drawn = [concept for concept in dict.fromkeys(concepts) if concept in SIGNS]
     return {
         concept: sign_area(concept, height, width, seed=seed, which=which, among=drawn)
@@ -92,7 +92,7 @@ def film_with(
     maximum: int = 255,
     lateral: bool = False,
 ) -> NDArray[np.uint16]:
-    """A film with the signs of some concepts, each within its area.
+    """Return a film with the signs of some concepts, each within its area.
 
     Args:
         areas: concept -> where, as of ``areas_of``; of one concept also of both sides.
@@ -130,7 +130,7 @@ def _changed(person: Person, concepts: Iterable[str]) -> Person:
 
 
 def _sides(area: Mask, person: Person) -> list[tuple[int, Mask]]:
-    """Parts of an area, with 1 for the patient's left: two where nothing lies between."""
+    """Return the parts of an area, with 1 for the patient's left; two if they are separate."""
     columns = np.asarray(area.any(axis=0))
     left = np.asarray(np.arange(columns.size) + 0.5 > person.middle * columns.size)
     if columns[int(person.middle * columns.size)]:

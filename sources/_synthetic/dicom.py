@@ -1,4 +1,4 @@
-"""Synthetic DICOM series with what is drawn on them: CT, segmentation, structure set."""
+"""Synthetic DICOM series with annotations: CT, segmentation, structure set."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Series:
     """One axial CT series.
 
     Attributes:
-        name: any text that is unique in the fixture; its UIDs follow from it.
+        name: unique name in the fixture, from which the UIDs are derived.
         patient: patient id in the header.
         volume: ``(slices, rows, columns)`` in HU, foot to head, front to back, right to left.
         spacing: mm between slices, and between pixels.
@@ -43,29 +43,29 @@ class Series:
         return uid_of(self.name, k)
 
     def height(self, k: int) -> float:
-        """Position of a slice in mm."""
+        """Return the position of a slice in mm."""
         return -120.0 + k * self.spacing[0]
 
     def position(self, k: int) -> list[float]:
-        """Place of the first pixel of a slice in mm, to the left, back and head."""
+        """Return the position of the first pixel of a slice in mm (LPS)."""
         rows, columns = self.volume.shape[1:]
         return [-columns * self.spacing[1] / 2, -rows * self.spacing[1] / 2, self.height(k)]
 
 
 def uid_of(*parts: object) -> str:
-    """A UID that is always the same for the same parts."""
+    """Return a deterministic UID for the given parts."""
     return f"{_ROOT}.{int(sha256(repr(parts).encode()).hexdigest()[:24], 16)}"
 
 
 def write_series(
     folder: Path, series: Series, *, pattern: str = "1-{:03}.dcm", **tags: Any
 ) -> None:
-    """Write one file a slice, the head first, so that names run against positions.
+    """Write one file per slice, head first, so that the order of names is opposite to positions.
 
     Args:
-        folder: target; parents are made.
-        series: what to write.
-        pattern: name of a file from its number, which starts at 1.
+        folder: target; parents are created.
+        series: series to write.
+        pattern: file name pattern for the number, which starts at 1.
         tags: further data elements by keyword.
     """
     count = len(series.volume)
@@ -93,13 +93,13 @@ def write_series(
 def write_segmentation(
     path: Path, series: Series, masks: Mapping[str, NDArray[np.bool_]], *, label: str = "Organ"
 ) -> None:
-    """Write a binary segmentation: every slice of every segment, the head first.
+    """Write a binary segmentation: every slice of every segment, head first.
 
     Args:
         path: target.
-        series: what it was drawn on.
+        series: segmented series.
         masks: name of a segment -> ``(slices, rows, columns)``.
-        label: SegmentLabel of them all, which tells nothing.
+        label: SegmentLabel of all segments, which is uninformative.
     """
     from pydicom.pixels.utils import pack_bits  # noqa: PLC0415
 
@@ -138,7 +138,7 @@ def write_segmentation(
 
 
 def write_structures(path: Path, series: Series, masks: Mapping[str, NDArray[np.bool_]]) -> None:
-    """Write an RT structure set with lines around masks whose rows have no gaps."""
+    """Write an RT structure set with contours of masks whose rows have no gaps."""
     names = [_item(ROINumber=n, ROIName=name) for n, name in enumerate(masks, 1)]
     contours = [
         _item(ReferencedROINumber=n, ContourSequence=list(_lines(series, mask)))
@@ -157,7 +157,7 @@ def write_structures(path: Path, series: Series, masks: Mapping[str, NDArray[np.
 
 
 def outline_of(mask: NDArray[np.bool_]) -> list[tuple[float, float]]:
-    """Corners ``(x, y)`` half a pixel around a mask whose rows have no gaps."""
+    """Return corners ``(x, y)`` half a pixel outside a mask whose rows have no gaps."""
     rows = np.flatnonzero(mask.any(axis=1))
     left = [(float(np.flatnonzero(mask[r])[0]), float(r)) for r in rows]
     right = [(float(np.flatnonzero(mask[r])[-1]), float(r)) for r in rows]

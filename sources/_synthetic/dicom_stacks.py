@@ -1,7 +1,7 @@
-"""Synthetic DICOM series stored in any orientation, with what is drawn on them.
+"""Synthetic DICOM series in any storage orientation, with annotations.
 
-``dicom`` writes the plain axial CT that fixtures of sources need; this module turns
-the stored axes, drops references or shuffles frames, as tests of the readers need.
+``dicom`` writes the plain axial CT for fixtures of sources; this module rotates the stored axes,
+drops references or shuffles frames, for tests of the readers.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from medrcube.sources._synthetic.dicom import uid_of
 from medrcube.sources._synthetic.images import CANARY, write_dicom
 
 Loop = Sequence[tuple[float, float]]
-"""Corners of a closed line as ``(x, y)`` in pixels; the centre of the first pixel is (0, 0)."""
+"""Closed contour: corners ``(x, y)`` in pixels; the centre of the first pixel is (0, 0)."""
 
 _CT = "1.2.840.10008.5.1.4.1.1.2"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stack:
-    """Where the slices of a synthetic series lie, and who they are.
+    """Geometry and identifiers of a synthetic series.
 
     Attributes:
-        name: makes the identifiers of the series and its slices.
+        name: name from which the UIDs of series and slices are derived.
         count: number of slices.
         spacing: mm between slices, rows and columns.
-        orientation: directions of rows and columns, LPS.
-        origin: first pixel of the first slice in LPS mm; slice k lies k spacings further along
-            the normal (rows x columns).
+        orientation: direction cosines of rows and columns, LPS.
+        origin: first pixel of the first slice in LPS mm; slice k is k spacings further along the
+            normal (rows x columns).
     """
 
     name: str
@@ -44,16 +44,16 @@ class Stack:
     origin: tuple[float, ...] = (0.0, 0.0, 0.0)
 
     def slice(self, k: int) -> str:
-        """SOPInstanceUID of slice ``k``."""
+        """Return the SOPInstanceUID of slice ``k``."""
         return uid_of(self.name, k)
 
     def position(self, k: int) -> list[float]:
-        """ImagePositionPatient of slice ``k``."""
+        """Return the ImagePositionPatient of slice ``k``."""
         across = np.cross(self.orientation[:3], self.orientation[3:])
         return [float(part) for part in self.origin + across * k * self.spacing[0]]
 
     def place(self, k: int, loop: Loop) -> list[float]:
-        """ContourData of a line on slice ``k``."""
+        """Return the ContourData of a contour on slice ``k``."""
         row, column = np.asarray(self.orientation[:3]), np.asarray(self.orientation[3:])
         first = np.asarray(self.position(k))
         _, down, along = self.spacing
@@ -66,16 +66,16 @@ TURNS = tuple(
     for row, column in product((*np.eye(3).tolist(), *(-np.eye(3)).tolist()), repeat=2)
     if not np.dot(row, column)
 )
-"""Directions of rows and columns of all 24 ways to store one body along its axes."""
+"""Row and column directions of all 24 axis-aligned storage orientations."""
 
 
 def stored_as(
     stack: Stack, turn: Sequence[float], *arrays: NDArray[Any]
 ) -> tuple[Stack, tuple[NDArray[Any], ...]]:
-    """The same body as a scanner with other rows, columns and slices would store it.
+    """Return the same body as stored with other row, column and slice directions.
 
     Args:
-        stack: axial, with the orientation that it has by default.
+        stack: axial stack with the default orientation.
         turn: one of ``TURNS``.
         arrays: ``(slices, rows, columns)`` on the grid of the stack.
     """
@@ -100,13 +100,13 @@ def stored_as(
 
 
 def write_stack(folder: Path, pixels: NDArray[Any], stack: Stack, **tags: Any) -> tuple[Path, ...]:
-    """Write one file for each slice, ``1-001.dcm`` and so on; returns them in slice order.
+    """Write one file per slice, ``1-001.dcm`` etc.; return the paths in slice order.
 
     Args:
-        folder: target; made where it is missing.
+        folder: target; created if missing.
         pixels: ``(slices, rows, columns)`` integers.
-        stack: where the slices lie.
-        tags: further data elements by keyword; ``None`` leaves one out.
+        stack: geometry of the slices.
+        tags: further data elements by keyword; ``None`` omits one.
     """
     paths = [folder / f"1-{k + 1:03d}.dcm" for k in range(len(pixels))]
     for k, (path, picture) in enumerate(zip(paths, pixels, strict=True)):
@@ -143,12 +143,12 @@ def write_seg(
     Args:
         path: target; parents are made.
         masks: ``(slices, rows, columns)`` of each segment, by SegmentDescription.
-        stack: the series that it was drawn on.
-        frames: slices in the order in which each segment stores them; all by default.
-        references: whether frames name their slice.
-        positions: whether frames say where they lie.
-        kind: ``BINARY``, single bits; ``FRACTIONAL``, up to 200 for a whole, and 60 around it;
-            or ``LABELMAP``, one frame for each slice.
+        stack: segmented series.
+        frames: slices in the order in which each segment stores them; by default all.
+        references: whether frames refer to their slice.
+        positions: whether frames state their position.
+        kind: ``BINARY`` (single bits), ``FRACTIONAL`` (up to 200 for a full voxel, and 60 around
+            it) or ``LABELMAP`` (one frame per slice).
     """
     from pydicom.pixels.utils import pack_bits  # noqa: PLC0415
 

@@ -69,10 +69,10 @@ def bounds(mask: NDArray[np.bool_]) -> tuple[int, int, int, int]:
 
 
 def chambers(height: int, width: int, *, seed: int, scale: float = 1.0) -> NDArray[np.uint8]:
-    """Label image of a heart: 1 a cavity, 2 the wall around it, 3 a second cavity beside it.
+    """Return a label image of a heart: 1 cavity, 2 surrounding wall, 3 second cavity next to it.
 
-    The cavity stays off the centre and the second one lies to its left, so that every flip
-    and turn moves both. ``scale`` shrinks all of it, as a heart contracts.
+    The cavity is off-centre and the second one to its left, so that every flip and rotation moves
+    both. ``scale`` shrinks the heart, as in contraction.
     """
     rng = np.random.default_rng((seed, 7))
     rows, columns = np.mgrid[0:height, 0:width]
@@ -88,10 +88,10 @@ def chambers(height: int, width: int, *, seed: int, scale: float = 1.0) -> NDArr
 
 
 def write_picture(path: Path, pixels: NDArray[Any], *, density: int | None = None) -> None:
-    """Write one PNG or JPEG file with an identifier among its metadata.
+    """Write one PNG or JPEG file with an identifier in its metadata.
 
     Args:
-        path: target; its suffix decides the format and parents are made.
+        path: target; its suffix determines the format, and parents are created.
         pixels: ``(rows, columns)`` booleans (a 1-bit file) or 8-bit greys, or
             ``(rows, columns, 3 or 4)`` 8-bit colours.
         density: pixels per unit, without a name of the unit, in the ``pHYs`` chunk of a PNG.
@@ -111,7 +111,7 @@ def write_picture(path: Path, pixels: NDArray[Any], *, density: int | None = Non
 
 
 def _insert_density(path: Path, density: int) -> None:
-    """Put a ``pHYs`` chunk behind the header of a PNG, since Pillow writes none without a unit."""
+    """Insert a ``pHYs`` chunk after the PNG header, because Pillow writes none without a unit."""
     data, header = path.read_bytes(), 33
     body = b"pHYs" + struct.pack(">IIB", density, density, 0)
     chunk = struct.pack(">I", len(body) - 4) + body + struct.pack(">I", zlib.crc32(body))
@@ -129,7 +129,7 @@ def write_nifti(
     """Write one NIfTI file with an identifier in its description.
 
     Args:
-        path: target; ``.gz`` compresses and parents are made.
+        path: target; ``.gz`` compresses, and parents are created.
         slices: ``([frames,] [slices,] rows, columns)``; stored with columns fastest.
         spacing: mm along columns, rows, then slices.
         signs: diagonal of the affine; the second and first are -1 in files of ITK origin.
@@ -152,7 +152,7 @@ def write_nifti(
 def write_metaimage(
     path: Path, slices: NDArray[Any], *, spacing: tuple[float, float, float]
 ) -> None:
-    """Write a volume with an identifier: as MetaImage, or as NRRD where the suffix says so.
+    """Write a volume with an identifier, as MetaImage or NRRD depending on the suffix.
 
     Args:
         path: target, of the header where pixels have a file of their own; parents are made.

@@ -1,7 +1,7 @@
-"""Implicit shapes, textures and the marker of which phantoms are made.
+"""Implicit shapes, textures and marker from which phantoms are composed.
 
-Places are shares of the sides of an image: ``y`` runs down from 0 to 1 as ``(rows, 1)``, ``x`` to
-the right as ``(1, columns)``. The patient's right lies at the left of the image.
+Coordinates are fractions of the image size: ``y`` runs down from 0 to 1 as ``(rows, 1)``, ``x`` to
+the right as ``(1, columns)``. The patient's right is on the left of the image.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ __all__ = [
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Ellipse = tuple[float, float, float, float]
-"""Row and column of the centre and the half axes along both, as shares of the sides."""
+"""Ellipse: row and column of the centre and both half axes, as fractions of the image size."""
 
 _MARKER: Ellipse = (0.1, 0.128, 0.034, 0.04)
 
 
 def places(height: int, width: int) -> tuple[Floats, Floats]:
-    """Rows ``(height, 1)`` and columns ``(1, width)`` of the pixels as shares of the sides."""
+    """Return pixel coordinates ``(height, 1)`` and ``(1, width)`` as fractions of the size."""
     y, x = (np.arange(height) + 0.5) / height, (np.arange(width) + 0.5) / width
     return y[:, None], x[None, :]
 
 
 def radius(y: Floats, x: Floats, ellipse: Ellipse, *, tilt: float = 0.0) -> Floats:
-    """Distance from the centre of an ellipse in its own half axes, 1 on its edge.
+    """Return the distance from the centre of an ellipse in units of its half axes (edge: 1).
 
     Args:
         y: rows, as in ``places``.
@@ -58,17 +58,17 @@ def radius(y: Floats, x: Floats, ellipse: Ellipse, *, tilt: float = 0.0) -> Floa
 
 
 def soft(distance: Floats, edge: float) -> Floats:
-    """1 well within distance 1, 0 well outside, linear over ``edge``."""
+    """Return a soft step: 1 well within distance 1, 0 well outside, linear over ``edge``."""
     return np.clip((1 - distance) / edge + 0.5, 0, 1)
 
 
 def dome(distance: Floats) -> Floats:
-    """Thickness of a ball seen in projection: 1 in the middle, 0 from distance 1."""
+    """Return the projected thickness of a ball: 1 at the centre, 0 from distance 1 on."""
     return np.sqrt(np.clip(1 - distance * distance, 0, None))
 
 
 def line_distance(y: Floats, x: Floats, points: Sequence[tuple[float, float]]) -> Floats:
-    """Distance to a line through ``(row, column)`` points."""
+    """Return the distance to a polyline through ``(row, column)`` points."""
     nearest = np.full(np.broadcast_shapes(y.shape, x.shape), np.inf)
     for (y0, x0), (y1, x1) in pairwise(points):
         down, right = y1 - y0, x1 - x0
@@ -79,12 +79,12 @@ def line_distance(y: Floats, x: Floats, points: Sequence[tuple[float, float]]) -
 
 
 def cloud(rng: np.random.Generator, shape: tuple[int, int], cells: int) -> Floats:
-    """Smooth noise around 0, about 1 in size, with ``cells`` bumps along each side."""
+    """Return smooth noise around 0, amplitude about 1, with ``cells`` bumps along each side."""
     return enlarged(rng.normal(0, 1, (cells + 1, cells + 1)), shape)
 
 
 def enlarged(coarse: NDArray[Any], shape: tuple[int, int]) -> Floats:
-    """An image of another size, interpolated by cubics."""
+    """Return an image resized by cubic interpolation."""
     from PIL import Image  # noqa: PLC0415
 
     image = Image.fromarray(coarse.astype(np.float32))
@@ -93,7 +93,7 @@ def enlarged(coarse: NDArray[Any], shape: tuple[int, int]) -> Floats:
 
 
 def faded(mask: Mask) -> Floats:
-    """A mask, 0 to 1, whose edge is as soft as that of a thing without a capsule."""
+    """Return a mask, 0 to 1, with a soft edge like that of an unencapsulated lesion."""
     height, width = mask.shape
     scale = 64 / max(height, width)
     small = (max(round(height * scale), 1), max(round(width * scale), 1))
@@ -101,11 +101,11 @@ def faded(mask: Mask) -> Floats:
 
 
 def marker(height: int, width: int) -> Mask:
-    """A capsule in the air at the upper left, which tells every flip and turn of an image."""
+    """Return a capsule in the air at the upper left, which reveals any flip or rotation."""
     y, x = places(height, width)
     return radius(y, x, _MARKER) < 1
 
 
 def shown(grey: Floats, maximum: int) -> NDArray[np.uint16]:
-    """Greys from 0 to 1 as whole numbers up to ``maximum``."""
+    """Convert greys from 0 to 1 to integers up to ``maximum``."""
     return (np.clip(grey, 0, 1) * maximum).astype(np.uint16)
