@@ -1,4 +1,4 @@
-"""Synthetic apical views of the heart: a sector of speckle, the probe and the apex at the top."""
+"""Synthetic apical echocardiography: a sector with speckle, probe and apex at the top."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from medrcube.sources._synthetic.shapes import (
 __all__ = ["apical_labels", "apical_view", "sector", "speckle", "ventricle"]
 
 _WALL = 0.03
-"""Thickness of the wall, as a share of the width."""
+"""Wall thickness, as a share of the image width."""
 _VALVE = 0.555
 """Row of the mitral valve of a heart of ``ventricle``."""
 _HALF_ANGLE = 0.68
-"""Radians from the middle of the sector to its edge."""
+"""Half opening angle of the sector in radians."""
 
 
 def ventricle(*, seed: int, scale: float = 1.0) -> Ellipse:
-    """Left cavity of a patient; ``scale`` shrinks it, as a heart contracts."""
+    """Return the left ventricular cavity of a patient; ``scale`` below 1 for contraction."""
     rng = np.random.default_rng((seed, 41))
     tall, wide = 0.115 + 0.025 * rng.random(), 0.075 + 0.02 * rng.random()
     return (0.39, 0.55 + 0.02 * rng.random(), tall * scale, wide * scale)
 
 
 def apical_labels(height: int, width: int, *, seed: int, cavity: Ellipse) -> NDArray[np.uint8]:
-    """Label image: 1 the left ventricle, 2 its wall, 3 the left atrium below it.
+    """Return a label image: 1 left ventricle, 2 its wall, 3 left atrium below it.
 
     Args:
         height: rows.
@@ -60,16 +60,16 @@ def apical_view(
     noise: int = 0,
     right: bool = True,
 ) -> NDArray[np.uint8]:
-    """A frame ``(height, width)`` of 8 bits.
+    """Return an 8-bit frame ``(height, width)``.
 
     Args:
         height: rows.
         width: columns.
         seed: decides the patient.
         cavity: place of the left ventricle.
-        valve: row of the mitral valve, as a share; its distance is the scale of the heart.
-        noise: decides the speckle, such as the number of the frame.
-        right: with the right heart beside the left one, as of four chambers.
+        valve: row of the mitral valve, as a share of the height; its distance scales the heart.
+        noise: seed of the speckle, such as the frame number.
+        right: whether to draw the right heart, as in a four-chamber view.
     """
     rng = np.random.default_rng((seed, 42))
     y, x = places(height, width)
@@ -102,7 +102,7 @@ def apical_view(
 
 
 def sector(height: int, width: int) -> tuple[Floats, NDArray[np.bool_]]:
-    """Depth below the probe, 0 to 1, and what the beam reaches."""
+    """Return the depth below the probe, 0 to 1, and the mask of the sector."""
     y, x = places(height, width)
     down, aside = (y + 0.01) * height, (x - 0.5) * width
     depth = np.hypot(down, aside) / (0.99 * height)
@@ -110,7 +110,7 @@ def sector(height: int, width: int) -> tuple[Floats, NDArray[np.bool_]]:
 
 
 def speckle(rng: np.random.Generator, shape: tuple[int, int]) -> Floats:
-    """Grain of coherent echoes, wider than high, about 1 in size."""
+    """Return a speckle pattern, wider than high, with amplitude about 1."""
     parts = rng.normal(0, 1, (2, *shape))
     for axis, steps in ((2, (1, -1)), (1, (1,))):
         parts = np.sum([parts, *(np.roll(parts, step, axis=axis) for step in steps)], axis=0)

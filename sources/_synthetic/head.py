@@ -1,6 +1,6 @@
-"""Synthetic heads, seen from below with the face up: skull, gyri, ventricles, in MR and CT.
+"""Synthetic heads in MR and CT, seen from below, face up: skull, gyri, ventricles.
 
-A slice is a mixture of tissues, ``(tissue, rows, columns)``; a sequence gives each of them a grey.
+A slice is a mixture of tissues ``(tissue, rows, columns)``; a sequence assigns a grey to each.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ GREYS: Mapping[Sequence, tuple[float, ...]] = {
 }
 """Grey of scalp, bone, fluid, grey and white matter in each MR sequence."""
 BLEEDS = ("epidural", "intraparenchymal", "intraventricular", "subarachnoid", "subdural")
-"""Kinds of haemorrhage that ``head_ct`` draws."""
+"""Kinds of haemorrhage that ``head_ct`` can draw."""
 
 _HOUNSFIELD = (-20.0, 900.0, 6.0, 38.0, 30.0)
 _BLOOD, _AIR_HU, _MARKER_HU = 68.0, -1000.0, 300.0
@@ -60,7 +60,7 @@ def brain_mr(
     lesion: Mask | None = None,
     grey: float = 0.92,
 ) -> NDArray[np.uint16]:
-    """One MR slice ``(height, width)``, 0 to ``maximum``.
+    """Return an MR slice ``(height, width)``, 0 to ``maximum``.
 
     Args:
         height: rows.
@@ -92,7 +92,7 @@ def head_volume(
     greys: Mapping[int, float] | None = None,
     stripped: bool = False,
 ) -> NDArray[np.int16]:
-    """A head ``(slices, rows, columns)`` from below the ventricles to the vertex.
+    """Return a head ``(slices, rows, columns)`` from below the ventricles to the vertex.
 
     Args:
         shape: of the volume; every second slice repeats the anatomy of the one below.
@@ -136,15 +136,15 @@ def head_ct(
     bleeds: frozenset[str] = frozenset(),
     fracture: bool = False,
 ) -> NDArray[np.int64]:
-    """One CT slice in Hounsfield units.
+    """Return a CT slice in Hounsfield units.
 
     Args:
         height: rows.
         width: columns.
         seed: decides the person and the noise.
         level: from -1 at the base to 1 at the vertex.
-        bleeds: those of ``BLEEDS`` that there are, each in its place.
-        fracture: the skull is parted at the side, and one fragment is depressed.
+        bleeds: members of ``BLEEDS`` to draw, each at its own location.
+        fracture: whether to draw a lateral skull fracture with a depressed fragment.
     """
     rng = np.random.default_rng((seed, 23))
     y, x = places(height, width)
@@ -161,7 +161,7 @@ def head_ct(
 
 
 def _fractured(units: Floats, y: Floats, x: Floats, seed: int, level: float) -> Floats:
-    """A fragment of the skull that lies deeper, parted by a gap from the bone on both sides."""
+    """Draw a depressed skull fragment, separated by gaps from the bone on both sides."""
     side = 1 if seed % 2 else -1
     head = skull_outline(y, x, seed, level)
     across = (y - 0.42 - 0.35 * (head - 0.91)) / 0.06
@@ -188,7 +188,7 @@ def _mixed(tissue: Floats, sequence: Sequence, rng: np.random.Generator) -> Floa
 
 
 def _bias(height: int, width: int, rng: np.random.Generator) -> Floats:
-    """Uneven sensitivity of the coils."""
+    """Return a bias field (uneven coil sensitivity)."""
     return 1 + 0.07 * cloud(rng, (height, width), 2)
 
 
@@ -228,7 +228,7 @@ def _tissue(height: int, width: int, seed: int, level: float, view: float = 1.0)
 
 
 def _folds(height: int, width: int, seed: int, level: float) -> Floats:
-    """Distance from the furrows between gyri, about 0 to 2."""
+    """Return the distance from the sulci, about 0 to 2."""
     place = (level + 1) / 2 * _LEVELS
     below = min(int(place), _LEVELS - 1)
     share = place - below

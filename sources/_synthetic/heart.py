@@ -1,4 +1,4 @@
-"""Synthetic hearts: MR in short axis, and the whole heart of the chest in CT and MR."""
+"""Synthetic hearts: short-axis and four-chamber MR, and the whole heart in chest CT and MR."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ Contrast = Literal["ct", "mr"]
 
 _BLOOD, _MUSCLE, _WALL, _FAT, _LUNG = 0.82, 0.34, 0.24, 0.74, 0.07
 _EVERY = 4
-"""Slices of a chest that show the same ribs and vessels."""
+"""Number of consecutive slices with the same ribs and vessels."""
 
 
 def short_axis_labels(
     height: int, width: int, *, seed: int, scale: float = 1.0
 ) -> NDArray[np.uint8]:
-    """Label image: 1 the left cavity, 2 the wall around it, 3 the right cavity at its left.
+    """Return a label image: 1 left cavity, 2 its wall, 3 right cavity (to its left on the image).
 
     Args:
         height: rows.
         width: columns.
         seed: decides the heart.
-        scale: shrinks all of it, as a heart contracts.
+        scale: scale of the heart; below 1 for contraction.
     """
     rng = np.random.default_rng((seed, 31))
     rows, columns = np.mgrid[0:height, 0:width]
@@ -62,15 +62,15 @@ def short_axis_labels(
 def four_chamber_labels(
     height: int, width: int, *, seed: int, scale: float = 1.0
 ) -> NDArray[np.uint8]:
-    """Label image of the heart along its axis: 1 to 3 as across it, 4 both atria.
+    """Return a long-axis label image: 1 to 3 as in the short axis, 4 both atria.
 
-    The apex points up and to the right of the image; the wall is open towards the atria.
+    The apex points to the upper right of the image; the wall is open towards the atria.
 
     Args:
         height: rows.
         width: columns.
         seed: decides the heart.
-        scale: shrinks the ventricles, as they contract.
+        scale: scale of the ventricles; below 1 for contraction.
     """
     rng = np.random.default_rng((seed, 35))
     rows, columns = np.mgrid[0:height, 0:width]
@@ -97,7 +97,7 @@ def four_chamber_labels(
 def short_axis(
     labels: NDArray[np.uint8], *, seed: int, count: int, maximum: int
 ) -> NDArray[np.int16]:
-    """Slices ``(count, rows, columns)`` across one heart in a chest, 0 to ``maximum``.
+    """Return slices ``(count, rows, columns)`` through one heart in a chest, 0 to ``maximum``.
 
     Args:
         labels: as of ``short_axis_labels`` or, for one slice along the heart,
@@ -145,7 +145,7 @@ def short_axis(
 
 
 def _around(labels: NDArray[np.uint8]) -> Ellipse:
-    """The pericardium: an ellipse around all labels."""
+    """Return the pericardium: an ellipse around all labels."""
     ends = []
     for marked, side in zip(np.nonzero(labels), labels.shape, strict=True):
         ends.append(((marked.min() + marked.max() + 1) / 2 / side, np.ptp(marked) / 2 / side))
@@ -156,10 +156,10 @@ def _around(labels: NDArray[np.uint8]) -> Ellipse:
 def chest_with_heart(
     heart: NDArray[np.uint16], *, seed: int, greys: Mapping[int, float], contrast: Contrast
 ) -> NDArray[np.int16]:
-    """A chest ``(slices, rows, columns)`` with the labelled parts of a heart.
+    """Return a chest ``(slices, rows, columns)`` with the labelled parts of a heart.
 
     Args:
-        heart: labels; 0 is what is around.
+        heart: labels; 0 is background.
         seed: decides the person and the noise.
         greys: label -> Hounsfield units (``ct``), or grey from 0 to 1 (``mr``).
         contrast: ``ct`` for Hounsfield units, ``mr`` for values 0 to 1500.

@@ -10,15 +10,15 @@ from medrcube.sources._synthetic.images import CANARY
 
 Value = str | int | float | None
 Sheets = Mapping[str, Sequence[Sequence[Value]]]
-"""Rows of cells by the name of the sheet, in order."""
+"""Sheet name -> rows of cells, in order."""
 
 
 def write_spreadsheet(path: Path, sheets: Sheets) -> None:
     """Write one ``.xlsx`` or ``.xls`` file with an identifier as its author.
 
     Args:
-        path: target; its suffix decides the format and parents are made.
-        sheets: what the file holds; ``None`` is an empty cell.
+        path: target; its suffix determines the format, and parents are created.
+        sheets: content of the sheets; ``None`` is an empty cell.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.suffix == ".xls":
@@ -36,11 +36,11 @@ def write_spreadsheet(path: Path, sheets: Sheets) -> None:
 
 
 def _biff8(sheets: Sheets) -> bytes:
-    """A workbook stream as in [MS-XLS], without the compound file around it."""
+    """Return a workbook stream as in [MS-XLS], without the enclosing compound file."""
     pages = [_page(rows) for rows in sheets.values()]
     head = _begin(0x0005) + _raw(0x005C, _string(CANARY))
     names = [bytes([len(name), 0]) + name.encode("latin-1") for name in sheets]
-    # Each sheet is announced by its offset: header, these records of 4 + 6 bytes, end record.
+    # Each sheet is listed with its offset: header, these records of 4 + 6 bytes, end record.
     offset = len(head) + sum(10 + len(name) for name in names) + 4
     for name, page in zip(names, pages, strict=True):
         head += _raw(0x0085, struct.pack("<IH", offset, 0) + name)

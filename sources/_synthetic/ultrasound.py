@@ -1,4 +1,4 @@
-"""Synthetic images of a convex probe: planes of a fetus, and lungs with their signs."""
+"""Synthetic convex-probe ultrasound: fetal planes, and lungs with signs."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ Sign = Literal["a-lines", "b-lines", "consolidation", "effusion", "irregular"]
 
 _HEAD_ROW = 0.52
 _HEAD = (0.26, 0.32)
-"""Half axes of a head, down and across, in heights and widths of the image."""
+"""Vertical and horizontal half axis of a head, as shares of image height and width."""
 
 
 def fetal_plane(height: int, width: int, *, seed: int, plane: Plane) -> NDArray[np.uint8]:
-    """One plane of a fetus in fluid, or the cervix of the mother, 8 bits."""
+    """Return an 8-bit image of one plane of a fetus in fluid, or of the maternal cervix."""
     y, x = places(height, width)
     rng, echo, turn, column = _fluid(height, width, seed)
     if plane in {"brain", "cerebellum", "ventricle"}:
@@ -54,7 +54,7 @@ def fetal_plane(height: int, width: int, *, seed: int, plane: Plane) -> NDArray[
 
 
 def fetal_head(height: int, width: int, *, seed: int) -> NDArray[np.bool_]:
-    """Where the head lies in ``fetal_plane``: an ellipse along the outer border of the skull."""
+    """Return the head mask in ``fetal_plane``: an ellipse along the outer border of the skull."""
     y, x = places(height, width)
     _, _, _, column = _fluid(height, width, seed)
     return np.asarray(radius(y, x, (_HEAD_ROW, column, *_HEAD)) < 1)
@@ -63,7 +63,7 @@ def fetal_head(height: int, width: int, *, seed: int) -> NDArray[np.bool_]:
 def lung_ultrasound(
     height: int, width: int, *, seed: int, signs: Collection[Sign] = ()
 ) -> NDArray[np.uint8]:
-    """Chest wall, ribs with their shadows, pleura, and below it the signs, 8 bits."""
+    """Return an 8-bit image of chest wall, ribs with shadows, pleura, and signs below it."""
     rng = np.random.default_rng((seed, 62))
     y, x = places(height, width)
     shape = (height, width)
@@ -103,7 +103,7 @@ def lung_ultrasound(
 
 
 def _fluid(height: int, width: int, seed: int) -> tuple[np.random.Generator, Floats, float, float]:
-    """Fluid around a fetus, and the turn and the column at which the fetus lies."""
+    """Return generator, fluid image, and rotation and column of the fetus."""
     rng = np.random.default_rng((seed, 61))
     echo = 0.3 + 0.08 * cloud(rng, (height, width), 8)
     turn = 0.15 * (rng.random() - 0.5)
@@ -111,7 +111,7 @@ def _fluid(height: int, width: int, seed: int) -> tuple[np.random.Generator, Flo
 
 
 def _finished(echo: Floats, rng: np.random.Generator) -> NDArray[np.uint8]:
-    """Speckle within the fan of a convex probe."""
+    """Add speckle and crop to the sector of a convex probe."""
     height, width = echo.shape
     y, x = places(height, width)
     down, aside = y + 0.45, (x - 0.5) * width / height
