@@ -1,4 +1,4 @@
-"""Synthetic breasts: mammograms of both views, ultrasound, and MR across both."""
+"""Synthetic breasts: mammograms in both views, ultrasound, and MR of both breasts."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ def mammogram(
     lesion: Mask | None = None,
     specks: bool = False,
 ) -> NDArray[np.uint16]:
-    """A breast ``(height, width)`` on its chest wall, dense tissue bright, 0 to ``maximum``.
+    """Return a mammogram ``(height, width)``, dense tissue bright, 0 to ``maximum``.
 
     Args:
         height: rows.
         width: columns.
         seed: decides the breast and the noise.
         maximum: largest value.
-        side: ``L`` with the chest wall at the left of the image, ``R`` at its right.
-        oblique: with the pectoral muscle, as from the side.
-        lesion: where there is a mass, or calcifications.
+        side: ``L`` for the chest wall at the left of the image, ``R`` at its right.
+        oblique: whether to draw the pectoral muscle, as in an oblique view.
+        lesion: mask of a mass or of calcifications.
         specks: calcifications instead of a mass.
     """
     rng = np.random.default_rng((seed, 51))
@@ -87,7 +87,7 @@ MUSCLE = (0.36, 0.43)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Descriptors:
-    """What a reader says of a lesion in ultrasound, in the words of BI-RADS.
+    """BI-RADS ultrasound descriptors of a lesion.
 
     Attributes:
         echo: as dark as fluid (``anechoic``), ``hypoechoic``, as fat (``isoechoic``), bright
@@ -115,7 +115,7 @@ def breast_ultrasound(
     shadow: bool = False,
     descriptors: Descriptors | None = None,
 ) -> NDArray[np.uint8]:
-    """Skin, fat, gland, muscle and rib below a linear probe, 8 bits.
+    """Return an 8-bit linear-probe image of skin, fat, gland, muscle and rib.
 
     Args:
         height: rows.
@@ -188,7 +188,7 @@ def _described(echo: Floats, lesion: Mask, told: Descriptors, rng: np.random.Gen
 def _specks(
     y: Floats, x: Floats, mass: Ellipse, told: Descriptors, rng: np.random.Generator
 ) -> Floats:
-    """Calcifications: within a mass, in a row beside it, or across its border."""
+    """Draw calcifications: within a mass, in a row next to it, or across its border."""
     row, column, tall, wide = mass
     spots = []
     for number in range(7 if told.calcification != "no" else 0):
@@ -207,14 +207,14 @@ def _specks(
 def breast_mr(
     side: int, *, seed: int, maximum: int, sequence: str, lesion: Mask | None = None
 ) -> NDArray[np.uint16]:
-    """One slice across both breasts and the chest, the front up, 0 to ``maximum``.
+    """Return an axial slice through both breasts and the chest, front up, 0 to ``maximum``.
 
     Args:
         side: rows and columns.
         seed: decides the woman; every sequence of a seed shows the same one.
         maximum: largest value.
         sequence: ``T1`` with bright fat; otherwise fat is dark, and ``post`` brightens vessels.
-        lesion: where contrast medium gathers.
+        lesion: mask of contrast enhancement.
     """
     rng = np.random.default_rng((seed, 53))
     y, x = places(side, side)
@@ -244,7 +244,7 @@ def breast_mr(
 
 
 def breast_lesion(side: int, *, seed: int) -> Mask:
-    """An ellipse in one of the breasts of ``breast_mr``, the patient's left for an odd seed."""
+    """Return an ellipse in a breast of ``breast_mr``, the patient's left for an odd seed."""
     rng = np.random.default_rng((seed, 54))
     at = 1 if seed % 2 else -1
     row, column = 0.34 + 0.12 * rng.random(), 0.5 + at * (0.2 + 0.06 * rng.random())
