@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -205,7 +206,7 @@ def test_a_disk_that_is_full_leaves_all_scores_as_they_were(run, monkeypatch, wr
 def test_scores_that_a_kill_left_half_old_are_refused_until_scored_again(run, monkeypatch, renames):
     log = (run / "attempts.jsonl").read_text()
     (run / "attempts.jsonl").write_text(log.replace('"text":"A"', '"text":"B"'))
-    renamed, replace = [], Path.replace
+    renamed, replace = [], os.replace
 
     def killed(path, target):
         if len(renamed) == renames:
@@ -213,7 +214,7 @@ def test_scores_that_a_kill_left_half_old_are_refused_until_scored_again(run, mo
         renamed.append(Path(target).name)
         return replace(path, target)
 
-    monkeypatch.setattr(Path, "replace", killed)
+    monkeypatch.setattr(os, "replace", killed)
     with pytest.raises(KeyboardInterrupt):
         score(run)
     monkeypatch.undo()
