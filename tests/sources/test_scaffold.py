@@ -526,7 +526,7 @@ def test_measures_with_fractions_are_no_labels(tmp_path):
 
 def test_the_id_of_another_source_is_refused_before_anything_is_written(tmp_path):
     write_example(tmp_path / "raw/a.png", seed=1)
-    with pytest.raises(MedrcubeError, match=r"'hc18' is the id of the source in .*choose another"):
+    with pytest.raises(MedrcubeError, match=r"the id 'hc18' is already taken by .*choose another"):
         new("hc18", tmp_path / "raw", tmp_path / "sources")
     assert not (tmp_path / "sources").exists()
 

@@ -192,7 +192,7 @@ def test_the_same_file_again_changes_nothing(tasks, send):
 REFUSED = {
     "skipped": ({**annotation(), "was_cancelled": True}, "skipped"),
     "nobody": (annotation(9), "9, who has no pseudonym"),
-    "no person": (annotation(None), "not a pseudonym"),
+    "no person": (annotation(None), "no pseudonym"),
     "no result": ({"completed_by": 1}, "no result"),
     "no answer": (annotation(answer=None), "answer: 0 answers"),
     "two answers": (annotation(answer=["A. glioma", "B. meningioma"]), "answer: 2 answers"),
