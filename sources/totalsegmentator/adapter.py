@@ -37,7 +37,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
         read_csv(find_table(root, "table"), columns=("study_type", "split")), "image_id"
     )
     yield from unnamed
-    stated = [row.get("pathology") for members in rows.values() for row in members]
+    stated = [_pathology(row) for members in rows.values() for row in members]
     if layout == "v2" and len(stated) >= SURE and not {*stated} & {*HEALTHY}:
         raise TableError(
             find_table(root, "table"),
@@ -74,6 +74,14 @@ def frames(case: Case, volume: Any) -> list[int]:
             )
             raise RefusedError(f"{told}are these Hounsfield units?", code="not-hu")
     return [middle]
+
+
+def _pathology(row: TableRow) -> str:
+    """Return the stated pathology; empty for a damaged cell, which costs its own scan later."""
+    try:
+        return row.get("pathology")
+    except RowError:
+        return ""
 
 
 def _scan(
