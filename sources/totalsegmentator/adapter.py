@@ -76,12 +76,12 @@ def frames(case: Case, volume: Any) -> list[int]:
     return [middle]
 
 
-def _pathology(row: TableRow) -> str:
-    """Return the stated pathology; empty for a damaged cell, which costs its own scan later."""
+def _pathology(row: TableRow) -> str | None:
+    """Return the stated pathology; ``None`` for a damaged cell, which costs its own scan later."""
     try:
         return row.get("pathology")
     except RowError:
-        return ""
+        return None
 
 
 def _scan(
