@@ -320,7 +320,7 @@ def test_validate_with_the_extra_of_evaluate_alone_works(tmp_path, busi, run):
         [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path
     )
     assert (result.returncode, result.stderr) == (0, "")
-    assert "12 sound items, 5 images" in result.stdout
+    assert re.search(r"\b[1-9]\d* sound items, 5 images", result.stdout)
     assert "VALID" in result.stdout
 
 

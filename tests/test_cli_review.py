@@ -490,7 +490,7 @@ def test_serve_asks_in_a_terminal_for_the_first_administrator_until_all_will_do(
         ("too short", None),
         ("more: ", PASSWORD),
         ("Once more: ", PASSWORD),
-        ("head@example.org may now sign in", None),
+        ("head@example.org can now sign in", None),
     ]
     with terminal("review", "serve", bench, "--port", 0) as (wait_for, write, process):
         for words, answer in answers:

@@ -16,7 +16,7 @@ from medrcube.build.open_items.question import CaseView
 from medrcube.build.open_items.rule_files import open_questions
 from medrcube.build.pipeline import build
 from medrcube.build.questions.case_facts import facts_of_case
-from medrcube.build.stages.geometry_table import COLUMNS, Geometry
+from medrcube.build.stages.geometry_table import GEOMETRY, Geometry
 from medrcube.build.stages.samples import samples_from_frame
 from medrcube.build_settings import BuildSettings
 from medrcube.console.progress import Reporter
@@ -47,7 +47,7 @@ def asked(tmp_path_factory):
         (workspace.root / "cache").mkdir(parents=True)
         build(workspace, {name: source}, LocalEngine(1), Reporter(quiet=True))
         samples = samples_from_frame(pd.read_parquet(workspace.samples))
-        table = pd.read_parquet(workspace.geometry)[list(COLUMNS)].to_dict("records")
+        table = pd.read_parquet(workspace.geometry)[list(GEOMETRY.written.names)].to_dict("records")
         rows = [
             Geometry(**{**row, "mm_per_pixel": row["mm_per_pixel"] if row["scale"] else None})
             for row in table

@@ -12,7 +12,7 @@ from medrcube.build.open_items.question import CaseView
 from medrcube.build.open_items.rule_files import open_questions
 from medrcube.build.pipeline import build
 from medrcube.build.questions.case_facts import facts_of_case
-from medrcube.build.stages.geometry_table import COLUMNS, Geometry
+from medrcube.build.stages.geometry_table import GEOMETRY, Geometry
 from medrcube.build.stages.samples import samples_from_frame
 from medrcube.build_settings import BuildSettings
 from medrcube.console.progress import Reporter
@@ -53,7 +53,7 @@ def placed(real_raw, tmp_path_factory):
         if hasattr(case, "images")
     }
     samples = samples_from_frame(pd.read_parquet(workspace.samples))
-    table = pd.read_parquet(workspace.geometry)[list(COLUMNS)].to_dict("records")
+    table = pd.read_parquet(workspace.geometry)[list(GEOMETRY.written.names)].to_dict("records")
     rows = [Geometry(**row) for row in table]
     terms, found = load_terms(), []
     for (name, key), case in cases.items():

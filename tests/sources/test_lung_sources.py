@@ -96,7 +96,8 @@ def test_a_cut_reading_of_lidc_sets_its_series_aside_and_no_other(made):
     after = scan("lidc-idri", root, "classic")
     (aside,) = (it for it in after.values() if it.key.startswith("LIDC-IDRI-0006"))
     place = f"{reading.parent.name}/{reading.name}"
-    assert (aside.code, aside.reason.partition(":")[0]) == ("bad-row", place)
+    assert aside.code == "bad-row"
+    assert aside.reason.startswith(f"{place} is not valid XML")
     others = [key for key in before if not key.startswith("LIDC-IDRI-0006")]
     assert {key: before[key] for key in others}.items() <= after.items()
 

@@ -88,6 +88,7 @@ def test_an_item_is_adjudicated_by_mouse(world, site, enter):
     page.get_by_role("link", name="Decide").click()
     page.get_by_role("link", name=world.items["disputed"][:16]).click()
     page.get_by_text("Option B fits as well.").wait_for()
+    page.wait_for_load_state()  # the viewer's script lays the image out and moves what is below it
     expect(page.locator(".said")).to_have_count(2)
     page.get_by_label("Accept: it is good as it is").check()
     page.get_by_label("Why").fill("Option B does not fit: nothing is bright.")

@@ -13,7 +13,7 @@ UNTESTED = {
     "readers-of-the-masks": "unverified; no field rests on who drew them",
     "gap-between-slices": "no volume is computed",
     "codes-of-tobacco": "not read",
-    "shared-patients-with-acdc": "not known; declared as an overlap",
+    "shared-patients-with-acdc": "not known; noted as a quirk",
     "no-reflow-beside-infarct": "read as a part of the infarct; the order of labels is checked",
 }
 SOURCE, LAYOUT = "emidec", "archive"
@@ -120,10 +120,6 @@ def test_file_under_another_name_in_a_folder_of_an_exam_belongs_to_it(scan_fixtu
     cases = scan_fixture(SOURCE, "folders").cases
     assert {path.name for path in cases[NORMAL].files()} >= {"volume.nii"}
     assert len(cases) == 6
-
-
-def test_acdc_of_the_same_hospital_is_declared():
-    assert "acdc" in {overlap.source for overlap in CARD.overlaps}
 
 
 @pytest.mark.parametrize("name", ["data/train.parquet", "Case_N006/Case_N006_3.png"])
