@@ -121,8 +121,8 @@ class RecordTable(Sequence[Record]):
     def where(self, column: str, values: Collection[str]) -> list[Record]:
         """Return the records whose string in a column is one of ``values``, in table order."""
         texts = self.columns[column].cast(pa.string())
-        found = pc.is_in(texts, pa.array(sorted(values), pa.string()))
-        return self._records(self.columns.filter(found))
+        rows = pc.is_in(texts, pa.array(sorted(values), pa.string()))
+        return self._records(self.columns.filter(rows))
 
     def pack(self) -> bytes:
         """Serialise the table; ``ColumnLayout.unpack`` is the inverse."""

@@ -172,10 +172,10 @@ def _groups(pairs: Sequence[tuple[OpenItem, OpenItem]], images: Mapping[str, Sam
             name = parents[name]
         return name
 
-    for one, other in pairs:
-        shown = _shown((one, other), images)
+    for first, second in pairs:
+        shown = _shown((first, second), images)
         pixels = (f"pixels {image.pixel_sha256}" for image in shown)
-        for name in (patients[other.id], *pixels):
-            low, high = sorted((root(patients[one.id]), root(name)))
+        for name in (patients[second.id], *pixels):
+            low, high = sorted((root(patients[first.id]), root(name)))
             parents[high] = low
-    return [root(patients[one.id]) for one, _ in pairs]
+    return [root(patients[item.id]) for item, _ in pairs]

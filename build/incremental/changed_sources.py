@@ -286,12 +286,12 @@ def _look_up_shards(
     shards: list[_Shard] = []
     for portion in kept.head.portions:
         key = key_of_shard(common, portion.digest, kept.files(portion), source_state.raw)
-        found = load_shard(context.cache, portion.name, key) if key and pictures.settled else None
-        if found is not None and (found.build.unread or not found.holds(pictures)):
-            found = None
-        jobs = kept.jobs(portion) if found is None else ()
+        shard = load_shard(context.cache, portion.name, key) if key and pictures.settled else None
+        if shard is not None and (shard.build.unread or not shard.holds(pictures)):
+            shard = None
+        jobs = kept.jobs(portion) if shard is None else ()
         shards.append(
-            _Shard(name=portion.name, key=key or secrets.token_hex(), jobs=jobs, kept=found)
+            _Shard(name=portion.name, key=key or secrets.token_hex(), jobs=jobs, kept=shard)
         )
     return shards
 

@@ -165,11 +165,11 @@ def keep_scan(source: Source, tree: TreeSnapshot, secret: bytes, memory: RecordS
 def scan_anew(source: Source, tree: TreeSnapshot, secret: bytes, memory: RecordStore) -> KeptScan:
     """Scan a tree and cache the result, if every later change of the tree will be noticed."""
     with files_opened() as opened:
-        found = scan(source, tree.root, secret, tree=tree)
-    names = picture_names(case.key for case in found.cases)
+        source_scan = scan(source, tree.root, secret, tree=tree)
+    names = picture_names(case.key for case in source_scan.cases)
     held: dict[str, _PortionRecord] = {}
     portions: list[Portion] = []
-    for cases in in_portions(found.cases):
+    for cases in in_portions(source_scan.cases):
         name = name_of_portion(source.id, cases)
         record = _PortionRecord(cases=cases, names=tuple(names[case.key] for case in cases))
         digest = digest_of_cases(record.cases, record.names)
@@ -187,7 +187,7 @@ def scan_anew(source: Source, tree: TreeSnapshot, secret: bytes, memory: RecordS
             memory.remember(f"files/{name}", digest, files)
         else:
             held[name] = record
-    head = _head(found, tuple(portions))
+    head = _head(source_scan, tuple(portions))
     if tree.settled:
         common = source_key(source, tree.root, secret)
         read = _Opened(names=_names_below(tree, opened))
@@ -201,20 +201,20 @@ def scan_anew(source: Source, tree: TreeSnapshot, secret: bytes, memory: RecordS
     return KeptScan(source=source, root=tree.root, head=head, memory=memory, held=held)
 
 
-def _head(found: Scan, portions: tuple[Portion, ...]) -> ScanHead:
+def _head(source_scan: Scan, portions: tuple[Portion, ...]) -> ScanHead:
     owners: dict[str, tuple[str, ...]] = {}
-    for case in found.cases:
+    for case in source_scan.cases:
         for path in case.sidecars:
-            name = path.relative_to(found.root).as_posix()
+            name = path.relative_to(source_scan.root).as_posix()
             owners[name] = (*owners.get(name, ()), case.key)
     return ScanHead(
-        layout=found.layout,
-        cases=len(found.cases),
-        absent=found.absent,
-        absent_files=found.absent_files,
-        problems=found.problems,
-        remarks=found.remarks,
-        words=count_outcomes(found.outcomes),
+        layout=source_scan.layout,
+        cases=len(source_scan.cases),
+        absent=source_scan.absent,
+        absent_files=source_scan.absent_files,
+        problems=source_scan.problems,
+        remarks=source_scan.remarks,
+        words=count_outcomes(source_scan.outcomes),
         sidecars=tuple(owners.items()),
         portions=portions,
     )
@@ -230,8 +230,8 @@ def _key(common: str, tree: TreeSnapshot, opened: Iterable[str]) -> str:
     digest = hashlib.sha256(common.encode())
     for name, state in tree.states.items():
         unread = name not in read and PurePosixPath(name).suffix.lower() in _UNREAD
-        told = state.size > 0 if unread else state
-        digest.update(os.fsencode(f"{name}\0{told}\n"))
+        recorded = state.size > 0 if unread else state
+        digest.update(os.fsencode(f"{name}\0{recorded}\n"))
     return hash_values(digest.hexdigest(), sorted(tree.barred.items()))
 
 

@@ -144,9 +144,9 @@ def _turn(asked: _Asked) -> tuple[object, ...]:
     return question.grade, -question.visible, sha256("/".join(names).encode()).digest()
 
 
-def _overlap(one: _Pixels, other: _Pixels) -> float:
+def _overlap(area: _Pixels, other: _Pixels) -> float:
     """Return the intersection over union."""
-    return float(np.count_nonzero(one & other) / np.count_nonzero(one | other))
+    return float(np.count_nonzero(area & other) / np.count_nonzero(area | other))
 
 
 def _box_pixels(rows: Sequence[Geometry]) -> _Pixels:

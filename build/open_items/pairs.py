@@ -86,13 +86,15 @@ def _deal(
     waiting = {role: Waiting(alike) for role, alike in _by_role(single).items()}
     while len(waiting) > 1:
         # The two roles with most questions, so that as few as possible are left over.
-        one, other = sorted(waiting, key=lambda role: (-len(waiting[role]), role))[:2]
-        (left,) = waiting[one].first(1)
-        waiting[one].take(left)
-        partners = waiting[other].first(_CANDIDATES + 1)  # one image may be its own
+        larger_role, smaller_role = sorted(waiting, key=lambda role: (-len(waiting[role]), role))[
+            :2
+        ]
+        (left,) = waiting[larger_role].first(1)
+        waiting[larger_role].take(left)
+        partners = waiting[smaller_role].first(_CANDIDATES + 1)  # one image may be its own
         pair = _best_pair(((left, partner) for partner in partners), balance)
         if pair is not None:
-            waiting[other].take(pair[1])
+            waiting[smaller_role].take(pair[1])
             yield _kept(pair, taken, balance)
         waiting = {role: rest for role, rest in waiting.items() if rest}
 
@@ -101,8 +103,8 @@ def _within(questions: Sequence[OpenQuestion]) -> Iterator[Pair]:
     """Yield pairs within one patient: of each role, the first random question of some images."""
     most = math.isqrt(_CANDIDATES)
     few = [Waiting(alike).first(most) for _, alike in sorted(_by_role(questions).items())]
-    for one, other in combinations(few, 2):
-        yield from product(one, other)
+    for first, second in combinations(few, 2):
+        yield from product(first, second)
 
 
 def _by_role(questions: Iterable[OpenQuestion]) -> dict[str, list[OpenQuestion]]:
@@ -138,13 +140,16 @@ def _in_order(pair: Pair) -> Pair:
     return first, second
 
 
-def _fit(one: OpenQuestion, other: OpenQuestion) -> bool:
+def _fit(first: OpenQuestion, second: OpenQuestion) -> bool:
     """Whether two questions show different images and have different answers."""
-    if one.sample.id == other.sample.id or one.sample.pixel_sha256 == other.sample.pixel_sha256:
+    if (
+        first.sample.id == second.sample.id
+        or first.sample.pixel_sha256 == second.sample.pixel_sha256
+    ):
         return False
     keys = {
         dict(question.target.options)[question.target.key]
-        for question in (one, other)
+        for question in (first, second)
         if isinstance(question.target, OptionTarget)
     }
     return len(keys) != 1

@@ -71,9 +71,9 @@ def load_rule(task: Task) -> OpenRule:
         ) from error
     rule: Any = getattr(module, NAME, None)
     if not callable(getattr(rule, "questions", None)):
-        found = "nothing of that name" if rule is None else f"a {type(rule).__name__} without it"
+        defect = "nothing of that name" if rule is None else f"a {type(rule).__name__} without it"
         raise RuleError(
-            f"{path}:1: defines {found}; expected an object {NAME!r} with a method "
+            f"{path}:1: defines {defect}; expected an object {NAME!r} with a method "
             "'questions(view)' that yields OpenQuestion"
         )
     return cast("OpenRule", rule)

@@ -75,14 +75,14 @@ def _counted(
     admitted: list[tuple[tuple[int, str, str], str, int]] = []
     best: dict[tuple[int, str, str], int] = {}
     for (source, kind), count in zip(pairs.tolist(), counts.tolist(), strict=True):
-        said = dict(zip(table.names, table.kinds[kind], strict=True))
-        task, contrast = said["task"], said["contrast"]
-        if said["visible"] < least_visible:
+        values = dict(zip(table.names, table.kinds[kind], strict=True))
+        task, contrast = values["task"], values["contrast"]
+        if values["visible"] < least_visible:
             dropped[f"{task}: {NOT_VISIBLE}"] += count
-        elif said["grade"] > evidence:
-            dropped[f"{task}: evidence-{said['grade']}"] += count
+        elif values["grade"] > evidence:
+            dropped[f"{task}: evidence-{values['grade']}"] += count
         else:
-            place = (source, str(task), said["concept"])
+            place = (source, str(task), values["concept"])
             admitted.append((place, contrast, count))
             if contrast:
                 rank = CONTRASTS.index(contrast)
@@ -105,9 +105,9 @@ def _numbers(values: Iterable[Any]) -> Codes:
     return np.array([known.setdefault(value, len(known)) for value in values], np.int64)
 
 
-def _paired(one: Codes, other: Codes) -> Codes:
+def _paired(codes: Codes, other: Codes) -> Codes:
     """Encode pairs of numbers as numbers."""
-    return one * (int(other.max()) + 1) + other
+    return codes * (int(other.max()) + 1) + other
 
 
 def _repeated(numbers: Codes) -> NDArray[np.bool_]:

@@ -145,19 +145,19 @@ class _Columns:
         self.codes = codes
         self.rows: Codes = table.row.astype(np.int64)
         task, field, key = (table.names.index(name) for name in ("task", "field", "key"))
-        said = [(kind[task], kind[field], kind[key]) for kind in table.kinds]
-        numbers = {what: number for number, what in enumerate(dict.fromkeys(said))}
-        number = np.array([numbers[what] for what in said], np.int64)
+        queries = [(kind[task], kind[field], kind[key]) for kind in table.kinds]
+        numbers = {what: number for number, what in enumerate(dict.fromkeys(queries))}
+        number = np.array([numbers[what] for what in queries], np.int64)
         # A question asked twice about one image counts once; the last one is kept.
         asked = number[table.kind] * (int(self.rows.max(initial=0)) + 1) + self.rows
         self._places: Codes = len(asked) - 1 - np.unique(asked[::-1], return_index=True)[1]
         self.lots = np.zeros(len(table), np.uint64)
-        self.lots[self._places] = np.fromiter(self._lots(said, seed), np.uint64)
+        self.lots[self._places] = np.fromiter(self._lots(queries, seed), np.uint64)
 
-    def _lots(self, said: Sequence[tuple[str, str, str]], seed: int) -> Iterator[int]:
+    def _lots(self, queries: Sequence[tuple[str, str, str]], seed: int) -> Iterator[int]:
         images = self.codes.texts(("source", "case", "id"), "|")
-        starts = [f"{seed}\x1f{task}|" for task, _, _ in said]
-        ends = [f"|{field}|{key}" for _, field, key in said]
+        starts = [f"{seed}\x1f{task}|" for task, _, _ in queries]
+        ends = [f"|{field}|{key}" for _, field, key in queries]
         kinds = self.table.kind[self._places].tolist()
         for kind, row in zip(kinds, self.rows[self._places].tolist(), strict=True):
             text = f"{starts[kind]}{images[row]}{ends[kind]}"
@@ -204,10 +204,10 @@ class _Columns:
     def by_truth(self, alike: _Alike) -> Iterator[_Alike]:
         """Split questions with numbered options by the right number."""
         truths = self.codes.texts(("truth",), "")
-        told = np.array([truths[row] for row in self.rows[alike.places].tolist()])
-        for truth in dict.fromkeys(told.tolist()):
+        answers = np.array([truths[row] for row in self.rows[alike.places].tolist()])
+        for truth in dict.fromkeys(answers.tolist()):
             answer = f"{alike.query.key} {truth}"
-            yield _Alike(alike.query, alike.places[told == truth], None, answer)
+            yield _Alike(alike.query, alike.places[answers == truth], None, answer)
 
 
 class _Draw:

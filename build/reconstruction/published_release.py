@@ -88,7 +88,7 @@ def adopt(
             source, rule = rules[folder]
             if source.id in raw and source.id not in scans:
                 scans[source.id] = scan(source, raw[source.id].root, b"", tree=raw[source.id])
-            match = _Match(tree=tree, source=source, rule=rule, found=scans.get(source.id))
+            match = _Match(tree=tree, source=source, rule=rule, source_scan=scans.get(source.id))
             outcomes, lacking = match.by_name(items)
             if place:
                 outcomes |= match.place(lacking, engine, stages)
@@ -110,13 +110,13 @@ class _Match:
     tree: Path
     source: Source
     rule: PublishedNameRule
-    found: Scan | None
+    source_scan: Scan | None
 
     def by_name(
         self, items: Mapping[str, BenchmarkItem]
     ) -> tuple[dict[str, PictureOutcome], Mapping[str, Sequence[BenchmarkItem]]]:
         """Return the outcomes decided by name, and the items of each case that could be placed."""
-        cases = {case.key for case in self.found.cases} if self.found else set()
+        cases = {case.key for case in self.source_scan.cases} if self.source_scan else set()
         outcomes: dict[str, PictureOutcome] = {}
         lacking: dict[str, list[BenchmarkItem]] = {}
         for name, item in items.items():
@@ -129,12 +129,12 @@ class _Match:
         self, lacking: Mapping[str, Sequence[BenchmarkItem]], engine: RenderEngine, stages: Stages
     ) -> dict[str, PictureOutcome]:
         """Render the clean image of each case and write it to the paths that its items name."""
-        if self.found is None:
+        if self.source_scan is None:
             return {}
-        cases = [case for case in self.found.cases if case.key in lacking]
+        cases = [case for case in self.source_scan.cases if case.key in lacking]
         jobs = [
             replace(job, artefacts=(_CLEAN,))
-            for job in plan_jobs(self.source, self.found.root, cases)
+            for job in plan_jobs(self.source, self.source_scan.root, cases)
         ]
         outcomes: dict[str, PictureOutcome] = {}
         with (
@@ -159,7 +159,7 @@ class _Match:
         if case is None:
             detail = f"is not a name like {self.rule.picture}"
             return PictureOutcome(image=name, status=Status.NAME_NOT_UNDERSTOOD, detail=detail)
-        if self.found is None:
+        if self.source_scan is None:
             detail = f"name your own copy:  --source {self.source.id}=ROOT"
             return PictureOutcome(
                 image=name, status=Status.SOURCE_NOT_GIVEN, case=case, detail=detail
@@ -225,8 +225,8 @@ def _notes(match: _Match, outcomes: Mapping[str, PictureOutcome]) -> Iterator[st
         f"{match.source.id}: matched by name alone, {rule.picture} to {rule.case!r} "
         f"({rule.evidence})"
     )
-    if match.found is not None:
-        yield match.found.layout.describe()
+    if match.source_scan is not None:
+        yield match.source_scan.layout.describe()
     statuses = {outcome.status for outcome in outcomes.values()}
     if Status.SOURCE_NOT_GIVEN in statuses:
         for number, step in enumerate(match.source.card.access.steps, 1):

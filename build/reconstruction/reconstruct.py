@@ -117,7 +117,7 @@ class _SourceOrder:
     Attributes:
         source: the source.
         raw: the user's copy.
-        found: its scan, or ``None`` if the copy was rejected.
+        source_scan: its scan, or ``None`` if the copy was rejected.
         refused: why it was rejected.
         origin: result of ``origin_of``.
         wanted: case -> recipes of its images.
@@ -126,7 +126,7 @@ class _SourceOrder:
 
     source: Source
     raw: TreeSnapshot
-    found: Scan | None
+    source_scan: Scan | None
     refused: str = ""
     origin: Mapping[str, Any] = field(default_factory=dict)
     wanted: Mapping[str, Sequence[Recipe]]
@@ -134,9 +134,9 @@ class _SourceOrder:
 
     def jobs(self) -> Iterator[RenderJob]:
         """Yield a job for every wanted case whose files are present."""
-        if self.found is None:
+        if self.source_scan is None:
             return
-        cases = [case for case in self.found.cases if case.key in self.keys]
+        cases = [case for case in self.source_scan.cases if case.key in self.keys]
         yield from jobs_of_cases(self.source, self.raw, cases, self.wanted)
         aside = {key: recipes for key, recipes in self.wanted.items() if key not in self.keys}
         yield from jobs_of_recipes(self.source, self.raw, aside)
@@ -174,12 +174,14 @@ def _order(source: Source, raw: TreeSnapshot, recipes: Sequence[Recipe]) -> _Sou
     try:
         source_scan = scan(source, raw.root, _NO_KEY, tree=raw)
     except SourceError as error:
-        return _SourceOrder(source=source, raw=raw, found=None, refused=str(error), wanted=wanted)
+        return _SourceOrder(
+            source=source, raw=raw, source_scan=None, refused=str(error), wanted=wanted
+        )
     origin = origin_of(source, source_scan.layout.layout)
     return _SourceOrder(
         source=source,
         raw=raw,
-        found=source_scan,
+        source_scan=source_scan,
         origin=origin,
         wanted=wanted,
         keys=frozenset(case.key for case in source_scan.cases if case.key in wanted),
@@ -269,28 +271,30 @@ def _place(
 
 def _absent(recipe: Recipe, case: str, order: _SourceOrder) -> PictureOutcome:
     """Return why there is nothing to render."""
-    if order.found is None:
+    if order.source_scan is None:
         missing = _missing(recipe, order)
         status = Status.RAW_FILE_MISSING if missing else Status.RAW_TREE_REFUSED
         return _outcome(recipe, status, order.refused, missing)
     changed = changes_of(recipe, order.origin)
     problem = next(
-        (found_problem for found_problem in order.found.problems if found_problem.case == case),
+        (scan_problem for scan_problem in order.source_scan.problems if scan_problem.case == case),
         None,
     )
     if problem is not None and problem.code not in ("mask-missing", "outside-root"):
         detail = f"{problem.message} ({problem.code})"
         return _outcome(recipe, Status.CASE_MISSING, "; ".join((detail, *changed)))
-    same = same_layout(recipe, order.found.layout.layout)
+    same = same_layout(recipe, order.source_scan.layout.layout)
     missing = _missing(recipe, order) if same else ()
-    if missing or problem is not None or case in order.found.absent:
+    if missing or problem is not None or case in order.source_scan.absent:
         detail = problem.message if problem else "a raw file of the case is not in this copy"
         named = ", ".join(file.name for file in missing[:3])
         detail = f"{named}: {detail}" if named and problem is None else detail
         return _outcome(recipe, Status.RAW_FILE_MISSING, "; ".join((detail, *changed)), missing)
     detail = "no case of this copy has that key, though its raw files are there"
     detail = (
-        detail if same else f"layout {order.found.layout.layout!r} of this copy has no such case"
+        detail
+        if same
+        else f"layout {order.source_scan.layout.layout!r} of this copy has no such case"
     )
     return _outcome(recipe, Status.CASE_MISSING, "; ".join((detail, *changed)))
 
@@ -346,7 +350,7 @@ def _notes(
     sources: Mapping[str, Source],
 ) -> Iterator[str]:
     if order is not None:
-        yield order.found.layout.describe() if order.found else order.refused
+        yield order.source_scan.layout.describe() if order.source_scan else order.refused
     if any(outcome.status is Status.SOURCE_NOT_GIVEN for outcome in pictures):
         access = sources[name].card.access
         yield f"{name}: how to get the data ({access.mode}, {access.licence}):"

@@ -50,7 +50,10 @@ def jobs_of_cases(
         unplanned = sorted(named - set(artefacts), key=str)
         yield replace(
             _as_recorded(job, recipes),
-            artefacts=(*artefacts, *(it for it in unplanned if _can_be_drawn(job, it))),
+            artefacts=(
+                *artefacts,
+                *(artefact for artefact in unplanned if _can_be_drawn(job, artefact)),
+            ),
             frames=_frames(job, recipes),
         )
 

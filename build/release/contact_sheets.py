@@ -194,7 +194,7 @@ def _that_fit(shown: Iterable[list[ContactSheetItem]], taken: int) -> int:
     rows = list(shown)
     for rank in range(IN_CELL):
         each = [row[rank] for row in rows if rank < len(row)]
-        taken += sum(len(one.uri) + (len(one.place.path) if one.place else 0) for one in each)
+        taken += sum(len(item.uri) + (len(item.place.path) if item.place else 0) for item in each)
         if taken > LARGEST:
             return rank
     return IN_CELL

@@ -213,16 +213,16 @@ def _read(paths: Iterable[Path], workers: int) -> Thumbnail:
 
 
 def _pairs_apart(
-    one: NDArray[np.int64], other: NDArray[np.int64], case: NDArray[np.int64]
+    group: NDArray[np.int64], other: NDArray[np.int64], case: NDArray[np.int64]
 ) -> Iterator[tuple[int, int]]:
     """Yield pairs of different cases, from two groups or, given the same one twice, within it."""
     apart: dict[int, NDArray[np.int64]] = {}
-    for place in one.tolist():
+    for place in group.tolist():
         own = int(case[place])
         if own not in apart:
             apart[own] = other[case[other] != own]
         rest = apart[own]
-        if one is other:
+        if group is other:
             rest = rest[np.searchsorted(rest, place) :]
         for second in rest.tolist():
             yield min(place, second), max(place, second)

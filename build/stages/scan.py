@@ -172,43 +172,43 @@ def _scan(source: Source, tree: TreeSnapshot, key: bytes) -> Scan:
     claimed: set[str] = set()
     terms = load_terms()
     odd = any(map(has_raw_bytes, raw_tree.names))
-    for given in source.scan(raw_tree, report.layout):
-        found = escape_record(given) if odd else given
-        if isinstance(found, Skip):
-            files = _relative(found.paths, root)
+    for record in source.scan(raw_tree, report.layout):
+        entry = escape_record(record) if odd else record
+        if isinstance(entry, Skip):
+            files = _relative(entry.paths, root)
             claimed.update(files)
             unseen = there.isdisjoint(files)
-            name = redact_name(found.key, familiar) if unseen else found.key
+            name = redact_name(entry.key, familiar) if unseen else entry.key
             if files and unseen:
                 absent.append((name, redact_name(files[0], familiar)))
             else:
-                reason = found.reason.replace(found.key, name)
-                problems.append(_problem(source, name, found.code, reason))
+                reason = entry.reason.replace(entry.key, name)
+                problems.append(_problem(source, name, entry.code, reason))
             continue
-        files = _relative(found.files(), root)
-        claimed.update(files, _relative((*found.series, *found.sidecars), root))
-        if found.unguided and (lost := sorted(_guides(found, root) - there)):
+        files = _relative(entry.files(), root)
+        claimed.update(files, _relative((*entry.series, *entry.sidecars), root))
+        if entry.unguided and (lost := sorted(_guides(entry, root) - there)):
             message = (
                 f"{lost[0]} is not in this copy, so another slice is shown than the mask chose"
             )
-            remarks.append(_problem(source, found.key, "guide-missing", message))
-            found = replace(found, guide=())
-            files = _relative(found.files(), root)
-        problem = _bar(source, found.key, files, barred) or _reject(
-            source, found, set(files) - there, root
+            remarks.append(_problem(source, entry.key, "guide-missing", message))
+            entry = replace(entry, guide=())
+            files = _relative(entry.files(), root)
+        problem = _bar(source, entry.key, files, barred) or _reject(
+            source, entry, set(files) - there, root
         )
         if problem is None:
-            heard = check_labels(source.card, found, terms)
+            heard = check_labels(source.card, entry, terms)
             remarks += heard.problems
-            if missing := missing_regions(source.card, found):
-                remarks.append(_problem(source, found.key, "regions-missing", missing))
+            if missing := missing_regions(source.card, entry):
+                remarks.append(_problem(source, entry.key, "regions-missing", missing))
                 heard = replace(heard, case=without_regions(heard.case))
             outcomes += heard.outcomes
-            patient = hash_patient(source.id, found.patient, key)
+            patient = hash_patient(source.id, entry.patient, key)
             cases.append(replace(heard.case, patient=patient))
         elif problem.code == "absent":
             lacking = next(name for name in files if name not in there)
-            absent.append((redact_name(found.key, familiar), redact_name(lacking, familiar)))
+            absent.append((redact_name(entry.key, familiar), redact_name(lacking, familiar)))
         else:
             problems.append(problem)
     problems += [

@@ -125,8 +125,8 @@ def _check(
 def _check_told(
     name: str, row: Mapping[str, Any], item_facts: ItemFacts | None, findings: FaultLog
 ) -> None:
-    told = [column for column in TOLD if column in row]
-    for column in told if item_facts else ():
+    columns = [column for column in TOLD if column in row]
+    for column in columns if item_facts else ():
         if column == "block" and "form" in row:  # items of open.json have only sets
             continue
         if row[column] != getattr(item_facts, column):

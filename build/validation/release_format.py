@@ -32,31 +32,31 @@ def check_format(
     exists, so that a table that was lost together with its digest is still noticed.
     """
     try:
-        found = stated_format(root) or _newest_seen(root, files, sums)
+        release_format = stated_format(root) or _newest_seen(root, files, sums)
     except ReleaseError as error:
         findings.add("format", str(error))
-        found = CURRENT
-    for name in found.tables:
+        release_format = CURRENT
+    for name in release_format.tables:
         if name not in files:
             findings.add("proof-missing", name)
     columns = _columns_of_items(root, files)
-    if columns and found.item_columns and columns != found.item_columns:
+    if columns and release_format.item_columns and columns != release_format.item_columns:
         findings.add(
             "item-facts",
-            f"{ITEMS}: has the columns {', '.join(columns)}; format {found.number} has "
-            f"{', '.join(found.item_columns)}",
+            f"{ITEMS}: has the columns {', '.join(columns)}; format {release_format.number} has "
+            f"{', '.join(release_format.item_columns)}",
         )
-    return found
+    return release_format
 
 
-def later_tables(found: ReleaseFormat) -> tuple[str, ...]:
+def later_tables(earlier: ReleaseFormat) -> tuple[str, ...]:
     """Return the tables introduced after a format."""
-    return tuple(name for name in CURRENT.tables if name not in found.tables)
+    return tuple(name for name in CURRENT.tables if name not in earlier.tables)
 
 
-def later_columns(found: ReleaseFormat) -> tuple[str, ...]:
+def later_columns(earlier: ReleaseFormat) -> tuple[str, ...]:
     """Return the columns that were added, after a format, to a table that it has."""
-    had = found.item_columns
+    had = earlier.item_columns
     return tuple(name for name in CURRENT.item_columns if had and name not in had)
 
 
@@ -66,12 +66,12 @@ def _newest_seen(root: Path, files: Collection[str], sums: ChecksumLists) -> Rel
     for name in files:
         if name.startswith(f"{DATA}/"):
             columns.update(_columns_of_edition(root, name))
-    unstated = [found for found in FORMATS if not found.states_itself]
-    for earlier, found in zip(unstated[-2::-1], unstated[:0:-1], strict=True):
-        new_files = {*found.tables, *found.optional} - {*earlier.tables, *earlier.optional}
-        new_columns = set(found.edition_columns) - set(earlier.edition_columns)
+    unstated = [entry for entry in FORMATS if not entry.states_itself]
+    for earlier, later in zip(unstated[-2::-1], unstated[:0:-1], strict=True):
+        new_files = {*later.tables, *later.optional} - {*earlier.tables, *earlier.optional}
+        new_columns = set(later.edition_columns) - set(earlier.edition_columns)
         if new_files & names or new_columns & columns:
-            return found
+            return later
     return unstated[0]
 
 

@@ -32,21 +32,21 @@ _COLUMNS = {
 }
 
 
-def unchecked_parts(files: Collection[str], found: ReleaseFormat | None) -> Iterator[str]:
+def unchecked_parts(files: Collection[str], release_format: ReleaseFormat | None) -> Iterator[str]:
     """Yield the parts of a release that could not be checked.
 
     Args:
         files: files in it.
-        found: its format; ``None`` for a tree without proofs.
+        release_format: its format; ``None`` for a tree without proofs.
     """
     for name, what in _UNCHECKED.items():
-        if found and name in later_tables(found):
-            yield f"{what} ({name} is not in format {found.number})"
+        if release_format and name in later_tables(release_format):
+            yield f"{what} ({name} is not in format {release_format.number})"
         elif name not in files:
             yield f"{what} (no {name})"
-    if found:
-        for name in later_columns(found):
-            yield f"{_COLUMNS[name]} (the column {name} is not in format {found.number})"
+    if release_format:
+        for name in later_columns(release_format):
+            yield f"{_COLUMNS[name]} (the column {name} is not in format {release_format.number})"
     else:
         yield "the duplicates and leaks that an audit looks for"
 

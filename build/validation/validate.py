@@ -175,9 +175,9 @@ def _validate(
     compare_sums(sums, checks, findings, private=private)
     check_images(every_row, recipes, checks, findings, private=private)
     withdrawn = withdrawn_items(root, every_row, findings)
-    found = None if foreign else check_format(root, files, sums, findings)
-    if found:
-        columns = found.item_columns
+    release_format = None if foreign else check_format(root, files, sums, findings)
+    if release_format:
+        columns = release_format.item_columns
         facts = check_units(root, every_row, recipes or {}, findings, columns) if columns else {}
         check_edition(
             root,
@@ -190,7 +190,7 @@ def _validate(
             withdrawn=withdrawn,
             most=most + len(every_row),
             private=private,
-            release_format=found,
+            release_format=release_format,
         )
     beyond = [entry for entry in every_row if entry.row.is_open]
     proof = None
@@ -209,7 +209,7 @@ def _validate(
         name=read_audit_name(audit),
         private=private,
         foreign=foreign,
-        release_format=found.number if found else None,
+        release_format=release_format.number if release_format else None,
         items=len(every_row),
         pictures=len(pictures),
         restricted=sum(entry.row.restricted for entry in every_row),
@@ -217,7 +217,7 @@ def _validate(
         withdrawn=len(withdrawn),
         findings=findings.sorted(),
         unchecked=(
-            *unchecked_parts(files, found),
+            *unchecked_parts(files, release_format),
             *items_of_unknown_forms(unknown_forms),
         ),
         contracts=contracts,

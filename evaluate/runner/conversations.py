@@ -41,12 +41,12 @@ class Conversations:
 
     Attributes:
         earlier: keys of steps that others follow; only their replies are kept.
-        said: ``said_text`` of the reply that counts, by key.
+        texts: ``said_text`` of the reply that counts, by key.
         given_up: keys of the steps without a reply after all attempts of this session.
     """
 
     earlier: frozenset[str] = frozenset()
-    said: dict[str, str] = field(default_factory=dict)
+    texts: dict[str, str] = field(default_factory=dict)
     given_up: set[str] = field(default_factory=set)
 
     @classmethod
@@ -58,7 +58,7 @@ class Conversations:
     def hear(self, key: str, record: Mapping[str, Any]) -> None:
         """Store the text of a reply, if other steps follow it."""
         if key in self.earlier:
-            self.said[key] = said_text(record)
+            self.texts[key] = said_text(record)
 
     def give_up(self, key: str) -> None:
         """Record that a question got no reply in this session."""
@@ -67,17 +67,17 @@ class Conversations:
     def forget(self, questions: Iterable[AskedQuestion]) -> None:
         """Drop the replies to questions that are asked again."""
         for question in questions:
-            self.said.pop(str(question.key), None)
+            self.texts.pop(str(question.key), None)
 
     def history(self, asked: AskedQuestion) -> tuple[str, ...] | None:
         """Return the replies to the preceding steps; ``None`` while one has no text."""
-        texts = tuple(self.said.get(str(step.key), "") for step in asked.before)
+        texts = tuple(self.texts.get(str(step.key), "") for step in asked.before)
         return texts if all(texts) else None
 
     def broke_off(self, asked: AskedQuestion) -> bool:
         """Whether the conversation ended before this question, so that it cannot be reached."""
         return any(
-            step.key is None or step.key in self.given_up or self.said.get(step.key) == ""
+            step.key is None or step.key in self.given_up or self.texts.get(step.key) == ""
             for step in asked.before
         )
 

@@ -262,11 +262,11 @@ _kept_items: dict[bytes, tuple[BenchmarkItem, str | None]] = {}
 def _item_of_line(line: str) -> tuple[BenchmarkItem, str | None]:
     """Return item and image digest of a line; cached, since runs on one release share lines."""
     digest = hashlib.blake2b(line.encode(), digest_size=16).digest()
-    found = _kept_items.get(digest)
-    if found is None:
+    entry = _kept_items.get(digest)
+    if entry is None:
         row = json.loads(line)
-        found = item_from_json(row), held_once(row["image_sha256"])
+        entry = item_from_json(row), held_once(row["image_sha256"])
         if len(_kept_items) >= _MOST_KEPT:
             _kept_items.clear()
-        _kept_items[digest] = found
-    return found
+        _kept_items[digest] = entry
+    return entry

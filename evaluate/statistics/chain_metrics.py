@@ -127,19 +127,19 @@ def chain_metrics(
         return None
     whole = [chain for chain in chains if not chain.is_lost]
     incomplete = len(chains) - len(whole) > FAILURE_GATE * len(chains)
-    told = [] if incomplete else whole
-    steps = [step for chain in told for step in _steps(chain)]
-    members = [result for chain in told for result in chain.results]
-    longest = max((len(chain.results) for chain in told), default=0)
+    reported = [] if incomplete else whole
+    steps = [step for chain in reported for step in _steps(chain)]
+    members = [result for chain in reported for result in chain.results]
+    longest = max((len(chain.results) for chain in reported), default=0)
     return {
         "n": len(chains),
         "lost": len(chains) - len(whole),
         "incomplete": incomplete,
         "items": len(members),
-        "units": len({chain.unit for chain in told}),
+        "units": len({chain.unit for chain in reported}),
         "unit_kinds": unit_kinds(members),
-        "whole": _row([(c.unit, c.is_right, c.chances[-1]) for c in told]),
-        "depth": _depth(told),
+        "whole": _row([(c.unit, c.is_right, c.chances[-1]) for c in reported]),
+        "depth": _depth(reported),
         "steps": [
             {"step": place + 1, **_step_row([step for step in steps if step.place == place])}
             for place in range(longest)

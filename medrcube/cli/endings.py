@@ -17,11 +17,11 @@ INTERRUPTED = 130
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C, with what programs are told of the work that was done before it."""
+    """Ctrl-C, with a summary for programs of the work that was done before it."""
 
-    def __init__(self, told: Mapping[str, Any]) -> None:
+    def __init__(self, summary: Mapping[str, Any]) -> None:
         super().__init__()
-        self.told = told
+        self.summary = summary
 
 
 def end_interrupted(error: BaseException) -> NoReturn:
@@ -31,7 +31,7 @@ def end_interrupted(error: BaseException) -> NoReturn:
         SystemExit: always, with 130.
     """
     sys.stderr.write("\nstopped; run the same command again to resume\n")
-    _tell_programs({"interrupted": True, **_told(error)})
+    _tell_programs({"interrupted": True, **_summary_of(error)})
     sys.exit(INTERRUPTED)
 
 
@@ -52,8 +52,8 @@ def _tell_programs(value: Mapping[str, Any]) -> None:
         sys.stdout.write(json.dumps(value, indent=2) + "\n")
 
 
-def _told(error: BaseException | None) -> Mapping[str, Any]:
-    """What was told with the interrupt that led to this error."""
+def _summary_of(error: BaseException | None) -> Mapping[str, Any]:
+    """Return the summary that the interrupt behind this error carries, or an empty one."""
     while error is not None and not isinstance(error, Interrupted):
         error = error.__cause__ or error.__context__
-    return {} if error is None else error.told
+    return {} if error is None else error.summary

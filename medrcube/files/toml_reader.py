@@ -278,11 +278,11 @@ class TomlTable:
         return f"{self._where}.{key}" if self._where else key
 
 
-def _unquoted_key(found: object) -> str:
+def _unquoted_key(value: object) -> str:
     """Hint for a table inside a table: most likely TOML read the dot in a key as a separator."""
-    if not isinstance(found, Mapping):
+    if not isinstance(value, Mapping):
         return ""
-    for name, inner in found.items():
+    for name, inner in value.items():
         if isinstance(inner, Mapping) and inner:
             return f'; quote a key with a dot in it: "{name}.{_dotted(inner)}" = ...'
     return ""

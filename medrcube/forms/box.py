@@ -106,12 +106,12 @@ class BoxForm:
         )
 
 
-def overlap(one: Sequence[float], other: Sequence[float]) -> float:
+def overlap(box: Sequence[float], other: Sequence[float]) -> float:
     """Intersection over union of two boxes ``[left, top, right, bottom]``, from 0 to 1."""
-    width = min(one[2], other[2]) - max(one[0], other[0])
-    height = min(one[3], other[3]) - max(one[1], other[1])
+    width = min(box[2], other[2]) - max(box[0], other[0])
+    height = min(box[3], other[3]) - max(box[1], other[1])
     shared = max(0.0, width) * max(0.0, height)
-    total = _area(one) + _area(other) - shared
+    total = _area(box) + _area(other) - shared
     return min(1.0, shared / total) if total > 0 else 0.0
 
 

@@ -131,8 +131,8 @@ def _edges(corners: Iterable[tuple[int, int]], axis: int) -> dict[tuple[int, int
         lines[corner[axis]].append(corner)
     other = {}
     for line in lines.values():
-        for one, two in zip(line[::2], line[1::2], strict=True):
-            other[one], other[two] = two, one
+        for start, end in zip(line[::2], line[1::2], strict=True):
+            other[start], other[end] = end, start
     return other
 
 

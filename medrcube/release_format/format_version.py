@@ -98,7 +98,11 @@ def stated_format(root: Path) -> ReleaseFormat | None:
     stated = _stated(root)
     if stated is None:
         return None
-    known = {found.number: found for found in FORMATS if found.states_itself}
+    known = {
+        release_format.number: release_format
+        for release_format in FORMATS
+        if release_format.states_itself
+    }
     if type(stated) is not int or stated not in known:
         raise ReleaseError(
             f"{AUDIT}: {FORMAT_KEY} is {safe_repr(stated)}; expected one of "

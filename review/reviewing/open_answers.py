@@ -226,10 +226,10 @@ def _order(ask: Any, sent: _Sent) -> Json:
 
 
 def _pair(ask: Any, sent: _Sent) -> Json:
-    said = [_single(sent, f"statement.{place}") for place in range(len(ask.statements))]
-    if not all(answer in ("yes", "no") for answer in said):
+    answers = [_single(sent, f"statement.{place}") for place in range(len(ask.statements))]
+    if not all(answer in ("yes", "no") for answer in answers):
         raise InvalidAnswerError("answer each statement: yes or no")
-    return [answer == "yes" for answer in said]
+    return [answer == "yes" for answer in answers]
 
 
 _READERS: Mapping[str, Callable[[Any, _Sent], Json]] = {

@@ -96,8 +96,8 @@ def discloses(task: str, original: Mapping[str, Any]) -> bool:
     stack = len(original.get("slices", ())) > 1
     if task not in Task:
         return True
-    told = Task(task).declaration.original_pixels
-    return told == "tell" or (told == "tell in stacks" and stack)
+    rule = Task(task).declaration.original_pixels
+    return rule == "tell" or (rule == "tell in stacks" and stack)
 
 
 def read_slice(asset: Asset, number: int) -> bytes:

@@ -173,8 +173,10 @@ def _strange_size(
         (height, tall, "its slices cover {} mm from foot to head"),
     ):
         if not lowest <= size <= highest:
-            told = what.format(f"{size:.0f}")
-            return f"{told}; expected {lowest:g} to {highest:g}: is it another part of the body?"
+            size_text = what.format(f"{size:.0f}")
+            return (
+                f"{size_text}; expected {lowest:g} to {highest:g}: is it another part of the body?"
+            )
     return ""
 
 

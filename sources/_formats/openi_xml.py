@@ -46,7 +46,9 @@ def read_report(path: Path) -> CodedReport:
     return CodedReport(
         identity="" if identity is None else identity.get("id", ""),
         images=tuple(image.get("id", "") for image in root.iter("parentImage")),
-        captions=tuple(dict.fromkeys(it.text for it in root.iter("caption") if it.text)),
+        captions=tuple(
+            dict.fromkeys(caption.text for caption in root.iter("caption") if caption.text)
+        ),
         codes=tuple(dict.fromkeys(codes)),
         words=tuple(
             Words(name=part.get("Label", "").lower(), text=part.text, evidence=path.name)

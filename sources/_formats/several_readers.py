@@ -15,8 +15,8 @@ def unanimous(states: Iterable[LabelState]) -> LabelState:
 
     A majority also counts as disagreement, because the minority may be right.
     """
-    said = set(states)
-    return said.pop() if len(said) == 1 else LabelState.UNKNOWN
+    distinct = set(states)
+    return distinct.pop() if len(distinct) == 1 else LabelState.UNKNOWN
 
 
 def agreed_states(

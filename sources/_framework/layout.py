@@ -33,7 +33,7 @@ class LayoutReport:
         source: id of the source.
         root: the raw tree.
         layout: name of the best matching layout.
-        found: glob -> number of files found.
+        counts: glob -> number of files found.
         expected: glob -> number of files in a complete copy.
         missing: required globs that match no file; empty if the tree fits.
         litter: number of files left by an operating system or a download, which are ignored.
@@ -45,7 +45,7 @@ class LayoutReport:
     source: str
     root: Path
     layout: str
-    found: Mapping[str, int]
+    counts: Mapping[str, int]
     expected: Mapping[str, int]
     missing: tuple[str, ...]
     litter: int
@@ -61,7 +61,7 @@ class LayoutReport:
     @property
     def complete(self) -> bool:
         """Whether every glob has at least the number of files of a complete copy."""
-        return all(self.found[glob] >= count for glob, count in self.expected.items())
+        return all(self.counts[glob] >= count for glob, count in self.expected.items())
 
     def describe(self) -> str:
         """Return the result in one line."""
@@ -69,7 +69,7 @@ class LayoutReport:
         return "; ".join((f"{self.source}: {self._verdict()}", *lacks, *self.hints))
 
     def _verdict(self) -> str:
-        if not any(self.found.values()):
+        if not any(self.counts.values()):
             return (
                 f"{self.root} fits no layout: it holds no file that a layout names (such as "
                 f"{next(iter(self.expected))})"
@@ -85,19 +85,19 @@ class LayoutReport:
         if self.complete:
             return f"layout {self.layout!r}, complete{litter}"
         short = [
-            f"{self.found[glob]:,} of {count:,} {glob}"
+            f"{self.counts[glob]:,} of {count:,} {glob}"
             for glob, count in self.expected.items()
-            if self.found[glob] < count
+            if self.counts[glob] < count
         ]
         return f"layout {self.layout!r}{litter}, partial copy: {'; '.join(short)}"
 
     def _share(self) -> float:
-        there = sum(min(self.found[glob], count) for glob, count in self.expected.items())
+        there = sum(min(self.counts[glob], count) for glob, count in self.expected.items())
         return there / sum(self.expected.values())
 
     def likeness(self) -> tuple[bool, float, float]:
         """Return the sort key of reports: whether it fits, share of globs, share of files."""
-        present = sum(count > 0 for count in self.found.values()) / len(self.found)
+        present = sum(count > 0 for count in self.counts.values()) / len(self.counts)
         return (self.fits, present, self._share())
 
 
@@ -174,7 +174,7 @@ def _compare(card: Card, layout: Layout, tree: RawTree) -> LayoutReport:
         source=card.id,
         root=tree.path,
         layout=layout.name,
-        found=counts,
+        counts=counts,
         expected=layout.expect,
         missing=layout.missing([glob for glob, count in counts.items() if count]),
         litter=tree.litter,
@@ -228,7 +228,7 @@ def _nearby(card: Card, tree: RawTree, report: LayoutReport) -> Iterator[str]:
             f"{nearest.layout!r}"
         )
     parent = tree.path.parent
-    if any(report.found.values()) and parent != tree.path:
+    if any(report.counts.values()) and parent != tree.path:
         beside = RawTree(parent, _shallow(parent))
         if all(map(beside.holds, report.missing)):
             yield f"what is missing lies in {parent}: give that folder"
@@ -259,7 +259,7 @@ def _files_of(folder: os.DirEntry[str]) -> list[str]:
 
 def _kinds(tree: RawTree, report: LayoutReport) -> Iterator[str]:
     """Yield what a tree contains instead if it has none of the images of a layout."""
-    if all(report.found[glob] for glob, count in report.expected.items() if count > 1):
+    if all(report.counts[glob] for glob, count in report.expected.items() if count > 1):
         return
     kinds: Sequence[tuple[str, int]] = Counter(
         PurePosixPath(name).suffix.lower() or "no suffix" for name in tree.names

@@ -47,7 +47,7 @@ class CardDraft:
 
     Attributes:
         id: id of the source.
-        found: survey of the tree.
+        survey: survey of the tree.
         table: table that names images or folders of series, or ``None``.
         shape: ``table``, ``classes``, ``series`` or ``files``: origin of the cases.
         suffixes: suffixes of the images, in lower case.
@@ -69,7 +69,7 @@ class CardDraft:
     """
 
     id: str
-    found: Survey
+    survey: Survey
     table: SurveyTable | None
     shape: str
     suffixes: tuple[str, ...]
@@ -154,7 +154,7 @@ def _draft(source_id: str, contents: Survey) -> CardDraft:
     named = [name for name in examples if any(_within_glob(glob, name) for glob in parts["files"])]
     return CardDraft(
         id=source_id,
-        found=contents,
+        survey=contents,
         table=table,
         shape=shape,
         suffixes=tuple(sorted({suffix_of(name) for name in contents.pictures})),

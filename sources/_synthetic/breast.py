@@ -154,7 +154,9 @@ def breast_ultrasound(
     return shown(grey, 255).astype(np.uint8)
 
 
-def _described(echo: Floats, lesion: Mask, told: Descriptors, rng: np.random.Generator) -> Floats:
+def _described(
+    echo: Floats, lesion: Mask, descriptors: Descriptors, rng: np.random.Generator
+) -> Floats:
     """The echoes of a breast with one lesion and all that is told of it."""
     shape = lesion.shape
     y, x = places(*shape)
@@ -162,14 +164,14 @@ def _described(echo: Floats, lesion: Mask, told: Descriptors, rng: np.random.Gen
     row, column = (rows.mean() + 0.5) / shape[0], (columns.mean() + 0.5) / shape[1]
     tall, wide = (np.ptp(rows) + 1) / 2 / shape[0], (np.ptp(columns) + 1) / 2 / shape[1]
     edge = radius(y, x, (row, column, tall, wide))
-    if told.thick_skin:
+    if descriptors.thick_skin:
         skin = soft(np.abs(y - 0.055) / 0.055, 0.25)
         echo = echo + skin * (0.62 + 0.05 * cloud(rng, shape, 10) - echo)
     deep = soft(np.abs(x - column) / (0.8 * wide), 0.3) * (y > row)
     gains = {"no": (0.0, 0.0), "shadowing": (-0.75, -0.75), "enhancement": (0.75, 0.75)}
-    left, right = gains.get(told.behind, (-0.75, 0.75))
+    left, right = gains.get(descriptors.behind, (-0.75, 0.75))
     echo = echo * (1 + deep * np.where(x < column, left, right))
-    if told.halo:
+    if descriptors.halo:
         echo = np.maximum(echo, 0.85 * soft(np.abs(edge - 1.14) / 0.14, 0.5))
     coarse, fine = cloud(rng, shape, 9), cloud(rng, shape, 16)
     inside = {
@@ -178,25 +180,25 @@ def _described(echo: Floats, lesion: Mask, told: Descriptors, rng: np.random.Gen
         "hyperechoic": 0.75 + 0.05 * fine,
         "heterogeneous": np.clip(0.25 + 0.2 * coarse + 0.12 * fine, 0.03, 0.7),
         "complex cystic/solid": np.where(x + 0.4 * y < column + 0.4 * row, 0.0, 0.3 + 0.05 * fine),
-    }.get(told.echo, 0.1 + 0.03 * fine)
+    }.get(descriptors.echo, 0.1 + 0.03 * fine)
     echo = np.where(lesion, inside, echo)
     # An isoechoic lesion shows by its border alone.
     echo = np.where(lesion & (edge > 0.9), np.minimum(echo, 0.12), echo)
-    return np.maximum(echo, 0.95 * _specks(y, x, (row, column, tall, wide), told, rng))
+    return np.maximum(echo, 0.95 * _specks(y, x, (row, column, tall, wide), descriptors, rng))
 
 
 def _specks(
-    y: Floats, x: Floats, mass: Ellipse, told: Descriptors, rng: np.random.Generator
+    y: Floats, x: Floats, mass: Ellipse, descriptors: Descriptors, rng: np.random.Generator
 ) -> Floats:
     """Draw calcifications: within a mass, in a row next to it, or across its border."""
     row, column, tall, wide = mass
     spots = []
-    for number in range(7 if told.calcification != "no" else 0):
+    for number in range(7 if descriptors.calcification != "no" else 0):
         angle, share = 2 * np.pi * number / 7, 0.25 + 0.4 * rng.random()
-        if told.calcification == "intraductal":
+        if descriptors.calcification == "intraductal":
             spots.append((row - 0.02 + 0.01 * (number % 2), column + wide * (1.2 + 0.2 * number)))
             continue
-        share += 0.4 * (told.calcification == "indefinable")
+        share += 0.4 * (descriptors.calcification == "indefinable")
         spots.append((row + share * tall * np.sin(angle), column + share * wide * np.cos(angle)))
     drawn = np.zeros(np.broadcast_shapes(y.shape, x.shape))
     for at_row, at_column in spots:

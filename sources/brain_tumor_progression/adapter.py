@@ -45,8 +45,10 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
         except ReadError as error:
             yield Skip(key=patient, reason=str(error), paths=tuple(files))
             continue
-        for study in sorted({one.header.get("StudyInstanceUID", "") for one in series}):
-            own = [one for one in series if one.header.get("StudyInstanceUID", "") == study]
+        for study in sorted({member.header.get("StudyInstanceUID", "") for member in series}):
+            own = [
+                member for member in series if member.header.get("StudyInstanceUID", "") == study
+            ]
             yield from map(partial(_case, patient, own), own)
 
 
@@ -60,8 +62,8 @@ def _case(patient: str, study: Sequence[_Series], series: _Series) -> Case | Ski
     if reason := _unusable(study, series):
         code = BAD_ROW if series.kind in _SEQUENCES else "set-aside"
         return Skip(key=series.key, reason=reason, paths=series.paths, code=code)
-    masks = [one for one in study if one.kind == _MASK and _same_grid(one, series)]
-    tumour = tuple(MaskFile(paths=one.paths) for one in masks[:1])
+    masks = [member for member in study if member.kind == _MASK and _same_grid(member, series)]
+    tumour = tuple(MaskFile(paths=mask.paths) for mask in masks[:1])
     evidence = "SeriesDescription"
     sequence = Label(field="sequence", value=series.kind, evidence=evidence)
     return Case(
@@ -81,7 +83,7 @@ def _case(patient: str, study: Sequence[_Series], series: _Series) -> Case | Ski
 
 def _unusable(study: Sequence[_Series], series: _Series) -> str:
     """Return why a series is excluded, or empty."""
-    kind, post = series.kind, [one for one in study if one.kind == _POST]
+    kind, post = series.kind, [member for member in study if member.kind == _POST]
     if kind == _MASK:
         return "the mask, which goes with the other series"
     if kind in _MAPS:
@@ -89,9 +91,12 @@ def _unusable(study: Sequence[_Series], series: _Series) -> str:
     if kind not in _SEQUENCES:
         known = (*_SEQUENCES, *_MAPS, _MASK)
         return f"{redact_cell(kind, known)} is none of the series ({', '.join(known)})"
-    if sum(one.kind == kind for one in study) > 1 or sum(one.kind == _MASK for one in study) > 1:
+    if (
+        sum(member.kind == kind for member in study) > 1
+        or sum(member.kind == _MASK for member in study) > 1
+    ):
         return "its study has two series of one kind; expected one"
-    if not all(_same_grid(one, series) for one in post):
+    if not all(_same_grid(member, series) for member in post):
         return f"lies on another grid than {_POST} of its study; expected one grid a study"
     echo = float(series.header.get("EchoTime", "nan"))
     fits = echo <= _BRIEF_MS if kind in _T1 else echo >= _LONG_MS
@@ -100,7 +105,7 @@ def _unusable(study: Sequence[_Series], series: _Series) -> str:
     return ""
 
 
-def _same_grid(one: _Series, other: _Series) -> bool:
-    return len(one.paths) == len(other.paths) and all(
-        one.header.get(name) == other.header.get(name) for name in _GRID
+def _same_grid(first: _Series, second: _Series) -> bool:
+    return len(first.paths) == len(second.paths) and all(
+        first.header.get(name) == second.header.get(name) for name in _GRID
     )

@@ -57,9 +57,9 @@ def _case(row: TableRow, path: Path, masks: Mapping[str, Path]) -> Iterator[Case
     tumor = row["Mask_tumor_filename"]
     others = [name for name in row["Mask_other_filename"].split("&") if name]
     if row["Image_filename"] != f"{key}.png" or tumor != ("" if normal else f"{key}_tumor.png"):
-        told = ("CaseID", "Image_filename", "Mask_tumor_filename", "Classification")
+        cells = ("CaseID", "Image_filename", "Mask_tumor_filename", "Classification")
         raise RowError(
-            f"{', '.join(map(row.quote, told))}: expected {key}.png with {key}_tumor.png, and no "
+            f"{', '.join(map(row.quote, cells))}: expected {key}.png with {key}_tumor.png, and no "
             "mask of a normal scan; has the table been sorted in part?"
         )
     drawn = {name for name in masks if name.startswith(f"{key}_other")}

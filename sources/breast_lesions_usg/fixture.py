@@ -71,11 +71,11 @@ def build(root: Path, layout: str) -> None:
     """Write RGBA images and masks, and the spreadsheet with its dictionary."""
     del layout
     numbers = [number for number in range(1, 80) if number not in {NORMAL, MANY, FOLLOWED}]
-    told = dict(zip(numbers, DIAGNOSES, strict=False))
-    told |= {NORMAL: "not applicable", MANY: "Fibroadenoma", FOLLOWED: "not applicable"}
-    told[DISPUTED] = "Lobular carcinoma in situ (LCIS)"
+    diagnoses = dict(zip(numbers, DIAGNOSES, strict=False))
+    diagnoses |= {NORMAL: "not applicable", MANY: "Fibroadenoma", FOLLOWED: "not applicable"}
+    diagnoses[DISPUTED] = "Lobular carcinoma in situ (LCIS)"
     rows: list[tuple[Value, ...]] = [HEADER]
-    for number, diagnosis in sorted(told.items()):
+    for number, diagnosis in sorted(diagnoses.items()):
         rows.append(_scan(root / FOLDER, number, diagnosis))
     sheets: Sheets = {
         "BrEaST-Lesions-USG clinical dat": rows,
@@ -89,8 +89,8 @@ def _scan(folder: Path, number: int, diagnosis: str) -> tuple[Value, ...]:
     key, count = f"case{number:03}", {NORMAL: 0, MANY: 3}.get(number, 1)
     malignant = count == 1 and _is_malignant(diagnosis)
     masks = [_lesion(number, which) for which in range(count)]
-    told = _descriptors(number)
-    grey = breast_ultrasound(*SIZE, seed=number, lesion=_any(masks), descriptors=told)
+    descriptors = _descriptors(number)
+    grey = breast_ultrasound(*SIZE, seed=number, lesion=_any(masks), descriptors=descriptors)
     write_picture(folder / f"{key}.png", _coloured(grey, cut=number % 8 == 5))
     names = [f"{key}_tumor.png", *(f"{key}_other{which}.png" for which in range(1, count))]
     for name, mask in zip(names, masks, strict=False):
@@ -102,8 +102,16 @@ def _scan(folder: Path, number: int, diagnosis: str) -> tuple[Value, ...]:
         cells = (f"{key}.png", None, None, 0.0075, 32, *("not available",) * 3, *(none,) * 6)
         return (number, *cells, *more, none, "normal")
     seen = ("0.0078", "not available", "heterogeneous: predominantly fat")
-    halo, thick = ("yes" if it else "no" for it in (told.halo, told.thick_skin))
-    signs = ("oval", "circumscribed", told.echo, told.behind, halo, told.calcification, thick)
+    halo, thick = ("yes" if flag else "no" for flag in (descriptors.halo, descriptors.thick_skin))
+    signs = (
+        "oval",
+        "circumscribed",
+        descriptors.echo,
+        descriptors.behind,
+        halo,
+        descriptors.calcification,
+        thick,
+    )
     proof = "confirmed by follow-up care" if number == FOLLOWED else "confirmed by biopsy"
     result = (CATEGORIES[number % 6], proof, diagnosis, "malignant" if malignant else "benign")
     return (number, *files, *seen, "no", "no", *signs, "Cyst&Fibroadenoma", *result)

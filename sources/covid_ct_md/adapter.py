@@ -97,11 +97,11 @@ def _nearest(shown: Sequence[int], marked: Collection[int]) -> int:
 def _case(name: str, group: str, stack: Mapping[int, Path], k: int, *, evidence: str) -> Case:
     folder = f"folder {name}"
     seen = ("Normal", folder) if group == "Normal" else ("1", evidence)
-    said = (("infection", *seen), ("disease", group, folder), ("cause", group, folder))
+    values = (("infection", *seen), ("disease", group, folder), ("cause", group, folder))
     return Case(
         key=name,
         images=(ImageRef(paths=(stack[k],), parts=(stack[0],) if k else ()),),
         patient=name,
-        labels=tuple(Label(field=field, value=raw, evidence=place) for field, raw, place in said),
+        labels=tuple(Label(field=field, value=raw, evidence=place) for field, raw, place in values),
         series=tuple(stack[at] for at in sorted(stack)),
     )

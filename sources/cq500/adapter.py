@@ -84,12 +84,12 @@ def _exam(
         yield Case(key=key, images=(ImageRef(paths=(root / f"{key} {key}",)),))
         return
     stacks, others = axial_stacks(files, least=LEAST, uneven=UNEVEN, without=SHARP, **HEAD)
-    found = {uid: boxes.pop(uid) for s in stacks for uid in s.slices if uid in boxes}
+    exam_boxes = {uid: boxes.pop(uid) for s in stacks for uid in s.slices if uid in boxes}
     for suffix, pattern in (("", SHOWN), ("-contrast", ENHANCED)):
         if not (fit := [s for s in stacks if pattern.fullmatch(s.description)]):
             continue
-        stacks.remove(stack := max(fit, key=partial(_worth, found)))
-        marks = [[] if suffix else found.get(uid, []) for uid in stack.slices]
+        stacks.remove(stack := max(fit, key=partial(_worth, exam_boxes)))
+        marks = [[] if suffix else exam_boxes.get(uid, []) for uid in stack.slices]
         at = _slice(key, marks, read)
         labels = () if suffix else _findings(rows[0], read, marks[at])
         yield Case(
@@ -103,9 +103,9 @@ def _exam(
     yield from skip_rest(key, others, stacks)
 
 
-def _worth(found: Boxes, stack: AxialStack) -> tuple[int, bool, int, str]:
+def _worth(boxes: Boxes, stack: AxialStack) -> tuple[int, bool, int, str]:
     """Sort key of stacks: those with boxes first, then those named "plain", then thick slices."""
-    boxed = sum(uid in found for uid in stack.slices)
+    boxed = sum(uid in boxes for uid in stack.slices)
     return boxed, bool(PLAIN.fullmatch(stack.description)), -len(stack.slices), stack.series
 
 

@@ -55,7 +55,7 @@ def frames(case: Case, volume: Any) -> list[int]:
     labels = load_labels(path)
     labels.check_values(path, *LABELS)
     places = {label: labels.marked(label).places_on(volume) for label in LABELS}
-    shown = sorted(set.intersection(*(set(found[:, 0]) for found in places.values())))
+    shown = sorted(set.intersection(*(set(voxels[:, 0]) for voxels in places.values())))
     if not shown:
         raise RefusedError(f"{path.name}: no slice shows all three structures", code="no-slice")
     middle = int(shown[len(shown) // 2])

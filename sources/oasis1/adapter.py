@@ -78,9 +78,9 @@ def read(image: ImageRef) -> Any:
     spacing = (volume.spacing or (0.0, 0.0, 0.0))[::-1]
     box = tuple(count * size for count, size in zip(shape, spacing, strict=True))
     if not np.allclose(box, BOX, atol=0.5) or len(set(spacing)) > 1:
-        told, expected = (" x ".join(f"{side:g}" for side in sides) for sides in (box, BOX))
+        actual, expected = (" x ".join(f"{side:g}" for side in sides) for sides in (box, BOX))
         raise RefusedError(
-            f"{name}: is {told} mm large; expected cubes that fill {expected} mm, the box of "
+            f"{name}: is {actual} mm large; expected cubes that fill {expected} mm, the box of "
             "the T88 volumes: is this RAW, SUBJ_111 or a resampled copy?",
             code="not-in-atlas",
         )

@@ -59,20 +59,20 @@ def frames(case: Case, volume: Any) -> list[int]:
             the right, ``not-hu`` if the lungs are too bright.
     """
     paths = {_part(path): path for shape in case.guide for path in files_of(shape)}
-    found = {name: load_labels(path).marked() for name, path in paths.items()}
-    middle = middle_of_most(found, str(case.plane), least=LEAST, share=LEAST_SHARE)
-    lower = [found[name] for name in SIDES if name in found and found[name].voxels.any()]
+    masks = {name: load_labels(path).marked() for name, path in paths.items()}
+    middle = middle_of_most(masks, str(case.plane), least=LEAST, share=LEAST_SHARE)
+    lower = [masks[name] for name in SIDES if name in masks and masks[name].voxels.any()]
     if len(lower) > 1 and lower[0].centre()[0] >= lower[1].centre()[0]:
         raise RefusedError(f"{case.key}: the left lung lies at the right", code="wrong-side")
     if case.window == LUNG:
-        places = np.concatenate([mask.places_on(volume) for mask in found.values()])
+        places = np.concatenate([mask.places_on(volume) for mask in masks.values()])
         own = places[places[:, 0] == middle]
         mean = float(np.asarray(volume.slices[middle])[own[:, 1], own[:, 2]].mean())
         if mean > MOST_HU:
-            told = (
+            fault = (
                 f"{case.key}: the lungs have {mean:.0f} on average; expected at most {MOST_HU:g}: "
             )
-            raise RefusedError(f"{told}are these Hounsfield units?", code="not-hu")
+            raise RefusedError(f"{fault}are these Hounsfield units?", code="not-hu")
     return [middle]
 
 

@@ -58,13 +58,13 @@ def _repeats(pair: _Pair, earlier: _Pair) -> str:
     return "asked of what surrounds it" if same else ""
 
 
-def _is_one_place(one: MarkedPlace, other: MarkedPlace) -> bool:
+def _is_one_place(place: MarkedPlace, other: MarkedPlace) -> bool:
     """Whether two regions coincide: same, one contains the other's centroid, or equal centroids."""
-    first, second = one.rows[0], other.rows[0]
+    first, second = place.rows[0], other.rows[0]
     apart = math.dist((first.centroid_x, first.centroid_y), (second.centroid_x, second.centroid_y))
     return (
-        one.concept == other.concept
-        or apart < LEAST_APART * one.sample.width
+        place.concept == other.concept
+        or apart < LEAST_APART * place.sample.width
         or _holds_middle(first, second)
         or _holds_middle(second, first)
     )

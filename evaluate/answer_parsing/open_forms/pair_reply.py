@@ -39,9 +39,11 @@ def read_pair_part(text: str, ask: PairAsk) -> PartReading:
         return PartReading(None, "negated")
     if both is not None:
         word = both["after"] or both["before"]
-        told = {match["word"].casefold() in _YES for match in words}
+        values = {match["word"].casefold() in _YES for match in words}
         yes = word.casefold() in _YES
-        return PartReading([yes, yes], "") if told <= {yes} else PartReading(None, "contradiction")
+        return (
+            PartReading([yes, yes], "") if values <= {yes} else PartReading(None, "contradiction")
+        )
     if not words:
         return PartReading(None, "")
     numbered: dict[str, set[bool]] = {"1": set(), "2": set()}

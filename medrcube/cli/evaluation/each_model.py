@@ -48,7 +48,7 @@ def each_model(
             row, status = {"model": name, "out": str(folder), "error": str(error)}, error.exit_code
             ends.append(f"{name}: FAILED {error}")
         except Interrupted as stop:
-            raise Interrupted({"runs": [*rows, {**stop.told, "interrupted": True}]}) from None
+            raise Interrupted({"runs": [*rows, {**stop.summary, "interrupted": True}]}) from None
         rows.append(row)
         worst = max(worst, status)
     for end in ends:

@@ -66,7 +66,7 @@ def validate(
             "lacks": list(report.lacks),
             "hints": list(report.hints),
             "litter": report.litter,
-            "found": dict(report.found),
+            "found": dict(report.counts),
             "expected": dict(report.expected),
             "cases": cases,
             "set_aside": dict(codes),

@@ -172,12 +172,12 @@ def judged_answer(version: ItemVersion, blind: BlindAnswer | None = None) -> Jud
     """Return the right answer and, if given, the answer of step one."""
     target = read_target(version.target)
     mine = None if blind is None else blind.value
-    said = "" if blind is None else "cannot tell"
+    text = "" if blind is None else "cannot tell"
     is_place = target.form in PLACES
     if mine is not None:
-        said = "the place in orange" if is_place else answer_text(target, mine)
+        text = "the place in orange" if is_place else answer_text(target, mine)
     return JudgedAnswer(
-        mine=said,
+        mine=text,
         right="the place in green" if is_place else str(version.options[RIGHT]["text"]),
         bar=bar_text(target),
         passes=None if mine is None else option_of(target, mine) == RIGHT,

@@ -26,8 +26,8 @@ def read_flags(path: Path, shape: tuple[int, ...]) -> NDArray[np.bool_]:
     except (ValueError, EOFError, OSError) as error:
         raise TableError(path, "holds no array of numbers; get the file again") from error
     if not isinstance(array, np.ndarray) or array.shape != shape:
-        found = getattr(array, "shape", "several arrays")
-        raise TableError(path, f"has the shape {found}; expected {shape}: is it another edition?")
+        actual = getattr(array, "shape", "several arrays")
+        raise TableError(path, f"has the shape {actual}; expected {shape}: is it another edition?")
     if array.dtype.kind not in "biuf" or not np.isin(array, (0, 1)).all():
         raise TableError(path, "holds other values than 0 and 1; get the file again")
     return array.astype(np.bool_)

@@ -141,15 +141,15 @@ def survey(root: Path) -> Survey:
 def _without_image(root: Path, names: Sequence[str]) -> str:
     """Return the message for a tree without images, with advice on how to draft its source."""
     kinds = ", ".join(sorted({suffix_of(name) or "no suffix" for name in names})) or "none"
-    found = f"{root}: holds no image (suffixes found: {kinds})"
+    fault = f"{root}: holds no image (suffixes found: {kinds})"
     expected = "expected DICOM, NIfTI, NRRD, MetaImage, PNG, JPEG or video"
     if any(suffix_of(name) in _ARCHIVES for name in names):
-        return f"{found}; {expected}; unpack the archives first"
+        return f"{fault}; {expected}; unpack the archives first"
     tables = [name for name in names if suffix_of(name) in (".csv", ".tsv", *SHEETS, ".xml")]
     if not tables:
-        return f"{found}; {expected}; name the folder of the unpacked raw data"
+        return f"{fault}; {expected}; name the folder of the unpacked raw data"
     return (
-        f"{found}; {expected} beside the tables ({len(tables)}): cases and layout are those of "
+        f"{fault}; {expected} beside the tables ({len(tables)}): cases and layout are those of "
         "images. Put a few images of the dataset where they lie in a complete copy, at least two "
         "of each folder, and call this again; the tables may name more than are there"
     )

@@ -26,15 +26,19 @@ def survey_documents(
     xml = [name for name in names if suffix_of(name) == ".xml"]
     coco = [name for name in names if suffix_of(name) == ".json" and _is_coco(root / name)]
     others = sum(suffix_of(name) == ".json" for name in names) - len(coco)
-    found = [tuple(_xml(root, xml[:_SAMPLE], stems))] if xml else []
-    found += [(f'"{name}": COCO, read by sources/_formats/annotations/coco.py',) for name in coco]
+    paragraphs = [tuple(_xml(root, xml[:_SAMPLE], stems))] if xml else []
+    paragraphs += [
+        (f'"{name}": COCO, read by sources/_formats/annotations/coco.py',) for name in coco
+    ]
     if others:
         reader = "read_json of sources/_formats/tables/contents.py"
-        found.append((f'{others:,} other files with ".json": {reader}',))
+        paragraphs.append((f'{others:,} other files with ".json": {reader}',))
     arrays = [(name, _array(root / name)) for name in names if suffix_of(name) == ".npy"]
     reader = "sources/_formats/tables/arrays.py"
-    found += [(f'"{name}": array of {what}, read by {reader}',) for name, what in arrays if what]
-    return tuple(found)
+    paragraphs += [
+        (f'"{name}": array of {what}, read by {reader}',) for name, what in arrays if what
+    ]
+    return tuple(paragraphs)
 
 
 def _xml(root: Path, names: Sequence[str], stems: set[str]) -> Iterator[str]:

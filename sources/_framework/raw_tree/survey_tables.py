@@ -191,9 +191,9 @@ def _key(
     groups += [(folder, names) for folder, names in by_folder.items() if len(names) > 1]
     cells = {column: _names_in(column, rows) for column in columns}
     for folder, members in groups if unique else sorted(groups, key=lambda g: -len(g[1])):
-        found = _naming(cells, len(rows), members, whole=folder is None or len(groups) == 1)
-        if found is not None:
-            return *found, folder
+        match = _naming(cells, len(rows), members, whole=folder is None or len(groups) == 1)
+        if match is not None:
+            return *match, folder
     return None, "", None
 
 

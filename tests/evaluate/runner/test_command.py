@@ -318,7 +318,7 @@ def test_a_stopped_command_keeps_for_programs_what_the_models_before_it_did(
 
     monkeypatch.setattr(runner.RunSession, "ask_all", stop)
     result = evaluate("--model", "openai/good", "--json", "--limit", "5")
-    first, second = interrupt_behind(result.exception).told["runs"]
+    first, second = interrupt_behind(result.exception).summary["runs"]
     assert (first["model"], first["answered"]) == ("openai/stub", 5)
     assert (second["model"], second["interrupted"]) == ("openai/good", True)
     assert second["ends"]["not-asked"] == 5

@@ -112,7 +112,10 @@ def test_a_list_chooses_and_what_is_not_offered_is_told(run, server, tmp_path):
     [
         (("ixx", "--to", "x"), "did you mean"),
         (("ixi", "--to", "x", "--list", "none.txt"), "cannot be read"),
-        (("ixi", "--to", "x", "--list", "a", "--needed", "b"), "give only one of --needed and --list"),
+        (
+            ("ixi", "--to", "x", "--list", "a", "--needed", "b"),
+            "give only one of --needed and --list",
+        ),
     ],
 )
 def test_wrong_use_is_status_2(run, options, told):

@@ -56,7 +56,7 @@ def test_metadata_twins_of_macos_are_no_images(scan_fixture, build_fixture):
 
 def test_metadata_twins_do_not_count_as_volumes(fixture_tree):
     report = inspect_copy(CARD, fixture_tree(SOURCE, "original"))
-    assert report.found["**/imagesTr/lung_???.nii.gz"] == 3
+    assert report.counts["**/imagesTr/lung_???.nii.gz"] == 3
 
 
 def test_sixty_three_volumes_are_a_complete_copy():
