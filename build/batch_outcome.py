@@ -74,7 +74,7 @@ def compose_batch(
 def tables_of(
     parts: Sequence[SourceBuild],
     samples: RecordTable[Sample],
-    made: ComposedBatch,
+    batch: ComposedBatch,
     *,
     failures: tuple[Iterable[str], Iterable[str]],
     totals: PictureTotals,
@@ -85,7 +85,7 @@ def tables_of(
     Args:
         parts: result of each source.
         samples: samples of all sources.
-        made: items of all sources.
+        batch: items of all sources.
         failures: why sources could not be built, or yielded too little.
         totals: counts over all images.
         stated: what the verdict states in addition to the audit.
@@ -94,15 +94,15 @@ def tables_of(
         problem for part in parts for problem in (*part.facts.set_aside, *part.facts.problems)
     ]
     absent = {part.facts.source: part.facts.absent for part in parts}
-    items, beyond = made.composed.items, made.beyond.items
-    asked = {item.sample for item in items} | {item.sample for item in beyond}
-    pictures = related_pictures(samples, asked)
+    items, beyond = batch.composed.items, batch.beyond.items
+    sample_ids = {item.sample for item in items} | {item.sample for item in beyond}
+    pictures = related_pictures(samples, sample_ids)
     audit = audit_batch(pictures, items, problems, absent, totals)
     refused, gate = failures
     verdict = {
         **audit,
-        "dropped": {**made.dropped, **made.beyond.dropped},
-        "open_items": made.beyond.stated(),
+        "dropped": {**batch.dropped, **batch.beyond.dropped},
+        "open_items": batch.beyond.stated(),
         "open_rules": open_rules(beyond, pictures),
         "words": {part.facts.source: part.facts.words for part in parts if part.facts.words},
         "failures": [*refused, *audit["failures"], *gate],

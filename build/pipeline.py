@@ -129,7 +129,7 @@ def _build(
         keys = None if refused else source_keys
         cards = [source_state.source.card for source_state in source_states]
         samples = SAMPLES.join([part.samples for part in results.parts])
-        made = compose_batch(
+        batch = compose_batch(
             workspace,
             profile,
             cards,
@@ -141,15 +141,15 @@ def _build(
         results = results.once_asked()
         totals = picture_totals(samples)
         reports = source_reports(
-            source_states, results.parts, made.composed.items, made.beyond.items
+            source_states, results.parts, batch.composed.items, batch.beyond.items
         )
         shared = shared_images(cards, totals.repeated)
         aimed = None
-        if profile is not None and made.composed.plan is not None:
+        if profile is not None and batch.composed.plan is not None:
             aimed = report_on(
                 profile,
-                made.composed.plan,
-                made.composed.items,
+                batch.composed.plan,
+                batch.composed.items,
                 cards_available,
                 named=workspace.sources,
             )
@@ -159,13 +159,13 @@ def _build(
         stated = {
             "shared_images": [asdict(pair) for pair in shared],
             "ontologies": editions_used(workspace.ontology_index),
-            **({"llm": made.llm.stated()} if made.llm is not None else {}),
+            **({"llm": batch.llm.stated()} if batch.llm is not None else {}),
             **({"profile": aimed.stated()} if aimed is not None else {}),
         }
         outcome = tables_of(
             results.parts,
             samples,
-            made,
+            batch,
             failures=(refused.values(), failures),
             totals=totals,
             stated=stated,
@@ -179,13 +179,13 @@ def _build(
             dropped=outcome.verdict["dropped"],
             shared=tuple(pair.describe() for pair in shared),
             failures=tuple(outcome.verdict["failures"]),
-            warnings=made.beyond.warnings,
+            warnings=batch.beyond.warnings,
             seconds=time.monotonic() - started,
-            llm=made.llm,
+            llm=batch.llm,
             profile=aimed,
             viewer=viewer,
         )
-        llm_pending = made.llm is not None and (made.llm.sent or made.llm.left)
+        llm_pending = batch.llm is not None and (batch.llm.sent or batch.llm.left)
         if keys is not None and not (viewer and viewer.failed) and not llm_pending:
             unread = tuple(case for part in results.parts for case in part.facts.unread)
             key = hash_values(outside, keys, tables, snapshot(workspace.viewer).digest)

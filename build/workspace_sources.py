@@ -43,9 +43,9 @@ def _with_values(source: Source, added: Mapping[str, ValueMap]) -> Source:
     """Return the source with raw values added that its card does not list."""
     card, terms = source.card, load_terms()
     fields = dict(card.fields)
-    for given, values in added.items():
-        key = f"{CONFIG}: [values.{source.id}.{given}]"
-        name = _field_of(card, given, key)
+    for column, values in added.items():
+        key = f"{CONFIG}: [values.{source.id}.{column}]"
+        name = _field_of(card, column, key)
         for raw, concept in values.items():
             card_concept = fields[name].values.get(raw, concept)
             if card_concept != concept:
@@ -61,16 +61,16 @@ def _with_values(source: Source, added: Mapping[str, ValueMap]) -> Source:
     return replace(source, card=replace(card, fields=fields, fingerprint=fingerprint))
 
 
-def _field_of(card: Card, given: str, key: str) -> str:
+def _field_of(card: Card, name: str, key: str) -> str:
     """Return the field with that name, or the one whose raw values are in the column named so.
 
     Raises:
         WorkspaceError: there is none, or a column holds values of several fields.
     """
     named = [field for field in card.fields.values() if field.values]
-    if any(entry.name == given for entry in named):
-        return given
-    asked = given.casefold()
+    if any(entry.name == name for entry in named):
+        return name
+    asked = name.casefold()
     filled = [
         entry.name for entry in named if asked in (column.casefold() for column in entry.columns)
     ]

@@ -41,29 +41,30 @@ def score_attempts(
 
 
 def score_reply(
-    asked: AskedQuestion, reply: Mapping[str, Any] | None, *, tried: bool = True
+    question: AskedQuestion, reply: Mapping[str, Any] | None, *, tried: bool = True
 ) -> Result:
     """Return the result of one presentation; ``tried`` says whether it was sent at all."""
-    if asked.key is None:
-        return _result_without_answer(asked, AnswerOutcome.MISSING_IMAGE, "no-picture", None)
+    if question.key is None:
+        return _result_without_answer(question, AnswerOutcome.MISSING_IMAGE, "no-picture", None)
     if reply is None:
         if tried:
-            return _result_without_answer(asked, AnswerOutcome.FAILED, NO_REPLY, None)
-        return _result_without_answer(asked, AnswerOutcome.NOT_ASKED, NOT_TRIED, None)
+            return _result_without_answer(question, AnswerOutcome.FAILED, NO_REPLY, None)
+        return _result_without_answer(question, AnswerOutcome.NOT_ASKED, NOT_TRIED, None)
     text, reason = reply["text"], reply["finish_reason"]
     if reason == "length":
-        answer, rule = read_truncated_reply(text, asked.item)
-        return replace(_answer_result(asked, answer, rule, text, AnswerOutcome.CUT), cut=True)
+        answer, rule = read_truncated_reply(text, question.item)
+        return replace(_answer_result(question, answer, rule, text, AnswerOutcome.CUT), cut=True)
     if reason in {"content_filter", "refusal"}:
-        return _result_without_answer(asked, AnswerOutcome.REFUSED, "finish-reason", text)
+        return _result_without_answer(question, AnswerOutcome.REFUSED, "finish-reason", text)
     if not strip_reasoning(text).closed:
         return replace(
-            _result_without_answer(asked, AnswerOutcome.CUT, "unclosed-reasoning", text), cut=True
+            _result_without_answer(question, AnswerOutcome.CUT, "unclosed-reasoning", text),
+            cut=True,
         )
-    answer, rule = read_reply(text, asked.item)
+    answer, rule = read_reply(text, question.item)
     refused = answer is None and is_refusal(strip_reasoning(text).text)
     return _answer_result(
-        asked, answer, rule, text, AnswerOutcome.REFUSED if refused else AnswerOutcome.UNPARSED
+        question, answer, rule, text, AnswerOutcome.REFUSED if refused else AnswerOutcome.UNPARSED
     )
 
 
@@ -106,17 +107,17 @@ def _goes_on(reply: Mapping[str, Any] | None) -> bool:
 
 
 def _answer_result(
-    asked: AskedQuestion, answer: str | None, rule: str, reply: str, otherwise: AnswerOutcome
+    question: AskedQuestion, answer: str | None, rule: str, reply: str, otherwise: AnswerOutcome
 ) -> Result:
     """Return the result of a parsed reply; ``otherwise`` is the outcome without an answer."""
     if answer is None:
-        return _result_without_answer(asked, otherwise, rule, reply)
-    passed = score_answer(asked.item, answer).passed
+        return _result_without_answer(question, otherwise, rule, reply)
+    passed = score_answer(question.item, answer).passed
     outcome = AnswerOutcome.CORRECT if passed else AnswerOutcome.WRONG
-    return Result(asked=asked, outcome=outcome, answer=answer, rule=rule, reply=reply)
+    return Result(asked=question, outcome=outcome, answer=answer, rule=rule, reply=reply)
 
 
 def _result_without_answer(
-    asked: AskedQuestion, outcome: AnswerOutcome, rule: str, reply: str | None
+    question: AskedQuestion, outcome: AnswerOutcome, rule: str, reply: str | None
 ) -> Result:
-    return Result(asked=asked, outcome=outcome, answer=None, rule=rule, reply=reply)
+    return Result(asked=question, outcome=outcome, answer=None, rule=rule, reply=reply)

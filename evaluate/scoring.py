@@ -84,9 +84,9 @@ def score(run: Path, judge: Judge | None = None) -> Mapping[str, Any]:
         WorkspaceError: the folder is not a run, or cannot be written.
     """
     manifest = read_manifest(run)
-    asked = read_asked(run)
-    replies, tried = standing_replies(asked, _attempts(run))
-    by_rules = score_replies(asked, replies, None if is_imported(manifest) else tried)
+    questions = read_asked(run)
+    replies, tried = standing_replies(questions, _attempts(run))
+    by_rules = score_replies(questions, replies, None if is_imported(manifest) else tried)
     results = by_rules if judge is None else judge.rescored(by_rules)
     account = _judge_unused(run) if judge is None else judge.account(by_rules)
     summary = _summary(run, results, by_rules, replies, account)
@@ -139,9 +139,9 @@ def read_by_rules(run: Path) -> list[Result]:
     Raises:
         WorkspaceError: the folder is not a run.
     """
-    manifest, asked = read_manifest(run), read_asked(run)
-    replies, tried = standing_replies(asked, _attempts(run))
-    return score_replies(asked, replies, None if is_imported(manifest) else tried)
+    manifest, questions = read_manifest(run), read_asked(run)
+    replies, tried = standing_replies(questions, _attempts(run))
+    return score_replies(questions, replies, None if is_imported(manifest) else tried)
 
 
 def is_imported(manifest: Mapping[str, Any]) -> bool:
@@ -153,12 +153,12 @@ def _attempts(run: Path) -> Iterator[Mapping[str, Any]]:
     """Yield the attempts of a run with the fields that scoring reads; equal values are shared."""
     counts: dict[str, Mapping[str, Any]] = {}
     for record in read_attempts(attempts_path(run)):
-        kept = {name: record[name] for name in _SCORED if name in record}
-        if (usage := kept.get("usage")) is not None:
-            kept["usage"] = counts.setdefault(repr(usage), usage)
-        for name in _OFTEN_EQUAL.intersection(kept):
-            kept[name] = held_once(kept[name])
-        yield kept
+        fields = {name: record[name] for name in _SCORED if name in record}
+        if (usage := fields.get("usage")) is not None:
+            fields["usage"] = counts.setdefault(repr(usage), usage)
+        for name in _OFTEN_EQUAL.intersection(fields):
+            fields[name] = held_once(fields[name])
+        yield fields
 
 
 _SCORED = ("key", "status", "text", "finish_reason", "usage", "model", "history")

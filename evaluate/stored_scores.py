@@ -36,15 +36,15 @@ def read_results(run: Path) -> list[Result]:
         path.stat()
         return [
             Result(
-                asked=asked,
+                asked=question,
                 outcome=AnswerOutcome(row["outcome"]),
                 answer=held_once(row["answer"]),
                 rule=held_once(row["rule"]),
                 reply=row["reply"],
                 cut=row.get("cut", False),
             )
-            for asked, row in zip(read_asked(run), each_json_line(path), strict=True)
-            if _same_name(asked, row)
+            for question, row in zip(read_asked(run), each_json_line(path), strict=True)
+            if _same_name(question, row)
         ]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise WorkspaceError(f"{run}: has no scores; run  medrcube score {run}") from error
@@ -98,7 +98,7 @@ def withdrawn_items(run: Path) -> list[str]:
         raise WorkspaceError(f"{run / ITEMS}: cannot be read: {error!r}") from error
 
 
-def _same_name(asked: AskedQuestion, row: Mapping[str, Any]) -> bool:
-    if asked.item.name != row["item"]:
-        raise ValueError(f"outcome of {row['item']} where {asked.item.name} was asked")
+def _same_name(question: AskedQuestion, row: Mapping[str, Any]) -> bool:
+    if question.item.name != row["item"]:
+        raise ValueError(f"outcome of {row['item']} where {question.item.name} was asked")
     return True

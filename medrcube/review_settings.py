@@ -49,25 +49,25 @@ class SingleSignOn:
             WorkspaceError: it is missing, or others can read its file.
         """
         if self.secret_file is None:
-            given = os.environ.get(self.secret_env, "").strip()
-            if not given:
+            secret = os.environ.get(self.secret_env, "").strip()
+            if not secret:
                 raise WorkspaceError(
                     f"single sign-on: {self.secret_env} is empty; put the client secret there, or "
                     "name a file with secret_file"
                 )
-            return given
+            return secret
         try:
             mode = stat.S_IMODE(self.secret_file.stat().st_mode)
-            given = self.secret_file.read_text(encoding="utf-8").strip()
+            secret = self.secret_file.read_text(encoding="utf-8").strip()
         except (OSError, UnicodeDecodeError) as error:
             raise WorkspaceError(f"{self.secret_file}: cannot be read ({error})") from error
         if mode & 0o077:
             raise WorkspaceError(
                 f"{self.secret_file}: others can read it (mode {mode:o}); chmod 600 it"
             )
-        if not given:
+        if not secret:
             raise WorkspaceError(f"{self.secret_file}: is empty; expected the client secret")
-        return given
+        return secret
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -206,14 +206,14 @@ def load_relations() -> Relations:
 
 
 @cache
-def _load_relations(held: Vocabulary) -> Relations:
+def _load_relations(vocabulary: Vocabulary) -> Relations:
     rows = (Relation(**row) for row in read_table("relations.csv", COLUMNS))
     scales = {
         row["group"]: Scale(ordered=row["ordered"] == "yes", phrase=row["phrase"], of=row["of"])
         for row in read_table("groups.csv", GROUP_COLUMNS)
     }
     relations = Relations(rows, load_terms(), scales)
-    if held != (shipped := Vocabulary()):
+    if vocabulary != (shipped := Vocabulary()):
         for group in _load_relations(shipped).groups():
             relations.group_members(group)
     return relations

@@ -87,7 +87,7 @@ def check_terms(
         IndexFileError: the index file is damaged.
     """
     relations = relations or load_relations()
-    held = {edition.ontology for edition in index.editions}
+    ontologies = {edition.ontology for edition in index.editions}
     findings = [
         TermIssue(
             kind=IssueKind.UNCHECKED,
@@ -97,12 +97,12 @@ def check_terms(
             detail=f"the index holds no {TITLES[ontology]}; none of its ids was checked",
         )
         for ontology in ONTOLOGIES
-        if ontology not in held
+        if ontology not in ontologies
     ]
-    exact: dict[str, dict[str, list[str]]] = {ontology: {} for ontology in held}
+    exact: dict[str, dict[str, list[str]]] = {ontology: {} for ontology in ontologies}
     for term in terms.values():
         for ontology, (identity, match) in term.matches().items():
-            if ontology not in held:
+            if ontology not in ontologies:
                 continue
             findings.extend(_check_id(term, ontology, identity, match, index))
             concept_id = index.resolve(identity)

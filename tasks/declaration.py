@@ -320,11 +320,11 @@ def _check_without_rule(table: TomlTable, task: TaskDeclaration) -> None:
     """Refuse what only a rule can give."""
     if task.form != OPTION:
         table.fail("form", f'"{OPTION}" of a task without a rule', task.form)
-    for key, given in (
+    for key, is_set in (
         ("set", task.sets != "none"),
         ("blind", task.blind != BlindBar()),
         ("audits", task.audits),
         ("settings", task.settings),
     ):
-        if given:
+        if is_set:
             table.fail(key, f'this key only beside rule = "{_RULE}"', task.table[key])

@@ -49,13 +49,13 @@ def picture_totals(samples: RecordTable[Sample]) -> PictureTotals:
     )
 
 
-def related_pictures(samples: RecordTable[Sample], asked: Collection[str]) -> list[Sample]:
+def related_pictures(samples: RecordTable[Sample], ids: Collection[str]) -> list[Sample]:
     """Return these images, and all that share a case, a patient or their pixels with one.
 
     The relation is transitive.
     """
     codes = SampleCodes(samples)
-    chosen = codes.is_one_of("id", asked)
+    chosen = codes.is_one_of("id", ids)
     while True:
         wider = _alike(codes.cases, chosen) | _alike(codes.pixels, chosen)
         wider |= codes.names_patient & _alike(codes.named_patients, chosen & codes.names_patient)

@@ -122,8 +122,8 @@ def describe_rules(audit: Mapping[str, Any]) -> list[str]:
     if bent:
         lines.append(f"item rules: for the reviewers, items that bend {_listed(bent)}")
     rules = {**audit["batch_rules"], **audit.get("open_rules", {})}
-    held = sum(rule["holds"] is not False for rule in rules.values())
-    lines.append(f"batch rules: {held} of {len(rules)} hold")
+    satisfied = sum(rule["holds"] is not False for rule in rules.values())
+    lines.append(f"batch rules: {satisfied} of {len(rules)} hold")
     lines += [
         f"{rule['level'].upper()} {name}: {rule['message']}"
         for name, rule in rules.items()

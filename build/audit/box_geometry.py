@@ -56,17 +56,17 @@ def box_geometry(items: Iterable[Item], samples: Iterable[Sample]) -> list[Row]:
         without such items. The score of the model is ``None`` if all items are in one group.
     """
     pictures = {sample.id: sample for sample in samples}
-    asked = [
+    readable = [
         item
         for item in sorted(items, key=lambda item: item.id)
         if item.sample in pictures and _readable(item, pictures[item.sample])
     ]
-    if not asked:
+    if not readable:
         return []
-    groups = groups_of(asked, pictures.values())
-    layouts = [_boxes(pictures[item.sample]) for item in asked]
-    own = [groups[item.id] for item in asked]
-    keys = [item.key for item in asked]
+    groups = groups_of(readable, pictures.values())
+    layouts = [_boxes(pictures[item.sample]) for item in readable]
+    own = [groups[item.id] for item in readable]
+    keys = [item.key for item in readable]
     rows = []
     for name, measure in _MEASURES.items():
         values = [measure(boxes) for boxes in layouts]

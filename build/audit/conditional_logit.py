@@ -117,11 +117,13 @@ def cross_validate(
     numbers = [fold_of[block] for block in together]
     trainings = {}
     for fold in sorted(set(numbers)):
-        held = {group for group, number in zip(groups, numbers, strict=True) if number == fold}
+        test_groups = {
+            group for group, number in zip(groups, numbers, strict=True) if number == fold
+        }
         trainings[fold] = [
             question
             for question, group, number in zip(questions, groups, numbers, strict=True)
-            if number != fold and group not in held
+            if number != fold and group not in test_groups
         ]
         if not trainings[fold]:
             return None

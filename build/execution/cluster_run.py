@@ -195,17 +195,17 @@ class ClusterRun:
                 yield from self._held.pop(worker, ())
             yield job, rendered
         else:
-            held = self._held.setdefault(worker, [])
-            held.append((job, rendered))
-            if len(held) >= _DOUBT and self._proved:
+            pending = self._held.setdefault(worker, [])
+            pending.append((job, rendered))
+            if len(pending) >= _DOUBT and self._proved:
                 message = rendered.problems[0].message
                 self._set_aside(worker, f"failed each of its first {_DOUBT} cases: {message}")
 
     def _run_held(self) -> Iterator[tuple[RenderJob, RenderResult]]:
         """Yield results of workers that have failed every case, if no other worker does better."""
-        for worker, held in list(self._held.items()):
+        for worker, pending in list(self._held.items()):
             others = [name for name in self._addresses() if name not in (worker, *self._aside)]
-            for job, failed in held:
+            for job, failed in pending:
                 rendered = self._render_alone(job, others) if others else failed
                 if not rendered.problems and worker not in self._aside:
                     message = failed.problems[0].message

@@ -208,18 +208,18 @@ class BuildCache:
             self._execute("INSERT OR REPLACE INTO memory VALUES (?, ?, ?)", (row, key, piece))
         self._commit()
 
-    def forget(self, prefix: str, kept: Collection[str]) -> None:
+    def forget(self, prefix: str, keep: Collection[str]) -> None:
         """Delete records whose name begins with ``prefix``, except those in ``kept``."""
-        self._drop(prefix, kept)
+        self._drop(prefix, keep)
         self._commit()
 
-    def _drop(self, prefix: str, kept: Collection[str]) -> None:
+    def _drop(self, prefix: str, keep: Collection[str]) -> None:
         end = prefix[:-1] + chr(ord(prefix[-1]) + 1)
         rows = self._execute(
             "SELECT name FROM memory WHERE name >= ? AND name < ?", (prefix, end)
         ).fetchall()
         for (row,) in rows:
-            if row.partition(_NEXT)[0] not in kept:
+            if row.partition(_NEXT)[0] not in keep:
                 self._execute("DELETE FROM memory WHERE name = ?", (row,))
 
     def _digest(

@@ -92,8 +92,8 @@ def build_sources(source_states: Sequence[SourceState], context: BuildContext) -
                 parts[source_state.id] = result
             else:
                 try:
-                    kept, own = _look_up(source_state, context)
-                    scans.append((source_state, kept))
+                    kept_scan, own = _look_up(source_state, context)
+                    scans.append((source_state, kept_scan))
                     shards[source_state.id] = own
                 except SourceError as error:
                     refused[source_state.id] = refusal(source_state.id, error)
@@ -109,15 +109,15 @@ def build_sources(source_states: Sequence[SourceState], context: BuildContext) -
         rendering,
         context,
     )
-    cases = sum(kept.head.cases for _, kept in scans)
+    cases = sum(kept_scan.head.cases for _, kept_scan in scans)
     reused = cases - rendered + sum(part.facts.cases for part in parts.values())
     rendered_again = sum(len(part.facts.unread) for part in parts.values())
-    for source_state, kept in scans:
-        builder = ShardBuilder(source_state.source, kept.head.layout.layout, source_state.raw)
+    for source_state, kept_scan in scans:
+        builder = ShardBuilder(source_state.source, kept_scan.head.layout.layout, source_state.raw)
         own = shards[source_state.id]
         for shard in own:
             shard.complete(builder, rendering, context)
-        facts = SourceFacts.of(kept, source_state.raw, (shard.result.build for shard in own))
+        facts = SourceFacts.of(kept_scan, source_state.raw, (shard.result.build for shard in own))
         parts[source_state.id] = _join(facts, [shard.result for shard in own], context)
     return SourceResults(
         parts=tuple(
@@ -132,9 +132,9 @@ def build_sources(source_states: Sequence[SourceState], context: BuildContext) -
 
 def jobs_of(source_state: SourceState, context: BuildContext) -> Iterator[RenderJob]:
     """Yield the render jobs of a source from its cached scan."""
-    kept = keep_scan(source_state.source, source_state.raw, context.secret, context.cache)
-    for portion in kept.head.portions:
-        yield from kept.jobs(portion)
+    kept_scan = keep_scan(source_state.source, source_state.raw, context.secret, context.cache)
+    for portion in kept_scan.head.portions:
+        yield from kept_scan.jobs(portion)
 
 
 def refusal(source: str, error: SourceError) -> str:
@@ -241,9 +241,9 @@ def _unchanged_source(source_state: SourceState, context: BuildContext) -> Sourc
     )
     if head is None:
         return None
-    kept = [load_shard(context.cache, name, shard_key) for name, shard_key in head.shards]
-    shards = [shard for shard in kept if shard is not None]
-    if len(shards) < len(kept):
+    loaded = [load_shard(context.cache, name, shard_key) for name, shard_key in head.shards]
+    shards = [shard for shard in loaded if shard is not None]
+    if len(shards) < len(loaded):
         return None
     if not retry_unreadable(head.facts.unread, context.engine, context.images):
         return None
@@ -270,26 +270,26 @@ def _join(facts: SourceFacts, shards: Sequence[KeptShard], context: BuildContext
 def _look_up(source_state: SourceState, context: BuildContext) -> tuple[KeptScan, list[_Shard]]:
     """Return the scan of a source and all its shards, with cached results where unchanged."""
     parts = (source_state.source, source_state.raw, context.secret, context.cache)
-    kept = keep_scan(*parts)
+    kept_scan = keep_scan(*parts)
     try:
-        return kept, _look_up_shards(source_state, kept, context)
+        return kept_scan, _look_up_shards(source_state, kept_scan, context)
     except LostRecordError:
-        kept = scan_anew(*parts)
-        return kept, _look_up_shards(source_state, kept, context)
+        kept_scan = scan_anew(*parts)
+        return kept_scan, _look_up_shards(source_state, kept_scan, context)
 
 
 def _look_up_shards(
-    source_state: SourceState, kept: KeptScan, context: BuildContext
+    source_state: SourceState, kept_scan: KeptScan, context: BuildContext
 ) -> list[_Shard]:
-    common = hash_values(source_state.common, kept.head.layout.layout)
+    common = hash_values(source_state.common, kept_scan.head.layout.layout)
     pictures = source_state.pictures
     shards: list[_Shard] = []
-    for portion in kept.head.portions:
-        key = key_of_shard(common, portion.digest, kept.files(portion), source_state.raw)
+    for portion in kept_scan.head.portions:
+        key = key_of_shard(common, portion.digest, kept_scan.files(portion), source_state.raw)
         shard = load_shard(context.cache, portion.name, key) if key and pictures.settled else None
         if shard is not None and (shard.build.unread or not shard.holds(pictures)):
             shard = None
-        jobs = kept.jobs(portion) if shard is None else ()
+        jobs = kept_scan.jobs(portion) if shard is None else ()
         shards.append(
             _Shard(name=portion.name, key=key or secrets.token_hex(), jobs=jobs, kept=shard)
         )
@@ -363,8 +363,8 @@ def _store_result(
         Path(path).unlink(missing_ok=True)
     after = snapshot(folder)
     for kind in ("shard", "texts"):
-        kept = {f"{kind}/{shard.name}" for shard in shards}
-        context.cache.forget(f"{kind}/{source_state.id}/", kept)
+        keep = {f"{kind}/{shard.name}" for shard in shards}
+        context.cache.forget(f"{kind}/{source_state.id}/", keep)
     key = source_state.key(after)
     if key is None or not all(shard.result.holds(after) for shard in shards):
         return None

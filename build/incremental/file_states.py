@@ -145,9 +145,9 @@ def snapshot_parent(
     Returns:
         The snapshot of ``folder``, or ``None`` if it has more files.
     """
-    held = len(inner.states) + len(inner.barred)
+    inner_files = len(inner.states) + len(inner.barred)
     for reused in (None,) if inner.linked else (inner, None):
-        limit = most if reused else most + held
+        limit = most if reused else most + inner_files
         try:
             tree = _take_snapshot(folder, partial(_walk, tell=tell, inner=reused, most=limit))
         except _TooManyError:
@@ -213,13 +213,13 @@ def _walk(
     states: dict[str, FileState] = {}
     barred: dict[str, str] = {}
     linked = False
-    held: tuple[Mapping[str, FileState], Mapping[str, str]] = ({}, {})
+    inner_tree: tuple[Mapping[str, FileState], Mapping[str, str]] = ({}, {})
     if inner is not None:
-        held = inner.states, inner.barred
+        inner_tree = inner.states, inner.barred
     for number, part in enumerate(_entries(root, tell, inner)):
         if isinstance(part, str):
-            states.update((f"{part}{file}", state) for file, state in held[0].items())
-            barred.update((f"{part}{file}", reason) for file, reason in held[1].items())
+            states.update((f"{part}{file}", state) for file, state in inner_tree[0].items())
+            barred.update((f"{part}{file}", reason) for file, reason in inner_tree[1].items())
             continue
         name, entry, inside, by_link = part
         is_link = entry.is_symlink()

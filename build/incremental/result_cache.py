@@ -73,7 +73,7 @@ class RecordStore(Protocol):
         """Store a record in place of the last one of that name."""
         ...
 
-    def forget(self, prefix: str, kept: Collection[str]) -> None:
+    def forget(self, prefix: str, keep: Collection[str]) -> None:
         """Delete records whose name begins with ``prefix``, except those in ``kept``."""
         ...
 

@@ -210,7 +210,7 @@ def _underfilled(
 ) -> list[QuestionCandidate]:
     """Return the questions for which the other routes have fewer safe options than wanted."""
     least = settings.least_visible
-    asked = [
+    questions = [
         query
         for query in queries
         if query.task.declaration.model_proposals and query.visible >= least
@@ -218,7 +218,7 @@ def _underfilled(
     enough: dict[int, bool] = {}
     filled: set[str] = set()
     for question in prepare_questions(
-        asked, rules, SOURCES, settings.seed, least_visible=least
+        questions, rules, SOURCES, settings.seed, least_visible=least
     ).ready:
         if question.compatible is None:
             continue
@@ -229,7 +229,7 @@ def _underfilled(
             filled.add(question.identity)
     return [
         query
-        for query in asked
+        for query in questions
         if not query.barred
         and rules.terms[query.key].kind in KINDS
         # Only the steps of a scale can be its options.

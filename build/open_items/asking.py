@@ -67,12 +67,12 @@ class OpenAsked:
                 relations=relations,
             )
             try:
-                asked = list(open_questions(view, rule))
+                questions = list(open_questions(view, rule))
             except RuleError as error:
                 self.problems.append(_problem(task, case, card, error))
                 continue
-            self.questions.extend(question for question in asked if not question.barred)
-            self.barred.update(f"{task}: {q.barred}" for q in asked if q.barred)
+            self.questions.extend(question for question in questions if not question.barred)
+            self.barred.update(f"{task}: {q.barred}" for q in questions if q.barred)
 
 
 def _problem(task: Task, case: Case, card: Card, error: RuleError) -> QuarantineRow:

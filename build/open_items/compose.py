@@ -169,7 +169,7 @@ def _admitted(
     dropped: Counter[str],
 ) -> Iterator[OpenQuestion]:
     """Yield the questions that nothing bars, each once; count the others."""
-    asked: set[tuple[str, ...]] = set()
+    facts: set[tuple[str, ...]] = set()
     for question in bar_repeated(questions):
         reason = question.barred
         if not reason and question.visible < least_visible:
@@ -180,12 +180,12 @@ def _admitted(
             *(question.sample.id, question.task.value, question.field, question.concept),
             *question.stratum,
         )
-        if not reason and fact in asked:
+        if not reason and fact in facts:
             reason = "asked twice of one image"
         if reason:
             dropped[f"{question.task}: {reason}"] += 1
         else:
-            asked.add(fact)
+            facts.add(fact)
             yield question
 
 
@@ -245,7 +245,7 @@ def _seen(
 ) -> list[Bundle]:
     """Return the bundles for which a constant answer is not right too often."""
     bar = task.declaration.blind.drop
-    kept = []
+    seen = []
     for bundle in bundles:
         chances = [cells[cell_of(question)] for question in bundle]
         if any(chance.always for chance in chances):
@@ -253,8 +253,8 @@ def _seen(
         elif any(chance.is_above(bar) for chance in chances):
             dropped[f"{task}: {BLIND}"] += len(bundle)
         else:
-            kept.append(bundle)
-    return kept
+            seen.append(bundle)
+    return seen
 
 
 def _even_numbers(
@@ -266,17 +266,17 @@ def _even_numbers(
         for question in bundle:
             cells[cell_of(question)].append(question)
     most = task.declaration.blind.warn
-    kept = [(question,) for cell in sorted(cells) for question in even_lots(cells[cell], most=most)]
-    dropped[f"{task}: {CLASS_FULL}"] += _count(bundles) - len(kept)
-    return list(kept)
+    even = [(question,) for cell in sorted(cells) for question in even_lots(cells[cell], most=most)]
+    dropped[f"{task}: {CLASS_FULL}"] += _count(bundles) - len(even)
+    return list(even)
 
 
 def _one_of_each_patient(
     task: Task, bundles: Sequence[Bundle], seed: int, dropped: Counter[str]
 ) -> list[Bundle]:
-    kept = one_of_each_patient(sorted(bundles, key=lambda bundle: _lot(seed, "patient", *bundle)))
-    dropped[f"{task}: {ANOTHER}"] += _count(bundles) - _count(kept)
-    return kept
+    first = one_of_each_patient(sorted(bundles, key=lambda bundle: _lot(seed, "patient", *bundle)))
+    dropped[f"{task}: {ANOTHER}"] += _count(bundles) - _count(first)
+    return first
 
 
 def _within_quota(bundles: Sequence[Bundle], per_cell: int | None, seed: int) -> list[Bundle]:

@@ -53,9 +53,9 @@ def _with_error(share: float, questions: int) -> float:
 def _capped(questions: Sequence[OpenQuestion], cap: int) -> list[OpenQuestion]:
     """Return at most ``cap`` questions of each size class, the first that were drawn."""
     taken: Counter[str] = Counter()
-    kept = []
+    capped = []
     for question in questions:
         if taken[question.lot] < cap:
             taken[question.lot] += 1
-            kept.append(question)
-    return kept
+            capped.append(question)
+    return capped

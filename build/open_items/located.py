@@ -116,16 +116,16 @@ def _bar(view: CaseView, concept: str) -> str:
 
 
 def _each_place_once(
-    asked: Iterable[_Asked], drawn: Callable[[Sequence[Geometry]], _Pixels]
+    questions: Iterable[_Asked], drawn: Callable[[Sequence[Geometry]], _Pixels]
 ) -> Iterator[OpenQuestion]:
     """Yield the questions; of those about one place, all but a random one are barred.
 
     Args:
-        asked: questions about one case.
+        questions: questions about one case.
         drawn: pixels in which an answer lies.
     """
     open_ones: dict[str, list[_Pixels]] = {}
-    for place, question in sorted(asked, key=_turn):
+    for place, question in sorted(questions, key=_turn):
         if question.barred:
             yield question
             continue
@@ -137,9 +137,9 @@ def _each_place_once(
             yield question
 
 
-def _turn(asked: _Asked) -> tuple[object, ...]:
+def _turn(entry: _Asked) -> tuple[object, ...]:
     """Sort key: strongest evidence and best visibility first, then random."""
-    _, question = asked
+    _, question = entry
     names = (question.sample.source, question.sample.case, question.sample.id, question.concept)
     return question.grade, -question.visible, sha256("/".join(names).encode()).digest()
 

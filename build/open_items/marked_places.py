@@ -58,8 +58,8 @@ def marked_places(view: CaseView) -> Iterator[MarkedPlace]:
     samples = {sample.id: sample for sample in view.samples if sample.artefact == "clean"}
     named: dict[tuple[str, str, str], list[Geometry]] = {}
     for row in view.geometry:
-        asked = view.card.fields[row.field].kind in view.task.declaration.kinds
-        if row.concept and row.sample in samples and asked:
+        is_asked = view.card.fields[row.field].kind in view.task.declaration.kinds
+        if row.concept and row.sample in samples and is_asked:
             named.setdefault((row.sample, row.field, row.concept), []).append(row)
     for (sample, name, concept), rows in sorted(named.items()):
         field = view.card.fields[name]

@@ -21,13 +21,13 @@ def one_of_each_patient(bundles: Sequence[Bundle]) -> list[Bundle]:
         bundles: in the order of a draw.
     """
     taken: set[tuple[str, str]] = set()
-    kept = []
+    firsts = []
     for bundle in bundles:
         places = {(question.topic or question.concept, unit_of(question)) for question in bundle}
         if not places & taken:
             taken |= places
-            kept.append(bundle)
-    return kept
+            firsts.append(bundle)
+    return firsts
 
 
 def few_of_each_patient(bundles: Sequence[Bundle], most: int | None) -> list[Bundle]:
@@ -43,11 +43,11 @@ def few_of_each_patient(bundles: Sequence[Bundle], most: int | None) -> list[Bun
     patients: dict[str, list[Bundle]] = defaultdict(list)
     for bundle in bundles:
         patients[unit_of(bundle[0])].append(bundle)
-    asked: Counter[str] = Counter()
-    kept = []
+    uses: Counter[str] = Counter()
+    few = []
     for own in patients.values():
         for _ in range(min(most, len(own))):
-            rarest = min(range(len(own)), key=lambda place: asked[own[place][0].concept])
-            kept.append(own.pop(rarest))
-            asked[kept[-1][0].concept] += 1
-    return kept
+            rarest = min(range(len(own)), key=lambda place: uses[own[place][0].concept])
+            few.append(own.pop(rarest))
+            uses[few[-1][0].concept] += 1
+    return few

@@ -26,10 +26,10 @@ def bar_repeated(questions: Iterable[OpenQuestion]) -> Iterator[OpenQuestion]:
         if not question.barred:
             cases[_asked(question)].setdefault(_case(question), []).append(question.target)
     repeated: dict[_Asked, tuple[_Case, bool]] = {}
-    for asked, same in cases.items():
+    for fact, same in cases.items():
         if len(same) > 1:
             first = min(same)
-            repeated[asked] = (first, any(targets != same[first] for targets in same.values()))
+            repeated[fact] = (first, any(targets != same[first] for targets in same.values()))
     for question in questions:
         verdict = None if question.barred else repeated.get(_asked(question))
         if verdict is None:

@@ -50,7 +50,7 @@ def check_open_task(task: Task, cards: Sequence[Card]) -> tuple[ContractCheck, .
     name = "its rule runs on every source"
     try:
         load_rule(task)
-        asked = [
+        questions = [
             question
             for card in cards
             for view in trial_views(task, card)
@@ -61,8 +61,8 @@ def check_open_task(task: Task, cards: Sequence[Card]) -> tuple[ContractCheck, .
     trial = _Trial(
         task=task,
         cards=cards,
-        asked=[question for question in asked if not question.barred],
-        reasons=sorted({question.barred for question in asked if question.barred}),
+        asked=[question for question in questions if not question.barred],
+        reasons=sorted({question.barred for question in questions if question.barred}),
     )
     return (
         ContractCheck(name=name, failures=()),
@@ -166,8 +166,8 @@ def _unknown_is_refused(trial: _Trial) -> Iterator[str]:
     for card in trial.cards:
         for view in unknown_views(trial.task, card):
             fields = {label.field for label in view.case.labels}
-            asked = (q for q in open_questions(view) if not q.barred)
-            named = next((q for q in asked if q.field in fields), None)
+            questions = (q for q in open_questions(view) if not q.barred)
+            named = next((q for q in questions if q.field in fields), None)
             if named is not None:
                 yield f"{card.id}: {named.field!r} is asked where all of it is unknown"
                 break

@@ -54,10 +54,10 @@ def split_unpaired(
     twice = _repeated(_paired(rows, fact))
     open_rows = ~in_sets[table.kind] | may_pair[table.kind] | repeated | twice
     group = _paired(codes.sources[rows], _numbers(task)[table.kind])
-    kept = np.zeros(int(group.max()) + 1, np.bool_)
-    kept[group[open_rows]] = True
-    questions = table.at(np.flatnonzero(kept[group]))
-    alone = np.flatnonzero(~kept[group])
+    keep = np.zeros(int(group.max()) + 1, np.bool_)
+    keep[group[open_rows]] = True
+    questions = table.at(np.flatnonzero(keep[group]))
+    alone = np.flatnonzero(~keep[group])
     sources = codes.sources[rows[alone]]
     return questions, _counted(table, sources, table.kind[alone], evidence, least_visible)
 

@@ -152,8 +152,8 @@ def _of_fact(
     marks = ("", "") if shown == "clean" else (field.name, concept)
     sample = _sample(card, case, shown, *marks)
     queries = derive_questions(card, case, [sample], rules.terms, rules.relations)
-    asked = [query for query in queries if query.field == field.name]
-    return prepare_questions(asked, rules, SOURCES, seed=0)
+    own_queries = [query for query in queries if query.field == field.name]
+    return prepare_questions(own_queries, rules, SOURCES, seed=0)
 
 
 def _region(label: Label) -> Region:

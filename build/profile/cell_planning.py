@@ -182,18 +182,18 @@ def _rounds(
         stock = supply_of(ready, profile.per_patient)
         table = fit_margins(profile, stock)
         more = fit_margins(wide, stock)
-        asked = select_cells(
+        questions = select_cells(
             ready,
             more.cells,
             more.lots,
             per_patient=profile.per_patient,
             sources_per_key=profile.sources_per_key,
         )
-        batch = make(asked, partial(_trim, profile))
+        batch = make(questions, partial(_trim, profile))
         failed = failed + batch.lost
         kept_ids = set(map(_item_question_id, batch.kept))
-        answered = [question for question in asked if _question_id(question) in kept_ids]
-        remaining = _without_lost(ready, asked, batch)
+        answered = [question for question in questions if _question_id(question) in kept_ids]
+        remaining = _without_lost(ready, questions, batch)
         yield _PlanningRound(
             stock=stock,
             planned=table.cells,
@@ -242,7 +242,7 @@ def _cell(item: Item) -> Voxel:
 
 
 def _without_lost(
-    ready: Sequence[EligibleQuestion], asked: Sequence[EligibleQuestion], batch: ItemBatch
+    ready: Sequence[EligibleQuestion], questions: Sequence[EligibleQuestion], batch: ItemBatch
 ) -> Sequence[EligibleQuestion]:
     """Remove failed questions, and in every lot cut by the rules all questions not kept."""
     written_ids, kept_ids = (
@@ -250,7 +250,7 @@ def _without_lost(
         set(map(_item_question_id, batch.kept)),
     )
     surplus = written_ids - kept_ids
-    cut = {answer_cell_of(question) for question in asked if _question_id(question) in surplus}
+    cut = {answer_cell_of(question) for question in questions if _question_id(question) in surplus}
     return [
         question
         for question in ready

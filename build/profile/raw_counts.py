@@ -52,13 +52,17 @@ def count_answers(source: Source, root: Path) -> AnswerTallies:
     while some := list(islice(cases, _AT_ONCE)):
         for question in prepare_cases(source.card, some).ready:
             query = question.query
-            asked = source.card.fields.get(query.field)
-            if asked is None or asked.constant:
+            card_field = source.card.fields.get(query.field)
+            if card_field is None or card_field.constant:
                 continue
             tally = tallies.setdefault((query.field, query.sample.artefact), AnswerTally())
             tally.pictures[query.key] += 1
-            if asked.group is None and query.sample.artefact == "clean" and question.compatible:
-                own = set(question.compatible.labels.values()).intersection(asked.concepts())
+            if (
+                card_field.group is None
+                and query.sample.artefact == "clean"
+                and question.compatible
+            ):
+                own = set(question.compatible.labels.values()).intersection(card_field.concepts())
                 tally.beside.setdefault(query.key, set()).update(own)
     return tallies
 

@@ -105,7 +105,7 @@ def _questions_per_answer(counts: Mapping[str, int], size: int) -> dict[str, int
     taken = {name: min(count, low) for name, count in counts.items()}
     surplus = sum(taken.values()) - size * low
     for name in sorted(taken, key=lambda answer: (counts[answer], answer)):
-        given = min(surplus, taken[name])
-        taken[name] -= given
-        surplus -= given
+        cut = min(surplus, taken[name])
+        taken[name] -= cut
+        surplus -= cut
     return taken

@@ -49,13 +49,13 @@ class SourceSuggestion:
 
 
 def suggest_sources(
-    profile: Profile, held: Supply, missing: Mapping[Bound, int], cards: Iterable[Card]
+    profile: Profile, supply: Supply, missing: Mapping[Bound, int], cards: Iterable[Card]
 ) -> tuple[SourceSuggestion, ...]:
     """Return what each source alone would add to the supply, with all questions reselected."""
-    now = reachable_items(profile, held)
+    now = reachable_items(profile, supply)
     closers = []
     for card in cards:
-        adds = int(reachable_items(profile, held.beside(_promised_supply(card))) - now + _WHOLE)
+        adds = int(reachable_items(profile, supply.beside(_promised_supply(card))) - now + _WHOLE)
         if adds:
             cells = [cell for cell in sorted(card.voxels) if _lack(profile, cell, missing)]
             closers.append(
@@ -70,28 +70,28 @@ def suggest_sources(
 
 
 def suggestion_path(
-    profile: Profile, held: Supply, closers: Sequence[SourceSuggestion], cards: Mapping[str, Card]
+    profile: Profile, supply: Supply, closers: Sequence[SourceSuggestion], cards: Mapping[str, Card]
 ) -> tuple[tuple[str, int], ...]:
     """Return a greedy path: always the source that adds most to the supply so far.
 
     Gains fall as other sources are added, except for keys that wait for partners, so sources that
     gained less before are evaluated only until one is certain to lead (Minoux 1978).
     """
-    now, waiting = reachable_items(profile, held), list(closers)
+    now, waiting = reachable_items(profile, supply), list(closers)
     way: list[tuple[str, int]] = []
     while waiting and len(way) < _STEPS:
         fresh: list[tuple[SourceSuggestion, Supply]] = []
         for closer in waiting:
             if fresh and closer.adds <= max(updated.adds for updated, _ in fresh):
                 break
-            wider = held.beside(_promised_supply(cards[closer.source]))
+            wider = supply.beside(_promised_supply(cards[closer.source]))
             adds = int(reachable_items(profile, wider) - now + _WHOLE)
             fresh.append((replace(closer, adds=adds), wider))
         best, wider = min(fresh, key=lambda entry: _rank(entry[0]))
         if not best.adds:
             break
         way.append((best.source, best.adds))
-        held, now = wider, reachable_items(profile, wider)
+        supply, now = wider, reachable_items(profile, wider)
         updates = {updated.source: updated for updated, _ in fresh}
         waiting = sorted((updates.get(entry.source, entry) for entry in waiting), key=_rank)
         waiting = [entry for entry in waiting if entry.adds and entry.source != best.source]

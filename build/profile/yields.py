@@ -105,12 +105,12 @@ def expected_together(
     Sources with one answer each provide keys for each other, and two-option items are limited to
     their share of the task.
     """
-    given: dict[tuple[str, Task], float] = {}
+    yields: dict[tuple[str, Task], float] = {}
     for task in cube_tasks():
         own = {name: tasks[task] for name, tasks in expectations.items() if task in tasks}
         for name, items in _together(task, own).items():
-            given[name, task] = items
-    return given
+            yields[name, task] = items
+    return yields
 
 
 def _together(task: Task, own: Mapping[str, ExpectedItems]) -> dict[str, float]:
@@ -129,14 +129,14 @@ def _together(task: Task, own: Mapping[str, ExpectedItems]) -> dict[str, float]:
     two = sum(expectation.two for expectation in own.values())
     two += sum(capacity.two for capacity in filled.values())
     pair_share = two_option_room(more, two) / two if two else 0.0
-    given: dict[str, float] = {}
+    yields: dict[str, float] = {}
     for name, expectation in own.items():
-        given[name] = expectation.items + expectation.two * pair_share
+        yields[name] = expectation.items + expectation.two * pair_share
         for block_group, answers, answer in _constant_answers(task, expectation):
             there = filled[block_group]
             items = there.keys[answer] + there.pairs[answer] * pair_share
-            given[name] += items * answers.counts[answer] / shared[block_group].counts[answer]
-    return given
+            yields[name] += items * answers.counts[answer] / shared[block_group].counts[answer]
+    return yields
 
 
 def _constant_answers(

@@ -96,8 +96,8 @@ def draw_questions(
     counts: Counter[str] = Counter()
     for alike in ready:
         counts[alike.query.task.value] += len(alike.places)
-    asked = _Draw(columns, ready, seed).cells(per_cell)
-    return DrawnQuestions(asked=by_lot(asked), ready=counts, dropped=dropped)
+    draw = _Draw(columns, ready, seed).cells(per_cell)
+    return DrawnQuestions(asked=by_lot(draw), ready=counts, dropped=dropped)
 
 
 def _options(

@@ -227,13 +227,13 @@ def _write_items(
         groups = list(draw_keys(blocks, builder.rest(), seed=f"{seed}|{name}"))
         for group in groups:
             batch.keep(writer.block(group.members), block=group.block)
-        asked = {member.ready.identity for group in groups for member in group.members}
+        identities = {member.ready.identity for group in groups for member in group.members}
         out = [*(member.ready for block in blocks for member in block), *builder.rest()]
         reason = _why_not_drawn(out, blocks)
         batch.dropped.update(
             f"{question.query.task.value}: {reason}"
             for question in out
-            if question.identity not in asked
+            if question.identity not in identities
         )
     batch.keep_numbers(ready)
     return batch

@@ -28,15 +28,15 @@ def single_members(
     wanted: Difficulty | None,
 ) -> Iterator[BlockMember]:
     """Yield each question that is not about boxes, with the safe labels used least so far."""
-    asked = sorted(
+    questions = sorted(
         (question for question in ready if question.compatible),
         key=lambda question: (question.lot, question.identity),
     )
     keyed: dict[str, Counter[str]] = {}
-    for question in asked:
+    for question in questions:
         keyed.setdefault(question.block_group, Counter())[question.query.key] += 1
     priors = {block_group: LabelUsage(keyed=counts) for block_group, counts in keyed.items()}
-    for question in asked:
+    for question in questions:
         if question.compatible is not None:
             choice = choose_from_pool(
                 question.compatible.pool,

@@ -141,10 +141,10 @@ def describe_values(mask: MaskFile) -> str:
     lossy = any(
         content_of(path) == "raster" and module_of("raster").is_lossy(path) for path in mask.paths
     )
-    held = ", ".join(f"{value:g}" for value in values[:_NAMED])
+    numbers = ", ".join(f"{value:g}" for value in values[:_NAMED])
     more = f" and {len(values) - _NAMED:,} more" if len(values) > _NAMED else ""
     wanted = " or ".join(map(str, mask.values)) or f"more than {_HALF if lossy else 0}"
-    return f"the mask holds {held}{more}; expected {wanted}"
+    return f"the mask holds {numbers}{more}; expected {wanted}"
 
 
 def _values_in(mask: MaskFile) -> tuple[float, ...]:

@@ -89,8 +89,8 @@ def _check_empty(region: Region, filled: set[Path]) -> None:
         region: region without a marked pixel.
         filled: mask files in which another region of the image is marked.
     """
-    held = () if filled & {*files_of(region.shape)} else _values_in(region.shape)
-    if region.optional and not any(held):
+    values = () if filled & {*files_of(region.shape)} else _values_in(region.shape)
+    if region.optional and not any(values):
         return
     instead = describe_values(region.shape) if isinstance(region.shape, MaskFile) else ""
     raise ReadError(

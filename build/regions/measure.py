@@ -217,15 +217,15 @@ def _hull(part: NDArray[np.bool_]) -> NDArray[np.int64]:
 
 def _chain(points: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """Return the points from first to last, without those where the path does not turn left."""
-    kept: list[tuple[int, int]] = []
+    chain: list[tuple[int, int]] = []
     for x, y in points:
-        while len(kept) > 1:
-            (x0, y0), (x1, y1) = kept[-2:]
+        while len(chain) > 1:
+            (x0, y0), (x1, y1) = chain[-2:]
             if (x1 - x0) * (y - y0) - (y1 - y0) * (x - x0) > 0:
                 break
-            kept.pop()
-        kept.append((x, y))
-    return kept
+            chain.pop()
+        chain.append((x, y))
+    return chain
 
 
 def _farthest(hull: NDArray[np.int64]) -> tuple[int, int]:

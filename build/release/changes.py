@@ -176,10 +176,10 @@ def _kinds(
     old: BenchmarkItem, new: BenchmarkItem, before: Benchmark, after: Benchmark
 ) -> Iterator[str]:
     words = [[text for _, text in item.options] for item in (old, new)]
-    asked, right = zip(_asked_and_right(old), _asked_and_right(new), strict=True)
+    asks, right = zip(_asked_and_right(old), _asked_and_right(new), strict=True)
     if right[0] != right[1]:
         yield "re-keyed"
-    if old.question != new.question or asked[0] != asked[1] or sorted(words[0]) != sorted(words[1]):
+    if old.question != new.question or asks[0] != asks[1] or sorted(words[0]) != sorted(words[1]):
         yield "reworded"
     elif words[0] != words[1]:
         yield "reordered"
@@ -203,8 +203,8 @@ def _asked_and_right(item: BenchmarkItem) -> tuple[Json, Json]:
     """
     if item.target is None:
         return None, item.right_answer
-    asked, right = form_of(item.target).write_target(item.target)
-    return [item.form, asked], right
+    ask, right = form_of(item.target).write_target(item.target)
+    return [item.form, ask], right
 
 
 def _pixels(benchmark: Benchmark, item: BenchmarkItem) -> str | None:

@@ -53,8 +53,8 @@ def select_open_items(
     may identify the patient.
     """
     by_id = {sample.id: sample for sample in samples}
-    held = reviewed.held_samples if reviewed else frozenset()
-    held_cases = {(by_id[name].source, by_id[name].case) for name in held if name in by_id}
+    held_samples = reviewed.held_samples if reviewed else frozenset()
+    held_cases = {(by_id[name].source, by_id[name].case) for name in held_samples if name in by_id}
     taken = []
     for item in items:
         sample = by_id[item.sample]

@@ -179,7 +179,7 @@ def load_review_results(root: Path) -> ReviewResults | None:
         # Not splitlines(): a question may contain U+2028, which JSON does not escape.
         rows = [json.loads(line) for line in data.decode().split("\n") if line]
         verdicts = {verdict.id: verdict for verdict in map(_verdict, rows)}
-        held = frozenset(map(str, summary["held_samples"]))
+        held_samples = frozenset(map(str, summary["held_samples"]))
         _ = summary["head"]["number"], summary["head"]["sha256"], summary["coverage"]["states"]
     except FileNotFoundError as error:
         raise WorkspaceError(f"{error.filename}: is missing; {again}") from None
@@ -189,7 +189,7 @@ def load_review_results(root: Path) -> ReviewResults | None:
         ) from None
     if len(verdicts) != len(rows):
         raise WorkspaceError(f"{verdicts_path}: an item stands there twice; {again}")
-    return ReviewResults(verdicts=verdicts, held_samples=held, summary=summary)
+    return ReviewResults(verdicts=verdicts, held_samples=held_samples, summary=summary)
 
 
 def select_items(

@@ -254,9 +254,9 @@ def _why_none(taken: ReleaseSelection, items: int, *, allow_unreviewed: bool) ->
 
 def _disagreement_message(failing: Sequence[FailingStratum], items: int) -> str:
     lines = "\n".join(f"  {stratum}" for stratum in failing)
-    held = sum(stratum.items for stratum in failing)
+    disputed = sum(stratum.items for stratum in failing)
     return (
-        f"reviewer agreement is too low in {len(failing)} strata, which hold {held} of "
+        f"reviewer agreement is too low in {len(failing)} strata, which hold {disputed} of "
         f"{items} items:\n{lines}\nreview more of them, change the rules (medrcube review policy), "
         "or omit --require-agreement"
     )

@@ -147,8 +147,8 @@ def find_duplicates(clean: Sequence[Sample], root: Path, workers: int = 1) -> Du
         first.setdefault(sample.pixel_sha256, sample)
     different = list(first.values())
     candidates, whole = near_candidates(different)
-    asked, pairs = np.unique(candidates[:, :2], return_inverse=True)
-    small = _read([root / different[place].image for place in asked], workers)
+    places, pairs = np.unique(candidates[:, :2], return_inverse=True)
+    small = _read([root / different[place].image for place in places], workers)
     alike = likeness(small, pairs.reshape(-1, 2))
     near = [
         NearDuplicate(

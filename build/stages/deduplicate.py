@@ -82,18 +82,18 @@ def _index_answers(queries: Iterable[QuestionCandidate]) -> _AnswerIndex:
         for query in queries
         if query.sample.artefact == "clean"
     }
-    asked: dict[_Question, dict[_Case, set[str]]] = defaultdict(dict)
+    answers: dict[_Question, dict[_Case, set[str]]] = defaultdict(dict)
     labelled: dict[_Question, dict[_Case, set[str]]] = defaultdict(dict)
     for query in queries:
         question, case = _question(query, pictures), _case(query)
         if not query.barred:
-            asked[question].setdefault(case, set()).add(query.key)
+            answers[question].setdefault(case, set()).add(query.key)
         # A barred question still shows that labels disagree, unless the fact is wider than the
         # image.
         if query.barred != OUT_OF_SCOPE and _rests_on_lesion(query):
             labelled[question].setdefault(case, set()).add(query.key)
     disputed = frozenset(question[0] for question, cases in labelled.items() if _differ(cases))
-    return _AnswerIndex(pictures=pictures, answers=asked, disputed=disputed)
+    return _AnswerIndex(pictures=pictures, answers=answers, disputed=disputed)
 
 
 def _bar(

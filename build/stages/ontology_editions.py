@@ -51,7 +51,7 @@ def editions_used(index: Path | None) -> dict[str, Any]:
                 }
                 for edition in opened.editions
             ]
-    held = {edition["ontology"] for edition in editions}
+    ontologies = {edition["ontology"] for edition in editions}
     editions += [
         {
             "use": IDS,
@@ -61,6 +61,6 @@ def editions_used(index: Path | None) -> dict[str, Any]:
             "statement": LICENCES[ontology].statement(version),
         }
         for ontology, version in CHECKED_EDITIONS.items()
-        if ontology not in held
+        if ontology not in ontologies
     ]
     return {"digest": digest, "editions": editions}

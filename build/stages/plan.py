@@ -153,8 +153,8 @@ def artefacts_of(card: Card, case: Case) -> tuple[Artefact, ...]:
     A case made for comparison only has its numbered images, if a task asks for them.
     """
     if case.compared:
-        asked = any("compared" in task.declaration.artefacts for task in Task)
-        return tuple(_panels(card, case, "compared")) if asked else ()
+        is_asked = any("compared" in task.declaration.artefacts for task in Task)
+        return tuple(_panels(card, case, "compared")) if is_asked else ()
     wanted = [Artefact(kind="clean"), *_numbered(card, case)]
     for region in case.regions:
         field, concept = field_of(card, region), concept_of(card, region)
@@ -236,9 +236,11 @@ def _hooks(source: Source) -> str:
     """Hash of all that an adapter's hooks depend on: its code and the card entries it reads."""
     if source.find_hook("read") or source.find_hook("frames"):
         card = source.card
-        asked = repr([sorted(table.items()) for table in (card.numbers, card.names, card.patterns)])
+        entries = repr(
+            [sorted(table.items()) for table in (card.numbers, card.names, card.patterns)]
+        )
         code = (source.folder / "adapter.py").read_bytes()
-        return hashlib.sha256(asked.encode() + b"\0" + code).hexdigest()
+        return hashlib.sha256(entries.encode() + b"\0" + code).hexdigest()
     return ""
 
 

@@ -78,8 +78,8 @@ def unnamed_identifiers(copies: Iterable[FixtureCopy]) -> frozenset[str]:
     ones.
     """
     copies = tuple(copies)
-    given = {case.patient for copied in copies for case in copied.cases if case.patient}
-    shapes = {_shape(patient) for patient in given}
+    patients = {case.patient for copied in copies for case in copied.cases if case.patient}
+    shapes = {_shape(patient) for patient in patients}
     suspects: set[str] = set()
     for copied in copies:
         if all(case.patient for case in copied.cases):
@@ -87,7 +87,7 @@ def unnamed_identifiers(copies: Iterable[FixtureCopy]) -> frozenset[str]:
         files = [path for path in sorted(copied.root.rglob("*")) if path.is_file()]
         names = _plain("/".join(_relative(path, copied.root) for path in files))
         words = {word for path in files for text in _texts(path) for word in _WORDS.findall(text)}
-        alike = {word for word in words - given if _shape(word) in shapes}
+        alike = {word for word in words - patients if _shape(word) in shapes}
         suspects |= {word for word in alike if _plain(word) not in names}
     return frozenset(suspects - set(unsearchable(suspects)))
 

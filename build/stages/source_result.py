@@ -62,26 +62,28 @@ class SourceFacts:
     unread: tuple[UnreadableCase, ...]
 
     @classmethod
-    def of(cls, kept: KeptScan, tree: TreeSnapshot, shards: Iterable[ShardBuild]) -> SourceFacts:
+    def of(
+        cls, kept_scan: KeptScan, tree: TreeSnapshot, shards: Iterable[ShardBuild]
+    ) -> SourceFacts:
         """Combine the results of a scan and of all shards.
 
         Args:
-            kept: the cached scan.
+            kept_scan: the cached scan.
             tree: the scanned raw tree.
             shards: shards of all its cases, in order.
         """
-        head = kept.head
+        head = kept_scan.head
         shards = list(shards)
         barred: Counter[str] = Counter()
         for shard in shards:
             barred.update(shard.open_barred)
         in_images = {name for shard in shards for name in shard.other_files}
         return cls(
-            source=kept.source.id,
+            source=kept_scan.source.id,
             layout=escape_bytes(head.layout.describe()),
             cases=head.cases,
             absent=len(head.absent),
-            absent_images=_absent_images(kept),
+            absent_images=_absent_images(kept_scan),
             set_aside=head.problems,
             problems=(
                 *head.remarks,
@@ -92,7 +94,7 @@ class SourceFacts:
             raw_files="".join(
                 file.line()
                 for file in files_of_source(
-                    kept.source, head.layout.layout, tree, dict(head.sidecars), in_images
+                    kept_scan.source, head.layout.layout, tree, dict(head.sidecars), in_images
                 )
             ),
             open_barred=dict(barred),
@@ -182,10 +184,10 @@ def retry_unreadable(unread: Sequence[UnreadableCase], engine: RenderEngine, ima
     return all(rendered == before[job.source, job.case.key] for job, rendered in again)
 
 
-def _absent_images(kept: KeptScan) -> str:
+def _absent_images(kept_scan: KeptScan) -> str:
     text = io.StringIO()
-    rows = zip(kept.head.absent, kept.head.absent_files, strict=True)
+    rows = zip(kept_scan.head.absent, kept_scan.head.absent_files, strict=True)
     csv.writer(text, lineterminator="\n").writerows(
-        (kept.source.id, escape_controls(key), escape_controls(file)) for key, file in rows
+        (kept_scan.source.id, escape_controls(key), escape_controls(file)) for key, file in rows
     )
     return text.getvalue()

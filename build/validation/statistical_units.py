@@ -54,7 +54,7 @@ def _check_sense(
 ) -> None:
     units: dict[tuple[str, str], str] = {}
     sources: dict[str, str] = {}
-    asked: dict[str, str] = {}
+    fact_places: dict[str, str] = {}
     for entry, row in pairs:
         if not (row.unit and row.fact):
             findings.add("item-facts", f"{entry.where}: has no unit or no fact")
@@ -65,5 +65,5 @@ def _check_sense(
             findings.add("unit", f"{entry.where}: {row.unit}, and {units[case]} for its case")
         if sources.setdefault(row.unit, entry.folder) != entry.folder:
             findings.add("unit", f"{entry.where}: {row.unit} is of {sources[row.unit]} too")
-        if asked.setdefault(row.fact, entry.where) != entry.where:
-            findings.add("item-facts", f"{entry.where}: asks what {asked[row.fact]} asks")
+        if fact_places.setdefault(row.fact, entry.where) != entry.where:
+            findings.add("item-facts", f"{entry.where}: asks what {fact_places[row.fact]} asks")

@@ -94,8 +94,10 @@ def update_copies(
     folder = workspace.viewer
     private_folder(folder)
     remove_partial_files(folder)
-    asked = {item.sample for item in items}
-    wanted = {sample.id: sample for sample in samples if sample.id in asked and _single(sample)}
+    sample_ids = {item.sample for item in items}
+    wanted = {
+        sample.id: sample for sample in samples if sample.id in sample_ids and _single(sample)
+    }
     current = {
         name: row
         for name, row in read_copies(folder).rows.items()

@@ -175,16 +175,16 @@ def forecast(
     )
 
 
-def distinct_questions(asked: Iterable[AskedQuestion]) -> dict[str, AskedQuestion]:
+def distinct_questions(questions: Iterable[AskedQuestion]) -> dict[str, AskedQuestion]:
     """Return the distinct questions of a run by key."""
-    return {question.key: question for question in asked if question.key is not None}
+    return {question.key: question for question in questions if question.key is not None}
 
 
 def tokens_in(
-    plan: RunPlan, asking: QuestionSetup, model: Model, asked: Iterable[AskedQuestion]
+    plan: RunPlan, asking: QuestionSetup, model: Model, questions: Iterable[AskedQuestion]
 ) -> dict[str, int]:
     """Return the input tokens of each question by key."""
-    listed = list(asked)
+    listed = list(questions)
     images = {str(question.key): _images(question, plan) for question in listed}
     sizes = _sizes(plan, asking, {image for paths in images.values() for image in paths})
     return {
@@ -204,12 +204,12 @@ def longest_reply(model: Model) -> int | None:
     return max(limits, default=None)
 
 
-def _images(asked: AskedQuestion, plan: RunPlan) -> list[str]:
+def _images(question: AskedQuestion, plan: RunPlan) -> list[str]:
     """Return the image paths of a request, those of its examples first."""
-    if asked.presentation.condition is Condition.BLIND:
+    if question.presentation.condition is Condition.BLIND:
         return []
-    images = [plan.examples[name].image for name, _ in asked.shots]
-    images += [step.presentation.image for step, is_sent in asked.turns if is_sent]
+    images = [plan.examples[name].image for name, _ in question.shots]
+    images += [step.presentation.image for step, is_sent in question.turns if is_sent]
     return [image for image in images if image is not None]
 
 
@@ -232,13 +232,15 @@ def _sizes(plan: RunPlan, asking: QuestionSetup, images: Iterable[str]) -> dict[
         return {image: sent for image, sent in sizes if sent is not None}
 
 
-def _text_tokens(asked: AskedQuestion, plan: RunPlan, asking: QuestionSetup, model: Model) -> int:
+def _text_tokens(
+    question: AskedQuestion, plan: RunPlan, asking: QuestionSetup, model: Model
+) -> int:
     system = model.identity.get("system")
-    texts = [asking.prompt.render(plan.examples[name]) for name, _ in asked.shots]
-    texts += [plan.examples[name].right_reply for name, _ in asked.shots]
+    texts = [asking.prompt.render(plan.examples[name]) for name, _ in question.shots]
+    texts += [plan.examples[name].right_reply for name, _ in question.shots]
     texts += [system] if isinstance(system, str) else []
     # The model's replies to earlier steps are not known yet.
-    texts += [asking.prompt.render(step.item) for step in (*asked.before, asked)]
+    texts += [asking.prompt.render(step.item) for step in (*question.before, question)]
     return sum(_MESSAGE + math.ceil(len(text) / CHARACTERS_A_TOKEN) for text in texts)
 
 

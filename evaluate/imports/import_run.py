@@ -166,12 +166,12 @@ def write_run(
         elsewhere=True,
         edition=edition,
     )
-    asked = plan.asked
+    questions = plan.asked
     # An edition need not ask about every fact.
-    forms = {question.item.name for question in asked}
-    _same_options(asked, matched.replies, foreign)
+    forms = {question.item.name for question in questions}
+    _same_options(questions, matched.replies, foreign)
     write_plan(out, plan)
-    write_json_lines(attempts_path(out), _attempts(asked, matched.replies, foreign))
+    write_json_lines(attempts_path(out), _attempts(questions, matched.replies, foreign))
     manifest = read_manifest(out)
     # The other tool may have worded the question differently.
     worded = {"name": "", "version": foreign.prompt or f"of {foreign.tool}"}
@@ -190,14 +190,16 @@ def write_run(
 
 
 def _same_options(
-    asked: Iterable[AskedQuestion], replies: Mapping[Question, ForeignReply], foreign: ForeignRun
+    questions: Iterable[AskedQuestion],
+    replies: Mapping[Question, ForeignReply],
+    foreign: ForeignRun,
 ) -> None:
     """Check options of rotated and reworded items, which the release alone does not determine."""
     if foreign.condition not in {Condition.CIRCULAR, Condition.REWORDED}:
         return
     reworded = foreign.condition is Condition.REWORDED
     expected = f"a log of this release{', and the edition that was asked' if reworded else ''}"
-    for question in asked:
+    for question in questions:
         reply = replies.get(_question(question))
         if reply is None:
             continue
@@ -208,7 +210,7 @@ def _same_options(
                 f"{question.item.name} was asked there with other {other} ({form}); "
                 f"expected {expected}"
             )
-    forms = {_question(question) for question in asked}
+    forms = {_question(question) for question in questions}
     if strange := [key for key in replies if key not in forms]:
         raise WorkspaceError(
             f"{strange[0][0]} was asked there in a form that it does not have "
@@ -216,16 +218,18 @@ def _same_options(
         )
 
 
-def _question(asked: AskedQuestion) -> Question:
-    presentation = asked.presentation
-    return asked.item.name, presentation.epoch, presentation.turn
+def _question(question: AskedQuestion) -> Question:
+    presentation = question.presentation
+    return question.item.name, presentation.epoch, presentation.turn
 
 
 def _attempts(
-    asked: tuple[AskedQuestion, ...], replies: Mapping[Question, ForeignReply], foreign: ForeignRun
+    questions: tuple[AskedQuestion, ...],
+    replies: Mapping[Question, ForeignReply],
+    foreign: ForeignRun,
 ) -> Iterator[dict[str, Any]]:
     at = now()
-    for question in asked:
+    for question in questions:
         reply = replies.get(_question(question))
         if reply is not None:
             yield {

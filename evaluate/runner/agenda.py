@@ -149,9 +149,9 @@ def _of_first(
     return now, later
 
 
-def _missing(asked: Iterable[AskedQuestion]) -> int:
+def _missing(questions: Iterable[AskedQuestion]) -> int:
     """Return questions without a usable image; the steps of chains after them are not reached."""
-    keyless = (question for question in asked if question.key is None)
+    keyless = (question for question in questions if question.key is None)
     return sum(all(step.key is not None for step in question.before) for question in keyless)
 
 

@@ -69,16 +69,16 @@ class Conversations:
         for question in questions:
             self.texts.pop(str(question.key), None)
 
-    def history(self, asked: AskedQuestion) -> tuple[str, ...] | None:
+    def history(self, question: AskedQuestion) -> tuple[str, ...] | None:
         """Return the replies to the preceding steps; ``None`` while one has no text."""
-        texts = tuple(self.texts.get(str(step.key), "") for step in asked.before)
+        texts = tuple(self.texts.get(str(step.key), "") for step in question.before)
         return texts if all(texts) else None
 
-    def broke_off(self, asked: AskedQuestion) -> bool:
+    def broke_off(self, question: AskedQuestion) -> bool:
         """Whether the conversation ended before this question, so that it cannot be reached."""
         return any(
             step.key is None or step.key in self.given_up or self.texts.get(step.key) == ""
-            for step in asked.before
+            for step in question.before
         )
 
 

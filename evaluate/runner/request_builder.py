@@ -51,28 +51,28 @@ class RequestBuilder:
     conversations: Conversations = field(default_factory=Conversations)
     _recent: SingleFlightCache[_Read] = field(default_factory=_pictures, init=False)
 
-    async def build(self, asked: AskedQuestion) -> ModelRequest:
+    async def build(self, question: AskedQuestion) -> ModelRequest:
         """Build the request of a question.
 
         Raises:
             ReleaseError: an image changed since the run was started.
             RejectedError: an image must be converted and cannot be decoded.
         """
-        condition = asked.presentation.condition
+        condition = question.presentation.condition
         blind = condition is Condition.BLIND
         shots = []
-        for name, digest in asked.shots:
+        for name, digest in question.shots:
             item = self.examples[name]
             picture = None if blind or item.image is None else await self._image(item.image, digest)
             prompt = self.asking.prompt.render(item)
             shots.append(Shot(prompt=prompt, reply=item.right_reply, picture=picture))
-        *earlier, (_, fresh) = asked.turns
-        shown = fresh or asked.image_sha256 is None
+        *earlier, (_, fresh) = question.turns
+        shown = fresh or question.image_sha256 is None
         return ModelRequest(
-            item=asked.item.name,
-            prompt=self.asking.prompt.render(asked.item),
-            options=asked.item.options,
-            picture=await self._shown(asked) if shown else None,
+            item=question.item.name,
+            prompt=self.asking.prompt.render(question.item),
+            options=question.item.options,
+            picture=await self._shown(question) if shown else None,
             shots=tuple(shots),
             history=tuple(
                 [
@@ -81,25 +81,25 @@ class RequestBuilder:
                         reply=text,
                         picture=await self._shown(step) if new else None,
                     )
-                    for (step, new), text in zip(earlier, self._said(asked), strict=True)
+                    for (step, new), text in zip(earlier, self._said(question), strict=True)
                 ]
             ),
-            ask=asked.item.target and asked.item.target.ask,
+            ask=question.item.target and question.item.target.ask,
         )
 
-    def _said(self, asked: AskedQuestion) -> tuple[str, ...]:
-        history = self.conversations.history(asked)
+    def _said(self, question: AskedQuestion) -> tuple[str, ...]:
+        history = self.conversations.history(question)
         if history is None:
             raise RejectedError("an earlier step of its chain has no reply", code="not-reached")
         return history
 
-    async def _shown(self, asked: AskedQuestion) -> ImageFile | None:
+    async def _shown(self, question: AskedQuestion) -> ImageFile | None:
         """Return the question's image as sent."""
-        image = asked.presentation.image
+        image = question.presentation.image
         if image is None:
             return None
-        degraded = asked.presentation.condition is Condition.DEGRADED
-        return await self._image(image, asked.image_sha256, degraded=degraded)
+        degraded = question.presentation.condition is Condition.DEGRADED
+        return await self._image(image, question.image_sha256, degraded=degraded)
 
     async def _image(
         self, image: str, expected: str | None, *, degraded: bool = False

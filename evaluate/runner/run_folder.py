@@ -138,7 +138,7 @@ def read_asked(run: Path) -> tuple[AskedQuestion, ...]:
             name = item.name
             items[name], subjects[name] = item, subject
         second = read_reworded(run)
-        asked = (
+        questions = (
             AskedQuestion(
                 presentation=Presentation(
                     item=rotate(
@@ -159,7 +159,7 @@ def read_asked(run: Path) -> tuple[AskedQuestion, ...]:
             )
             for row in each_json_line(run / ASKED)
         )
-        return tuple(standing_questions(with_earlier_steps(asked), withdrawn_of(run)))
+        return tuple(standing_questions(with_earlier_steps(questions), withdrawn_of(run)))
     except UnknownNameError as error:
         raise WorkspaceError(
             f"{run}: {error}; a release declares the words that are not of the package: name it "
@@ -174,10 +174,10 @@ def read_items(run: Path) -> list[BenchmarkItem]:
     return [item for item, _ in map(_item_of_line, _lines_of(run / ITEMS))]
 
 
-def with_earlier_steps(asked: Iterable[AskedQuestion]) -> Iterator[AskedQuestion]:
+def with_earlier_steps(questions: Iterable[AskedQuestion]) -> Iterator[AskedQuestion]:
     """Yield the questions, each step of a chain preceded by its earlier steps."""
     earlier: dict[tuple[str, int], tuple[AskedQuestion, ...]] = {}
-    for question in asked:
+    for question in questions:
         presentation = question.presentation
         if not presentation.chain:
             yield question
@@ -189,10 +189,10 @@ def with_earlier_steps(asked: Iterable[AskedQuestion]) -> Iterator[AskedQuestion
 
 
 def standing_questions(
-    asked: Iterable[AskedQuestion], withdrawn: Container[str]
+    questions: Iterable[AskedQuestion], withdrawn: Container[str]
 ) -> Iterator[AskedQuestion]:
     """Yield questions without withdrawn items; one that is withdrawn ends its chain there."""
-    for question in asked:
+    for question in questions:
         if all(step.item.name not in withdrawn for step in (*question.before, question)):
             yield question
 
@@ -221,18 +221,18 @@ def question_set_digest(manifest: Mapping[str, Any]) -> str:
     return str(digest if selection is None else f"{selection['digest'][:16]}-of-{digest}")
 
 
-def asked_row(asked: AskedQuestion) -> dict[str, Json]:
+def asked_row(question: AskedQuestion) -> dict[str, Json]:
     """Return the row of ``asked.jsonl`` that ``read_asked`` parses."""
-    presentation = asked.presentation
+    presentation = question.presentation
     return {
         "item": presentation.item.name,
         "condition": presentation.condition.value,
         "turn": presentation.turn,
         "epoch": presentation.epoch,
         "image": presentation.image,
-        "image_sha256": asked.image_sha256,
-        "key_sha256": asked.key,
-        **({"shots": [list(shot) for shot in asked.shots]} if asked.shots else {}),
+        "image_sha256": question.image_sha256,
+        "key_sha256": question.key,
+        **({"shots": [list(shot) for shot in question.shots]} if question.shots else {}),
         **({"chain": presentation.chain, "step": presentation.step} if presentation.chain else {}),
     }
 

@@ -96,7 +96,9 @@ class RunSession:
                 watch = group.create_task(self._watch())
                 for step in _by_step(todo):
                     # Steps that an earlier step prevents from being reached are left out.
-                    rest = (asked for asked in step if conversations.history(asked) is not None)
+                    rest = (
+                        question for question in step if conversations.history(question) is not None
+                    )
                     if self.progress.done == self.progress.failed:
                         await self._probe(rest, group)
                     await self._dispatch(QuestionQueue(rest), group)
@@ -110,8 +112,8 @@ class RunSession:
     async def _probe(self, rest: Iterator[AskedQuestion], group: asyncio.TaskGroup) -> None:
         """Ask the first question alone, so that a mistyped name fails at once."""
         self._probing = True
-        for _, asked in zip(range(PROBES), rest, strict=False):
-            await self._dispatch(QuestionQueue([asked]), group)
+        for _, question in zip(range(PROBES), rest, strict=False):
+            await self._dispatch(QuestionQueue([question]), group)
             if self.progress.done > self.progress.failed:
                 break
         self._probing = False
@@ -177,8 +179,8 @@ class RunSession:
         self._advance(done=1)
         return None
 
-    async def _answer(self, asked: AskedQuestion) -> Reply:
-        request = await self.requests.build(asked)
+    async def _answer(self, question: AskedQuestion) -> Reply:
+        request = await self.requests.build(question)
         if self.cut_after is None:
             return await self.model.answer(request)
         try:
@@ -277,8 +279,8 @@ class RunSession:
 def _by_step(todo: Iterable[AskedQuestion]) -> list[list[AskedQuestion]]:
     """Group the questions by their number of earlier steps."""
     steps: dict[int, list[AskedQuestion]] = {}
-    for asked in todo:
-        steps.setdefault(len(asked.before), []).append(asked)
+    for question in todo:
+        steps.setdefault(len(question.before), []).append(question)
     return [steps[number] for number in sorted(steps)]
 
 

@@ -62,7 +62,7 @@ class SiteImage:
 def write_pictures(
     out: Path,
     release: Benchmark,
-    asked: Mapping[str, str],
+    digests: Mapping[str, str],
     items: Sequence[BenchmarkItem],
     advance: Advance = ignored,
 ) -> dict[str, SiteImage]:
@@ -71,7 +71,7 @@ def write_pictures(
     Args:
         out: folder for the files.
         release: the release.
-        asked: digest of the image that models were asked about, by item name.
+        digests: digest of the image that models were asked about, by item name.
         items: items of the site.
         advance: called after each image.
 
@@ -87,7 +87,7 @@ def write_pictures(
         for image, copy in zip(images, copies, strict=True):
             copies_by_image[image] = copy
             advance()
-    return {item.name: _site_image(item, asked.get(item.name), copies_by_image) for item in items}
+    return {item.name: _site_image(item, digests.get(item.name), copies_by_image) for item in items}
 
 
 def count_pictures(items: Sequence[BenchmarkItem]) -> int:
@@ -101,7 +101,7 @@ def _publishable(items: Sequence[BenchmarkItem]) -> set[str]:
 
 
 def _site_image(
-    item: BenchmarkItem, asked: str | None, copies: Mapping[str, tuple[SiteImage, str]]
+    item: BenchmarkItem, asked_digest: str | None, copies: Mapping[str, tuple[SiteImage, str]]
 ) -> SiteImage:
     if item.restricted:
         return SiteImage(why=WITHHELD)
@@ -110,7 +110,7 @@ def _site_image(
     if item.image not in copies:
         return SiteImage(why=WITHHELD)
     image, digest = copies[item.image]
-    return SiteImage(why=ANOTHER) if asked and digest and asked != digest else image
+    return SiteImage(why=ANOTHER) if asked_digest and digest and asked_digest != digest else image
 
 
 def _write(out: Path, release: Benchmark, image: str, allotment: int) -> tuple[SiteImage, str]:

@@ -110,7 +110,7 @@ def _write_site(
         shows.note(f"comparing every two of {len(runs):,} runs")
     entries = leaderboard_rows(runs, pages)
     ordered = [entry.run for entry in entries]
-    asked = {
+    digests = {
         result.item.name: result.asked.subject
         for run in ordered
         for result in run.results
@@ -119,7 +119,7 @@ def _write_site(
     pages_of_cells = cell_pages(entries)
     _clear(out)
     with shows.stage("pictures", count_pictures(items)) as advance:
-        pictures = write_pictures(out / pictures_part.FOLDER, benchmark, asked, items, advance)
+        pictures = write_pictures(out / pictures_part.FOLDER, benchmark, digests, items, advance)
     data = ItemData(
         items=items,
         runs=ordered,

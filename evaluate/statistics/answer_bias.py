@@ -29,20 +29,20 @@ def yes_no(results: Sequence[Result]) -> dict[str, Any] | None:
         ``n``; ``answered``, those with a letter; ``yes_share`` of these; ``yes_keys``, the share
         whose key is yes. ``None`` without such questions.
     """
-    asked = [
+    answers = [
         result
         for result in results
         if {text.casefold() for _, text in result.item.options} == _YES_NO
     ]
-    if not asked:
+    if not answers:
         return None
-    choices = [result.choice.casefold() for result in asked if result.choice is not None]
-    keys = sum(_key(result).casefold() == "yes" for result in asked)
+    choices = [result.choice.casefold() for result in answers if result.choice is not None]
+    keys = sum(_key(result).casefold() == "yes" for result in answers)
     return {
-        "n": len(asked),
+        "n": len(answers),
         "answered": len(choices),
         "yes_share": ratio(choices.count("yes"), len(choices)),
-        "yes_keys": ratio(keys, len(asked)),
+        "yes_keys": ratio(keys, len(answers)),
     }
 
 

@@ -51,14 +51,14 @@ class SharedSets:
     """
 
     def __init__(self, sets: Iterable[SetScore]) -> None:
-        kept = list(sets)
-        self._values = [entry.value for entry in kept]
+        scores = list(sets)
+        self._values = [entry.value for entry in scores]
         of_unit: dict[str, list[int]] = {}
-        for number, entry in enumerate(kept):
+        for number, entry in enumerate(scores):
             for unit in entry.units:
                 of_unit.setdefault(unit, []).append(number)
         self.units = len(of_unit)
-        self._near = [_near(entry, of_unit) for entry in kept]
+        self._near = [_near(entry, of_unit) for entry in scores]
         self._reach = [len(near) for near in self._near]
 
     @property

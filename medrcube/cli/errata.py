@@ -57,11 +57,11 @@ def add(
         by_id.setdefault(item.id, []).append(item.name)
     today = datetime.now(UTC).date().isoformat()
     rows = []
-    for given in dict.fromkeys(items):
-        fitting = [given] if given in names else by_id.get(given, [])
+    for item_id in dict.fromkeys(items):
+        fitting = [item_id] if item_id in names else by_id.get(item_id, [])
         if len(fitting) != 1:
             place = f"is in {', '.join(fitting)}" if fitting else "is not in this release"
-            raise ReleaseError(f"{given} {place}; expected SOURCE/ID; nothing was written")
+            raise ReleaseError(f"{item_id} {place}; expected SOURCE/ID; nothing was written")
         dataset, _, name = fitting[0].partition("/")
         rows.append(
             Erratum(dataset=dataset, id=name, by=by, on=today, why=why, reference=reference)

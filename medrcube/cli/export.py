@@ -166,17 +166,17 @@ def _export_hub(release: Path, out: Path, reporter: Reporter, *, private: bool) 
             f"{release} is already the public edition for the hub, ready to upload; add --private "
             f"for the edition with restricted images"
         )
-    made = write_private_hub(release, out)
-    if made.withdrawn:
+    edition = write_private_hub(release, out)
+    if edition.withdrawn:
         reporter.result(
-            f"left out {counted(made.withdrawn, 'item')} withdrawn by the errata of the release"
+            f"left out {counted(edition.withdrawn, 'item')} withdrawn by the errata of the release"
         )
-    if made.absent:
+    if edition.absent:
         reporter.result(
-            f"{counted(made.absent, 'item')} without the restricted image; medrcube reconstruct  "
-            "rebuilds it from your own copy of the data"
+            f"{counted(edition.absent, 'item')} without the restricted image; medrcube "
+            "reconstruct  rebuilds it from your own copy of the data"
         )
-    reporter.result(f"wrote {out}: {counted(made.restricted, 'item')} with a restricted image")
+    reporter.result(f"wrote {out}: {counted(edition.restricted, 'item')} with a restricted image")
     reporter.result(f"{out} is private; never share it, and keep its repository private")
 
 

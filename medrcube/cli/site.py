@@ -33,14 +33,14 @@ def site(
     from medrcube.evaluate.site.write import write_site
 
     reporter = Reporter(json_output=json_output)
-    made = write_site(each_once(runs, reporter), release, out, reporter)
-    people = f", {counted(made.people, 'group')} of reviewers" if made.people else ""
+    pages = write_site(each_once(runs, reporter), release, out, reporter)
+    people = f", {counted(pages.people, 'group')} of reviewers" if pages.people else ""
     reporter.result(
-        f"wrote {made.index}: {counted(made.models, 'model')}{people}, "
-        f"{counted(made.items, 'item')}, "
-        f"{counted(made.cells, 'cell')}; {counted(made.files, 'file')}, {in_bytes(made.bytes)}"
+        f"wrote {pages.index}: {counted(pages.models, 'model')}{people}, "
+        f"{counted(pages.items, 'item')}, "
+        f"{counted(pages.cells, 'cell')}; {counted(pages.files, 'file')}, {in_bytes(pages.bytes)}"
     )
     reporter.result(
-        f"replies longer than {made.reply_limit:,} characters are truncated on the pages"
+        f"replies longer than {pages.reply_limit:,} characters are truncated on the pages"
     )
-    reporter.data({**asdict(made), "index": str(made.index)})
+    reporter.data({**asdict(pages), "index": str(pages.index)})

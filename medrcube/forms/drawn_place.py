@@ -144,7 +144,7 @@ def _simplified(loop: Sequence[_Corner], tolerance: float) -> list[_Corner]:
         return list(loop)
     closed = [*loop, loop[0]]
     farthest = max(range(len(loop)), key=lambda place: math.dist(loop[0], loop[place]))
-    kept = {0, farthest}
+    corners = {0, farthest}
     open_parts = [(0, farthest), (farthest, len(loop))]
     while open_parts:
         first, last = open_parts.pop()
@@ -152,6 +152,6 @@ def _simplified(loop: Sequence[_Corner], tolerance: float) -> list[_Corner]:
         distances = [distance_to_edge(closed[at], closed[first], closed[last]) for at in between]
         if max(distances, default=0.0) > tolerance:
             at = between[distances.index(max(distances))]
-            kept.add(at)
+            corners.add(at)
             open_parts += [(first, at), (at, last)]
-    return [closed[at] for at in sorted(kept)]
+    return [closed[at] for at in sorted(corners)]

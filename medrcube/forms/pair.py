@@ -94,7 +94,7 @@ class PairForm:
 
     def score(self, answer: Sequence[bool], target: PairTarget) -> AnswerScore:
         """Score two answers; ``errors`` counts the ``wrong`` ones and the ``yes`` ones."""
-        right = sum(given is true for given, true in zip(answer, target.answers, strict=True))
+        right = sum(reply is true for reply, true in zip(answer, target.answers, strict=True))
         return AnswerScore(
             passed=right == len(target.answers),
             credit=right / len(target.answers),

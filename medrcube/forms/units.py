@@ -100,8 +100,8 @@ def unit_names() -> Mapping[str, Unit]:
     return {spelling: unit for spelling, unit in _SPELLINGS.items() if spelling}
 
 
-def convert(value: float, given: Unit, wanted: Unit) -> float | None:
+def convert(value: float, unit: Unit, wanted: Unit) -> float | None:
     """Convert a value to another unit; ``None`` if the dimensions differ."""
-    if given.dimension != wanted.dimension:
+    if unit.dimension != wanted.dimension:
         return None
-    return value if given is wanted else value * given.size / wanted.size
+    return value if unit is wanted else value * unit.size / wanted.size

@@ -82,12 +82,12 @@ class OntologyInput:
     version: str = ""
 
 
-def up_to_date(path: Path, given: Iterable[OntologyInput]) -> bool:
+def up_to_date(path: Path, inputs: Iterable[OntologyInput]) -> bool:
     """Whether the index at ``path`` is what compiling these files would produce.
 
     Args:
         path: an index, existing or not.
-        given: input files in compilation order.
+        inputs: input files in compilation order.
 
     Raises:
         NoIndexError: the file at ``path`` is not an index.
@@ -101,7 +101,7 @@ def up_to_date(path: Path, given: Iterable[OntologyInput]) -> bool:
             editions = index.editions
     except IndexFileError:
         return False
-    named = tuple(given)
+    named = tuple(inputs)
     return len(named) == len(editions) and all(map(_holds, editions, named))
 
 
@@ -115,13 +115,13 @@ def epoch() -> str:
     return digest.hexdigest()
 
 
-def _holds(edition: Edition, given: OntologyInput) -> bool:
-    present = make_edition(given.path, given.ontology)
+def _holds(edition: Edition, file: OntologyInput) -> bool:
+    present = make_edition(file.path, file.ontology)
     return (edition.ontology, edition.file, edition.sha256) == (
-        given.ontology,
+        file.ontology,
         present.file,
         present.sha256,
-    ) and given.version in {"", edition.version}
+    ) and file.version in {"", edition.version}
 
 
 def _refuse_to_replace_others(path: Path) -> None:

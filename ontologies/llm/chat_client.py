@@ -52,11 +52,11 @@ class RetryTimes:
     first_wait: float = 1.0
     longest_wait: float = 30.0
 
-    def wait(self, asked: float | None, tries: int) -> float:
+    def wait(self, demanded: float | None, tries: int) -> float:
         """Return the seconds to wait before the next attempt."""
         spread = random.uniform(0.5, 1.0)  # noqa: S311 - keeps workers from knocking in step
         own = self.first_wait * 2.0 ** (tries - 1) * spread
-        return min(own if asked is None else asked, self.longest_wait)
+        return min(own if demanded is None else demanded, self.longest_wait)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -135,8 +135,8 @@ def _replay_event(story: _ItemHistory, kind: str, who: str, body: dict[str, Any]
         story.wordings[story.version] = body["content_sha256"]
     if kind == "blind.answered":
         # Only answers to items without options have a value.
-        given = {"value": None, **body}
-        fact = _act("answer", body["version"], who, {name: given[name] for name in _ANSWERED})
+        values = {"value": None, **body}
+        fact = _act("answer", body["version"], who, {name: values[name] for name in _ANSWERED})
         if not body.get("blinded", True):
             story.add(_act(_NOT_BLIND, body["version"], who, {}))
     elif kind == "blind.flagged":
@@ -171,8 +171,8 @@ def _table_histories(names: Sequence[str]) -> dict[str, _ItemHistory]:
     rows = Item.objects.filter(pk__in=names).values_list("pk", "state", "version")
     stories = {name: _ItemHistory(state=state, version=version) for name, state, version in rows}
     versions = ItemVersion.objects.filter(item__in=names)
-    for name, number, *asked in versions.values_list("item_id", "number", *_ASKED):
-        stories[name].wordings[number] = content_sha256(*asked)
+    for name, number, *content in versions.values_list("item_id", "number", *_ASKED):
+        stories[name].wordings[number] = content_sha256(*content)
     for name, fact in _table_acts(names):
         stories[name].add(fact)
     return stories

@@ -148,8 +148,13 @@ def _versions(taken: dict[str, tuple[Built, int]]) -> list[ItemVersion]:
         item, _ = taken[row.item_id]
         texts = [option.text for option in item.options]
         target = item.target if isinstance(item, OpenRow) else None
-        asked = (item.question, texts, item.key, target)
-        if asked != (row.question, [option["text"] for option in row.options], row.key, row.target):
+        released = (item.question, texts, item.key, target)
+        if released != (
+            row.question,
+            [option["text"] for option in row.options],
+            row.key,
+            row.target,
+        ):
             raise ReviewError(f"item {row.item_id}: the release words it in another way")
     return versions
 

@@ -107,15 +107,15 @@ def write_human_run(benchmark: Benchmark, out: Path, *, group: str) -> HumanRun:
     _check_group(group)
     with read_snapshot():
         answers, let_in = _answers(benchmark)
-    reviewers = {answer.reviewer for given in answers.values() for answer in given}
+    reviewers = {answer.reviewer for item_answers in answers.values() for answer in item_answers}
     if len(reviewers) < FEWEST_REVIEWERS:
         raise ReviewError(
             f"{len(reviewers)} reviewers answered items of {benchmark.root} blind; expected at "
             f"least {FEWEST_REVIEWERS}: the accuracy of one reviewer is that person's own"
         )
-    chosen = {name: _draw_answer(name, given) for name, given in answers.items()}
+    chosen = {name: _draw_answer(name, item_answers) for name, item_answers in answers.items()}
     replies = tuple(
-        ForeignReply(item=name, text=given.reply) for name, given in sorted(chosen.items())
+        ForeignReply(item=name, text=answer.reply) for name, answer in sorted(chosen.items())
     )
     foreign_run = ForeignRun(tool=TOOL, model=group, replies=replies, prompt="of the review pages")
     items = {item.name: item for item in benchmark.items}
@@ -173,7 +173,7 @@ def _answers(benchmark: Benchmark) -> tuple[dict[str, list[_HumanAnswer]], set[s
             # A reviewer who gets an item again keeps the earlier answer: the first one counts.
             given_answer = _HumanAnswer(reviewer, letter, reply)
             answers.setdefault(name, {}).setdefault(reviewer, given_answer)
-    by_item = {name: list(given.values()) for name, given in sorted(answers.items())}
+    by_item = {name: list(by_reviewer.values()) for name, by_reviewer in sorted(answers.items())}
     let_in = {name for name in by_item if versions[name].item.state in _LET_IN}
     return by_item, let_in
 
@@ -199,10 +199,12 @@ def _draw_answer(name: str, answers: Sequence[_HumanAnswer]) -> _HumanAnswer:
 
 def _agreement(answers: Mapping[str, Sequence[_HumanAnswer]]) -> dict[str, Any]:
     """Compute raw agreement, AC1 and alpha on the option, over items with two or more reviewers."""
-    reviewers = sorted({answer.reviewer for given in answers.values() for answer in given})
+    reviewers = sorted(
+        {answer.reviewer for item_answers in answers.values() for answer in item_answers}
+    )
     rows = []
-    for given in answers.values():
-        by_reviewer = {answer.reviewer: answer.letter or _NONE for answer in given}
+    for item_answers in answers.values():
+        by_reviewer = {answer.reviewer: answer.letter or _NONE for answer in item_answers}
         rows.append([by_reviewer.get(reviewer) for reviewer in reviewers])
     table = rating_table(rows)
     return {
@@ -216,9 +218,9 @@ def _majority(
 ) -> dict[str, Any]:
     """Compute how often the majority chose the key, over items with three or more reviewers."""
     votes = {
-        name: Counter(answer.letter for answer in given)
-        for name, given in answers.items()
-        if len(given) > 2
+        name: Counter(answer.letter for answer in item_answers)
+        for name, item_answers in answers.items()
+        if len(item_answers) > 2
     }
     keys = {name: items[name].key or _OUTCOMES[RIGHT] for name in votes}
     right = sum(2 * count[keys[name]] > count.total() for name, count in votes.items())

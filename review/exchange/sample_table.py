@@ -67,19 +67,19 @@ class SampleTable:
         by_row = dict(zip(wanted, records, strict=True))
         return [
             ItemSamples(
-                asked=by_row[asked],
+                asked=by_row[row],
                 picture=by_row[picture],
                 overlay=None if overlay is None else by_row[overlay],
             )
-            for asked, picture, overlay in rows
+            for row, picture, overlay in rows
         ]
 
     def _rows_of(self, item: Item) -> tuple[int, int, int | None]:
-        asked = self._rows[item.sample]
-        view = int(self._views[asked])
+        row = self._rows[item.sample]
+        view = int(self._views[row])
         clean = self._clean.get(view)
-        if self._is_clean[asked]:
-            return asked, asked, self._marked.get((view, item.field, item.concept))
+        if self._is_clean[row]:
+            return row, row, self._marked.get((view, item.field, item.concept))
         if clean is None:
-            return asked, asked, None
-        return asked, clean, asked
+            return row, row, None
+        return row, clean, row

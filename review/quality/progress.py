@@ -156,13 +156,13 @@ def voxel_progress(now: datetime) -> list[VoxelProgress]:
         real.values_list(*axes, "state").annotate(items=Count("pk")).order_by()
     ):
         states.setdefault((anatomy, modality, task), {})[state] = items
-    held = (
+    claimed = (
         real.filter(state=ReviewState.QUEUED, pk__in=_live_claims(now).values("version__item"))
         .values_list(*axes)
         .annotate(items=Count("pk"))
         .order_by()
     )
-    in_review = {(anatomy, modality, task): items for anatomy, modality, task, items in held}
+    in_review = {(anatomy, modality, task): items for anatomy, modality, task, items in claimed}
     return [
         VoxelProgress(
             anatomy=kind[0],

@@ -130,8 +130,8 @@ def clicked(form: str, sent: _Sent, size: tuple[int, int]) -> list[str] | None:
                 for pixels, side in zip((across, down), shown_size(width, size), strict=True)
             )
             before = [text for text in places_of(form, sent) if read_place(text)]
-            kept = before if len(before) < PLACES[form] else []
-            return [*kept, f"{x:.1f},{y:.1f}"]
+            earlier = before if len(before) < PLACES[form] else []
+            return [*earlier, f"{x:.1f},{y:.1f}"]
     return None
 
 

@@ -134,12 +134,17 @@ def disclosure_pairs(
             intentionally wrong.
     """
     copies = copies or {}
-    asked = {each.item: each for each in case}
+    items_by_name = {each.item: each for each in case}
     faces = {
-        name: [each, *([asked[copies[name]]] if copies.get(name) in asked else [])]
-        for name, each in asked.items()
+        name: [each, *([items_by_name[copies[name]]] if copies.get(name) in items_by_name else [])]
+        for name, each in items_by_name.items()
     }
-    pairs = (_pair(by, told, faces, copies) for by in asked for told in asked if by != told)
+    pairs = (
+        _pair(by, told, faces, copies)
+        for by in items_by_name
+        for told in items_by_name
+        if by != told
+    )
     return [pair for pair in pairs if pair is not None]
 
 
@@ -210,9 +215,9 @@ def _refresh(cases: Sequence[str], now: datetime) -> None:
         remarks.setdefault(item, []).append(text)
     members: dict[str, list[ItemContent]] = {}
     for case, *columns in rows:
-        asked = item_content(*columns)
-        context = "\n".join([asked.context, *remarks.get(asked.item, ())])
-        members.setdefault(case, []).append(replace(asked, context=context))
+        content = item_content(*columns)
+        context = "\n".join([content.context, *remarks.get(content.item, ())])
+        members.setdefault(case, []).append(replace(content, context=context))
     copied = Item.objects.filter(case_key__in=cases, copied_from__isnull=False)
     copies = dict(copied.values_list("pk", "copied_from_id"))
     pairs = [pair for case in members.values() for pair in disclosure_pairs(case, copies)]
@@ -272,7 +277,7 @@ def _reorder_lots(
     members: Mapping[str, Sequence[ItemContent]], pairs: Sequence[DisclosurePair]
 ) -> None:
     """Give the earliest queue positions of a case to the items that disclose the fewest others."""
-    names = [asked.item for case in members.values() for asked in case if len(case) > 1]
+    names = [content.item for case in members.values() for content in case if len(case) > 1]
     items = Item.objects.filter(pk__in=names, gold_defect="").in_bulk()
     disclosures = {
         (pair.by, pair.told) for pair in pairs if pair.by in items and pair.told in items
@@ -282,7 +287,7 @@ def _reorder_lots(
         one_way[by] = one_way.get(by, 0) + ((told, by) not in disclosures)
     moved = []
     for case in members.values():
-        own = [items[asked.item] for asked in case if asked.item in items]
+        own = [items[content.item] for content in case if content.item in items]
         lots = sorted(item.lot for item in own)
         own.sort(key=lambda item: (one_way.get(item.pk, 0), item.lot))
         for item, lot in zip(own, lots, strict=True):
@@ -292,12 +297,10 @@ def _reorder_lots(
     Item.objects.bulk_update(moved, ["lot"], batch_size=_AT_ONCE)
 
 
-def _key_words(asked: ItemContent) -> tuple[str, ...]:
+def _key_words(item: ItemContent) -> tuple[str, ...]:
     """Return the words of the key that are in no other option."""
-    others = {
-        word for at, text in enumerate(asked.texts) if at != asked.key for word in _words(text)
-    }
-    return tuple(word for word in _words(asked.texts[asked.key]) if word not in others)
+    others = {word for at, text in enumerate(item.texts) if at != item.key for word in _words(text)}
+    return tuple(word for word in _words(item.texts[item.key]) if word not in others)
 
 
 def _contains_key(text: str, answer: Sequence[str], whole: str) -> bool:

@@ -61,18 +61,18 @@ def import_originals(workspace: Workspace, prints: Mapping[str, str]) -> int:
         "provenance__fingerprint",
         "provenance__sample",
     )
-    for item, picture, asked, fingerprint, sample in rows.iterator() if copies else ():
+    for item, picture, content, fingerprint, sample in rows.iterator() if copies else ():
         facts = copies.get(sample)
         if facts is None:
             continue
         if prints.get(item) != fingerprint:
-            older[picture] = (asked, sample)
+            older[picture] = (content, sample)
             continue
         kept_facts = wanted.setdefault(picture, facts)
         if kept_facts["slices"] != facts["slices"]:
             wanted[picture] = _own_slice_only(kept_facts)
-    for picture, (asked, sample) in older.items():
-        if picture not in wanted and _has_built_pixels(asked, table.rows[sample]):
+    for picture, (content, sample) in older.items():
+        if picture not in wanted and _has_built_pixels(content, table.rows[sample]):
             wanted[picture] = copies[sample]
     for asset in Asset.objects.exclude(original={}):
         if asset.pk not in wanted:

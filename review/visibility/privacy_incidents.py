@@ -146,8 +146,8 @@ def decide_incident(
         open_one = Incident.objects.filter(pk=incident_id, closed_at=None)
         if not open_one.update(closed_at=now):
             raise ConflictError("somebody has decided over this report already")
-        held = Item.objects.filter(incident=incident_id, state=ReviewState.QUARANTINED)
-        items = list(held.select_for_update(no_key=True, of=("self",)).order_by("pk"))
+        quarantined = Item.objects.filter(incident=incident_id, state=ReviewState.QUARANTINED)
+        items = list(quarantined.select_for_update(no_key=True, of=("self",)).order_by("pk"))
         versions = dict(
             ItemVersion.objects.filter(item__in=items, number=F("item__version")).values_list(
                 "item_id", "pk"

@@ -101,18 +101,18 @@ class LayoutReport:
         return (self.fits, present, self._share())
 
 
-def inspect_copy(card: Card, given: Path) -> LayoutReport:
+def inspect_copy(card: Card, folder: Path) -> LayoutReport:
     """Find the raw root of a copy and its best matching layout; opens no file.
 
     Args:
         card: card of the source.
-        given: the raw root, or a folder near it; see ``roots``.
+        folder: the raw root, or a folder near it; see ``roots``.
 
     Raises:
         SourceError: the folder is missing or is a file, or it contains several copies.
     """
-    check_root(card, given)
-    return compare_layouts(card, find_root(card, RawTree(given.resolve())))
+    check_root(card, folder)
+    return compare_layouts(card, find_root(card, RawTree(folder.resolve())))
 
 
 def require_fit(report: LayoutReport) -> None:
@@ -264,5 +264,5 @@ def _kinds(tree: RawTree, report: LayoutReport) -> Iterator[str]:
     kinds: Sequence[tuple[str, int]] = Counter(
         PurePosixPath(name).suffix.lower() or "no suffix" for name in tree.names
     ).most_common(4)
-    held = ", ".join(f"{count:,} of {kind}" for kind, count in kinds) or "no file"
-    yield f"it holds {held}"
+    contents = ", ".join(f"{count:,} of {kind}" for kind, count in kinds) or "no file"
+    yield f"it holds {contents}"

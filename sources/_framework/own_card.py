@@ -94,5 +94,5 @@ def unused_keys(adapter: ModuleType, card: Path) -> list[str]:
         adapter: the loaded module.
         card: path of its ``card.toml``.
     """
-    held = [value for value in vars(adapter).values() if isinstance(value, OwnCard)]
-    return (held[0] if held else own_card(str(card))).unasked()
+    cards = [value for value in vars(adapter).values() if isinstance(value, OwnCard)]
+    return (cards[0] if cards else own_card(str(card))).unasked()

@@ -22,9 +22,9 @@ def merge_by_key(entries: Iterable[Case | Skip]) -> list[Case | Skip]:
     An unusable row excludes all cases of its key, because what it stated about them is unknown.
     """
     merged: dict[str, Case | Skip] = {}
-    for given in entries:
-        before = merged.get(given.key)
-        merged[given.key] = given if before is None else _merge(before, given)
+    for entry in entries:
+        before = merged.get(entry.key)
+        merged[entry.key] = entry if before is None else _merge(before, entry)
     return list(merged.values())
 
 
@@ -35,10 +35,10 @@ Doubts = Mapping[str, Collection[str]]
 def collect_doubts(entries: Iterable[Case | Skip]) -> Doubts:
     """Collect the fields and values that rows without an image name may be about."""
     doubts: dict[str, set[str]] = {}
-    for given in entries:
-        if isinstance(given, Skip):
-            for name in given.opens:
-                doubts.setdefault(name, set()).add(given.opens_value)
+    for entry in entries:
+        if isinstance(entry, Skip):
+            for name in entry.opens:
+                doubts.setdefault(name, set()).add(entry.opens_value)
     return doubts
 
 

@@ -144,13 +144,13 @@ def public_url(url: str) -> str:
 
 def _pause(response: httpx2.Response, number: int) -> float:
     """Return the delay in seconds from Retry-After (number or date), else exponential backoff."""
-    asked = response.headers.get("Retry-After", "")
+    retry_after = response.headers.get("Retry-After", "")
     seconds = 2.0**number
-    if asked.isdecimal():
-        seconds = float(asked)
-    elif asked:
+    if retry_after.isdecimal():
+        seconds = float(retry_after)
+    elif retry_after:
         try:
-            until = email.utils.parsedate_to_datetime(asked)
+            until = email.utils.parsedate_to_datetime(retry_after)
             seconds = (until - datetime.now(UTC)).total_seconds()
         except (TypeError, ValueError):
             pass

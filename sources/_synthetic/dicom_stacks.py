@@ -123,8 +123,8 @@ def write_stack(folder: Path, pixels: NDArray[Any], stack: Stack, **tags: Any) -
             "PixelRepresentation": int(picture.dtype.kind == "i"),
             **tags,
         }
-        kept = {keyword: value for keyword, value in elements.items() if value is not None}
-        write_dicom(path, np.ascontiguousarray(picture), **kept)
+        present = {keyword: value for keyword, value in elements.items() if value is not None}
+        write_dicom(path, np.ascontiguousarray(picture), **present)
     return tuple(paths)
 
 

@@ -88,13 +88,13 @@ def _patient(number: str, files: tuple[Path, ...], table: Path | None) -> Iterat
     if marks:
         _check_sides(marks)
         stack = place_marks(files, marks, bare, least_agreement=_AGREEMENT)
-        made = [*_calcified(key, stack), *_clear(key, stack)]
+        shown_cases = [*_calcified(key, stack), *_clear(key, stack)]
     else:
         middle = in_slice_order(files)[len(files) // 2]
-        made = [Case(key=f"{key}-unread", images=(ImageRef(paths=(middle,)),))]
+        shown_cases = [Case(key=f"{key}-unread", images=(ImageRef(paths=(middle,)),))]
     sidecars = (table,) if table and marks else ()
-    used = {path for case in made for path in case.files()}
-    for case in made:  # the choice of the slice depends on the positions of all slices
+    used = {path for case in shown_cases for path in case.files()}
+    for case in shown_cases:  # the choice of the slice depends on the positions of all slices
         (image,) = case.images
         others = tuple(path for path in files if path not in image.paths)
         whole = (replace(image, parts=others),)

@@ -237,10 +237,10 @@ def _rated(nodule: Nodule, name: str) -> Iterator[Label]:
     median = median_rating(nodule, name)
     if median is None:
         return
-    given = [mark.ratings[name] for mark in nodule]
-    evidence = f"{name} rated {', '.join(map(str, sorted(given)))}"
+    ratings = [mark.ratings[name] for mark in nodule]
+    evidence = f"{name} rated {', '.join(map(str, sorted(ratings)))}"
     yield Label(field=name, value=f"{median:g}", evidence=evidence)
-    for value in sorted(set(given) - {median}):
+    for value in sorted(set(ratings) - {median}):
         yield Label(field=name, value=str(value), state=LabelState.UNKNOWN, evidence=evidence)
 
 

@@ -37,9 +37,9 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     films, nameless = group_by_name(coded, "ImageId", opens=("film",))
     yield from nameless
     for name, rows in films.items():
-        held = files.pop(name, None)
-        path = held or root.path / "dicom-images-train" / f"{name}.dcm"
-        make = partial(_film, name, path, rows, held=held is not None)
+        file = files.pop(name, None)
+        path = file or root.path / "dicom-images-train" / f"{name}.dcm"
+        make = partial(_film, name, path, rows, has_file=file is not None)
         try:
             yield from cases_or_skip(make, key=name, paths=(path,))
         except ReadError as error:
@@ -48,14 +48,14 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
         yield Skip(key=name, reason=f"{table.name} has no row for it", paths=(path,))
 
 
-def _film(name: str, path: Path, rows: list[TableRow], *, held: bool) -> Iterator[Case | Skip]:
+def _film(name: str, path: Path, rows: list[TableRow], *, has_file: bool) -> Iterator[Case | Skip]:
     codes = [row["EncodedPixels"] for row in rows]
     if _NONE in codes and len(rows) > 1:
         reason = f"{rows[0].table}:{rows[0].line} says both that nothing is marked and what is"
         yield Skip(key=name, reason=reason, paths=(path,))
         return
     header: Mapping[str, str] = {}
-    if held:
+    if has_file:
         keywords = ("ViewPosition", "SeriesDescription", "PatientSex", "PatientAge")
         header = read_header(path, keywords)
     described = _SERIES.fullmatch(header.get("SeriesDescription", ""))

@@ -114,11 +114,11 @@ def _of_group(
     key = next((name for name in members if _is_stated(view, field, name)), "")
     for offered in combinations(members, min(len(members), len(_LETTERS) - 1)):
         texts = tuple(names[name].text for name in offered)
-        asked = _Asked(field, policy.name, group, texts, values)
+        ask = _Asked(field, policy.name, group, texts, values)
         if hidden:
-            yield _question(view, sample, asked)
+            yield _question(view, sample, ask)
         elif key in offered:
-            yield _question(view, sample, asked, key=names[key].text)
+            yield _question(view, sample, ask, key=names[key].text)
 
 
 def _of_concept(

@@ -139,13 +139,13 @@ def _is_denied(view: CaseView, field: CardField, concept: str) -> bool:
     )
 
 
-def _contrast(view: CaseView, asked: CardField) -> str:
+def _contrast(view: CaseView, asked_field: CardField) -> str:
     """Return what a "no" image shows instead, from fields of no wider scope."""
     kinds = set(view.task.declaration.kinds)
     fields = {
         field.name
         for field in view.card.fields.values()
-        if field.kind in kinds and field.scope <= asked.scope and not field.constant
+        if field.kind in kinds and field.scope <= asked_field.scope and not field.constant
     }
     stated = (
         concept_of(view.card, label)

@@ -33,15 +33,17 @@ class Rule:
 
     def questions(self, view: CaseView) -> Iterator[OpenQuestion]:
         """Yield two questions per pair of concepts on a clean image, or one barred question."""
-        asked: list[_Pair] = []
+        earlier_pairs: list[_Pair] = []
         for pair in _pairs(view):
             twins = list(_twins(view, *pair))
             if len(twins) == 2:
-                reason = next(filter(None, (_repeats(pair, earlier) for earlier in asked)), "")
+                reason = next(
+                    filter(None, (_repeats(pair, earlier) for earlier in earlier_pairs)), ""
+                )
                 if reason:
                     yield replace(twins[0], barred=reason)
                     continue
-                asked.append(pair)
+                earlier_pairs.append(pair)
             yield from twins
 
 

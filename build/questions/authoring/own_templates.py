@@ -81,8 +81,8 @@ def render_wording(
     try:
         return wordings.render(task, name, **values)
     except JinjaError as error:
-        asked = _UNDEFINED.search(str(error))
-        place = wordings.where(task, name, asked.group(1) if asked else "")
+        match = _UNDEFINED.search(str(error))
+        place = wordings.where(task, name, match.group(1) if match else "")
         names = ", ".join(sorted(values)) or "none"
         raise TemplateError(f"{place}: {error}; values of {task}: {names}") from None
 

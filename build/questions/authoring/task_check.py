@@ -39,8 +39,8 @@ def check_task(task: Task, cards: Sequence[Card]) -> tuple[ContractCheck, ...]:
     """
     if task.declaration.rule:
         return check_open_task(task, cards)
-    asked = [card for card in cards if any(voxel.task == task for voxel in card.voxels)]
-    trial = _Trial(task=task, cards=asked)
+    asking_cards = [card for card in cards if any(voxel.task == task for voxel in card.voxels)]
+    trial = _Trial(task=task, cards=asking_cards)
     return tuple(
         ContractCheck(name=name, failures=tuple(check(trial))) for name, check in _CHECKS.items()
     )
@@ -103,8 +103,8 @@ def _unknown_is_refused(trial: _Trial) -> Iterator[str]:
             )
             case = Case(key="any", images=(ImageRef(paths=()),), labels=labels)
             ready = prepare_cases(card, [case]).ready
-            asked = {(question.query.task, question.query.field) for question in ready}
-            if (trial.task, field.name) in asked:
+            questions = {(question.query.task, question.query.field) for question in ready}
+            if (trial.task, field.name) in questions:
                 yield f"{card.id}: {field.name!r} is asked where all of it is unknown"
 
 

@@ -134,11 +134,11 @@ def _filled(frame: pd.DataFrame) -> pd.DataFrame:
 
 def _is_read(form: object, ask: object, truth: object) -> bool:
     try:
-        asked, right = json.loads(str(ask)), json.loads(str(truth))
+        ask_json, right = json.loads(str(ask)), json.loads(str(truth))
         if form == OPTION:
-            read_options(asked, right)
+            read_options(ask_json, right)
         else:
-            OPEN_FORMS[str(form)].read_target(asked, right)
+            OPEN_FORMS[str(form)].read_target(ask_json, right)
     except (TargetError, KeyError, ValueError):
         return False
     return True

@@ -41,8 +41,8 @@ class QuestionQueue:
         """Return the next question; ``None`` if none is due now."""
         if self._waiting and self._waiting[0][0] <= now:
             return heapq.heappop(self._waiting)[2]
-        asked = next(self._new, None)
-        return None if asked is None else QueuedQuestion(asked=asked)
+        question = next(self._new, None)
+        return None if question is None else QueuedQuestion(asked=question)
 
     def put_back(self, turn: QueuedQuestion, *, due: float) -> None:
         """Requeue a question, due no earlier than ``due``."""

@@ -163,10 +163,10 @@ def _compare_chains(first: ComparedRun, second: ComparedRun) -> dict[str, Any] |
     ]
     if not both:
         return None
-    asked = [(a, b) for a, b in both if not (a.is_lost or b.is_lost)]
-    row = paired_metrics([AnswerPair(a.unit, a.is_right, b.is_right) for a, b in asked])
-    row["unit_kinds"] = unit_kinds(a.results[0] for a, _ in asked)
-    if len(both) - len(asked) > FAILURE_GATE * len(both):
+    complete = [(a, b) for a, b in both if not (a.is_lost or b.is_lost)]
+    row = paired_metrics([AnswerPair(a.unit, a.is_right, b.is_right) for a, b in complete])
+    row["unit_kinds"] = unit_kinds(a.results[0] for a, _ in complete)
+    if len(both) - len(complete) > FAILURE_GATE * len(both):
         return _without_accuracies(row)
     return _with_verdict(row, "mcnemar_p")
 

@@ -37,7 +37,7 @@ def selfchecked(
     from medrcube.evaluate.questions.selection import select_items
 
     blind = Condition.BLIND in conditions
-    asked = replace(benchmark, items=select_items(benchmark, choice).items)
-    invariance = selfcheck(asked, model, blind=blind, asking=asking)
+    sample = replace(benchmark, items=select_items(benchmark, choice).items)
+    invariance = selfcheck(sample, model, blind=blind, asking=asking)
     reporter.note(f"selfcheck: batching changes none of {invariance.questions} answers")
     return invariance.to_json()

@@ -77,8 +77,8 @@ def index(
     for file in files:
         if not file.path.exists():
             raise MedrcubeError(f"{file.path}: no such file; check the path")
-    made = not up_to_date(out, files)
-    if made:
+    outdated = not up_to_date(out, files)
+    if outdated:
         with reporter.stage("index", len(files) + 1) as advance:
             compile_index(out, _read(files, advance))
             advance()
@@ -86,12 +86,12 @@ def index(
         _show_holdings(compiled, reporter)
         seconds = time.monotonic() - started
         reporter.result(
-            f"wrote {out} in {seconds:.1f} s" if made else f"{out} is up to date: nothing to do"
+            f"wrote {out} in {seconds:.1f} s" if outdated else f"{out} is up to date: nothing to do"
         )
         reporter.data(
             {
                 "index": str(out),
-                "made": made,
+                "made": outdated,
                 "digest": compiled.digest,
                 "editions": [
                     {

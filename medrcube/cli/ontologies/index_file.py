@@ -19,7 +19,7 @@ IndexOption = Annotated[
 ]
 
 
-def find_index(given: Path | None) -> Path:
+def find_index(index: Path | None) -> Path:
     """The index that is named, that of the workspace in this folder, or the default name here.
 
     Raises:
@@ -28,7 +28,7 @@ def find_index(given: Path | None) -> Path:
     from medrcube.ontologies.index import DEFAULT_INDEX
     from medrcube.workspace import CONFIG, open_workspace
 
-    if given is not None:
-        return given
+    if index is not None:
+        return index
     stated = open_workspace(Path()).ontology_index if Path(CONFIG).exists() else None
     return stated or Path(DEFAULT_INDEX)

@@ -103,17 +103,17 @@ def add(
     from medrcube.review.assigning.assignment import AssignmentScope, create_assignment
     from medrcube.review.server.serve import console_user
 
-    made = create_assignment(
+    assignment = create_assignment(
         console_user(),
         AssignmentScope(source=source, task=task, anatomy=anatomy, modality=modality),
         [_person(who).pk for who in reviewer or ()],
         mode=mode,
         specialty=specialty,
     )
-    row = next(entry for entry in _assignments() if entry["assignment"] == made.pk)
+    row = next(entry for entry in _assignments() if entry["assignment"] == assignment.pk)
     reporter = Reporter(json_output=json_output)
     to = ", ".join(row["to"])
-    reporter.result(f"assignment {made.pk}: {row['items']} {mode} to {to}")
+    reporter.result(f"assignment {assignment.pk}: {row['items']} {mode} to {to}")
     reporter.data(row)
 
 
@@ -186,10 +186,16 @@ def new_specialty(
     from medrcube.review.assigning.assignment import add_specialty
     from medrcube.review.server.serve import console_user
 
-    made = add_specialty(console_user(), name, anatomies=anatomy or (), modalities=modality or ())
+    specialty = add_specialty(
+        console_user(), name, anatomies=anatomy or (), modalities=modality or ()
+    )
     reporter = Reporter(json_output=json_output)
-    reporter.result(f"{made.name} can now be assigned to reviewers")
-    summary = {"specialty": made.name, "anatomies": made.anatomies, "modalities": made.modalities}
+    reporter.result(f"{specialty.name} can now be assigned to reviewers")
+    summary = {
+        "specialty": specialty.name,
+        "anatomies": specialty.anatomies,
+        "modalities": specialty.modalities,
+    }
     reporter.data(summary)
 
 

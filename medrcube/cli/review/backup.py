@@ -23,12 +23,12 @@ def backup(
     from medrcube.review.server.backup import create_backup
     from medrcube.review.server.bootstrap import review_paths
 
-    made = create_backup(review_paths(directory.resolve()), out)
+    copy = create_backup(review_paths(directory.resolve()), out)
     reporter = Reporter(json_output=json_output)
     reporter.result(
-        f"{made.path}: {counted(made.files, 'image')}, head {made.events}:{made.head_sha256}"
+        f"{copy.path}: {counted(copy.files, 'image')}, head {copy.events}:{copy.head_sha256}"
     )
-    reporter.data(_summary(made))
+    reporter.data(_summary(copy))
 
 
 def restore(
@@ -46,17 +46,17 @@ def restore(
     from medrcube.workspace import CONFIG
 
     root = directory.resolve()
-    made = put_back(archive, review_paths(root))
+    copy = put_back(archive, review_paths(root))
     reporter = Reporter(json_output=json_output)
     reporter.result(
-        f"restored to the state of {made.made_at}, head {made.events}:{made.head_sha256}"
+        f"restored to the state of {copy.made_at}, head {copy.events}:{copy.head_sha256}"
     )
     if not (root / CONFIG).is_file():
         reporter.note(f"{root} has no {CONFIG}; copy the workspace there too before serving it")
-    reporter.data(_summary(made))
+    reporter.data(_summary(copy))
 
 
-def _summary(made: Any) -> dict[str, Any]:
+def _summary(copy: Any) -> dict[str, Any]:
     from dataclasses import asdict
 
-    return {**asdict(made), "path": str(made.path)}
+    return {**asdict(copy), "path": str(copy.path)}

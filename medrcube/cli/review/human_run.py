@@ -35,12 +35,12 @@ def human_run(
     open_queue(directory)
     from medrcube.review.exchange.human_run import write_human_run
 
-    made = write_human_run(read_release(release), out, group=group)
+    human = write_human_run(read_release(release), out, group=group)
     reporter = Reporter(json_output=json_output)
-    people, total = made.reviewers, made.run.metrics["global"]
+    people, total = human.reviewers, human.run.metrics["global"]
     raw, most = people["agreement"]["raw"], people["majority"]
     reporter.result(
-        f"{made.run.model}: {counted(people['readers'], 'reviewer')}, {people['answers']:,} blind "
+        f"{human.run.model}: {counted(people['readers'], 'reviewer')}, {people['answers']:,} blind "
         f"answers to {counted(people['items'], 'item')}; {people['rule']}"
     )
     if people["let_in_by_these_answers"]:
@@ -61,4 +61,4 @@ def human_run(
             f"{counted(most['items'], 'item')}"
         )
     reporter.result(f"wrote {out}; show it with  medrcube report {out} RUN... --out report.html")
-    reporter.data({"out": str(out), "model": made.run.model, "reviewers": dict(people)})
+    reporter.data({"out": str(out), "model": human.run.model, "reviewers": dict(people)})

@@ -43,21 +43,23 @@ def export_tasks(
     from medrcube.review.exchange.labelstudio import export_labelstudio_tasks as write
 
     reporter = Reporter(json_output=json_output)
-    made = write(out, prefix=prefix, limit=limit)
-    reporter.result(f"{counted(made.tasks, 'task')}, {counted(made.pictures, 'image')}: {out}")
-    if made.disclosing:
-        items = counted(made.disclosing, "item")
+    project = write(out, prefix=prefix, limit=limit)
+    reporter.result(
+        f"{counted(project.tasks, 'task')}, {counted(project.pictures, 'image')}: {out}"
+    )
+    if project.disclosing:
+        items = counted(project.disclosing, "item")
         reporter.note(
             f"{items} left out: the question of one task reveals the key of another; export again "
             "later"
         )
-    if made.without_options:
-        items = counted(made.without_options, "item")
+    if project.without_options:
+        items = counted(project.without_options, "item")
         reporter.note(
             f"{items} left out: Label Studio tasks need options, which these items lack; review "
             "them here"
         )
-    reporter.data({**asdict(made), "out": str(out)})
+    reporter.data({**asdict(project), "out": str(out)})
 
 
 @labelstudio_app.command("import")

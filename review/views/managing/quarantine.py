@@ -85,10 +85,12 @@ def post_incident_decision(request: HttpRequest, incident: int) -> HttpResponse:
 def _list(
     request: HttpRequest, failed: Item | None = None, error: str = "", report: int = 0
 ) -> HttpResponse:
-    held = Item.objects.filter(state=ReviewState.QUARANTINED)
+    quarantined = Item.objects.filter(state=ReviewState.QUARANTINED)
     if failed is not None:
-        held = held.filter(pk__gte=failed.pk)  # the page must contain the item with the typed text
-    page = page_of(held.values(*_COLUMNS), request, "id")
+        quarantined = quarantined.filter(
+            pk__gte=failed.pk
+        )  # the page must contain the item with the typed text
+    page = page_of(quarantined.values(*_COLUMNS), request, "id")
     why = _last_dangers(row["id"] for row in page.rows)
     context = {
         "page": page,

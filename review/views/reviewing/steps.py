@@ -268,8 +268,8 @@ def _keep_click(sent: QueryDict, context: ClaimContext, token: uuid.UUID, user: 
     if places is None:
         return False
     typed = {name for pair in TYPED_FIELDS for name in pair}
-    kept = {name: value for name, value in values.items() if name not in typed}
-    claims.renew(token, user, {**kept, "place": places})
+    others = {name: value for name, value in values.items() if name not in typed}
+    claims.renew(token, user, {**others, "place": places})
     return True
 
 

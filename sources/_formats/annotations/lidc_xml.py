@@ -198,10 +198,10 @@ def largest_slice(nodule: Sequence[NoduleMark]) -> str:
 
 def median_rating(nodule: Sequence[NoduleMark], name: str, *, spread: int = 1) -> float | None:
     """Return the median rating; ``None`` if one is missing or they differ by over ``spread``."""
-    given = [mark.ratings[name] for mark in nodule if name in mark.ratings]
-    if len(given) < len(nodule) or max(given) - min(given) > spread:
+    ratings = [mark.ratings[name] for mark in nodule if name in mark.ratings]
+    if len(ratings) < len(nodule) or max(ratings) - min(ratings) > spread:
         return None
-    return float(statistics.median(given))
+    return float(statistics.median(ratings))
 
 
 def _marks(reader: int, session: ET.Element) -> Iterator[NoduleMark]:

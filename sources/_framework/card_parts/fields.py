@@ -218,8 +218,8 @@ def _larger(table: TomlTable, values: Mapping[str, str]) -> Larger:
 
 
 def _reasons(table: TomlTable) -> Mapping[str, CitedReason]:
-    given = {key: table.table(key) for key in REASON_KEYS if table.has(key)}
-    return {key: parse_reason(entry) for key, entry in given.items()}
+    reasons = {key: table.table(key) for key in REASON_KEYS if table.has(key)}
+    return {key: parse_reason(entry) for key, entry in reasons.items()}
 
 
 def parse_reason(table: TomlTable) -> CitedReason:

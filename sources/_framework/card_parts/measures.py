@@ -119,9 +119,9 @@ class Measure:
             return f"{self.name} is in {quantity.unit!r}; expected {self.unit}, as the card says"
         for value in (quantity.value, *quantity.readings):
             if not self.is_plausible(value):
-                given, least, most = redact_cell(f"{value:g}"), f"{self.low:g}", f"{self.high:g}"
+                number, least, most = redact_cell(f"{value:g}"), f"{self.low:g}", f"{self.high:g}"
                 return (
-                    f"{self.name} is {given} {self.unit}; expected {least} to {most} {self.unit}: "
+                    f"{self.name} is {number} {self.unit}; expected {least} to {most} {self.unit}: "
                     "a number of another unit, or a slip"
                 )
         return ""
@@ -189,8 +189,8 @@ def _concepts(
 
 
 def _asked(table: TomlTable, fields: Mapping[str, Collection[str]]) -> Asked:
-    given = table.table("tolerance")
-    share, points = (given.number(key, default=0.0) for key in ("share", "points"))
+    tolerance = table.table("tolerance")
+    share, points = (tolerance.number(key, default=0.0) for key in ("share", "points"))
     if (share > 0) == (points > 0) or share >= 1:
         table.fail("tolerance", "a share below 1, or points of the unit", [share, points])
     panels: tuple[str, ...] = table.texts("panels", default=())
@@ -200,7 +200,7 @@ def _asked(table: TomlTable, fields: Mapping[str, Collection[str]]) -> Asked:
     return Asked(
         task=table.choice("task", Task),
         tolerance=Tolerance(share=share, points=points),
-        grade=given.choice("grade", Grade),
+        grade=tolerance.choice("grade", Grade),
         visible=table.choice("visible", Visibility),
         panels=panels,
     )

@@ -28,10 +28,10 @@ class NameIndex(Mapping[str, Path]):
             self._files.setdefault(lower_extension(file.name), file)
 
     def __getitem__(self, name: str) -> Path:
-        asked = lower_extension(name)
-        if asked in self._files:
-            return self._files[asked]
-        plain = plain_name(asked)
+        key = lower_extension(name)
+        if key in self._files:
+            return self._files[key]
+        plain = plain_name(key)
         if plain not in self._plain and extension(plain) not in self._kinds:
             plain = next(
                 (candidate for candidate in other_format(plain) if candidate in self._plain), plain

@@ -97,13 +97,13 @@ def folders_below(card: Card, tree: RawTree) -> list[str]:
     return sorted(folders)
 
 
-def describe_root(given: Path, root: Path) -> str:
+def describe_root(folder: Path, root: Path) -> str:
     """Return a message that names the root if it is not the given folder; else empty."""
-    given = given.resolve()
-    if given == root:
+    folder = folder.resolve()
+    if folder == root:
         return ""
-    where = "below" if root.is_relative_to(given) else "above"
-    return f"read from {root}, {where} the folder given ({given})"
+    where = "below" if root.is_relative_to(folder) else "above"
+    return f"read from {root}, {where} the folder given ({folder})"
 
 
 def _above(card: Card, tree: RawTree, around: ParentLister) -> Iterator[RawTree]:
