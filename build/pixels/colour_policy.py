@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 
 from medrcube.errors import ReadError
 
@@ -15,9 +16,8 @@ _TINT = 40
 _MOST = 0.02
 """Largest share of coloured pixels that counts as annotation (an arrow, a letter)."""
 
-
 _ROWS = 64
-"""Rows converted to grey at a time: the sums take four times the memory of the image."""
+"""Rows converted to grey at a time: Pillow takes four bytes for a pixel."""
 
 
 def apply_colour_policy(picture: NDArray[np.uint8], policy: str) -> NDArray[np.uint8]:
@@ -29,8 +29,8 @@ def apply_colour_policy(picture: NDArray[np.uint8], policy: str) -> NDArray[np.u
             is only its storage format or a small annotation.
 
     Returns:
-        ``(rows, columns, 3)`` if kept, else ``(rows, columns)`` of ITU-R BT.601 luma in integer
-        arithmetic.
+        ``(rows, columns, 3)`` if kept, else ``(rows, columns)`` of ITU-R BT.601 luma in the
+        integer arithmetic of Pillow.
 
     Raises:
         ReadError: code ``coloured``.
@@ -38,16 +38,18 @@ def apply_colour_policy(picture: NDArray[np.uint8], policy: str) -> NDArray[np.u
     if policy == "keep":
         return picture
     if policy == "refuse":
-        share = float((np.ptp(picture, axis=2) > _TINT).mean())
+        red, green, blue = np.moveaxis(picture, 2, 0)
+        highest = np.maximum(np.maximum(red, green), blue)
+        lowest = np.minimum(np.minimum(red, green), blue)
+        share = float((highest - lowest > _TINT).mean())
         if share > _MOST:
             raise ReadError(
                 f"{share:.0%} of the pixels are coloured; the card of this source takes grey "
                 "images alone, since it holds no others or since colour would tell the answer",
                 code="coloured",
             )
-    weights = np.array([19595, 38470, 7471], np.uint32)  # BT.601 in units of 2**-16
     grey = np.empty(picture.shape[:2], np.uint8)
     for first in range(0, len(picture), _ROWS):
-        part = picture[first : first + _ROWS].astype(np.uint32)
-        grey[first : first + _ROWS] = (part @ weights + 0x8000) >> 16
+        rows = slice(first, first + _ROWS)
+        grey[rows] = np.asarray(Image.fromarray(picture[rows]).convert("L"))
     return grey

@@ -219,8 +219,8 @@ class PackedSlices(LazySlices):
 
 def is_grey(picture: Array) -> bool:
     """Whether an RGB image has no colour: its three channels are equal everywhere."""
-    first = picture[..., :1]
-    return bool((picture[..., 1:] == first).all())
+    red = picture[..., 0]
+    return all(bool((picture[..., k] == red).all()) for k in (1, 2))
 
 
 def without_equal_channels(picture: Array) -> Array:

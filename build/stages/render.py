@@ -29,6 +29,7 @@ from medrcube.build.pixels.pixel_hash import pixel_hash
 from medrcube.build.pixels.png_encoder import ENCODER, encode_png
 from medrcube.build.pixels.scale_bar import add_scale_bar, scale_bar_of
 from medrcube.build.pixels.slice_selection import SliceChoice
+from medrcube.build.pixels.volume import is_grey
 from medrcube.build.regions.box_labels import Box
 from medrcube.build.regions.draw_marks import MarkedImage, draw_artefact, draw_numbers
 from medrcube.build.regions.draw_shapes import bounding_box
@@ -228,7 +229,7 @@ def _render(
             marker=marker,
             graphics=graphics,
             grey=round(_mean(clean), 1),
-            colour=clean.ndim == 3 and bool((clean != clean[..., :1]).any()),
+            colour=clean.ndim == 3 and not is_grey(clean),
         )
         for artefact in job.artefacts:
             outcome = _make(scene, artefact, clean, masks, images)

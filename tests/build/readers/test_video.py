@@ -6,8 +6,8 @@ import av
 import numpy as np
 import pytest
 
-from medrcube.build.pixels.volume import stack_slices
-from medrcube.build.readers import read
+from medrcube.build.pixels.volume import ForwardSlices, stack_slices
+from medrcube.build.readers import read, video
 from medrcube.errors import ReadError
 from medrcube.facts import ImageRef
 
@@ -66,6 +66,44 @@ def test_random_access_gives_what_reading_in_order_gives(tmp_path):
         assert np.array_equal(alone, whole[k])
     with pytest.raises(IndexError):
         volume.slices[COUNT]
+
+
+@pytest.mark.parametrize("colour", [False, True])
+def test_video_that_is_too_long_for_memory_has_the_same_frames(tmp_path, monkeypatch, colour):
+    path = save(tmp_path / "a.mp4", "mpeg4", colour=colour)
+    kept = stack_slices(load(path).slices)
+    monkeypatch.setattr(video, "_MOST_KEPT", 3 * 64 * 48 * 3 // 2)
+    volume = load(path)
+    assert isinstance(volume.slices, ForwardSlices)
+    assert np.array_equal(stack_slices(volume.slices), kept)
+
+
+def test_frames_are_decoded_once(tmp_path, monkeypatch):
+    path = save(tmp_path / "a.mp4", "mpeg4")
+    opened, really_open = [], av.open
+
+    def note(*given, **named):
+        opened.append(given)
+        return really_open(*given, **named)
+
+    monkeypatch.setattr(av, "open", note)
+    stack_slices(load(path).slices)
+    assert len(opened) == 1
+
+
+def test_grey_frames_of_a_coloured_video_are_rgb(tmp_path):
+    with av.open(tmp_path / "a.avi", "w") as container:
+        stream = container.add_stream("ffv1", rate=25)  # lossless: a grey frame stays grey
+        stream.width, stream.height, stream.pix_fmt = 64, 48, "yuv420p"
+        for k in range(COUNT):
+            frame = av.VideoFrame.from_ndarray(picture(k, colour=k == 5), format="rgb24")
+            container.mux(stream.encode(frame))
+        container.mux(stream.encode())
+    slices = load(tmp_path / "a.avi").slices
+    assert slices.shape == (COUNT, 48, 64, 3)
+    assert slices[2].shape == (48, 64, 3)
+    assert (slices[2] == slices[2][..., :1]).all()
+    assert load(tmp_path / "a.avi", frame=2).slices.shape == (1, 48, 64)
 
 
 def test_video_without_colour_is_grey_and_with_colour_rgb(tmp_path):
