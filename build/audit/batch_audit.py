@@ -105,7 +105,7 @@ _MOST = 4
 
 def describe_rules(audit: Mapping[str, Any]) -> list[str]:
     """Lines for display: facts not asked about, items that break a rule, batch rules that fail."""
-    bent = {name: rule["items"] for name, rule in audit["item_rules"].items() if rule["items"]}
+    flagged = {name: rule["items"] for name, rule in audit["item_rules"].items() if rule["items"]}
     stopped: Counter[str] = Counter()
     others: Counter[str] = Counter()
     for dropped, count in audit.get("dropped", {}).items():
@@ -119,11 +119,11 @@ def describe_rules(audit: Mapping[str, Any]) -> list[str]:
         lines.append(f"not asked: {_listed(dict(others.most_common(_MOST)))}; all in audit.json")
     if stopped:
         lines.append(f"item rules: no item made because of {_listed(stopped)}")
-    if bent:
-        lines.append(f"item rules: for the reviewers, items that bend {_listed(bent)}")
+    if flagged:
+        lines.append(f"items flagged for review: {_listed(flagged)}")
     rules = {**audit["batch_rules"], **audit.get("open_rules", {})}
-    satisfied = sum(rule["holds"] is not False for rule in rules.values())
-    lines.append(f"batch rules: {satisfied} of {len(rules)} hold")
+    passed = sum(rule["holds"] is not False for rule in rules.values())
+    lines.append(f"batch rules: {passed} of {len(rules)} passed")
     lines += [
         f"{rule['level'].upper()} {name}: {rule['message']}"
         for name, rule in rules.items()

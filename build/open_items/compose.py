@@ -227,13 +227,13 @@ def _warnings(task: Task, cells: Mapping[tuple[str, ...], BlindChance]) -> Itera
         if chance.patients >= FEW:
             yield (
                 f"{', '.join(chance.cell)}: a constant answer passes {chance.share:.0%} of "
-                f"{chance.questions} questions; stored as their chance"
+                f"{chance.questions} questions; recorded as their chance level"
             )
     if few := [chance for chance in often if chance.patients < FEW]:
         yield (
             f"{task}: a constant answer passes up to {max(chance.share for chance in few):.0%} of "
-            f"the questions of {', '.join(sorted({chance.cell[1] for chance in few}))}; stored as "
-            f"their chance, and asked all the same: there are fewer than {FEW} patients to tell"
+            f"the questions of {', '.join(sorted({chance.cell[1] for chance in few}))}; "
+            f"recorded as their chance level and kept, since {FEW} patients are needed to judge"
         )
 
 

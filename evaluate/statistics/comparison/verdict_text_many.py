@@ -29,9 +29,7 @@ def many_conclusions(comparison: Mapping[str, Any]) -> list[str]:
 def detectable(row: Mapping[str, Any]) -> str:
     """Return the minimum detectable difference of two runs after the correction, in words."""
     if sum(row["unit_kinds"].values()) < FEWEST_FOR_POWER:
-        return (
-            f"What difference would be found is not said for fewer than {FEWEST_FOR_POWER} units."
-        )
+        return f"The detectable difference is not stated for fewer than {FEWEST_FOR_POWER} units."
     effects = [pair["minimum_detectable_effect"] for pair in row["pairs"]]
     known_effects = sorted(effect for effect in effects if effect is not None)
     if not known_effects:

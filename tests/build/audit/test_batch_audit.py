@@ -145,7 +145,7 @@ def test_people_see_what_was_stopped_what_is_bent_and_which_rules_of_the_batch_f
     lines = describe_rules(found)
     assert lines[0] == "not asked: scope (7); all in audit.json"
     assert lines[1] == "item rules: no item made because of text-leak (3)"
-    assert lines[2] == "item rules: for the reviewers, items that bend length (40)"
+    assert lines[2] == "items flagged for review: length (40)"
     assert lines[3].startswith("batch rules: ")
     failed = [name for name, rule in found["batch_rules"].items() if rule["holds"] is False]
     assert "key-position" in failed

@@ -8,7 +8,9 @@ were invented. ``replies_blind.jsonl`` came last, measured the same way: a fair 
 hard one, 82 %, with 2 wrong letters and 7 that were invented; two that are half fair and half hard,
 91 and 85 %, with 2 and 1 wrong letters, 1 and 3 invented; two fair ones, 92 and 93 %.
 
-A line may bring options of its own; ``null`` is the answer of a reply that gives none.
+A line may bring options of its own; ``null`` is the answer of a reply that gives none. ``missed``
+marks the replies from which no letter is parsed although they give one: a change of the rules that
+reads one of them takes its mark away, and no change may lose another reply.
 """
 
 from __future__ import annotations
@@ -52,9 +54,10 @@ def test_a_reply_gives_the_letter_that_it_means_or_none(name, kind):
 
 @pytest.mark.few(2)
 @pytest.mark.parametrize("name", FILES)
-def test_nearly_every_reply_is_read(name):
-    right = sum(letter(case) == case["answer"] for case in CASES[name])
-    assert right / len(CASES[name]) >= ENOUGH
+def test_every_reply_is_read_but_for_the_known_few(name):
+    missed = {case["reply"] for case in CASES[name] if letter(case) != case["answer"]}
+    assert missed == {case["reply"] for case in CASES[name] if case.get("missed")}
+    assert len(missed) / len(CASES[name]) <= 1 - ENOUGH
 
 
 def test_the_corpora_are_large_and_repeat_no_reply():
