@@ -102,7 +102,7 @@ def _build(
             require_index(knowledge)
         remove_partial_files(workspace.root)
         private_folder(workspace.images)
-        remove_partial_files(workspace.images)
+        remove_partial_files(workspace.images, depth=2)
         context = BuildContext(
             images=workspace.images,
             secret=patient_key(workspace),

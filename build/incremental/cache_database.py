@@ -325,7 +325,7 @@ def content_key(job: RenderJob, digests: Mapping[str, str]) -> str:
         "record": [field.name for field in fields(RenderedPicture)],
         "source": job.source,
         "case": case.key,
-        "name": job.name,
+        "name": job.place,
         "hooks": job.hooks,
         "plane": job.plane,
         "policy": portable(job.policy),

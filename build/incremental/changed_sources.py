@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import pickle
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -328,7 +326,8 @@ def _render(
                 rendering.kept[case], states = kept
                 rendering.intact.update(states)
             advance()
-    remove_partial_files(context.images)  # a worker that died may have left partial files
+    # A worker that died may have left partial files.
+    remove_partial_files(context.images, depth=2)
     return len(new)
 
 
@@ -353,15 +352,13 @@ def _store_result(
 ) -> str | None:
     folder = context.images / source_state.id
     wanted = {name for shard in shards for name in shard.result.image_names()}
-    with os.scandir(folder) if folder.is_dir() else nullcontext(()) as entries:
-        strays = [
-            entry.path
-            for entry in entries
-            if entry.name.endswith(".png") and entry.name not in wanted
-        ]
-    for path in strays:
-        Path(path).unlink(missing_ok=True)
     after = snapshot(folder)
+    found = (*after.states, *after.barred)
+    strays = [name for name in found if name.endswith(".png") and name not in wanted]
+    for name in strays:
+        (folder / name).unlink(missing_ok=True)
+    if strays:
+        after = snapshot(folder)
     for kind in ("shard", "texts"):
         keep = {f"{kind}/{shard.name}" for shard in shards}
         context.cache.forget(f"{kind}/{source_state.id}/", keep)

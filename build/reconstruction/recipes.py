@@ -1,7 +1,8 @@
 """Strict reader of ``recipes.jsonl`` from an untrusted release.
 
-Only the location of an image is used as a path, in one form: ``DATASET/pictures/NAME.png``. Names
-of raw files are only compared with existing names.
+Only the location of an image is used as a path, as ``DATASET/pictures/HH/NAME.png``, where HH
+are two hexadecimal digits, or ``DATASET/pictures/NAME.png`` in older releases. Names of raw files
+are only compared with existing names.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _ANY = re.compile(".+")
 _SAMPLE = re.compile("[0-9a-f]{16}")
 _SHA256 = re.compile("[0-9a-f]{64}")
 _SOURCE = re.compile(r"[a-z0-9][a-z0-9-]{0,99}")
-_PICTURE = re.compile(r"[A-Za-z0-9-][A-Za-z0-9._-]{0,250}\.png")
+_PICTURE = re.compile(r"(?:[0-9a-f]{2}/)?[A-Za-z0-9-][A-Za-z0-9._-]{0,250}\.png")
 _KINDS = ("clean", "outline", "boxes", "numbered", "scale-bar", "mirrored", "compared")
 _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 """Characters that none of our names contain, including terminal control characters."""
@@ -136,7 +137,7 @@ def _picture(row: Mapping[str, Any], source: str) -> str:
     image = _text(row, "image")
     folder = f"{source.upper()}/pictures/"
     if not (image.startswith(folder) and _PICTURE.fullmatch(image[len(folder) :])):
-        raise _RecipeError(f"image is {safe_repr(image)}; expected {folder}NAME.png")
+        raise _RecipeError(f"image is {safe_repr(image)}; expected {folder}HH/NAME.png")
     return image
 
 

@@ -113,10 +113,16 @@ def lock_tree(tree: Path) -> Iterator[None]:
 
 def _sweep(tree: Path) -> None:
     folders = [tree]
-    for source in tree.iterdir():
-        pictures = source / "pictures"
-        if not source.is_symlink() and not pictures.is_symlink() and pictures.is_dir():
-            folders.append(pictures)
+    for source in _folders_in(tree):
+        for pictures in _folders_in(source):
+            if pictures.name == "pictures":
+                folders += [pictures, *_folders_in(pictures)]
     for folder in folders:
         for rest in folder.glob(f".*{PARTIAL}"):
             rest.unlink(missing_ok=True)
+
+
+def _folders_in(folder: Path) -> list[Path]:
+    """Return the subfolders of a folder; links are not followed."""
+    with os.scandir(folder) as entries:
+        return [Path(entry.path) for entry in entries if entry.is_dir(follow_symlinks=False)]

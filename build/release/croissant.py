@@ -184,14 +184,15 @@ def _sets(facts: ReleaseFacts, *, with_open: bool) -> list[dict[str, Any]]:
         description = (
             f"Images of all sources; {facts.withheld} of {len(facts.places)} are withheld."
         )
-        sets.append(_set("pictures-png", "*/pictures/*.png", "image/png", description))
+        sets.append(_set("pictures-png", "*/pictures/**/*.png", "image/png", description))
     for source in facts.sources:
         description = (
             f"Images of {source.card.title}: {source.pictures}, of which {source.withheld} are "
             f"not in the public edition; licence {', '.join(source.licences)}."
         )
         name = source.card.id
-        sets.append(_set(f"{name}-png", f"{name.upper()}/pictures/*.png", "image/png", description))
+        places = f"{name.upper()}/pictures/**/*.png"
+        sets.append(_set(f"{name}-png", places, "image/png", description))
     return sets
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from pathlib import PurePosixPath
 
 from medrcube.build.stages.samples import Sample
 from medrcube.release_format.tree import dataset_name
@@ -14,8 +14,11 @@ PICTURES = "pictures"
 
 
 def picture_path(sample: Sample) -> str:
-    """Return the path of an image relative to the folder of its source."""
-    return f"{PICTURES}/{Path(sample.image).name}"
+    """Return the path of an image relative to the folder of its source.
+
+    It has the subfolders that the image has in the workspace, below ``images/SOURCE``.
+    """
+    return f"{PICTURES}/{'/'.join(PurePosixPath(sample.image).parts[2:])}"
 
 
 def picture_place(sample: Sample) -> str:

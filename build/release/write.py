@@ -329,7 +329,9 @@ def _copy_pictures(
                 f"{file}: the image is gone; build again:  medrcube build {workspace.root}"
             )
         if sample.id in included:
-            shutil.copyfile(file, tree / picture_place(sample))
+            place = tree / picture_place(sample)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, place)
 
 
 def _write_vocabulary(tree: Path, items: Sequence[Item | OpenItem]) -> None:

@@ -101,6 +101,15 @@ class RenderJob:
     windows: tuple[Mapping[str, Any], ...] = ()
     vocabulary: Vocabulary = field(default_factory=active_vocabulary)
 
+    @property
+    def place(self) -> str:
+        """Subfolder and name of the case's images in the folder of the source.
+
+        The subfolder is the start of a hash of the name, so each of the 256 holds a similar number
+        of images, and adding a case moves no image of another one.
+        """
+        return f"{hashlib.sha256(self.name.encode()).hexdigest()[:2]}/{self.name}"
+
 
 def pixel_policy_of(policy: PixelPolicy, case: Case) -> PixelPolicy:
     """The pixel policy of a card, with the window that a case needs."""

@@ -332,7 +332,7 @@ def _with_scale_bar(
 
 def _write(scene: _RenderContext, marked: MarkedImage, images: Path) -> RenderedPicture:
     job, choice = scene.job, scene.choice
-    path = f"{job.source}/{job.name}{scene.marker}{marked.artefact.suffix}.png"
+    path = f"{job.source}/{job.place}{scene.marker}{marked.artefact.suffix}.png"
     height, width = marked.pixels.shape[:2]
     digest = pixel_hash(marked.pixels)
     clean = marked.artefact.kind == "clean"

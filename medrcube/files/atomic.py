@@ -143,10 +143,10 @@ def _new_file(folder: Path, mode: int) -> tuple[int, str]:
     return handle, name
 
 
-def remove_partial_files(folder: Path) -> None:
-    """Delete partial files left by a killed process in ``folder`` and its direct subfolders."""
-    for pattern in (f".*{PARTIAL}", f"*/.*{PARTIAL}"):
-        for rest in folder.glob(pattern):
+def remove_partial_files(folder: Path, *, depth: int = 1) -> None:
+    """Delete partial files left by a killed process in ``folder`` and ``depth`` levels below it."""
+    for level in range(depth + 1):
+        for rest in folder.glob(f"{'*/' * level}.*{PARTIAL}"):
             rest.unlink(missing_ok=True)
 
 

@@ -16,10 +16,10 @@ import pytest
 from PIL import Image
 
 from medrcube.build.execution.local import LocalEngine, worker_died
-from medrcube.build.incremental import cache_database, changed_sources
+from medrcube.build.incremental import cache_database, changed_sources, result_cache
 from medrcube.build.pipeline import build
 from medrcube.build.stages import shard_result
-from medrcube.build.stages.plan import plan_jobs
+from medrcube.build.stages.plan import RenderJob, plan_jobs
 from medrcube.build.stages.render import RenderedPicture
 from medrcube.files.atomic import sha256_of
 from medrcube.sources._framework.contract import load_source
@@ -410,6 +410,17 @@ def two(toy, workspace, raw, write_case):
     for number, letter in enumerate("gmp"):
         write_case(other, f"{letter} ({number})", seed=20 + number)
     return workspace.with_sources({"twin": other}), folder / "card.toml"
+
+
+def test_images_of_earlier_versions_in_one_folder_give_way(run, clean, workspace, monkeypatch):
+    with monkeypatch.context() as earlier:
+        earlier.setattr(RenderJob, "place", property(lambda job: job.name))
+        earlier.setattr(result_cache, "code_digest", lambda: "earlier")
+        run(workspace)
+    assert (workspace.images / "toy/g_0.png").is_file()
+    run(workspace)
+    assert (workspace.images / "toy/0a/g_0.png").is_file()
+    assert _files(workspace.root) == clean(workspace)
 
 
 def test_changing_one_card_rebuilds_that_source_only(run, clean, two, work):

@@ -241,13 +241,13 @@ whole, placing, count = map(int, copy.with_name("steps").read_text().split())
 partway = 0
 pictures = tree / "CAMUS" / "pictures"
 for number in range(kills):
-    before = len(list(pictures.glob("*.png")))
+    before = len(list(pictures.glob("*/*.png")))
     if number < 4:  # each puts an eighth of the pictures at most, so that some are left
         child = start(tree, moments.randint(1, placing // 8), from_put=True)
     else:
         child = start(tree, moments.randint(1, whole))
     _, status = os.waitpid(child, 0)
-    partway += os.WIFSIGNALED(status) and before < len(list(pictures.glob("*.png"))) < count
+    partway += os.WIFSIGNALED(status) and before < len(list(pictures.glob("*/*.png"))) < count
 _, status = os.waitpid(start(tree), 0)
 print(partway)
 sys.exit(status)

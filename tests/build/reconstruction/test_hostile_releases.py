@@ -11,7 +11,7 @@ from medrcube.build.reconstruction.reconstruct import reconstruct
 from medrcube.errors import ReleaseError
 from medrcube.sources._framework.contract import load_source
 
-PICTURE = "TOY/pictures/g_0.png"
+PICTURE = "TOY/pictures/0a/g_0.png"
 ESCAPE = "\x1b[2J"
 
 
@@ -21,7 +21,9 @@ def released(toy, pressed, tmp_path):
     card = toy.folder / "card.toml"
     card.write_text(card.read_text().replace("redistribute = true", "redistribute = false"))
     public = pressed(load_source(toy.folder)) / "public"
-    return shutil.copytree(public, tmp_path / "release")
+    tree = shutil.copytree(public, tmp_path / "release")
+    (tree / PICTURE).parent.mkdir()
+    return tree
 
 
 @pytest.fixture
@@ -43,15 +45,16 @@ def attack(released, toy, raw, tmp_path, quiet):
 @pytest.mark.parametrize(
     ("field", "value", "told"),
     [
-        ("image", "../../victim.png", "expected TOY/pictures/NAME.png"),
-        ("image", "TOY/pictures/../../../victim.png", "expected TOY/pictures/NAME.png"),
-        ("image", "/victim.png", "expected TOY/pictures/NAME.png"),
-        ("image", "TOY/test.json", "expected TOY/pictures/NAME.png"),
-        ("image", "TOY/pictures/sub/a.png", "expected TOY/pictures/NAME.png"),
-        ("image", "TOY/pictures/.png", "expected TOY/pictures/NAME.png"),
-        ("image", "TOY/pictures/a\\b.png", "expected TOY/pictures/NAME.png"),
+        ("image", "../../victim.png", "expected TOY/pictures/HH/NAME.png"),
+        ("image", "TOY/pictures/../../../victim.png", "expected TOY/pictures/HH/NAME.png"),
+        ("image", "/victim.png", "expected TOY/pictures/HH/NAME.png"),
+        ("image", "TOY/test.json", "expected TOY/pictures/HH/NAME.png"),
+        ("image", "TOY/pictures/sub/a.png", "expected TOY/pictures/HH/NAME.png"),
+        ("image", "TOY/pictures/0a/0a/a.png", "expected TOY/pictures/HH/NAME.png"),
+        ("image", "TOY/pictures/.png", "expected TOY/pictures/HH/NAME.png"),
+        ("image", "TOY/pictures/a\\b.png", "expected TOY/pictures/HH/NAME.png"),
         ("image", "TOY/pictures/a\0.png", "image is"),
-        ("image", "OTHER/pictures/g_0.png", "expected TOY/pictures/NAME.png"),
+        ("image", "OTHER/pictures/g_0.png", "expected TOY/pictures/HH/NAME.png"),
         ("image", 7, "image is 7"),
         ("source", "../toy", "source is"),
         ("source", "", "source is"),

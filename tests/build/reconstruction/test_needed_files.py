@@ -16,6 +16,7 @@ from medrcube.build.reconstruction.needed_files import (
     needed_files,
 )
 from medrcube.build.reconstruction.recipes import Recipe, is_below
+from medrcube.build.reconstruction.safe_writes import place_picture
 from medrcube.build.stages.plan import Artefact
 from medrcube.build.stages.raw_files import RawFile
 from medrcube.sources._framework.contract import load_source
@@ -142,17 +143,17 @@ def test_only_files_of_pictures_that_are_not_in_the_release_are_needed(
     tree = shutil.copytree(pressed(source) / "public", tmp_path / "tree")
     private = pressed(source) / "private"
     (all_of_them,) = needed_files(tree, {"toy": source}, quiet)
-    pictures = sorted((private / "TOY/pictures").glob("*.png"))
+    pictures = sorted((private / "TOY/pictures").glob("*/*.png"))
     assert all_of_them.pictures == len(pictures)
     assert all_of_them.whole
     assert all_of_them.bytes is not None
     mine = [path for path in pictures if path.name.startswith("g_0")]
     for path in mine:
-        shutil.copyfile(path, tree / "TOY/pictures" / path.name)
+        place_picture(tree, path.relative_to(private).as_posix(), path.read_bytes())
     (others,) = needed_files(tree, {"toy": source}, quiet)
     assert others.pictures == len(pictures) - len(mine)
     gone = {file.path for file in all_of_them.files} - {file.path for file in others.files}
     assert gone == {"g (0).png", "g (0)_mask.png"}
     for path in pictures:
-        shutil.copyfile(path, tree / "TOY/pictures" / path.name)
+        place_picture(tree, path.relative_to(private).as_posix(), path.read_bytes())
     assert needed_files(tree, {"toy": source}, quiet) == ()

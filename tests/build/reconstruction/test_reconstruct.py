@@ -21,6 +21,7 @@ from medrcube.build.reconstruction import safe_writes
 from medrcube.build.reconstruction.outcomes import Status
 from medrcube.build.reconstruction.reconstruct import reconstruct
 from medrcube.build.reconstruction.recorded_jobs import _frames
+from medrcube.build.reconstruction.safe_writes import place_picture
 from medrcube.build.release.write import release
 from medrcube.build.stages.render import EPOCH
 from medrcube.build_settings import BuildSettings
@@ -30,7 +31,7 @@ from medrcube.sources._framework.contract import load_source
 from medrcube.sources.registry import find_sources
 from medrcube.workspace import Workspace
 
-CLEAN = "TOY/pictures/g_0.png"
+CLEAN = "TOY/pictures/0a/g_0.png"
 
 
 @pytest.fixture
@@ -117,7 +118,7 @@ def test_open_pictures_that_were_lost_come_back_without_a_mark(
     out = tmp_path / "open"
     release(workspace, {"toy": toy}, out, name="x", allow_unreviewed=True)
     before = _files(out)
-    next((out / "TOY/pictures").iterdir()).unlink()
+    next((out / "TOY/pictures").glob("*/*.png")).unlink()
     assert reconstruct(out, {"toy": raw}, {"toy": toy}, LocalEngine(1), quiet).short == 0
     assert _files(out) == before
     assert not (out / "SHA256SUMS.restricted").exists()
@@ -195,9 +196,9 @@ def test_boxes_come_back_from_the_recipe_where_the_clean_picture_is_there_alread
     again, raw, released, tmp_path
 ):
     shutil.copyfile(raw / "g (1)_mask.png", raw / "g (0)_mask.png")
-    for path in (tmp_path / "private/TOY/pictures").glob("g_0*"):
+    for path in (tmp_path / "private/TOY/pictures/0a").glob("g_0*"):
         if ".boxes-" not in path.name:
-            shutil.copyfile(path, released / "TOY/pictures" / path.name)
+            place_picture(released, f"TOY/pictures/0a/{path.name}", path.read_bytes())
     told = {it.image: it.status for it in again().values() if it.case == "g (0)"}
     assert {image for image, status in told.items() if status is Status.REBUILT} == {
         image for image in told if ".boxes-" in image
@@ -550,7 +551,8 @@ def test_two_at_work_in_one_tree_are_refused(again, released):
 
 
 def test_what_a_killed_run_left_is_removed(again, released, tmp_path):
-    (released / "TOY/pictures/.abc.partial").write_bytes(b"half")
+    (released / "TOY/pictures/0a").mkdir()
+    (released / "TOY/pictures/0a/.abc.partial").write_bytes(b"half")
     (released / ".abc.partial").write_bytes(b"half")
     again()
     assert _files(released) == _files(tmp_path / "private")

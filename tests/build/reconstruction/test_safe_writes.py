@@ -120,13 +120,15 @@ def test_a_lock_keeps_others_out_until_it_is_given_back(tmp_path):
 
 def test_a_lock_sweeps_half_written_files_of_the_tree_and_nothing_by_way_of_a_link(tmp_path):
     tree, outside = tmp_path / "tree", tmp_path / "outside"
-    (tree / "A/pictures").mkdir(parents=True)
+    (tree / "A/pictures/0a").mkdir(parents=True)
     (tree / "B").mkdir()
     (outside / "pictures").mkdir(parents=True)
+    (tree / "A/pictures/0b").symlink_to(outside / "pictures", target_is_directory=True)
     (tree / "C").symlink_to(outside, target_is_directory=True)
     (tree / "B/pictures").symlink_to(outside / "pictures", target_is_directory=True)
     (tree / "file").write_bytes(b"")
-    swept = [tree / ".a.partial", tree / "A/pictures/.a.partial"]
+    pictures = tree / "A/pictures"
+    swept = [tree / ".a.partial", pictures / ".a.partial", pictures / "0a/.a.partial"]
     kept = [
         outside / "pictures/.a.partial",
         tree / "A/pictures/a.partial",

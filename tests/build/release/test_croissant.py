@@ -67,14 +67,14 @@ def test_the_pictures_and_the_sources_are_those_of_the_tree(read, editions):
     tree = editions[0]
     dataset = read(tree)
     paths = {it["pictures/path"].decode() for it in dataset.records("pictures")}
-    assert paths == {path.relative_to(tree).as_posix() for path in tree.glob("*/pictures/*.png")}
+    assert paths == {path.relative_to(tree).as_posix() for path in tree.glob("*/pictures/*/*.png")}
     sources = {it["sources/dataset"]: it for it in dataset.records("sources")}
     assert set(sources) == {"BUSI", "VINDR-CXR"}
     assert sources["BUSI"]["sources/withheld"] == 0
     barred = sources["VINDR-CXR"]
     assert barred["sources/pictures"] == barred["sources/withheld"] > 0
     assert barred["sources/passed_on"] == "no"
-    assert barred["sources/pictures"] == len(list(editions[1].glob("VINDR-CXR/pictures/*.png")))
+    assert barred["sources/pictures"] == len(list(editions[1].glob("VINDR-CXR/pictures/*/*.png")))
 
 
 def test_a_release_of_which_nothing_may_be_passed_on_can_be_read(read, release_all):

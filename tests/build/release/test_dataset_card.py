@@ -8,7 +8,7 @@ def test_each_source_has_a_row_with_its_licence_and_counts(editions):
         (vindr,) = (row for row in rows if row.startswith("| `VINDR-CXR`"))
         assert "| LicenseRef-BUSI | yes |" in busi
         assert "| LicenseRef-PhysioNet-Credentialed | no |" in vindr
-    pictures = len(list(editions[1].glob("VINDR-CXR/pictures/*.png")))
+    pictures = len(list(editions[1].glob("VINDR-CXR/pictures/*/*.png")))
     row = next(
         line
         for line in (editions[0] / "README.md").read_text().splitlines()

@@ -91,7 +91,7 @@ def test_each_source_can_be_loaded_alone(load, editions):
 @pytest.mark.parametrize("edition", [0, 1], ids=["public", "private"])
 def test_no_parquet_file_holds_a_picture_that_may_not_be_passed_on(editions, edition):
     private = editions[1]
-    barred = {path.read_bytes() for path in private.glob("VINDR-CXR/pictures/*.png")}
+    barred = {path.read_bytes() for path in private.glob("VINDR-CXR/pictures/*/*.png")}
     assert barred
     rows = _rows(editions[edition])
     assert {row["restricted"] for row in rows} == {False, True}

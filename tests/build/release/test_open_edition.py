@@ -18,6 +18,7 @@ from medrcube.build.release.editions.hugging_face import (
 )
 from medrcube.build.release.editions.hugging_face_private import write_private_hub
 from medrcube.build.release.metadata import collect_facts, day_of
+from medrcube.build.release.picture_places import picture_place
 from medrcube.build.stages.samples import samples_from_frame
 
 ASK, TRUTH = {"unit": "mm"}, {"value": 23.0, "low": 19.0, "high": 27.0}
@@ -30,7 +31,7 @@ def made(barred, pressed, tmp_path):
     trees = {name: shutil.copytree(root / name, tmp_path / name) for name in ("public", "private")}
     rows = json.loads((trees["public"] / "TOY/test.json").read_text())
     samples = samples_from_frame(pd.read_parquet(root / "workspace/samples.parquet"))
-    places = {f"TOY/pictures/{sample.image.rpartition('/')[2]}": sample for sample in samples}
+    places = {picture_place(sample): sample for sample in samples}
     for tree in trees.values():
         (tree / "TOY/open.json").write_text(json.dumps([_open(row) for row in rows]))
         shutil.rmtree(tree / "data")

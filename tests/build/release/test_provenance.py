@@ -43,7 +43,7 @@ def documents(editions):
 
 def test_every_picture_has_one_also_those_that_are_left_out(documents, editions):
     private = editions[1]
-    pictures = private.glob("*/pictures/*.png")
+    pictures = private.glob("*/pictures/*/*.png")
     assert set(documents) == {path.relative_to(private).as_posix() for path in pictures}
 
 

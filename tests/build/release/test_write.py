@@ -161,9 +161,15 @@ def test_without_a_restricted_picture_there_is_no_mark(write):
     assert "PRIVATE.md" not in (out / "README.md").read_text()
 
 
+def _lose_a_picture_of_an_item(workspace):
+    asked = pd.read_parquet(workspace.items)["sample"]
+    samples = pd.read_parquet(workspace.samples).set_index("id")
+    (workspace.root / samples.loc[asked[0], "image"]).unlink()
+
+
 def test_a_withheld_picture_that_is_lost_stops_a_public_release_too(write, toy, built, quiet):
     _restrict(toy, built, quiet)
-    next(built.images.rglob("*.png")).unlink()
+    _lose_a_picture_of_an_item(built)
     with pytest.raises(ReleaseError, match="build again"):
         write()
 
@@ -195,7 +201,7 @@ def test_a_build_without_items_says_where_the_reasons_stand(write, built):
 
 
 def test_a_lost_picture_stops_a_release_and_leaves_no_rest(write, built, tmp_path):
-    next(built.images.rglob("*.png")).unlink()
+    _lose_a_picture_of_an_item(built)
     with pytest.raises(ReleaseError, match="build again"):
         write()
     assert not list(tmp_path.glob(".release*"))

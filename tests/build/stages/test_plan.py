@@ -1,3 +1,4 @@
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -39,6 +40,22 @@ def test_a_case_gets_a_clean_picture_and_one_mark_for_each_concept(toy, raw):
     assert jobs[0].artefacts[1].concept == "glioma"
     assert jobs[0].artefacts[1].suffix == ".boxes-glioma"
     assert jobs[0].hooks == ""
+
+
+def test_the_subfolder_of_images_depends_on_their_name_alone(toy, raw):
+    cases = list(toy.scan(raw, "flat"))
+    names = {case.key: f"image-{number}" for number, case in enumerate(cases)}
+    jobs = plan_jobs(toy, raw, cases, names)
+    alone = plan_jobs(toy, raw, cases[1:2], {cases[1].key: "image-1"})
+    assert alone[0].place == jobs[1].place == "0c/image-1"
+
+
+def test_subfolders_share_images_evenly(toy, raw):
+    (job,) = plan_jobs(toy, raw, list(toy.scan(raw, "flat"))[:1])
+    places = [replace(job, name=f"{number:08}_000").place for number in range(25_600)]
+    held = Counter(place.partition("/")[0] for place in places)
+    assert len(held) == 256
+    assert max(held.values()) < 150
 
 
 def test_a_case_may_have_a_window_of_its_own(toy, raw):

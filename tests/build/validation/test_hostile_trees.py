@@ -16,7 +16,7 @@ from medrcube.errors import ReleaseError
 from medrcube.release_format.strict_json import BadJsonError, read_document, read_lines, read_list
 from medrcube.release_format.tree import leaves_folder, open_file
 
-PICTURE = "TOY/pictures/g_0.png"
+PICTURE = "TOY/pictures/0a/g_0.png"
 
 
 class Flood(io.RawIOBase):

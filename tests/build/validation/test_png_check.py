@@ -140,7 +140,7 @@ def test_processes_and_this_one_find_the_same(released, check, monkeypatch):
     monkeypatch.setattr("medrcube.build.validation.checksums._FEW", 1)
     monkeypatch.setattr("medrcube.build.validation.checksums._BATCH", 3)
     tree = released(private=True)
-    (tree / "TOY/pictures/g_0.png").write_bytes(png(LINES))
+    (tree / "TOY/pictures/0a/g_0.png").write_bytes(png(LINES))
     alone, together = check(tree), check(tree, workers=2)
     assert alone.findings == together.findings
     assert "pixel-hash" in {it.check for it in alone.findings}

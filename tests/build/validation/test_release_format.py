@@ -75,7 +75,7 @@ def _drop_open_items(tree):
     recipes = (tree / "recipes.jsonl").read_text().splitlines(keepends=True)
     kept = [line for line in recipes if json.loads(line)["image"] in images]
     (tree / "recipes.jsonl").write_text("".join(kept))
-    for path in tree.glob("*/pictures/*.png"):
+    for path in tree.glob("*/pictures/*/*.png"):
         if path.relative_to(tree).as_posix() not in images:
             path.unlink()
 

@@ -75,7 +75,7 @@ def test_the_three_counts_agree_on_public_private_and_reconstructed_trees(
 def test_a_picture_that_is_lost_is_passed_over_there_and_on_record_here(released, our_count):
     tree = released("private", private=True)
     before, all_before = upstream_count(tree), len(load_benchmark(tree).items)
-    (tree / "TOY/pictures/g_0.png").unlink()
+    (tree / "TOY/pictures/0a/g_0.png").unlink()
     asked, missing = our_count(tree, beyond=False)
     assert upstream_count(tree) == asked < before
     assert asked + missing == before

@@ -15,8 +15,8 @@ from medrcube.build.validation.findings import FAULT_KINDS
 from medrcube.errors import ReleaseError
 from medrcube.release_format.errata import Erratum, errata_text
 
-PICTURE = "TOY/pictures/g_0.png"
-BARRED = "TOY/pictures/m_2.png"
+PICTURE = "TOY/pictures/0a/g_0.png"
+BARRED = "TOY/pictures/65/m_2.png"
 
 
 @pytest.mark.parametrize("private", [False, True])
@@ -70,6 +70,7 @@ def test_errata_are_checked_and_belong_to_no_list_of_digests(public, check, faul
 
 def test_a_restricted_picture_in_a_public_tree_is_an_error(released, faults):
     public, private = released("a"), released("b", private=True)
+    (public / BARRED).parent.mkdir()
     shutil.copy(private / BARRED, public / BARRED)
     assert faults(public) == {"restricted-picture"}
 
@@ -160,7 +161,7 @@ def test_other_pixels_than_those_of_the_recipe_are_found(public, faults):
         ({"restricted": "no"}, "field"),
         ({"note": "mine"}, "fields"),
         ({"dataset": "OTHER"}, "folder"),
-        ({"image_path": "../pictures/g_0.png"}, "image-path"),
+        ({"image_path": "../pictures/0a/g_0.png"}, "image-path"),
         ({"image_path": "pictures/other.png"}, "recipe-missing"),
         ({"question": "What else does the picture show?"}, "items-differ"),
         ({"id": "0000000000000000"}, "items-differ"),
