@@ -58,8 +58,12 @@ class Simulated:
         own = picture == self._own(item)
         taste = random.Random(f"{self.name}|{item.task}|{item.modality}|{item.parts}").random()
         known = 0.05 + own * (self._skill + EASE[item.task.level] + 0.3 * taste)
+        if not request.options:
+            text = lot.choice(("yes", "no", "12", "(0.5, 0.5)"))
+            return Reply(text=text, finish_reason="stop", usage={}, model=self.name, latency=0.5)
         letters = [letter for letter, _ in request.options]
-        right = next(x for x, text in request.options if text == dict(item.options)[item.key])
+        options = dict(item.options)
+        right = next((x for x, text in request.options if text == options.get(item.key)), letters[0])
         habit = letters[0] if lot.random() > 2 * self._skill else lot.choice(letters)
         letter = right if lot.random() < known else habit
         text, reason = self._worded(letter, dict(request.options)[letter], lot)
