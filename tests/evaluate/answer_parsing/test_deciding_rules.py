@@ -27,8 +27,7 @@ NEGATED = ("No fracture", "Mass", "Edema", "Normal")
         ("A mass lesion (B).", FINDINGS, ("B", "letter-and-text")),
         ("B or (C) is correct", FINDINGS, ("C", "verdict")),
         (
-            "A. Normal is what this shows, without doubt, since everything is clear, and B. Mass "
-            "is not.",
+            "A. Normal is what this shows, since everything is clear, and B. Mass is not.",
             FINDINGS,
             ("A", "leading-letter"),
         ),

@@ -63,7 +63,9 @@ class Simulated:
             return Reply(text=text, finish_reason="stop", usage={}, model=self.name, latency=0.5)
         letters = [letter for letter, _ in request.options]
         options = dict(item.options)
-        right = next((x for x, text in request.options if text == options.get(item.key)), letters[0])
+        right = next(
+            (x for x, text in request.options if text == options.get(item.key)), letters[0]
+        )
         habit = letters[0] if lot.random() > 2 * self._skill else lot.choice(letters)
         letter = right if lot.random() < known else habit
         text, reason = self._worded(letter, dict(request.options)[letter], lot)
