@@ -28,7 +28,9 @@ def job_of(
     name: str = "case",
     slices: str = "all",
     marks: Path | None = None,
+    *,
     window: str = "",
+    colour: str = "keep",
 ) -> RenderJob:
     """A job of one image: every slice, or what another slice policy says.
 
@@ -54,7 +56,7 @@ def job_of(
             plane="axial",
             orient="affine",
             spacing="header",
-            colour="keep",
+            colour=colour,
         ),
         plane="axial",
         artefacts=(

@@ -1,4 +1,4 @@
-"""OpenCV: every frame of a video as grey PNG; as used, and at its best with PNG level 1."""
+"""OpenCV: every frame of a video as PNG, grey or in colour; at its best with PNG level 1."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import timing
 def main() -> None:
     parser = timing.arguments()
     parser.add_argument("--best", action="store_true")
+    parser.add_argument("--colour", default="grey", help="grey or keep")
     given = parser.parse_args()
     options = (cv2.IMWRITE_PNG_COMPRESSION, 1) if given.best else ()
 
@@ -23,8 +24,9 @@ def main() -> None:
             there, frame = film.read()
             if not there:
                 return count
-            grey = cv2.cvtColor(frame, cv2.COLOR_BGR2GRAY)
-            cv2.imwrite(str(given.out / f"{count:04}.png"), grey, options)
+            if given.colour == "grey":
+                frame = cv2.cvtColor(frame, cv2.COLOR_BGR2GRAY)
+            cv2.imwrite(str(given.out / f"{count:04}.png"), frame, options)
             count += 1
 
     timing.serve(work, given.out)

@@ -106,9 +106,10 @@ def _least(runs: Sequence[Mapping[str, float]], clock: str, batch: int) -> float
 
 def _commands(row: Row, data: Path, out: Path, pythons: Mapping[str, Path]) -> dict[str, list[str]]:
     own = sys.executable
-    window = ["--window", row.window]
+    colour = ["--colour", row.colour] if row.colour else []
+    window = ["--window", row.window, *colour]
     script = str(_HERE.parent / "peers" / row.peer.script)
-    told = window if row.peer.windowed else []
+    told = window if row.peer.windowed else colour
     sides = {
         "ours": [own, str(_HERE / "ours_once.py"), *window],
         "as used": [str(pythons[row.peer.environment]), script, *told],

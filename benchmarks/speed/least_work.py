@@ -41,9 +41,10 @@ _ROWS = 128
 def main() -> None:
     parser = timing.arguments()
     parser.add_argument("--window", default="header")
+    parser.add_argument("--colour", default="grey", help="of a video: grey or keep")
     parser.add_argument("--decode", action="store_true")
     given = parser.parse_args()
-    slices = _reader_of(given.data)
+    slices = _reader_of(given.data, given.colour)
     paths = sorted(given.data.iterdir()) if given.data.is_dir() else [given.data]
     make = _sink if given.decode else _Maker(slices, given.window, given.out)
 
@@ -121,11 +122,11 @@ def _chunk(body: bytes) -> bytes:
     return struct.pack(">I", len(body) - 4) + body + struct.pack(">I", deflate.crc32(body))
 
 
-def _reader_of(data: Path) -> Callable[[], Iterator[Pixels]]:
+def _reader_of(data: Path, colour: str) -> Callable[[], Iterator[Pixels]]:
     if data.name.endswith((".nii", ".nii.gz")):
         return _nifti(data)
     if data.suffix in {".mp4", ".avi", ".mov", ".mpeg", ".MP4"}:
-        return lambda: _video(data)
+        return lambda: _video(data, colour)
     if data.suffix in {".jpg", ".png"}:
         return lambda: _raster(data)
     return _dicom(sorted(data.iterdir()) if data.is_dir() else [data])
@@ -185,12 +186,15 @@ def _raster(path: Path) -> Iterator[Pixels]:
         yield np.asarray(image)
 
 
-def _video(path: Path) -> Iterator[Pixels]:
-    """Luminance alone: what a decoder of video gives without a conversion of colours."""
+def _video(path: Path, colour: str) -> Iterator[Pixels]:
+    """Luma as coded, without the look-up that stretches it to the full range; or RGB."""
     with av.open(str(path)) as container:
         stream = container.streams.video[0]
         stream.codec_context.thread_count = 1
         for frame in container.decode(stream):
+            if colour == "keep":
+                yield frame.to_ndarray(format="rgb24")
+                continue
             yield np.ascontiguousarray(frame.to_ndarray()[: frame.height, : frame.width])
 
 

@@ -21,11 +21,12 @@ from medrcube.build.stages.render import render_job
 def main() -> None:
     parser = timing.arguments()
     parser.add_argument("--window", default="header")
+    parser.add_argument("--colour", default="keep", help="colour policy of the card")
     given = parser.parse_args()
     ours.load_source()
     for reader in ours.readers_of(given.data):
         module_of(reader)
-    job = ours.job_of(given.data, window=given.window)
+    job = ours.job_of(given.data, window=given.window, colour=given.colour)
 
     def work() -> int:
         rendered = render_job(job, given.out)

@@ -48,6 +48,7 @@ class Row:
         write: makes the data; ``None`` for real ones.
         window: policy of the card.
         peer: whom we compare with.
+        colour: for a video, whether all sides make grey images (``grey``) or keep its colours.
         best: how many times as fast as the peer at its best we want to be.
         limit: share of the least work that we want to reach; 0 where none is wanted.
         decoder: share of the speed of the bare decoder that we want; 0 where none is wanted.
@@ -58,6 +59,7 @@ class Row:
     write: Writer | None
     window: str
     peer: Peer
+    colour: str = ""
     best: float = 1.0
     limit: float = 0.0
     decoder: float = 0.0
@@ -137,6 +139,7 @@ def _video(name: str, place: str, frames: int, height: int, width: int) -> Row:
         write=lambda folder: write_video(folder / place, frames, height, width),
         window="none",
         peer=VIDEO,
+        colour="grey",
     )
 
 
@@ -210,13 +213,9 @@ _REAL = (
     ("MR slice, RLE", "DICOM_WG04/RLE/MR3_RLE", "header", DICOM),
     ("MR slice, lossless JPEG", "DICOM_WG04/JPLL/MR4_JPLL", "header", DICOM),
     ("radiograph, DICOM", "ChestX-ray14/dicom_wrapped/test1.dcm", "header", DICOM),
-    (
-        "ultrasound video",
-        "covid19_pocus_ultrasound/data/pocus_videos/convex/Reg_Avi_lung-sliding.MP4",
-        "none",
-        VIDEO,
-    ),
 )
+_FILM = "covid19_pocus_ultrasound/data/pocus_videos/convex/Reg_Avi_lung-sliding.MP4"
+_COLOURS = {"grey": "as grey", "keep": "in colour"}
 
 
 def real_rows() -> list[Row]:
@@ -226,7 +225,7 @@ def real_rows() -> list[Row]:
     """
     beside = Path(__file__).resolve().parents[3] / "shared"
     samples = Path(os.environ.get("MEDRCUBE_SHARED") or beside) / "real_raw"
-    return [
+    rows = [
         Row(
             name=f"real: {name}",
             data=str(samples / place),
@@ -238,4 +237,17 @@ def real_rows() -> list[Row]:
         )
         for name, place, window, peer in _REAL
         if (samples / place).exists()
+    ]
+    if not (samples / _FILM).exists():
+        return rows
+    return rows + [
+        Row(
+            name=f"real: ultrasound video, {named}",
+            data=str(samples / _FILM),
+            write=None,
+            window="none",
+            peer=VIDEO,
+            colour=colour,
+        )
+        for colour, named in _COLOURS.items()
     ]

@@ -234,9 +234,8 @@ def _source(folder: Path) -> Source:
 def _case_image(job: RenderJob, number: int, image: ImageRef) -> CaseImage:
     stored = _stored(job, image)
     check_placed(stored, image, job.policy)
-    place = {"plane": job.plane, "orient": job.policy.orient}
-    orientation = geometry.orientation_of(stored, **place)
-    volume = geometry.reorient(stored, **place)
+    orientation = geometry.orientation_of(stored, job.plane, job.policy.orient)
+    volume = geometry.turned(stored, orientation, job.plane)
     check_tilt(volume, image, job.policy)
     if job.policy.orient == "stored":
         check_stored_axes(job, number, stored)

@@ -35,6 +35,7 @@ __all__ = [
     "same_positions",
     "square_size",
     "tilt_of",
+    "turned",
     "turned_affine",
 ]
 
@@ -129,16 +130,20 @@ def reorient(volume: Volume, plane: str, orient: str = "affine") -> Volume:
         ReadError: code ``uneven-spacing`` or ``slanted-slices`` if the plane cuts across stored
             slices that are unevenly spaced or sheared.
     """
-    orientation = orientation_of(volume, plane, orient)
+    return turned(volume, orientation_of(volume, plane, orient), plane)
+
+
+def turned(volume: Volume, orientation: Orientation, plane: str) -> Volume:
+    """Return the volume in an orientation that was found for it; see ``reorient``."""
     if orientation == Orientation():
         return volume
     if not orientation.keeps_slices:
         _check_box(volume, plane)
     slices = volume.slices
     if not isinstance(slices, np.ndarray) and orientation.keeps_slices:
-        turned: SliceStack = _TurnedSlices(slices, orientation)
+        shown: SliceStack = _TurnedSlices(slices, orientation)
     else:
-        turned = orientation.apply(stack_slices(slices))
+        shown = orientation.apply(stack_slices(slices))
     spacing = volume.spacing
     if spacing is not None:
         spacing = (
@@ -151,7 +156,7 @@ def reorient(volume: Volume, plane: str, orient: str = "affine") -> Volume:
         affine = turned_affine(affine, orientation, slices.shape)
     return replace(
         volume,
-        slices=turned,
+        slices=shown,
         spacing=spacing,
         affine=affine,
         slice_ids=_turned_ids(volume, orientation),

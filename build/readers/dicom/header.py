@@ -346,7 +346,8 @@ def _numbers(group: Dataset, keyword: str) -> list[float]:
     value = group.get(keyword)
     if value is None or value == "":
         return []
-    return [float(number) for number in np.atleast_1d(np.asarray(value, dtype=object))]
+    several = isinstance(value, Sequence) and not isinstance(value, str | bytes)
+    return [float(number) for number in (value if several else (value,))]
 
 
 def _or(value: Any, default: float) -> Any:

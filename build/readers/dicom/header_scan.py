@@ -22,7 +22,7 @@ from pydicom.dataelem import (
     convert_raw_data_element,
     empty_value_for_VR,
 )
-from pydicom.dataset import Dataset, FileDataset, FileMetaDataset
+from pydicom.dataset import Dataset, FileMetaDataset
 from pydicom.tag import BaseTag
 from pydicom.uid import (
     UID,
@@ -40,6 +40,7 @@ _PREAMBLE = 128
 _META_START = _PREAMBLE + 4
 _PIXEL_DATA = (0x7FE00008, 0x7FE00009, 0x7FE00010)
 _ITEM, _ITEM_END, _SEQUENCE_END = 0xFFFEE000, 0xFFFEE00D, 0xFFFEE0DD
+_DELIMITERS = frozenset((_ITEM, _ITEM_END, _SEQUENCE_END))
 _ITEM_END_HALVES = (_ITEM_END >> 16, _ITEM_END & 0xFFFF)
 _UNDEFINED = 0xFFFFFFFF
 _FIRST_GROUP = 0x00020000
@@ -63,10 +64,21 @@ _DEEPEST = 8
 """Most nested sequences that are skipped."""
 
 
-class ScannedHeader(FileDataset):
+class ScannedHeader(Dataset):
     """A header, and the file offset at which the element of the pixel data begins."""
 
     pixels_at = 0
+
+    def convert(self, wanted: AbstractSet[int]) -> None:
+        """Convert the wanted elements that are still raw.
+
+        Raises:
+            Exception: of nearly any type, for a damaged element.
+        """
+        raw = [tag for tag, held in self._dict.items() if isinstance(held, RawDataElement)]
+        for tag in raw:
+            if tag in wanted:
+                self[tag]
 
     def get(self, key: Any, default: Any = None) -> Any:
         """Return an element's value by keyword, three times as fast as pydicom; used per slice."""
@@ -82,7 +94,13 @@ class ScannedHeader(FileDataset):
 @cache
 def _tag_of(keyword: str) -> BaseTag | None:
     number = tag_for_keyword(keyword)
-    return None if number is None else BaseTag(number)
+    return None if number is None else _key_of(number)
+
+
+@cache
+def _key_of(tag: int) -> BaseTag:
+    """Return one object for each wanted tag: a dict finds it without pydicom's slow comparison."""
+    return BaseTag(tag)
 
 
 class _UnusualError(Exception):
@@ -98,7 +116,7 @@ def scan_header(file: BinaryIO, wanted: AbstractSet[int]) -> ScannedHeader | Non
     """
     head = file.read(_HEAD)
     try:
-        header = _scanned(file, head, wanted | {_CHARACTER_SET})
+        header = _scanned(head, wanted | {_CHARACTER_SET})
     except (_UnusualError, struct.error):
         file.seek(0)
         return None
@@ -106,7 +124,7 @@ def scan_header(file: BinaryIO, wanted: AbstractSet[int]) -> ScannedHeader | Non
     return header
 
 
-def _scanned(file: BinaryIO, head: bytes, wanted: AbstractSet[int]) -> ScannedHeader:
+def _scanned(head: bytes, wanted: AbstractSet[int]) -> ScannedHeader:
     if head[_PREAMBLE:_META_START] != b"DICM":
         raise _UnusualError
     meta, place = _elements(head, _META_START, _explicit, {_SYNTAX}, _is_behind_meta)
@@ -120,14 +138,8 @@ def _scanned(file: BinaryIO, head: bytes, wanted: AbstractSet[int]) -> ScannedHe
         raise _UnusualError  # the VR is missing
     read = _implicit if implicit else _explicit
     elements, place = _elements(head, place, read, wanted, _PIXEL_DATA.__contains__)
-    header = ScannedHeader(
-        file,
-        Dataset(elements),
-        head[:_PREAMBLE],
-        _meta_of(uid),
-        is_implicit_VR=implicit,
-        is_little_endian=True,
-    )
+    header = ScannedHeader(elements)
+    header.file_meta = _meta_of(uid)
     header.set_original_encoding(
         is_implicit_vr=implicit, is_little_endian=True, character_encoding=_encoding(elements)
     )
@@ -164,7 +176,7 @@ def _elements(
         if is_behind(tag):
             return elements, place
         vr, length, start = read(data, place)
-        if tag < _FIRST_GROUP or tag in {_ITEM, _ITEM_END, _SEQUENCE_END}:
+        if tag < _FIRST_GROUP or tag in _DELIMITERS:
             raise _UnusualError
         if length == _UNDEFINED:
             if tag in wanted or (vr or _vr_of(tag)) != "SQ":
@@ -175,26 +187,28 @@ def _elements(
         if place > len(data):
             raise _UnusualError
         if tag in wanted:
-            empty = cast("bytes | None", empty_value_for_VR(vr, raw=True))
-            value = data[start:place] if length else empty
-            key = BaseTag(tag)
-            raw = RawDataElement(
-                key,
-                vr,
-                length,
-                value,
-                value_tell=0,
-                is_implicit_VR=vr is None,
-                is_little_endian=True,
-            )
             plain = length <= _SHORT_VALUE and (vr or _vr_of(tag)) in _PLAIN
-            elements[key] = _converted(raw) if plain else raw
+            make = _converted if plain else _raw
+            elements[_key_of(tag)] = make(tag, vr, data[start:place])
 
 
 @lru_cache(maxsize=4096)
-def _converted(raw: RawDataElement) -> DataElement:
-    """Convert a raw element; most are identical in all files of a series."""
-    return convert_raw_data_element(raw)
+def _converted(tag: int, vr: str | None, value: bytes) -> DataElement:
+    """Return a converted element; most are identical in all files of a series."""
+    return convert_raw_data_element(_raw(tag, vr, value))
+
+
+def _raw(tag: int, vr: str | None, value: bytes) -> RawDataElement:
+    empty = cast("bytes | None", empty_value_for_VR(vr, raw=True))
+    return RawDataElement(
+        _key_of(tag),
+        vr,
+        len(value),
+        value or empty,
+        value_tell=0,
+        is_implicit_VR=vr is None,
+        is_little_endian=True,
+    )
 
 
 @lru_cache(maxsize=64)

@@ -20,7 +20,7 @@ from pydicom.uid import DeflatedExplicitVRLittleEndian
 from medrcube.build.readers.dicom import mosaic
 from medrcube.build.readers.dicom.bits import check_bits
 from medrcube.build.readers.dicom.header import TAGS
-from medrcube.build.readers.dicom.header_scan import scan_header
+from medrcube.build.readers.dicom.header_scan import ScannedHeader, scan_header
 from medrcube.build.readers.dicom.truncation import has_pixel_data, is_whole
 from medrcube.build.readers.read_errors import (
     MOST_BYTES,
@@ -91,8 +91,7 @@ def open_header(path: Path, tags: tuple[str, ...] = TAGS) -> Dataset:
         with path.open("rb") as file:
             header = _read_header(path, file, tags)
             _check_pixel_data(path, file, header)
-        for tag in header.keys() & _numbers_of(tags):
-            header[tag]
+        _convert(header, _numbers_of(tags))
         localiser = "LOCALIZER" in (header.get("ImageType") or ())
         tiled = bool(header.get("Rows")) and mosaic.is_mosaic(header)
         _check_numbers(path, header)
@@ -131,6 +130,15 @@ def _read_header(path: Path, file: BinaryIO, tags: tuple[str, ...]) -> Dataset:
     check_deflated(path, file)
     wanted: list[Any] = [*tags, *mosaic.KEYWORDS, *mosaic.PRIVATE]
     return dcmread(file, stop_before_pixels=True, specific_tags=wanted, force=True)
+
+
+def _convert(header: Dataset, wanted: frozenset[int]) -> None:
+    """Convert the wanted elements, so that a damaged one is noticed here."""
+    if isinstance(header, ScannedHeader):
+        header.convert(wanted)
+        return
+    for tag in header.keys() & wanted:
+        header[tag]
 
 
 @cache
