@@ -18,11 +18,19 @@ __all__ = ["row_blocks", "values_at_ranks"]
 
 _DIGIT = 16
 _PART = 1 << 17
+_SIGN_HALF, _ONES_HALF = 0x8000, 0xFFFF
+_ZERO_HEAD = _SIGN_HALF
+"""Upper half of the key of 0, with whose sign nothing is decided."""
 
 
-def row_blocks(picture: Array) -> Iterator[Array]:
-    """Yield views of a few rows: numpy makes 64-bit integers of what it counts or looks up."""
-    rows = max(1, _PART * len(picture) // picture.size)
+def row_blocks(picture: Array, size: int = _PART) -> Iterator[Array]:
+    """Yield views of a few rows: numpy makes 64-bit integers of what it counts or looks up.
+
+    Args:
+        picture: ``(rows, columns)``, or more axes.
+        size: most values of a block of several rows.
+    """
+    rows = max(1, size * len(picture) // picture.size)
     for first in range(0, len(picture), rows):
         yield picture[first : first + rows]
 
@@ -53,13 +61,23 @@ def _counts(slices: SliceStack, heads: Sequence[int], shift: int) -> dict[int, N
     counts = {head: np.zeros(1 << _DIGIT, np.int64) for head in heads}
     for k in range(slices.shape[0]):
         for part in row_blocks(slices[k]):
-            keys = _key_of(part).ravel()
-            first = 8 * keys.itemsize - _DIGIT == shift
             for head in counts:
-                matching = keys if first else keys[keys >> (shift + _DIGIT) == head]
-                digits = (matching >> shift & ((1 << _DIGIT) - 1)).astype(np.intp)
+                keys = _keys_below(part, head, shift)
+                digits = (keys >> shift & ((1 << _DIGIT) - 1)).astype(np.intp)
                 counts[head] += np.bincount(digits, minlength=1 << _DIGIT)
     return counts
+
+
+def _keys_below(part: Array, head: int, shift: int) -> Array:
+    """Return the keys that begin with the digits of ``head``, which end above ``shift`` + 16."""
+    if part.dtype == np.float32 and shift == 0 and head != _ZERO_HEAD:
+        # Only the few values with this sign, exponent and upper mantissa are mapped to keys.
+        upper = head ^ _SIGN_HALF if head & _SIGN_HALF else head ^ _ONES_HALF
+        bits = np.ascontiguousarray(part).view(np.uint32)
+        return _key_of(part[bits >> _DIGIT == upper])
+    keys = _key_of(part).ravel()
+    whole = 8 * keys.itemsize - _DIGIT == shift
+    return keys if whole else keys[keys >> (shift + _DIGIT) == head]
 
 
 def _key_of(values: Array) -> Array:
@@ -77,7 +95,8 @@ def _key_of(values: Array) -> Array:
     top = bits.dtype.type(1 << (8 * bits.dtype.itemsize - 1))
     if native.dtype.kind == "i":
         return np.asarray(bits ^ top)
-    return np.where(bits & top, ~bits, bits | top)
+    negative = native.view(f"i{native.dtype.itemsize}") >> (8 * native.dtype.itemsize - 1)
+    return np.asarray(bits ^ (negative.view(bits.dtype) | top))  # all bits, or the sign alone
 
 
 def _value_of(keys: Array, dtype: np.dtype[Any]) -> Array:

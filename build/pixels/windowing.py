@@ -43,8 +43,8 @@ NEAR_OVERFLOW = 2.0**1000
 SMALLER = 2.0**-40
 """A power of two, so that multiplying by it changes no significant digit."""
 
-_ROWS = 32
-"""Rows evaluated at a time, so that their float64 values stay in the CPU cache."""
+_AT_ONCE = 1 << 14
+"""Values evaluated at a time, so that their float64 copies stay in the CPU cache."""
 
 Numbers = Mapping[str, float | str]
 _PLACES = ("low", "high", "centre", "width")
@@ -79,9 +79,9 @@ class DisplayTransform:
         if self.curve is None:
             return stored
         picture = np.empty(stored.shape, np.uint8)
-        for first in range(0, len(stored), _ROWS):
-            rows = slice(first, first + _ROWS)
-            picture[rows] = _render(self.greys, stored[rows], self.curve)
+        parts = (row_blocks(each, _AT_ONCE) for each in (stored, picture))
+        for source, target in zip(*parts, strict=True):
+            target[:] = _render(self.greys, source, self.curve)
         return picture
 
 
@@ -159,8 +159,9 @@ def modality_values(greys: PixelSemantics, stored: Array) -> NDArray[np.float64]
     if greys.modality_table is not None:
         return _look_up(greys.modality_table, stored)
     values = stored.astype(np.float64)
-    values *= greys.slope
-    values += greys.intercept
+    if (greys.slope, greys.intercept) != (1.0, 0.0):
+        values *= greys.slope
+        values += greys.intercept
     return values
 
 
@@ -346,8 +347,10 @@ def _plain_table(greys: PixelSemantics, dtype: np.dtype[Any], curve: Curve) -> N
 
 def _render(greys: PixelSemantics, stored: Array, curve: Curve) -> NDArray[np.uint8]:
     shade = curve(modality_values(greys, stored))
-    grey = 255.0 - np.ceil(shade - 0.5) if greys.inverted else np.floor(shade + 0.5)
-    return grey.astype(np.uint8)
+    if greys.inverted:
+        return (255.0 - np.ceil(shade - 0.5)).astype(np.uint8)
+    shade += 0.5
+    return shade.astype(np.uint8)  # cuts fractions off: no shade is negative
 
 
 def _look_up(table: LookupTable, values: Array) -> NDArray[np.float64]:
