@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from medrcube.evaluate.benchmark_item import BenchmarkItem
@@ -12,22 +13,19 @@ from medrcube.evaluate.outcomes import (
     NOT_SHOWN,
     AnswerOutcome,
     Result,
-    accuracy_bounds,
     is_incomplete,
     too_many_lost,
 )
 from medrcube.evaluate.runner.run_state import FAILURE_GATE
+from medrcube.evaluate.statistics.answer_columns import AnswerColumns, GroupedAnswers
 from medrcube.evaluate.statistics.clustered_inference import (
     design_effect,
     share_interval,
-    tallies,
     why_no_interval,
 )
-from medrcube.evaluate.statistics.grouping import COLUMNS, Axis, grouped
+from medrcube.evaluate.statistics.grouping import COLUMNS, Axis
 from medrcube.evaluate.statistics.intervals import SMALL, chance_corrected, mean, ratio
 from medrcube.evaluate.statistics.item_sets import set_metrics
-from medrcube.evaluate.statistics.units import unit_kinds, unit_of
-from medrcube.taxonomy import Task
 
 __all__ = [
     "METRICS_VERSION",
@@ -68,7 +66,8 @@ def run_metrics(results: Sequence[Result]) -> dict[str, Any]:
 
 def task_metrics(results: Sequence[Result]) -> dict[str, Any]:
     """Return only ``global`` and ``task``, by the same rule."""
-    total, tasks = group_metrics(results), _slice(results, "task")
+    table = GroupedAnswers.of(results)
+    total, tasks = _group(table.columns), _slice(table, "task")
     if is_incomplete(total):
         total = _without_accuracy(total)
         tasks = {name: _without_accuracy(group) for name, group in tasks.items()}
@@ -76,14 +75,18 @@ def task_metrics(results: Sequence[Result]) -> dict[str, Any]:
 
 
 def _metrics(results: Sequence[Result]) -> dict[str, Any]:
-    published = [r for r in results if r.item.options and r.item.task.declaration.published_margins]
+    table = GroupedAnswers.of(results)
+    cells = list(enumerate(table.items))
+    published = [
+        cell for cell, item in cells if item.options and item.task.declaration.published_margins
+    ]
     voxels = [
-        {**dict(zip(COLUMNS["voxel"], key, strict=True)), **group_metrics(group)}
-        for key, group in grouped("voxel", results, _item).items()
+        {**dict(zip(COLUMNS["voxel"], key, strict=True)), **_group(columns)}
+        for key, columns in table.by("voxel").items()
     ]
     large = [voxel for voxel in voxels if not voxel["small"]]
-    tasks = _slice(results, "task")
-    total = group_metrics(results)
+    tasks = _slice(table, "task")
+    total = _group(table.columns)
     return {
         "version": METRICS_VERSION,
         "incomplete": is_incomplete(total),
@@ -102,14 +105,14 @@ def _metrics(results: Sequence[Result]) -> dict[str, Any]:
         },
         "slices": {
             "task": tasks,
-            "level": _slice(results, "level"),
-            "modality": _slice(results, "modality"),
-            "parts": _slice(results, "parts"),
-            "dataset": _slice(results, "dataset"),
-            "visible": _slice([r for r in results if r.item.visible], "visible"),
-            "modality_as_published": _slice(published, "modality"),
-            "parts_as_published": _slice(published, "parts"),
-            "within_sources": _within_sources(results),
+            "level": _slice(table, "level"),
+            "modality": _slice(table, "modality"),
+            "parts": _slice(table, "parts"),
+            "dataset": _slice(table, "dataset"),
+            "visible": _slice(table, "visible", [cell for cell, item in cells if item.visible]),
+            "modality_as_published": _slice(table, "modality", published),
+            "parts_as_published": _slice(table, "parts", published),
+            "within_sources": _within_sources(results, table),
         },
         "voxels": voxels,
         "sets": set_metrics(results),
@@ -129,12 +132,16 @@ def group_metrics(results: Sequence[Result]) -> dict[str, Any]:
         ``chance_corrected``, 0 at chance and 1 if all are right; ``small`` for fewer than ``SMALL``
         items; ``outcomes``.
     """
-    counts = Counter(result.outcome for result in results)
-    n, correct = len(results), counts[AnswerOutcome.CORRECT]
+    return _group(AnswerColumns.of(results))
+
+
+def _group(columns: AnswerColumns) -> dict[str, Any]:
+    counts = columns.outcome_counts()
+    n, correct = len(columns), counts[AnswerOutcome.CORRECT]
     failures = sum(counts[outcome] for outcome in LOST)
-    units = tallies((unit_of(r), int(r.outcome is AnswerOutcome.CORRECT)) for r in results)
+    units, kinds = columns.right_by_unit()
     interval = share_interval(units)
-    by_chance = mean(result.item.chance for result in results)
+    by_chance = mean(columns.chances.tolist())
     accuracy = ratio(correct, n)
     return {
         "n": n,
@@ -143,7 +150,7 @@ def group_metrics(results: Sequence[Result]) -> dict[str, Any]:
         "interval": None if interval is None else list(interval),
         "interval_reason": why_no_interval(units),
         "units": len(units),
-        "unit_kinds": unit_kinds(results),
+        "unit_kinds": kinds,
         "design_effect": design_effect(units),
         "accuracy_without_failures": ratio(correct, n - failures),
         "bounds": [correct / n, (correct + failures) / n] if n else None,
@@ -151,7 +158,7 @@ def group_metrics(results: Sequence[Result]) -> dict[str, Any]:
         "chance": by_chance,
         "chance_corrected": chance_corrected(accuracy, by_chance),
         "small": n < SMALL,
-        "outcomes": {outcome.value: counts[outcome] for outcome in AnswerOutcome},
+        "outcomes": {outcome.value: count for outcome, count in counts.items()},
     }
 
 
@@ -165,27 +172,29 @@ def upstream_metrics(results: Sequence[Result]) -> dict[str, Any]:
         results: one result per item; those that the published evaluator does not load are excluded
             from ``n``.
     """
-    group_of = _upstream_bounded if too_many_lost(results) else _upstream_group
-    axes: dict[str, Callable[[Result], str]] = {
-        "task": lambda result: result.item.task.release_name,
-        "modality": lambda result: result.item.modality.value,
-        "parts": lambda result: result.item.parts.value,
-        "dataset": lambda result: result.item.dataset,
+    table = GroupedAnswers.of(results)
+    bounded = too_many_lost(results)
+    axes: dict[str, Callable[[BenchmarkItem], str]] = {
+        "task": lambda item: item.task.release_name,
+        "modality": lambda item: item.modality.value,
+        "parts": lambda item: item.parts.value,
+        "dataset": lambda item: item.dataset,
     }
 
     def by(*names: str) -> dict[str, Any]:
-        groups: dict[str, list[Result]] = {}
-        for result in results:
-            key = "|".join(f"{name}={axes[name](result)}" for name in names)
-            groups.setdefault(key, []).append(result)
+        cells: dict[str, list[int]] = {}
+        for cell, item in enumerate(table.items):
+            key = "|".join(f"{name}={axes[name](item)}" for name in names)
+            cells.setdefault(key, []).append(cell)
+        groups = {key: table.of_cells(members) for key, members in cells.items()}
         return {
-            key: group_of(group)
-            for key, group in groups.items()
-            if any(result.outcome not in NOT_SHOWN for result in group)
+            key: _upstream_group(columns, bounded=bounded)
+            for key, columns in groups.items()
+            if len(columns) > _counts(columns, NOT_SHOWN)
         }
 
     return {
-        "global": group_of(results),
+        "global": _upstream_group(table.columns, bounded=bounded),
         "slice_results": {f"by_{name}": by(name) for name in axes},
         "voxel_results": {"by_task_modality_parts": by("task", "modality", "parts")},
     }
@@ -209,39 +218,55 @@ def replies_account(replies: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _upstream_group(results: Sequence[Result]) -> dict[str, Any]:
-    n = sum(result.outcome not in NOT_SHOWN for result in results)
-    correct = sum(result.outcome is AnswerOutcome.CORRECT for result in results)
-    return {"n": n, "correct": correct, "acc": ratio(correct, n) or 0.0}
+def _upstream_group(columns: AnswerColumns, *, bounded: bool) -> dict[str, Any]:
+    n = len(columns) - _counts(columns, NOT_SHOWN)
+    correct = _counts(columns, {AnswerOutcome.CORRECT})
+    group = {"n": n, "correct": correct, "acc": ratio(correct, n) or 0.0}
+    if not bounded:
+        return group
+    asked, missing = len(columns), _counts(columns, LOST)
+    bounds = [correct / asked, (correct + missing) / asked] if asked else None
+    return {**group, "acc": None, "bounds": bounds}
 
 
-def _upstream_bounded(results: Sequence[Result]) -> dict[str, Any]:
-    group = _upstream_group(results)
-    return {**group, "acc": None, "bounds": accuracy_bounds(group["correct"], results)}
+def _counts(columns: AnswerColumns, outcomes: Collection[AnswerOutcome]) -> int:
+    counts = columns.outcome_counts()
+    return sum(counts[outcome] for outcome in outcomes)
 
 
-def _slice(results: Sequence[Result], axis: Axis) -> dict[str, Any]:
-    groups = grouped(axis, results, _item)
-    return {name: group_metrics(group) for (name,), group in groups.items()}
+def _slice(table: GroupedAnswers, axis: Axis, cells: Sequence[int] | None = None) -> dict[str, Any]:
+    return {name: _group(columns) for (name,), columns in table.by(axis, cells).items()}
 
 
-def _within_sources(results: Sequence[Result]) -> dict[str, Any]:
+def _within_sources(results: Sequence[Result], table: GroupedAnswers) -> dict[str, Any]:
     """Return groups of items for which recognising the source does not help, by task and overall.
 
     Every option of such an item is the answer to an item of the same source and task.
     """
-    optional = [result for result in results if result.item.options]
-    keys = {_answer(result.item, result.item.key) for result in optional}
-    within = [
-        result
-        for result in optional
-        if all(_answer(result.item, letter) in keys for letter, _ in result.item.options)
-    ]
-    return {**_slice(within, "task"), "All tasks": group_metrics(within)} if within else {}
+    import numpy as np  # noqa: PLC0415 - an import that only scoring pays
+
+    choices = [(r.item.dataset, r.item.task, r.item.options) for r in results]
+    keys = {
+        (dataset, task, _texts(options)[r.item.key])
+        for r, (dataset, task, options) in zip(results, choices, strict=True)
+        if options
+    }
+    are_keys = {
+        choice: all((choice[0], choice[1], text) in keys for text in _texts(choice[2]).values())
+        for choice in set(choices)
+        if choice[2]
+    }
+    within = np.array([are_keys.get(choice, False) for choice in choices], dtype=bool)
+    if not within.any():
+        return {}
+    chosen = table.take(within)
+    return {**_slice(chosen, "task"), "All tasks": _group(chosen.columns)}
 
 
-def _answer(item: BenchmarkItem, letter: str) -> tuple[str, Task, str]:
-    return (item.dataset, item.task, dict(item.options)[letter].casefold())
+@lru_cache(maxsize=4096)
+def _texts(options: tuple[tuple[str, str], ...]) -> dict[str, str]:
+    """Return the texts of options by letter, ignoring case."""
+    return {letter: text.casefold() for letter, text in options}
 
 
 def _bounded(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -277,7 +302,3 @@ def _without_accuracy(group: Mapping[str, Any]) -> dict[str, Any]:
         **dict.fromkeys(("accuracy", "interval", "chance_corrected", "design_effect")),
         "interval_reason": _INCOMPLETE,
     }
-
-
-def _item(result: Result) -> BenchmarkItem:
-    return result.item

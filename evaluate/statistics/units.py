@@ -12,7 +12,7 @@ from typing import Any
 
 from medrcube.evaluate.outcomes import Result
 
-__all__ = ["KINDS", "picture_of", "unit_kinds", "unit_of", "units_text"]
+__all__ = ["KINDS", "kind_of", "picture_of", "unit_kinds", "unit_of", "units_text"]
 
 KINDS = ("patient", "case", "picture")
 """Kinds of unit, the widest first."""
@@ -29,10 +29,16 @@ def unit_of(result: Result) -> str:
     return result.asked.presentation.item.unit or picture_of(result)
 
 
+def kind_of(result: Result) -> str:
+    """Return the kind of the unit of an answer."""
+    kind = result.item.unit.partition("-")[0]
+    return kind if kind in KINDS else "picture"
+
+
 def unit_kinds(results: Iterable[Result]) -> dict[str, int]:
     """Count units by kind; absent kinds are left out."""
     last = {unit_of(result): result for result in results}
-    counts = Counter(map(_kind, last.values()))
+    counts = Counter(map(kind_of, last.values()))
     return {kind: counts[kind] for kind in KINDS if counts[kind]}
 
 
@@ -44,8 +50,3 @@ def units_text(kinds: Mapping[str, Any]) -> str:
         for kind, count in kinds.items()
     ]
     return ", ".join(parts[:-1]) + (" and " if parts[:-1] else "") + "".join(parts[-1:])
-
-
-def _kind(result: Result) -> str:
-    kind = result.item.unit.partition("-")[0]
-    return kind if kind in KINDS else "picture"
