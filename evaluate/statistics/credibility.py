@@ -16,9 +16,9 @@ belongs to its dataset (upstream lets equal ids overwrite one another).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 from medrcube.evaluate.outcomes import AnswerOutcome, Result
 from medrcube.evaluate.statistics.bootstrap import (
@@ -28,6 +28,7 @@ from medrcube.evaluate.statistics.bootstrap import (
     resampled,
 )
 from medrcube.evaluate.statistics.intervals import SMALL, chance_corrected
+from medrcube.evaluate.statistics.pair_columns import COLUMNS, CrossPair, PairColumns
 from medrcube.evaluate.statistics.units import picture_of, unit_of
 from medrcube.taxonomy import Level, Task
 
@@ -49,30 +50,6 @@ Weighting = Literal["pair", "image"]
 
 _NOT_SHOWN = frozenset({AnswerOutcome.MISSING_IMAGE, AnswerOutcome.NOT_ASKED})
 _ANSWERED = frozenset({AnswerOutcome.CORRECT, AnswerOutcome.WRONG})
-
-
-class CrossPair(NamedTuple):
-    """A high-tier question and another one on the same image.
-
-    Attributes:
-        picture: digest of the image.
-        unit: patient or case; the image if neither is known.
-        high_task: task of the high question.
-        low_task: task of the other question.
-        high: whether the high question is answered correctly.
-        low: whether the other question is answered correctly.
-        high_chance: chance accuracy of the high question.
-        low_chance: the same for the other.
-    """
-
-    picture: str
-    unit: str
-    high_task: Task
-    low_task: Task
-    high: bool
-    low: bool
-    high_chance: float
-    low_chance: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,16 +78,16 @@ def credibility(results: Sequence[Result]) -> dict[str, Any]:
         with ``high`` and ``low``.
     """
     pairs, left_out = cross_pairs(results)
-    readings = {
-        "view_counted": pairs,
-        "view_ignored": [p for p in pairs if p.low_task.declaration.published_credibility],
-    }
+    tasks = list(Task)
+    columns = PairColumns.of(pairs, tasks)
+    published = [task.declaration.published_credibility for task in tasks]
+    readings = {"view_counted": columns, "view_ignored": _of_low_tasks(columns, published)}
     return {
         "items_left_out": left_out,
-        **{name: _reading(members) for name, members in readings.items()},
+        **{name: _reading(members, tasks) for name, members in readings.items()},
         "by_task_pair": [
-            {"high": high.value, "low": low.value, **pair_metrics(group)}
-            for (high, low), group in _task_pairs(pairs)
+            {"high": tasks[high].value, "low": tasks[low].value, **_row(group)}
+            for high, low, group in _task_pairs(columns)
         ],
     }
 
@@ -160,11 +137,25 @@ def cross_pairs(results: Sequence[Result]) -> tuple[list[CrossPair], dict[str, i
             for result in (*highs, *lows):
                 if result.outcome not in _ANSWERED:
                     left_out[result.outcome.value] += 1
-            pairs += [
-                _cross(high, low)
-                for high in highs
+            others = [
+                (low.item.task, low.outcome is AnswerOutcome.CORRECT, low.item.chance)
                 for low in lows
-                if high.outcome in _ANSWERED and low.outcome in _ANSWERED
+                if low.outcome in _ANSWERED
+            ]
+            pairs += [
+                CrossPair(
+                    picture=picture_of(high),
+                    unit=unit_of(high),
+                    high_task=high.item.task,
+                    low_task=low_task,
+                    high=high.outcome is AnswerOutcome.CORRECT,
+                    low=low,
+                    high_chance=high.item.chance,
+                    low_chance=low_chance,
+                )
+                for high in highs
+                if high.outcome in _ANSWERED
+                for low_task, low, low_chance in others
             ]
     return pairs, dict(sorted(left_out.items()))
 
@@ -196,20 +187,14 @@ def pair_metrics(pairs: Sequence[CrossPair], weighting: Weighting = "pair") -> d
         guesser has the low one right; that of the luck rate is 1 less that. Both hold the other
         question's answer fixed, so they are exact expectations whatever the model knows.
     """
-    by_image = Counter(pair.picture for pair in pairs)
-    weights = {name: 1 / size if weighting == "image" else 1.0 for name, size in by_image.items()}
-    rows: dict[str, list[float]] = {}
-    for pair in pairs:
-        row = rows.setdefault(pair.unit, [0.0] * _COLUMNS)
-        weight = weights[pair.picture]
-        row[_group(pair)] += weight
-        if not pair.low:
-            row[_GUESSED_HIGH] += weight * pair.high_chance
-        if pair.high:
-            row[_GUESSED_LOW] += weight * pair.low_chance
-    groups = Counter(_group(pair) for pair in pairs)
-    totals = [sum(row[i] for row in rows.values()) for i in range(_COLUMNS)]
-    draws = resampled(rows.values()) if len(rows) >= FEWEST_CLUSTERS else None
+    return _row(PairColumns.of(pairs, list(Task)), weighting)
+
+
+def _row(pairs: PairColumns, weighting: Weighting = "pair") -> dict[str, Any]:
+    rows = pairs.sums_by_unit(by_image=weighting == "image")
+    totals: list[float] = [sum(column) for column in rows.T.tolist()]
+    draws = resampled(rows.tolist()) if len(rows) >= FEWEST_CLUSTERS else None
+    groups, images = pairs.group_counts(), pairs.images()
     a, b, c, d = totals[:4]
     by_luck = _over(totals[_GUESSED_LOW], a + d)
     chances = {
@@ -227,17 +212,16 @@ def pair_metrics(pairs: Sequence[CrossPair], weighting: Weighting = "pair") -> d
     }
     return {
         "pairs": len(pairs),
-        "images": len(by_image),
+        "images": images,
         "units": len(rows),
-        "groups": {name: groups[index] for index, name in enumerate("ABCD")},
-        "small": len(by_image) < SMALL,
+        "groups": dict(zip("ABCD", groups, strict=True)),
+        "small": images < SMALL,
         **values,
         "independent_shortcut": _over(a + d, a + b + c + d),
     }
 
 
-_A, _B, _C, _D, _GUESSED_HIGH, _GUESSED_LOW = range(6)
-_COLUMNS = 6
+_A, _B, _C, _D, _GUESSED_HIGH, _GUESSED_LOW = range(COLUMNS)
 _Terms = tuple[tuple[int, int, tuple[int, ...]], ...]
 _VALUES: Mapping[str, _Terms] = {
     "luck_rate": ((1, _D, (_A, _D)),),
@@ -248,56 +232,43 @@ _VALUES: Mapping[str, _Terms] = {
 """Each value as a sum of ratios: sign, column in the numerator, columns in the denominator."""
 
 
-def _reading(pairs: Sequence[CrossPair]) -> dict[str, Any]:
+def _reading(pairs: PairColumns, tasks: Sequence[Task]) -> dict[str, Any]:
     levels = [
-        (level, [pair for pair in pairs if pair.low_task.level == level])
+        (level, _of_low_tasks(pairs, [task.level == level for task in tasks]))
         for level in Level
         if not level.rests_on
     ]
     return {
-        "by_pair": pair_metrics(pairs),
-        "by_image": pair_metrics(pairs, "image"),
-        "by_level": {level.value: pair_metrics(group) for level, group in levels if group},
+        "by_pair": _row(pairs),
+        "by_image": _row(pairs, "image"),
+        "by_level": {level.value: _row(group) for level, group in levels if len(group)},
     }
 
 
-def _task_pairs(
-    pairs: Sequence[CrossPair],
-) -> list[tuple[tuple[Task, Task], list[CrossPair]]]:
-    groups: dict[tuple[Task, Task], list[CrossPair]] = {}
-    for pair in pairs:
-        groups.setdefault((pair.high_task, pair.low_task), []).append(pair)
-    order = list(Task)
-    return sorted(groups.items(), key=lambda entry: [order.index(task) for task in entry[0]])
+def _of_low_tasks(pairs: PairColumns, chosen: Sequence[bool]) -> PairColumns:
+    """Return the pairs whose other question has one of the chosen tasks."""
+    import numpy as np  # noqa: PLC0415 - an import that only scoring pays
+
+    return pairs.take(np.array(chosen, dtype=bool)[pairs.low_tasks])
 
 
-def _by_path(results: Iterable[Result]) -> Iterable[tuple[list[Result], list[Result]]]:
+def _task_pairs(pairs: PairColumns) -> Iterator[tuple[int, int, PairColumns]]:
+    """Yield the indices of both tasks, and their pairs, in the order of the tasks."""
+    for high, low in sorted(
+        set(zip(pairs.high_tasks.tolist(), pairs.low_tasks.tolist(), strict=True))
+    ):
+        yield high, low, pairs.take((pairs.high_tasks == high) & (pairs.low_tasks == low))
+
+
+def _by_path(results: Sequence[Result]) -> Iterable[tuple[list[Result], list[Result]]]:
     """Return high and other results of each image file, by path as upstream does."""
     images: dict[str, tuple[list[Result], list[Result]]] = {}
+    is_low = {task: not task.level.rests_on for task in {result.item.task for result in results}}
     for result in results:
         if result.item.image is not None:
             kinds = images.setdefault(result.item.image, ([], []))
-            kinds[not result.item.task.level.rests_on].append(result)
+            kinds[is_low[result.item.task]].append(result)
     return images.values()
-
-
-def _cross(high: Result, low: Result) -> CrossPair:
-    return CrossPair(
-        picture=picture_of(high),
-        unit=unit_of(high),
-        high_task=high.item.task,
-        low_task=low.item.task,
-        high=high.outcome is AnswerOutcome.CORRECT,
-        low=low.outcome is AnswerOutcome.CORRECT,
-        high_chance=high.item.chance,
-        low_chance=low.item.chance,
-    )
-
-
-def _group(pair: CrossPair) -> int:
-    if pair.low:
-        return _A if pair.high else _B
-    return _D if pair.high else _C
 
 
 def _value(terms: _Terms, sums: Sequence[float]) -> float | None:
