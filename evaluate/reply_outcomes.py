@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from medrcube.evaluate.answer_parsing.refusals import is_refusal
 from medrcube.evaluate.answer_parsing.reply_forms import read_reply, read_truncated_reply
 from medrcube.evaluate.answer_parsing.thinking_blocks import strip_reasoning
+from medrcube.evaluate.benchmark_item import BenchmarkItem
 from medrcube.evaluate.outcomes import AnswerOutcome, Result, score_answer
 from medrcube.evaluate.runner.conversations import said_text, standing_replies
 from medrcube.evaluate.runner.run_folder import AskedQuestion
@@ -51,21 +51,8 @@ def score_reply(
             return _result_without_answer(question, AnswerOutcome.FAILED, NO_REPLY, None)
         return _result_without_answer(question, AnswerOutcome.NOT_ASKED, NOT_TRIED, None)
     text, reason = reply["text"], reply["finish_reason"]
-    if reason == "length":
-        answer, rule = read_truncated_reply(text, question.item)
-        return replace(_answer_result(question, answer, rule, text, AnswerOutcome.CUT), cut=True)
-    if reason in {"content_filter", "refusal"}:
-        return _result_without_answer(question, AnswerOutcome.REFUSED, "finish-reason", text)
-    if not strip_reasoning(text).closed:
-        return replace(
-            _result_without_answer(question, AnswerOutcome.CUT, "unclosed-reasoning", text),
-            cut=True,
-        )
-    answer, rule = read_reply(text, question.item)
-    refused = answer is None and is_refusal(strip_reasoning(text).text)
-    return _answer_result(
-        question, answer, rule, text, AnswerOutcome.REFUSED if refused else AnswerOutcome.UNPARSED
-    )
+    outcome, answer, rule, cut = _outcome_of(text, reason, question.item)
+    return Result(asked=question, outcome=outcome, answer=answer, rule=rule, reply=text, cut=cut)
 
 
 def score_replies(
@@ -106,15 +93,56 @@ def _goes_on(reply: Mapping[str, Any] | None) -> bool:
     return reply is not None and said_text(reply) != ""
 
 
-def _answer_result(
-    question: AskedQuestion, answer: str | None, rule: str, reply: str, otherwise: AnswerOutcome
-) -> Result:
-    """Return the result of a parsed reply; ``otherwise`` is the outcome without an answer."""
+class _Outcome(NamedTuple):
+    outcome: AnswerOutcome
+    answer: str | None
+    rule: str
+    cut: bool = False
+
+
+_SHORT = 200
+"""Maximum length of a reply whose outcome is cached for items with the same options and key."""
+_MOST_CACHED = 1 << 14
+
+_outcomes: dict[tuple[object, ...], _Outcome] = {}
+
+
+def _outcome_of(text: str, reason: str | None, item: BenchmarkItem) -> _Outcome:
+    """Return the outcome of a reply; many replies of a run are equal, such as a lone letter."""
+    if item.target is not None or len(text) > _SHORT:
+        return _new_outcome(text, reason, item)
+    same = (text, reason, item.options, item.key)
+    outcome = _outcomes.get(same)
+    if outcome is None:
+        outcome = _new_outcome(text, reason, item)
+        if len(_outcomes) >= _MOST_CACHED:
+            _outcomes.clear()
+        _outcomes[same] = outcome
+    return outcome
+
+
+def _new_outcome(text: str, reason: str | None, item: BenchmarkItem) -> _Outcome:
+    if reason == "length":
+        answer, rule = read_truncated_reply(text, item)
+        return _Outcome(_passed(item, answer) or AnswerOutcome.CUT, answer, rule, cut=True)
+    if reason in {"content_filter", "refusal"}:
+        return _Outcome(AnswerOutcome.REFUSED, None, "finish-reason")
+    visible = strip_reasoning(text)
+    if not visible.closed:
+        return _Outcome(AnswerOutcome.CUT, None, "unclosed-reasoning", cut=True)
+    answer, rule = read_reply(text, item)
+    outcome = _passed(item, answer)
+    if outcome is None:
+        refused = is_refusal(visible.text)
+        outcome = AnswerOutcome.REFUSED if refused else AnswerOutcome.UNPARSED
+    return _Outcome(outcome, answer, rule)
+
+
+def _passed(item: BenchmarkItem, answer: str | None) -> AnswerOutcome | None:
+    """Return whether an answer is right; ``None`` without one."""
     if answer is None:
-        return _result_without_answer(question, otherwise, rule, reply)
-    passed = score_answer(question.item, answer).passed
-    outcome = AnswerOutcome.CORRECT if passed else AnswerOutcome.WRONG
-    return Result(asked=question, outcome=outcome, answer=answer, rule=rule, reply=reply)
+        return None
+    return AnswerOutcome.CORRECT if score_answer(item, answer).passed else AnswerOutcome.WRONG
 
 
 def _result_without_answer(

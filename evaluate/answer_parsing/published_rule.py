@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from medrcube.evaluate.benchmark_item import BenchmarkItem
 from medrcube.evaluate.outcomes import (
@@ -24,7 +24,6 @@ from medrcube.evaluate.outcomes import (
     NOT_SHOWN,
     AnswerOutcome,
     Result,
-    accuracy_bounds,
     too_many_lost,
 )
 from medrcube.evaluate.statistics.grouping import grouped
@@ -85,31 +84,54 @@ def upstream_scores(results: Sequence[Result]) -> dict[str, Any]:
         ``only_published`` and ``only_ours``, items that only one rule counts as correct;
         ``failed_counted_wrong``, questions without a reply in the denominator.
     """
-    loaded = [result for result in results if result.outcome not in NOT_SHOWN]
-    kinds = Counter(kind for result in loaded if (kind := _disagreement(result)) is not None)
-    published, ours = [_published(result) for result in loaded], [_ours(r) for r in loaded]
+    judged = [_judged(result) for result in results]
+    loaded = [each for each in judged if each.outcome not in NOT_SHOWN]
+    kinds = Counter(each.disagreement for each in loaded if each.disagreement is not None)
     group = _bounded_group if too_many_lost(results) else _group
     return {
-        "global": group(results),
+        "global": group(judged),
         "by_task": {
             task: group(members)
-            for (task,), members in grouped("task", results, _item).items()
-            if any(result.outcome not in NOT_SHOWN for result in members)
+            for (task,), members in grouped("task", judged, _item).items()
+            if any(each.outcome not in NOT_SHOWN for each in members)
         },
         "disagreements": {
             "items": kinds.total(),
             "kinds": {kind: kinds[kind] for kind in KINDS},
-            "only_published": sum(p and not o for p, o in zip(published, ours, strict=True)),
-            "only_ours": sum(o and not p for p, o in zip(published, ours, strict=True)),
-            "failed_counted_wrong": sum(r.outcome is AnswerOutcome.FAILED for r in loaded),
+            "only_published": sum(each.published and not each.ours for each in loaded),
+            "only_ours": sum(each.ours and not each.published for each in loaded),
+            "failed_counted_wrong": sum(each.outcome is AnswerOutcome.FAILED for each in loaded),
         },
     }
 
 
-def _group(results: Sequence[Result]) -> dict[str, Any]:
-    loaded = [result for result in results if result.outcome not in NOT_SHOWN]
+class _Judged(NamedTuple):
+    """A result by both rules: whether each counts it as correct, and the kind of disagreement."""
+
+    item: BenchmarkItem
+    outcome: AnswerOutcome
+    published: bool
+    ours: bool
+    disagreement: str | None
+
+
+def _judged(result: Result) -> _Judged:
+    item = result.item
+    letter = upstream_letter(NO_REPLY if result.reply is None else result.reply)
+    texts = dict(item.options)
+    return _Judged(
+        item=item,
+        outcome=result.outcome,
+        published=letter == upstream_truth(item.options, texts[item.key]),
+        ours=result.outcome is AnswerOutcome.CORRECT,
+        disagreement=_disagreement(letter, result.answer, texts),
+    )
+
+
+def _group(judged: Sequence[_Judged]) -> dict[str, Any]:
+    loaded = [each for each in judged if each.outcome not in NOT_SHOWN]
     n = len(loaded)
-    correct, ours = sum(map(_published, loaded)), sum(map(_ours, loaded))
+    correct, ours = sum(each.published for each in loaded), sum(each.ours for each in loaded)
     return {
         "n": n,
         "correct": correct,
@@ -119,41 +141,28 @@ def _group(results: Sequence[Result]) -> dict[str, Any]:
     }
 
 
-def _bounded_group(results: Sequence[Result]) -> dict[str, Any]:
+def _bounded_group(judged: Sequence[_Judged]) -> dict[str, Any]:
     """Return a group of an incomplete run: lost replies are not wrong, nor a random sample."""
-    replied = [result for result in results if result.outcome not in LOST]
+    replied = [each for each in judged if each.outcome not in LOST]
+    n, missing = len(judged), len(judged) - len(replied)
+    published, ours = sum(each.published for each in replied), sum(each.ours for each in replied)
     return {
-        **_group(results),
+        **_group(judged),
         **dict.fromkeys(("accuracy", "ours", "difference")),
-        "bounds": accuracy_bounds(sum(map(_published, replied)), results),
-        "ours_bounds": accuracy_bounds(sum(map(_ours, replied)), results),
+        "bounds": [published / n, (published + missing) / n] if n else None,
+        "ours_bounds": [ours / n, (ours + missing) / n] if n else None,
     }
 
 
-def _disagreement(result: Result) -> str | None:
-    theirs = upstream_letter(_text(result))
-    if theirs == (result.answer or ""):
+def _disagreement(letter: str, answer: str | None, texts: Mapping[str, str]) -> str | None:
+    if letter == (answer or ""):
         return None
-    if theirs and theirs not in dict(result.item.options):
+    if letter and letter not in texts:
         return "letter-of-no-option"
-    if not theirs:
+    if not letter:
         return "abstained-there"
-    return "abstained-here" if result.answer is None else "other-letter"
+    return "abstained-here" if answer is None else "other-letter"
 
 
-def _published(result: Result) -> bool:
-    item = result.item
-    truth = upstream_truth(item.options, dict(item.options)[item.key])
-    return upstream_correct(_text(result), truth)
-
-
-def _ours(result: Result) -> bool:
-    return result.outcome is AnswerOutcome.CORRECT
-
-
-def _text(result: Result) -> str:
-    return NO_REPLY if result.reply is None else result.reply
-
-
-def _item(result: Result) -> BenchmarkItem:
-    return result.item
+def _item(judged: _Judged) -> BenchmarkItem:
+    return judged.item
