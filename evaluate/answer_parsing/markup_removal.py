@@ -50,10 +50,8 @@ def strip_markup(text: str) -> str:
     Struck-out text is removed. A table row becomes a line with colons between its cells.
     """
     text = _BLOCK.sub(_with_bold_ticked, text)
-    text = _STRUCK.sub(" ", _TAG.sub(" ", html.unescape(text))).translate(_STOPS)
-    text = _ACCENT.sub(r"\1", unicodedata.normalize("NFKD", text))
-    text = unicodedata.normalize("NFKC", text).translate(_TRANSLATION)
-    text = "".join(c for c in text if c in "\n\t" or unicodedata.category(c) not in {"Cc", "Cf"})
+    text = _STRUCK.sub(" ", _TAG.sub(" ", html.unescape(text)))
+    text = text.translate(_ASCII) if text.isascii() else _without_variants(text)
     text = _COLOUR.sub(" ", text)
     text = _TABLE_ROW.sub(_cells, text)
     previous = None
@@ -66,6 +64,13 @@ def strip_markup(text: str) -> str:
     return _BLANKS.sub(" ", text).strip()
 
 
+def _without_variants(text: str) -> str:
+    """Return the text without typographic variants, accents and control characters."""
+    text = _ACCENT.sub(r"\1", unicodedata.normalize("NFKD", text.translate(_STOPS)))
+    text = unicodedata.normalize("NFKC", text).translate(_TRANSLATION)
+    return "".join(c for c in text if c in "\n\t" or unicodedata.category(c) not in {"Cc", "Cf"})
+
+
 _STOPS = str.maketrans({"\uff0c": "; ", "\uff1b": "; ", "\uff01": "! ", "\uff1f": "? "})
 _TRANSLATION = str.maketrans(
     {
@@ -76,6 +81,11 @@ _TRANSLATION = str.maketrans(
         **{chr(0x1F150 + index): chr(0x41 + index) for index in range(26)},
     }
 )  # fmt: skip
+_ASCII = {
+    **{code: None for code in (*range(0x20), 0x7F) if chr(code) not in "\n\t"},
+    **{code: into for code, into in _TRANSLATION.items() if code < 0x80},
+}
+"""What ``_without_variants`` does to ASCII text, which has neither accents nor variants."""
 _TAG = re.compile(
     r"<\|[^|<>]{1,40}\|>"
     r"|</?(?:s|eos|bos|pad|image|end_of_turn|start_of_turn|end_of_utterance|end_of_sentence)>"

@@ -29,13 +29,17 @@ class OptionTexts:
         tails = "|".join(map(re.escape, sorted(longer, key=len, reverse=True)))
         self._shared = re.compile(rf"\s+(?:{tails or '(?!)'})\b", re.IGNORECASE)
         self._patterns = {letter: self._pattern(letter, text) for letter, text in ordered}
+        self._squeezed = {letter: _squeezed(text) for letter, text in self._texts.items()}
+        self._words = {letter: _content_words(text) for letter, text in self._texts.items()}
+        self._all_words = frozenset().union(*self._words.values())
 
     def whole(self, text: str) -> str | None:
         """Return the letter whose text equals this one."""
         bare = text.strip(EDGES)
-        same = [key for key, own in self._texts.items() if _squeezed(own) == _squeezed(bare)]
+        squeezed = _squeezed(bare)
+        same = [key for key, own in self._squeezed.items() if own == squeezed]
         exact = [key for key in same if bare.casefold() == self._texts[key].strip(EDGES).casefold()]
-        if exact or (len(same) == 1 and _squeezed(bare)):
+        if exact or (len(same) == 1 and squeezed):
             return (exact or same)[0]
         match = self.at(bare, 0)
         if match is not None and match[1] == len(bare):
@@ -90,8 +94,10 @@ class OptionTexts:
     def _abbreviated(self, text: str) -> str | None:
         """Return the only letter whose text gives this one if several words are abbreviated."""
         reply_words = _LETTERS.findall(text)
+        if len(reply_words) > _MOST_WORDS:
+            return None
         short = [word for word in reply_words if _INITIALS.fullmatch(word)]
-        if len(short) != 1 or len(reply_words) > _MOST_WORDS:
+        if len(short) != 1:
             return None
         place, length = reply_words.index(short[0]), len(short[0])
         letters = []
@@ -109,27 +115,22 @@ class OptionTexts:
         "Left" matches "Left lung" if the other is "Right lung"; "glioma" does not match "Low-grade
         glioma". A one-letter word might be an option letter.
         """
-        option_words = frozenset().union(*map(_content_words, self._texts.values()))
         reply_words = _content_words(text)
-        reply_words -= _GENERAL - option_words
+        reply_words -= _GENERAL - self._all_words
         if (
             not reply_words
             or len(reply_words) > _MOST_WORDS
             or any(len(w) == 1 and w.isalpha() for w in reply_words)
         ):
             return None
-        holding = {
-            key: words
-            for key, own in self._texts.items()
-            if reply_words <= (words := _content_words(own))
-        }
+        holding = {key: words for key, words in self._words.items() if reply_words <= words}
         if len(holding) != 1:
             return None
         ((letter, words),) = holding.items()
         missing = words - reply_words
         if missing & _DENYING or reply_words <= _GENERAL:
             return None
-        others = [_content_words(own) for key, own in self._texts.items() if key != letter]
+        others = [own for key, own in self._words.items() if key != letter]
         distinctive = missing <= _GENERAL or any(missing <= other for other in others)
         return letter if distinctive else None
 

@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 import json
 import platform
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -189,9 +189,12 @@ def with_earlier_steps(questions: Iterable[AskedQuestion]) -> Iterator[AskedQues
 
 
 def standing_questions(
-    questions: Iterable[AskedQuestion], withdrawn: Container[str]
+    questions: Iterable[AskedQuestion], withdrawn: Collection[str]
 ) -> Iterator[AskedQuestion]:
     """Yield questions without withdrawn items; one that is withdrawn ends its chain there."""
+    if not withdrawn:
+        yield from questions
+        return
     for question in questions:
         if all(step.item.name not in withdrawn for step in (*question.before, question)):
             yield question
