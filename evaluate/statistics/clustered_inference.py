@@ -16,7 +16,13 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from medrcube.evaluate.statistics.intervals import Z_95, ConfidenceInterval, t_quantile, wilson_at
+from medrcube.evaluate.statistics.intervals import (
+    Z_95,
+    ConfidenceInterval,
+    one_sided_difference,
+    t_quantile,
+    wilson_at,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -113,7 +119,9 @@ def share_interval(units: Sequence[UnitTally]) -> ConfidenceInterval | None:
 def difference_interval(units: Sequence[UnitTally]) -> ConfidenceInterval | None:
     """Return the 95 % interval of a mean of differences that are -1, 0 or 1.
 
-    It contains the means that the cluster score test does not reject. ``None`` if
+    It contains the means that the cluster score test does not reject. If the mean is the same in
+    every unit, the variance that this test estimates is 0 at that mean, and no other mean would be
+    included: the interval is then Tango's at the number of effective units. ``None`` if
     ``why_no_interval`` gives a reason, and if the two sides never differ.
     """
     if why_no_interval(units) is not None or not any(unit.total for unit in units):
@@ -127,6 +135,8 @@ def difference_interval(units: Sequence[UnitTally]) -> ConfidenceInterval | None
     b, c = n * total - t2 * products, total * total - t2 * squares
     if a <= 0:
         return None
+    if all(unit.total * n == total * unit.size for unit in units):
+        return one_sided_difference(total / n, effective_units(units), math.sqrt(t2))
     root = math.sqrt(max(0.0, b * b - a * c))
     return ConfidenceInterval(max(-1.0, (b - root) / a), min(1.0, (b + root) / a))
 

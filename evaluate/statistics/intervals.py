@@ -13,6 +13,7 @@ __all__ = [
     "ConfidenceInterval",
     "chance_corrected",
     "mean",
+    "one_sided_difference",
     "ratio",
     "t_quantile",
     "wilson",
@@ -61,6 +62,26 @@ def wilson_at(share: float, n: float, z: float = Z_95) -> ConfidenceInterval:
     low = 0.0 if share == 0 else (centre - half) / scale
     high = 1.0 if share == 1 else (centre + half) / scale
     return ConfidenceInterval(max(0.0, low), min(1.0, high))
+
+
+def one_sided_difference(difference: float, n: float, z: float = Z_95) -> ConfidenceInterval:
+    """Score interval of a paired difference if all discordant pairs favour one side.
+
+    Tango's interval (Stat Med 1998;17:891-908), which has a closed form in this case: the estimated
+    variance of the difference ``d`` of ``n`` pairs is ``(difference - d) (1 + d)`` up to
+    ``difference / (2 - difference)``, and ``d (1 - d)``, as in Wilson's interval, above.
+
+    Args:
+        difference: mean difference, from -1 to 1; its amount is the share of discordant pairs.
+        n: effective number of pairs, above 0.
+        z: quantile: of the normal distribution, or of Student's t if ``n`` is estimated.
+    """
+    share = abs(difference)
+    low, high = wilson_at(share, n, z)
+    lower = (n * share - z * z) / (n + z * z)
+    if lower <= share / (2 - share):
+        low = lower
+    return ConfidenceInterval(low, high) if difference > 0 else ConfidenceInterval(-high, -low)
 
 
 def t_quantile(freedom: float, probability: float = 0.975) -> float:

@@ -18,6 +18,7 @@ from medrcube.evaluate.statistics.clustered_inference import FEWEST_UNITS, UnitT
 from medrcube.evaluate.statistics.intervals import (
     Z_95,
     ConfidenceInterval,
+    one_sided_difference,
     t_quantile,
     wilson_at,
 )
@@ -102,17 +103,22 @@ class SharedSets:
         return wilson_at(sum(self._values) / n, effective, self._quantile())
 
     def difference_interval(self) -> ConfidenceInterval | None:
-        """Return the 95 % interval of a mean of differences; ``None`` too if sides never differ."""
+        """Return the 95 % interval of a mean of differences; ``None`` too if sides never differ.
+
+        As in ``clustered_inference.difference_interval`` it is Tango's if the estimated variance at
+        the mean is 0, such as when all sets favour one side.
+        """
         if self.why_no_interval() is not None or not any(self._values):
             return None
         n, total, t2 = len(self._values), sum(self._values), self._quantile() ** 2
+        pairs, variance = sum(self._reach), self._variance()
+        weighted = sum(v * reach for v, reach in zip(self._values, self._reach, strict=True))
         # n^2 (total / n - d)^2 <= t^2 sum of products of (value - d), solved for d.
-        pairs = zip(self._values, self._reach, strict=True)
-        a = n * n - t2 * sum(self._reach)
-        b = n * total - t2 * sum(value * reach for value, reach in pairs)
-        c = total * total - t2 * self._variance()
+        a, b, c = n * n - t2 * pairs, n * total - t2 * weighted, total * total - t2 * variance
         if a <= 0:
             return None
+        if n * n * variance - 2 * n * total * weighted + total * total * pairs <= 0:
+            return one_sided_difference(total / n, self.effective, math.sqrt(t2))
         root = math.sqrt(max(0.0, b * b - a * c))
         return ConfidenceInterval(max(-1.0, (b - root) / a), min(1.0, (b + root) / a))
 

@@ -100,7 +100,7 @@ def compare_many(
         require_same_items(loaded, results)
     everything = set().union(*results)
     shared = [name for name in results[0] if all(name in by_item for by_item in results)]
-    alike = [n for n in shared if all(same_item(results[0][n], other[n]) for other in results)]
+    alike = [name for name in shared if same_item(*(by_item[name] for by_item in results))]
     labels = [labels_of_all[place] for place in whole]
     table = answer_table(
         {

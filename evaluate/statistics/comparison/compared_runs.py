@@ -191,11 +191,11 @@ def _all_of(runs: Sequence[ComparedRun]) -> str:
     return "both" if len(runs) == 2 else "all"
 
 
-def same_item(left: Result, right: Result) -> bool:
-    """Whether two results have the same question, options, key and image."""
-    # An imported run may not know the image.
-    pictures = {left.asked.subject, right.asked.subject} - {None}
-    return left.item == right.item and len(pictures) < 2
+def same_item(first: Result, *others: Result) -> bool:
+    """Whether all results have the same question, options, key and image."""
+    # An imported run may not know the image, so the others are compared with one another too.
+    pictures = {result.asked.subject for result in (first, *others)} - {None}
+    return len(pictures) < 2 and all(result.item == first.item for result in others)
 
 
 def degradation_notes(

@@ -22,7 +22,7 @@ from medrcube.evaluate.statistics.clustered_inference import (
     tallies,
     why_no_interval,
 )
-from medrcube.evaluate.statistics.intervals import wilson
+from medrcube.evaluate.statistics.intervals import Z_95, wilson, wilson_at
 
 shares = st.lists(
     st.integers(1, 6).flatmap(
@@ -109,10 +109,27 @@ def test_few_units_and_one_that_outweighs_the_others_have_no_interval():
     assert "outweigh" in str(why_no_interval(heavy))
 
 
-@pytest.mark.parametrize("side", [1, -1])
-def test_units_that_all_favour_one_side_by_all_of_their_answers_leave_one_mean(side):
-    assert difference_interval([UnitTally(side, 1)] * 10) == pytest.approx((side, side))
-    assert difference_interval([UnitTally(2 * side, 4)] * 40) == pytest.approx((side / 2, side / 2))
+@pytest.mark.parametrize("size", [1, 4])
+def test_units_that_all_favour_one_side_have_the_score_interval_of_their_number(size):
+    units = [UnitTally(size, size)] * 10
+    t2 = students_quantile(units) ** 2 if size > 1 else Z_95**2
+    assert difference_interval(units) == pytest.approx(((10 - t2) / (10 + t2), 1), rel=1e-3)
+
+
+def test_one_mean_in_all_units_does_not_make_the_difference_certain():
+    units = [UnitTally(2, 4)] * 40
+    expected = wilson_at(0.5, 40, students_quantile(units))
+    assert difference_interval(units) == pytest.approx(expected, rel=1e-3)
+
+
+def test_the_interval_covers_a_difference_that_nearly_every_unit_shows():
+    """Where one side wins nearly every question, most samples differ in no unit."""
+    rng, covered = np.random.default_rng(3), 0
+    for _ in range(400):
+        wins = rng.binomial(2, 0.95, size=12)
+        low, high = difference_interval([UnitTally(int(won), 2) for won in wins])
+        covered += low <= 0.95 <= high
+    assert covered >= 0.95 * 400
 
 
 def test_a_difference_of_few_units_or_of_none_that_differs_has_no_interval():

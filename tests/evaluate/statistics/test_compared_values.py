@@ -65,6 +65,14 @@ def test_every_item_that_is_not_compared_is_counted_by_its_reason(result, of_res
     assert found == {"common": 35, "lost": 2, "changed": 1, only: 2, "withdrawn": 0}
 
 
+def test_two_images_of_an_item_differ_though_the_first_run_knows_neither(result, of_results):
+    known, others = answers(result, 40), answers(result, 40)
+    others[3] = replace(known[3], asked=replace(known[3].asked, subject="another"))
+    imported = [replace(r, asked=replace(r.asked, subject=None)) for r in known]
+    assert of_results(imported, known, others, common=True)["items"]["changed"] == 1
+    assert of_results(imported, known, known, common=True)["items"]["changed"] == 0
+
+
 @pytest.mark.parametrize("count", [2, 3])
 def test_items_that_a_run_alone_has_are_refused_unless_common_ones_are_asked_for(
     result, of_results, count

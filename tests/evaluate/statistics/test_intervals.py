@@ -15,6 +15,7 @@ from medrcube.evaluate.statistics.intervals import (
     Z_95,
     chance_corrected,
     mean,
+    one_sided_difference,
     ratio,
     t_quantile,
     wilson,
@@ -132,3 +133,21 @@ def test_the_last_term_of_the_quantile_is_that_of_the_handbook():
     )
     freedom = 1e-9
     assert t_quantile(freedom, 0.9) * freedom**4 * 92160 == pytest.approx(expected, rel=1e-6)
+
+
+def tango(wins: float, n: float, difference: float) -> float:
+    """Score of a difference without losses (Tango, Stat Med 1998;17:891-908, equation 3.4)."""
+    b = -wins + (2 * n - wins) * difference
+    losses = max(0.0, -b / (2 * n))
+    return (wins - n * difference) / math.sqrt(
+        n * (2 * losses + difference * (1 - difference)),
+    )
+
+
+@pytest.mark.parametrize("n", [5, 12.5, 200])
+@pytest.mark.parametrize("share", [0.04, 0.25, 0.5, 0.9, 1])
+def test_the_bounds_of_a_one_sided_difference_are_those_that_the_score_test_just_keeps(share, n):
+    low, high = one_sided_difference(share, n)
+    assert tango(share * n, n, low) == pytest.approx(Z_95)
+    assert share == high or tango(share * n, n, high) == pytest.approx(-Z_95)
+    assert one_sided_difference(-share, n) == (-high, -low)

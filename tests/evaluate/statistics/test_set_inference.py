@@ -37,6 +37,16 @@ def test_sets_of_one_unit_each_have_the_interval_of_clustered_differences():
     assert shared(members).difference_interval() == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("values", [(1,), (-1, -1), (1, 0)])
+def test_a_difference_that_is_the_same_for_every_patient_has_the_interval_of_clustered_answers(
+    values,
+):
+    members = [(f"p{n}", value) for n in range(20) for value in values]
+    low, high = shared(members).difference_interval()
+    assert (low, high) == pytest.approx(difference_interval(tallies(members)))
+    assert high - low > 0.2
+
+
 def test_sets_that_share_a_patient_widen_the_interval():
     alike = [(frozenset([f"p{n // 4}", f"q{n}"]), int(n // 4 % 2)) for n in range(80)]
     apart = [(frozenset([f"p{n}", f"q{n}"]), value) for n, (_, value) in enumerate(alike)]
