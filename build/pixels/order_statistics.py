@@ -19,8 +19,8 @@ __all__ = ["row_blocks", "values_at_ranks"]
 _DIGIT = 16
 _PART = 1 << 17
 _SIGN_HALF, _ONES_HALF = 0x8000, 0xFFFF
-_ZERO_HEAD = _SIGN_HALF
-"""Upper half of the key of 0, with whose sign nothing is decided."""
+_NEAR_ZERO = (0x7FFF, 0x8000)
+"""Upper halves of the keys next to 0: -0 is among the smallest negative values, and counts as 0."""
 
 
 def row_blocks(picture: Array, size: int = _PART) -> Iterator[Array]:
@@ -70,7 +70,7 @@ def _counts(slices: SliceStack, heads: Sequence[int], shift: int) -> dict[int, N
 
 def _keys_below(part: Array, head: int, shift: int) -> Array:
     """Return the keys that begin with the digits of ``head``, which end above ``shift`` + 16."""
-    if part.dtype == np.float32 and shift == 0 and head != _ZERO_HEAD:
+    if part.dtype == np.float32 and shift == 0 and head not in _NEAR_ZERO:
         # Only the few values with this sign, exponent and upper mantissa are mapped to keys.
         upper = head ^ _SIGN_HALF if head & _SIGN_HALF else head ^ _ONES_HALF
         bits = np.ascontiguousarray(part).view(np.uint32)

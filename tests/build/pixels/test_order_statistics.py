@@ -54,6 +54,21 @@ def test_blocks_of_rows_hold_every_row_once_and_in_order(shape):
     assert all(len(block) == 1 or block.size <= 1 << 17 for block in blocks)
 
 
+@pytest.mark.parametrize("least", [1e-45, 1e-42, 1e-39, 1.5])
+def test_negative_zeros_are_zeros_among_the_smallest_values(least):
+    values = np.array([[[-0.0, 0.0, least, -least, -0.0, 2 * least, -2 * least]]], np.float32)
+    found = values_at_ranks(values, range(values.size))
+    assert found.tolist() == np.sort(values, axis=None).tolist()
+
+
+def test_values_with_one_exponent_are_told_apart():
+    rng = np.random.default_rng(5)
+    values = np.concatenate((rng.normal(1, 1e-4, 700), rng.normal(-1, 1e-4, 700)))
+    stack = values.astype(np.float32).reshape(2, 7, 100)
+    places = [0, 13, 699, 700, 701, 1386, 1399]
+    assert values_at_ranks(stack, places).tolist() == np.sort(stack, axis=None)[places].tolist()
+
+
 def test_zero_has_no_sign():
     found = values_at_ranks(np.array([[[-0.0, 0.0, -0.0]]], np.float32), [0, 1, 2])
     assert not np.signbit(found).any()
