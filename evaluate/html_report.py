@@ -45,6 +45,8 @@ from medrcube.evaluate.reporting.radar import radar
 from medrcube.evaluate.reporting.reply_summary import reply_table
 from medrcube.evaluate.reporting.run_settings import comparable_runs
 from medrcube.evaluate.reporting.scored_runs import ScoredRun, load_runs, require_errata_of
+from medrcube.evaluate.runner.image_digests import FILE as IMAGE_DIGESTS
+from medrcube.evaluate.runner.image_digests import ImageDigest, read_lock
 from medrcube.evaluate.runner.run_state import FAILURE_GATE
 from medrcube.evaluate.statistics.clustered_inference import FEWEST_UNITS
 from medrcube.evaluate.statistics.intervals import SMALL
@@ -73,9 +75,16 @@ def write_report(
         WorkspaceError: a folder contains no scored run, or a file cannot be written.
         ReleaseError: the release is invalid.
     """
-    benchmark = load_benchmark(release) if release else None
+    benchmark = load_benchmark(release).knowing(_images_seen(runs)) if release else None
     with using(benchmark.vocabulary if benchmark else active_vocabulary()):
         return _write_report(runs, out, benchmark, data)
+
+
+def _images_seen(runs: Sequence[Path]) -> dict[str, ImageDigest]:
+    """Return the image digests of some runs; a release has to read only images changed since."""
+    return {
+        image: digest for run in runs for image, digest in read_lock(run / IMAGE_DIGESTS).items()
+    }
 
 
 def _write_report(

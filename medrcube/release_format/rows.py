@@ -6,6 +6,7 @@ unknown task. Evaluation and validation share this parser, so both report the sa
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -336,7 +337,13 @@ def _are_repeated(texts: Iterable[str]) -> bool:
     return len(set(folded)) < len(folded)
 
 
+_PLAIN_PATH = re.compile(r"\w[\w.-]*(?:/\w[\w.-]*)*", re.ASCII)
+"""Paths that are in normal form and stay in their folder: no part begins with a dot."""
+
+
 @lru_cache(maxsize=4096)
 def _path_within(value: str) -> str | None:
     """Return a relative path in normal form; ``None`` if it leaves its folder."""
+    if _PLAIN_PATH.fullmatch(value):
+        return value
     return None if leaves_folder(value) or ":" in value else str(PurePosixPath(value))

@@ -176,7 +176,8 @@ def _places(root: Path) -> list[Path]:
     """
     real = root.resolve()
     for folder in (real, *real.parents):
-        store = folder.parent.parent / "blobs"
-        if folder.parent.name == "snapshots" and store.is_dir():
-            return [real, store]
+        if folder.parent.name == "snapshots":
+            store = folder.parent.parent / "blobs"
+            if store.is_dir():
+                return [real, store]
     return [real]

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from html.parser import HTMLParser
 
 import pytest
 
 from medrcube.errors import WorkspaceError
+from medrcube.evaluate import dataset
 from medrcube.evaluate.dataset import load_benchmark
 from medrcube.evaluate.html_report import write_report
 from medrcube.evaluate.models.registry import open_model
 from medrcube.evaluate.reporting.markup.colour_scales import shade
 from medrcube.evaluate.runner.run import run_evaluation
 
+LONG_AGO = 1_600_000_000
 HOSTILE = "<script>alert(1)</script><img src=http://evil.example/x onerror=alert(2)>\"'{{ 7*7 }}"
 
 
@@ -123,6 +126,23 @@ def test_a_picture_that_is_not_the_one_asked_is_not_shown(report, row, tmp_path)
     text = (tmp_path / "two.html").read_text()
     assert "data:image" not in text
     assert "another image here than the one that was asked" in text
+
+
+def test_only_images_that_changed_since_the_run_are_read_for_the_digest_of_the_release(
+    load, row, tmp_path, monkeypatch
+):
+    benchmark = load(row(0), row(1, image_path="pictures/pp.png"))
+    pictures = [benchmark.path(item) for item in benchmark.items]
+    for picture in pictures:
+        os.utime(picture, (LONG_AGO, LONG_AGO))
+    run, reread = tmp_path / "run", []
+    run_evaluation(benchmark, open_model("baseline/first"), run)
+    monkeypatch.setattr(dataset, "digest_image", lambda _, image: reread.append(image))
+    write_report([run], tmp_path / "report.html", benchmark.root)
+    assert reread == []
+    os.utime(pictures[1], (LONG_AGO + 1, LONG_AGO + 1))
+    write_report([run], tmp_path / "report.html", benchmark.root)
+    assert reread == [benchmark.items[1].image]
 
 
 def test_lost_questions_are_announced_and_kept_apart(report, row, write_release, tmp_path):
