@@ -99,18 +99,23 @@ def reviewed(workspace):
 def taken(workspace):
     """Import it and let a reviewer take an item whose picture has slices beside it."""
     from medrcube.review.exchange.import_items import import_workspace  # noqa: PLC0415
-    from medrcube.review.models import Item, ItemVersion, User  # noqa: PLC0415
-    from medrcube.review.reviewing.claims import claim_next  # noqa: PLC0415
+    from medrcube.review.models import Item, ItemVersion, Project, User  # noqa: PLC0415
+    from medrcube.review.reviewing.claims import claim_next, give_back  # noqa: PLC0415
 
     import_workspace(workspace, Reporter(quiet=True))
+    project = Project.objects.get()
+    project.policy = {**project.policy, "gold_rate": 0.0}
+    project.save()
     reviewer = User.objects.create_user(REVIEWER, PASSWORD)
-    axial = ItemVersion.objects.filter(item__gold_defect="", provenance__case__endswith="axial")
+    own = ItemVersion.objects.filter(item__gold_defect="").order_by("item")
     deepest = max(
-        axial.order_by("item"),
+        own.filter(item__task="ROI Grounding"),
         key=lambda version: len(version.picture.original.get("slices", [])),
     )
     Item.objects.filter(pk=deepest.item_id).update(priority=999)
-    return claim_next(reviewer)
+    while (claim := claim_next(reviewer)).version_id != deepest.pk:
+        give_back(claim.token, reviewer, not_my_field=True)
+    return claim
 
 
 def judge(user, now, lot):

@@ -26,6 +26,8 @@ NEGATED = ("No fracture", "Mass", "Edema", "Normal")
         ("The answer is either A or B. Probably B.", FINDINGS, ("B", "hint")),
         ("A mass lesion (B).", FINDINGS, ("B", "letter-and-text")),
         ("B or (C) is correct", FINDINGS, ("C", "verdict")),
+        ("F. Mass", FINDINGS, (None, "left-open")),
+        ("B or F", FINDINGS, (None, "left-open")),
         (
             "A. Normal is what this shows, since everything is clear, and B. Mass is not.",
             FINDINGS,
