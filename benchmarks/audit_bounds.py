@@ -92,12 +92,12 @@ def numbered_boxes() -> Iterator[dict[str, Any]]:
     for n in SIZES["box"]:
         for leak in (0.0, *LEAKS):
             batches = _batches("box", leak)
-            found = []
+            tables = []
             for number in range(batches):
                 draws = _draws("box", n, leak, number)
-                found.append(box_geometry(*_box_batch(draws, n, leak, f"{n}/{leak}/{number}")))
-            tricks = [[row for row in rows if row["task"] != MODEL] for rows in found]
-            models = [rows[-1] for rows in found]
+                tables.append(box_geometry(*_box_batch(draws, n, leak, f"{n}/{leak}/{number}")))
+            tricks = [[row for row in rows if row["task"] != MODEL] for rows in tables]
+            models = [rows[-1] for rows in tables]
             scores = [(row["accuracy"] - row["chance"]) / row["se"] for row in models if row["se"]]
             refused = [any(row["within"] is False for row in rows) for rows in tricks]
             of_all = sum(row["within"] is False for rows in tricks for row in rows)
@@ -227,17 +227,17 @@ def _cell(
         planted=draws.uniform(0.3, 0.7, 2),
         each=int(draws.integers(1, 3)),
     )
-    made = n * 2 if halved else n
+    drawn = n * 2 if halved else n
     questions = []
-    for number in range(made):
+    for number in range(drawn):
         target, seen = make(draws, law, planted=False)
         questions.append(_question(number, law.each, target, seen))
     (chance,) = blind_chances(questions).values()
-    kept = sorted(draws.permutation(made)[:n]) if halved else range(made)
-    chosen = [questions[number] for number in kept]
+    places = sorted(draws.permutation(drawn)[:n]) if halved else range(drawn)
+    chosen = [questions[number] for number in places]
     for place in range(round(leak * n)):
         target, seen = make(draws, law, planted=True)
-        chosen[place] = _question(made + place, law.each, target, seen)
+        chosen[place] = _question(drawn + place, law.each, target, seen)
     items = [
         SimpleNamespace(
             id=question.sample.id,
@@ -418,10 +418,10 @@ def block(result: dict[str, Any]) -> str:
     """The tables of the page: false alarms, and power."""
     rows = [row for part in PARTS for row in result[part.__name__]]
     rules = list(dict.fromkeys(row["rule"] for row in rows))
-    made = [row for row in rows if "made" in row]
+    stated = [row for row in rows if "made" in row]
     kept = "; ".join(
-        f"{n} wanted: {_shares([row['made'] for row in made if row['n'] == n])}"
-        for n in dict.fromkeys(row["n"] for row in made)
+        f"{n} wanted: {_shares([row['made'] for row in stated if row['n'] == n])}"
+        for n in dict.fromkeys(row["n"] for row in stated)
     )
     spreads = [f"{row['spread']:.2f}" for row in rows if "spread" in row and not row["leak"]]
     shifts = ", ".join(f"{shift:g}" for shift in (0.0, *SHIFTS))

@@ -26,16 +26,16 @@ def main() -> None:
     parser.add_argument("--iou", type=float, default=0.5)
     parser.add_argument("--tolerance", type=float, default=0.2)
     parser.add_argument("--csv", type=Path)
-    given = parser.parse_args()
-    if given.data.is_dir():
-        geometry = pd.read_parquet(given.data / "geometry.parquet")
+    args = parser.parse_args()
+    if args.data.is_dir():
+        geometry = pd.read_parquet(args.data / "geometry.parquet")
     else:
-        geometry = _chest_boxes(given.data)
-    priors = blind_priors(geometry, iou=given.iou, tolerance=given.tolerance)
+        geometry = _chest_boxes(args.data)
+    priors = blind_priors(geometry, iou=args.iou, tolerance=args.tolerance)
     table = priors_to_frame(priors).sort_values(["box", "regions"], ascending=False)
     print(table.to_string(index=False, float_format="{:.2f}".format, na_rep="-"))
-    if given.csv is not None:
-        table.to_csv(given.csv, index=False)
+    if args.csv is not None:
+        table.to_csv(args.csv, index=False)
 
 
 def _chest_boxes(path: Path) -> pd.DataFrame:

@@ -50,8 +50,12 @@ def _simulated(root: Path, readers: int, rules: list[str]) -> dict[str, Any]:
         "readers": readers,
         "reviews": len(claims),
         "not_blind": sum(not claim.blinded for claim in claims),
-        "exposures_among_blind": sum(told for claim, told in _judged(claims) if claim.blinded),
-        "shown_again_not_blind": sum(told for claim, told in _judged(claims) if not claim.blinded),
+        "exposures_among_blind": sum(
+            is_exposed for claim, is_exposed in _judged(claims) if claim.blinded
+        ),
+        "shown_again_not_blind": sum(
+            is_exposed for claim, is_exposed in _judged(claims) if not claim.blinded
+        ),
         "complete": report.added - states["queued"],
         "waiting": states["queued"],
         "ms_per_claim": round(1000 * seconds / max(1, len(claims)), 2),

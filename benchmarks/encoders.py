@@ -37,8 +37,8 @@ def main() -> None:
     pyvips.cache_set_max(0)
     rows = []
     for name, encode in _encoders():
-        found = [_measure(encode, picture, times) for picture in pictures]
-        rows.append({"name": name, "pictures": found})
+        figures = [_measure(encode, picture, times) for picture in pictures]
+        rows.append({"name": name, "pictures": figures})
     print(json.dumps(rows))
 
 

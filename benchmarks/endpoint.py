@@ -87,9 +87,9 @@ def main() -> None:
             counts.step(-1)
 
     async def tell(_request: web.Request) -> web.Response:
-        told = counts.told()
+        totals = counts.told()
         counts.begin()
-        return web.json_response(told)
+        return web.json_response(totals)
 
     app = web.Application(client_max_size=2**30)
     app.router.add_post("/v1/chat/completions", complete)

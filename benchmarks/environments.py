@@ -63,10 +63,10 @@ def python_of(name: str, folder: Path) -> Path:
 def versions_of(python: Path, names: tuple[str, ...]) -> str:
     """Versions of packages, for people: ``monai 1.6.0, nibabel 5.4.2``."""
     plain = [name.partition("[")[0] for name in names]
-    found = subprocess.run(  # noqa: S603
+    listing = subprocess.run(  # noqa: S603
         [python, "-c", _VERSIONS, *plain], capture_output=True, text=True, check=True
     )
-    return ", ".join(f"{name} {version}" for name, version in json.loads(found.stdout).items())
+    return ", ".join(f"{name} {version}" for name, version in json.loads(listing.stdout).items())
 
 
 def _run(*command: str) -> None:

@@ -47,19 +47,19 @@ def main() -> None:
     parser.add_argument("--upstream", type=Path)
     parser.add_argument("--inspect", type=Path)
     parser.add_argument("--rounds", type=int, default=3)
-    given = parser.parse_args()
-    bench = Bench(given.folder)
-    constant = [bench.ours(size, 0.0) for size in SIZES for _ in range(given.rounds)]
-    found = {
+    args = parser.parse_args()
+    bench = Bench(args.folder)
+    constant = [bench.ours(size, 0.0) for size in SIZES for _ in range(args.rounds)]
+    results = {
         "connections": CONNECTIONS,
         "picture": bench.mean_picture,
         "constant": [_best(constant, size) for size in SIZES],
         "spread": bench.ours(WHOLE, _SIGMA),
         "capped": bench.capped(),
         "resume": bench.resume(),
-        "peers": bench.peers(given.upstream, given.inspect),
+        "peers": bench.peers(args.upstream, args.inspect),
     }
-    print(json.dumps(found))
+    print(json.dumps(results))
 
 
 @dataclass(frozen=True)
@@ -76,14 +76,14 @@ class Bench:
     def ours(self, items: int, sigma: float) -> dict[str, Any]:
         """One run of ours; ``utilisation`` is the share of the connections that was in use."""
         with endpoint(_MEDIAN, sigma) as place:
-            found = self._evaluate(items, place, CONNECTIONS)
+            figures = self._evaluate(items, place, CONNECTIONS)
             counts = place.counts()
         mean = _MEDIAN * math.exp(sigma**2 / 2)
         return {
-            **found,
+            **figures,
             "items": items,
-            "rate": items / found["asking"],
-            "cpu_each": found["cpu"] / items,
+            "rate": items / figures["asking"],
+            "cpu_each": figures["cpu"] / items,
             "utilisation": counts["mean"] / CONNECTIONS,
             "steady": counts["steady"] / CONNECTIONS,
             "ideal": items * mean / CONNECTIONS,
@@ -92,9 +92,9 @@ class Bench:
     def capped(self) -> dict[str, Any]:
         """A server that takes four at a time and refuses the others."""
         with endpoint(_MEDIAN, 0.0, cap=4) as place:
-            found = self._evaluate(SIZES[0], place, CONNECTIONS, limit=CAPPED)
+            figures = self._evaluate(SIZES[0], place, CONNECTIONS, limit=CAPPED)
             counts = place.counts()
-        return {**found, "items": CAPPED, "bound": CAPPED * _MEDIAN / 4, **counts}
+        return {**figures, "items": CAPPED, "bound": CAPPED * _MEDIAN / 4, **counts}
 
     def resume(self) -> dict[str, float]:
         """The whole command on a run that is complete, and the half of one up to its first try."""
@@ -125,15 +125,15 @@ class Bench:
             commands[INSPECT] = _inspect(python, release)
         rows = []
         for sigma in (0.0, _SIGMA) if len(commands) > 1 else ():
-            found = [self._peer(name, command, sigma) for name, command in commands.items()]
+            peers = [self._peer(name, command, sigma) for name, command in commands.items()]
             promised = PROMISED if sigma else {}
             rows += [
                 {
                     **row,
-                    "ratio": found[0]["rate"] / row["rate"],
+                    "ratio": peers[0]["rate"] / row["rate"],
                     "promised": promised.get(row["name"]),
                 }
-                for row in found
+                for row in peers
             ]
         return rows
 
@@ -172,8 +172,8 @@ class Bench:
         return self._script("evaluate_ours.py", release, out, place.url, connections, *options)
 
     def _script(self, name: str, *arguments: object) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(_run(sys.executable, _HERE / name, *arguments))
-        return found
+        result: dict[str, Any] = json.loads(_run(sys.executable, _HERE / name, *arguments))
+        return result
 
     def _release(self, items: int, pictures: int = 100) -> Path:
         place = self.folder / f"release-{items}-{pictures}"
@@ -190,8 +190,8 @@ class Endpoint:
 
     def counts(self) -> Mapping[str, float]:
         with urllib.request.urlopen(f"{self.url.removesuffix('/v1')}/counts") as reply:  # noqa: S310
-            told: Mapping[str, float] = json.load(reply)
-        return told
+            counts: Mapping[str, float] = json.load(reply)
+        return counts
 
 
 @contextmanager

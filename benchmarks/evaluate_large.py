@@ -51,11 +51,11 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
     parser.add_argument("--asked", type=int, default=ASKED, help="questions that are really asked")
     parser.add_argument("--page", type=Path, help="page whose section is replaced")
-    given = parser.parse_args()
+    args = parser.parse_args()
     conditions = machine.describe()
-    rows = [_measure(given.folder, size, min(given.asked, size)) for size in given.sizes]
-    if given.page is not None:
-        _replace_section(given.page, section(rows, conditions))
+    rows = [_measure(args.folder, size, min(args.asked, size)) for size in args.sizes]
+    if args.page is not None:
+        _replace_section(args.page, section(rows, conditions))
     print(json.dumps(rows))
 
 
@@ -125,15 +125,15 @@ def _keep_first(attempts: Path, lines: int) -> None:
 def _run(*command: object) -> Mapping[str, Any]:
     """Seconds, processor time and largest memory of a command, and the last line it printed."""
     began = time.perf_counter()
-    with TemporaryFile("w+") as told, TemporaryFile("w+") as problems:
+    with TemporaryFile("w+") as output, TemporaryFile("w+") as problems:
         process = subprocess.Popen(  # noqa: S603
-            [str(part) for part in command], stdout=told, stderr=problems
+            [str(part) for part in command], stdout=output, stderr=problems
         )
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
-        told.seek(0)
+        output.seek(0)
         problems.seek(0)
-        lines = told.read().splitlines()
+        lines = output.read().splitlines()
         if process.returncode:
             sys.exit(f"{command[1]} failed:\n{problems.read()[-3000:]}")
     return {

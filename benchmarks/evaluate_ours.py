@@ -86,7 +86,7 @@ class Instant:
     async def answer(self, request: ModelRequest) -> Reply:
         self.replies += 1
         letter, text = request.options[self.replies // 3 % len(request.options)]
-        said = (
+        texts = (
             letter,
             f"{letter}. {text}",
             f"The picture shows {text.lower()}.",
@@ -94,7 +94,7 @@ class Instant:
             _LONG.format(item=request.item, letter=letter),
         )
         return Reply(
-            text=said[_FORMS[self.replies % len(_FORMS)]],
+            text=texts[_FORMS[self.replies % len(_FORMS)]],
             finish_reason="stop",
             usage={"prompt_tokens": 300, "completion_tokens": 1, "total_tokens": 301},
             model="stub-1",
@@ -139,7 +139,7 @@ def main() -> None:
     )
     began = asking.began or asking.ended
     seconds, cpu = (after - before for before, after in zip(began, asking.ended, strict=True))
-    found = {
+    result = {
         "answered": summary.answered,
         "failed": summary.failed,
         "reused": summary.reused,
@@ -153,7 +153,7 @@ def main() -> None:
         "peak": peak_memory(),
         "peak_asking": asking.peak,
     }
-    print(json.dumps(found))
+    print(json.dumps(result))
 
 
 if __name__ == "__main__":

@@ -60,22 +60,22 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
     parser.add_argument("--only", default="", help="stages whose names hold this text")
     parser.add_argument("--one", nargs=2, metavar=("STAGE", "SIZE"), help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.one:
-        work = STAGES[given.one[0]](int(given.one[1]))
+    args = parser.parse_args()
+    if args.one:
+        work = STAGES[args.one[0]](int(args.one[1]))
         idle, started = timing.peak_memory(), time.process_time()
         work()
         print(time.process_time() - started, timing.peak_memory() - idle)
         return
-    sizes = " | ".join(f"{size:,}, s" for size in given.sizes)
+    sizes = " | ".join(f"{size:,}, s" for size in args.sizes)
     print(f"| Stage | {sizes} | Exponent | Memory at the largest, MB |")
-    print("|---|" + "---|" * (len(given.sizes) + 2))
+    print("|---|" + "---|" * (len(args.sizes) + 2))
     for name in STAGES:
-        if given.only in name:
-            measured = [_measured(name, size) for size in given.sizes]
+        if args.only in name:
+            measured = [_measured(name, size) for size in args.sizes]
             seconds = [entry[0] for entry in measured]
             row = " | ".join(f"{second:.2f}" for second in seconds)
-            slope = _exponent(given.sizes, seconds)
+            slope = _exponent(args.sizes, seconds)
             print(f"| {name} | {row} | {slope:.2f} | {measured[-1][1] / 1e6:.0f} |", flush=True)
 
 

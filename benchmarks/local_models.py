@@ -70,22 +70,22 @@ LARGEST = {"tiny": 64, "2b": 1280, "7b": 1280}
 
 
 def main() -> None:
-    given = arguments()
+    args = arguments()
     with tempfile.TemporaryDirectory() as folder:
-        write_files(Path(folder), given.size)
-        local = LocalSettings(batch_size=given.batch, device=given.device, dtype=given.dtype)
+        write_files(Path(folder), args.size)
+        local = LocalSettings(batch_size=args.batch, device=args.device, dtype=args.dtype)
         opened = open_files(folder, local)
         model = build(opened)
-        requests = questions(given.items)
+        requests = questions(args.items)
         lines = []
-        for tokens in given.tokens:
+        for tokens in args.tokens:
             settings = ModelSettings(max_tokens=tokens, local=local)
-            lines.append(compare(opened, model, settings, requests, given))
+            lines.append(compare(opened, model, settings, requests, args))
             print(json.dumps(lines[-1]), flush=True)
-    if given.out:
+    if args.out:
         versions = {"torch": torch.__version__, "transformers": transformers.__version__}
-        found = {"versions": versions, "results": lines}
-        given.out.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+        report = {"versions": versions, "results": lines}
+        args.out.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
 
 
 def arguments() -> argparse.Namespace:
@@ -106,32 +106,32 @@ def compare(
     model: Any,
     settings: ModelSettings,
     requests: Sequence[ModelRequest],
-    given: argparse.Namespace,
+    args: argparse.Namespace,
 ) -> dict[str, Any]:
     tokens = settings.max_tokens or 1
     engine = TransformersEngine(opened, settings, model)
     adapter = HFModel(
         engine,
-        identity={"name": f"hf/random-{given.size}", "revision": "none"},
-        batch_size=given.batch,
+        identity={"name": f"hf/random-{args.size}", "revision": "none"},
+        batch_size=args.batch,
     )
-    few = requests[: given.single]
+    few = requests[: args.single]
     single(opened, model, few[:1], tokens)
     alone = measured(opened, lambda: single(opened, model, few, tokens))
-    asyncio.run(batched(adapter, requests[: given.batch]))
+    asyncio.run(batched(adapter, requests[: args.batch]))
     together = measured(opened, lambda: asyncio.run(batched(adapter, requests)))
-    one, many = alone["seconds"] / len(few), together["seconds"] / len(requests)
+    single_s, batch_s = alone["seconds"] / len(few), together["seconds"] / len(requests)
     equal = sum(a == b for a, b in zip(alone["texts"], together["texts"], strict=False))
     return {
-        "model": f"qwen2-vl {given.size}, random weights",
+        "model": f"qwen2-vl {args.size}, random weights",
         "parameters": sum(weight.numel() for weight in model.parameters()),
         "device": device_name(opened),
         "dtype": str(opened.dtype).removeprefix("torch."),
         "reply_tokens": tokens,
-        "batch": given.batch,
+        "batch": args.batch,
         "one_by_one": {**figures(alone, len(few), tokens), "items": len(few)},
         "batched": {**figures(together, len(requests), tokens), "items": len(requests)},
-        "times_faster": round(one / many, 2),
+        "times_faster": round(single_s / batch_s, 2),
         "same_text": f"{equal} of {len(few)}",
     }
 
@@ -151,8 +151,8 @@ def single(
         inputs = processor(text=[text], images=[image], padding=True, return_tensors="pt")
         inputs = inputs.to(opened.device, dtype=opened.dtype)
         with torch.inference_mode():
-            found = model.generate(**inputs, max_new_tokens=tokens, do_sample=False)
-        new = found[:, inputs["input_ids"].shape[1] :]
+            tokens_out = model.generate(**inputs, max_new_tokens=tokens, do_sample=False)
+        new = tokens_out[:, inputs["input_ids"].shape[1] :]
         texts.append(processor.batch_decode(new, skip_special_tokens=True)[0].strip())
     return texts
 
@@ -187,13 +187,13 @@ def measured(opened: OpenedModel, work: Any) -> dict[str, Any]:
     return {"texts": texts, "seconds": seconds, "peak": peak}
 
 
-def figures(found: dict[str, Any], items: int, tokens: int) -> dict[str, float]:
-    seconds = found["seconds"]
+def figures(run: dict[str, Any], items: int, tokens: int) -> dict[str, float]:
+    seconds = run["seconds"]
     return {
         "seconds": round(seconds, 2),
         "items_per_second": round(items / seconds, 3),
         "new_tokens_per_second": round(items * tokens / seconds, 1),
-        "peak_gib": round(found["peak"] / 2**30, 2),
+        "peak_gib": round(run["peak"] / 2**30, 2),
     }
 
 

@@ -126,22 +126,22 @@ def main() -> None:
     parser.add_argument("--mutants", type=int, default=40, help="of each part (40)")
     parser.add_argument("--seed", type=int, help="of the draw (that of the last result)")
     parser.add_argument("--out", type=Path)
-    given = parser.parse_args()
-    unknown = set(given.parts) - PARTS.keys()
+    args = parser.parse_args()
+    unknown = set(args.parts) - PARTS.keys()
     if unknown:
         parser.error(f"unknown part {min(unknown)!r}; expected {', '.join(PARTS)}")
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(Path(folder))
-        for name in given.parts or PARTS:
-            seed = given.seed or _results().get(name, {}).get("seed", 1)
-            result = _result(bench, PARTS[name], given.mutants, seed)
+        for name in args.parts or PARTS:
+            seed = args.seed or _results().get(name, {}).get("seed", 1)
+            result = _result(bench, PARTS[name], args.mutants, seed)
             print(_row(name, result), flush=True)
             for survivor in result["survivors"]:
                 print(f"- {_line(survivor)}", flush=True)
-            if given.out:
+            if args.out:
                 results = {**_results(), name: result}
                 RESULT.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
-                given.out.write_text(page(results), encoding="utf-8")
+                args.out.write_text(page(results), encoding="utf-8")
 
 
 def _results() -> dict[str, Any]:

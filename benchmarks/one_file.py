@@ -42,7 +42,7 @@ def main() -> None:
     sources = {_SOURCE: find_sources()[_SOURCE]}
     idle, clock, started = timing.peak_memory(), Clock(), time.process_time()
     report = build(workspace, sources, LocalEngine(1), clock)
-    found = {
+    result = {
         "cases": cases,
         "what": what,
         "processor": time.process_time() - started,
@@ -51,7 +51,7 @@ def main() -> None:
         "rendered": report.rendered,
         "stages": clock.seconds,
     }
-    print(json.dumps(found))
+    print(json.dumps(result))
 
 
 if __name__ == "__main__":

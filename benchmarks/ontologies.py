@@ -25,8 +25,8 @@ _TURNS = 5
 
 def main() -> None:
     action, index, *files = sys.argv[1:]
-    found = _compile(Path(index), files) if action == "compile" else _ask(Path(index))
-    print(json.dumps(found))
+    result = _compile(Path(index), files) if action == "compile" else _ask(Path(index))
+    print(json.dumps(result))
 
 
 def _compile(index: Path, files: list[str]) -> dict[str, float]:

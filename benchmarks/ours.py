@@ -97,12 +97,12 @@ def main() -> None:
     parser.add_argument("--slices", default="all", help="slice policy of the card")
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--marks", type=Path, help="mask of a region to draw")
-    given = parser.parse_args()
+    args = parser.parse_args()
     load_source()
-    for reader in readers_of(given.data, given.marks):  # no peer's imports are timed either
+    for reader in readers_of(args.data, args.marks):  # no peer's imports are timed either
         module_of(reader)
-    jobs = [job_of(given.data, f"case{k}", given.slices, given.marks) for k in range(given.batch)]
-    timing.measure(given, lambda: render(jobs, given.out, given.workers))
+    jobs = [job_of(args.data, f"case{k}", args.slices, args.marks) for k in range(args.batch)]
+    timing.measure(args, lambda: render(jobs, args.out, args.workers))
 
 
 if __name__ == "__main__":

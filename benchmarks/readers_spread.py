@@ -99,9 +99,9 @@ def main() -> None:
         "against the majority of the others": _figures(majority),
         "by size": {
             name: {
-                "pairs": _figures([one for one in pairs if low <= one.size < high]),
+                "pairs": _figures([pair for pair in pairs if low <= pair.size < high]),
                 "against the majority of the others": _figures(
-                    [one for one in majority if low <= one.size < high]
+                    [pair for pair in majority if low <= pair.size < high]
                 ),
             }
             for name, low, high in SIZES

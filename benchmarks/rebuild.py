@@ -62,14 +62,14 @@ def main() -> None:
         runs.append({"seconds": report.seconds, "stages": stages})
     best = min(runs, key=lambda run: run["seconds"])
     changed, stages = _rebuild(folder, cases, {**sources, _SMALL: _with_other_pixels(sources)})
-    found = {
+    result = {
         "first": first.seconds if first.rendered >= cases else None,
         "sources": len(report.sources),
         "cases": sum(source.cases for source in report.sources),
         "pictures": sum(source.pictures for source in report.sources),
         "card": {"seconds": changed.seconds, "rendered": changed.rendered, "stages": stages},
     }
-    print(json.dumps({**best, **found}))
+    print(json.dumps({**best, **result}))
 
 
 def _with_other_pixels(sources: Mapping[str, Source]) -> Source:

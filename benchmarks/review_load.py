@@ -102,9 +102,9 @@ def _server(folder: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603
     try:
         for line in process.stdout or ():
-            found = re.search(r"http://[^/]+/", line)
-            if found:
-                yield process, found[0]
+            address = re.search(r"http://[^/]+/", line)
+            if address:
+                yield process, address[0]
                 break
         else:
             sys.exit("the server did not start")
@@ -158,8 +158,8 @@ class _Reader(threading.Thread):
 
     def _page(self, place: str) -> bytes:
         page = self._ask("page", "GET", place)[1]
-        for found in _PICTURE.findall(page):
-            self._ask("picture", "GET", found.decode())
+        for picture in _PICTURE.findall(page):
+            self._ask("picture", "GET", picture.decode())
         return page
 
     def _answer(self, place: str, page: bytes, option: str) -> None:
@@ -226,8 +226,8 @@ def _load(
         "reviews/s": round(reviews / span, 1),
         "server ms": round(1000 * (_spent(server) - spent) / reviews, 1),
         "database ms": round(1000 * (_databases() - databases) / reviews, 1),
-        "requests": {kind: _summary(found) for kind, found in sorted(times.items())},
-        "all": _summary([value for found in times.values() for value in found]),
+        "requests": {kind: _summary(values) for kind, values in sorted(times.items())},
+        "all": _summary([value for values in times.values() for value in values]),
     }
 
 
@@ -246,7 +246,7 @@ def _spent(process: int) -> float:
 
 def _databases() -> float:
     """Seconds that all processes of PostgreSQL have taken, ended ones by their parent."""
-    found = 0.0
+    ticks = 0.0
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
             name, _, rest = path.read_text().rpartition(")")
@@ -254,8 +254,8 @@ def _databases() -> float:
             continue
         if name.endswith("(postgres"):
             parts = rest.split()
-            found += sum(map(int, parts[11:13])) / _TICKS
-    return found
+            ticks += sum(map(int, parts[11:13])) / _TICKS
+    return ticks
 
 
 def _fault() -> str:

@@ -56,8 +56,8 @@ def main() -> None:
     parser.add_argument("--page", type=Path, default=_PAGE, help="where the page goes")
     parser.add_argument("--upstream", type=Path, help="folder scripts of the published evaluator")
     parser.add_argument("--inspect", type=Path, help="Python with inspect_ai, openai, Pillow, tqdm")
-    given = parser.parse_args()
-    bench = Bench(cache_folder(), given.rounds)
+    args = parser.parse_args()
+    bench = Bench(cache_folder(), args.rounds)
     _say("data and environments")
     make_data(bench.folder / "data")
     pythons = bench.environments()
@@ -73,15 +73,15 @@ def main() -> None:
         "scaling": bench.scaling(),
         "ontologies": bench.ontologies(),
         "review": bench.review(),
-        "evaluation": bench.evaluation(given.upstream, given.inspect),
-        "large": bench.large_evaluation(quick=given.quick),
+        "evaluation": bench.evaluation(args.upstream, args.inspect),
+        "large": bench.large_evaluation(quick=args.quick),
         "distractors": bench.distractors(10_000),
         "encoders": bench.encoders(pythons[_ENCODERS]) if pythons else [],
-        "scale": [] if given.quick else bench.scale(),
-        "rebuild": None if given.quick else bench.rebuild(given.cases),
+        "scale": [] if args.quick else bench.scale(),
+        "rebuild": None if args.quick else bench.rebuild(args.cases),
     }
     page = render_card("performance_in_detail.md", **values)
-    write_text(given.page, page)
+    write_text(args.page, page)
     sys.stdout.write(page)
 
 
@@ -111,11 +111,11 @@ class Bench:
             ("DICOM series", "ct/series"),
         ):
             _say(f"one slice of {name}")
-            one, whole = (
+            middle, whole = (
                 _best([self._ours(place, "--times", 3, "--slices", slices)])
                 for slices in ("middle", "all")
             )
-            rows.append((name, one, whole))
+            rows.append((name, middle, whole))
         return rows
 
     def memory(self) -> list[Mapping[str, Any]]:
@@ -151,7 +151,7 @@ class Bench:
             _say(f"workers: {name}")
             runs = range(self._rounds)
             options = ("--batch", batch)
-            one = _best([self._ours(place, *options) for _ in runs])
+            alone = _best([self._ours(place, *options) for _ in runs])
             two = _best([self._ours(place, *options, "--workers", 2) for _ in runs])
             both = min(self._twice(place, batch) for _ in runs)
             script = (Path(sys.executable), _HERE / "start.py", self.folder / "data" / place)
@@ -160,12 +160,12 @@ class Bench:
                 {
                     "name": name,
                     "cases": batch,
-                    "one": one.seconds,
+                    "one": alone.seconds,
                     "two": two.seconds,
-                    "gain": one.seconds / two.seconds,
+                    "gain": alone.seconds / two.seconds,
                     "start": start,
-                    "long": one.seconds / (two.seconds - start),
-                    "limit": 2 * one.seconds / both,
+                    "long": alone.seconds / (two.seconds - start),
+                    "limit": 2 * alone.seconds / both,
                 }
             )
         return rows
@@ -192,11 +192,11 @@ class Bench:
             index = self.folder / "ontologies.sqlite3"
             script = (Path(sys.executable), _HERE / "ontologies.py")
             paths = [_ONTOLOGIES / file for file in files]
-            made = [self._json(*script, "compile", index, *paths) for _ in range(self._rounds)]
+            runs = [self._json(*script, "compile", index, *paths) for _ in range(self._rounds)]
             asked = self._json(*script, "ask", index)
             rows.append(
                 {
-                    **min(made, key=lambda row: row["seconds"]),
+                    **min(runs, key=lambda row: row["seconds"]),
                     "name": name,
                     "ask": asked["seconds"],
                     "labels": asked["labels"],
@@ -221,8 +221,8 @@ class Bench:
     def _scaled(self, films: int, engine: str) -> dict[str, Any]:
         _say(f"a build of {films} films, {engine}")
         script = (Path(sys.executable), _HERE / "scale.py")
-        found = self._json(*script, self.folder / "scale", films, engine)
-        return {**found, "render": found["stages"]["render"]}
+        result = self._json(*script, self.folder / "scale", films, engine)
+        return {**result, "render": result["stages"]["render"]}
 
     def distractors(self, sets: int) -> list[Mapping[str, Any]]:
         """Wrong options by our tables alone and, where it was made, with the index."""
@@ -231,13 +231,13 @@ class Bench:
         rows = []
         for files in ((), (index,)) if index.exists() else ((),):
             _say(f"distractors{' with the index' if files else ''}")
-            found = [self._json(*script, *files) for _ in range(self._rounds)]
+            runs = [self._json(*script, *files) for _ in range(self._rounds)]
             rows.append(
                 {
                     "sets": sets,
                     "index": bool(files),
-                    **{name: min(run[name] for run in found) for name in ("choose", "compose")},
-                    "items": found[0]["items"],
+                    **{name: min(run[name] for run in runs) for name in ("choose", "compose")},
+                    "items": runs[0]["items"],
                 }
             )
         return rows
@@ -262,12 +262,12 @@ class Bench:
         """An endpoint on this machine that is asked by ours and, where they are named, by peers."""
         _say("evaluation of a model")
         options = [("--upstream", upstream), ("--inspect", python)]
-        found: Mapping[str, Any] = self._json(
+        result: Mapping[str, Any] = self._json(
             *(Path(sys.executable), _HERE / "evaluate.py", self.folder / "evaluate"),
             *("--rounds", self._rounds),
             *(part for option in options if option[1] for part in option),
         )
-        return found
+        return result
 
     def large_evaluation(self, *, quick: bool) -> str:
         """The section on releases of many items; of few ones where it has to be quick."""
@@ -281,10 +281,10 @@ class Bench:
         """A build with nothing to do."""
         _say(f"a build of {cases} cases; the first one in a cache folder takes minutes")
         folder = self.folder / f"rebuild-{cases}"
-        found: Mapping[str, Any] = self._json(
+        result: Mapping[str, Any] = self._json(
             Path(sys.executable), _HERE / "rebuild.py", folder, cases, 1
         )
-        return found
+        return result
 
     @property
     def _out(self) -> Path:
@@ -318,14 +318,14 @@ class Bench:
         return json.loads(done.stdout.splitlines()[-1])
 
 
-def _best(found: list[Mapping[str, Any]], memory: Mapping[str, Any] | None = None) -> Timing:
-    seconds = [value for run in found for value in run["seconds"]]
-    once = memory or found[0]
+def _best(runs: list[Mapping[str, Any]], memory: Mapping[str, Any] | None = None) -> Timing:
+    seconds = [value for run in runs for value in run["seconds"]]
+    once = memory or runs[0]
     return Timing(
         seconds=min(seconds),
         runs=len(seconds),
-        pictures=found[0]["pictures"],
-        bytes=found[0]["bytes"],
+        pictures=runs[0]["pictures"],
+        bytes=runs[0]["bytes"],
         idle=once["idle"],
         peak=once["peak"],
     )

@@ -54,7 +54,7 @@ def main() -> None:
     again = build(workspace, sources, engine, Clock())
     if first.rendered != films or again.rendered:
         sys.exit(f"{first.rendered} and {again.rendered} of {films} films were rendered")
-    found = {
+    result = {
         "films": films,
         "engine": name,
         "workers": workers,
@@ -67,7 +67,7 @@ def main() -> None:
         "tables": sum(path.stat().st_size for path in workspace.root.iterdir() if path.is_file()),
         "items": sum(source.items for source in first.sources),
     }
-    print(json.dumps(found))
+    print(json.dumps(result))
 
 
 def _bytes(folder: Path) -> int:

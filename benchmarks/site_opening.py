@@ -82,31 +82,31 @@ def main() -> None:
     parser.add_argument("--items", type=int, default=8000)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", choices=("write", "open"))
-    given = parser.parse_args()
-    out = given.folder / "under" / "a path" / "site"
-    told = given.folder / "written.json"
-    if given.only != "open":
-        release, runs = make_data(given.folder, given.items, given.models)
-        told.write_text(json.dumps(_write(runs, release, out)), encoding="utf-8")
-    if given.only != "write":
-        pages = {"rounds": given.rounds, "load_when_opened": os.getloadavg()[0]}
-        pages["pages"] = open_pages(out, given.folder, given.rounds)
-        found = {**json.loads(told.read_text(encoding="utf-8")), **pages}
-        RESULT.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-        write_block(found)
-        print(json.dumps(found, indent=1))
+    args = parser.parse_args()
+    out = args.folder / "under" / "a path" / "site"
+    written = args.folder / "written.json"
+    if args.only != "open":
+        release, runs = make_data(args.folder, args.items, args.models)
+        written.write_text(json.dumps(_write(runs, release, out)), encoding="utf-8")
+    if args.only != "write":
+        pages = {"rounds": args.rounds, "load_when_opened": os.getloadavg()[0]}
+        pages["pages"] = open_pages(out, args.folder, args.rounds)
+        result = {**json.loads(written.read_text(encoding="utf-8")), **pages}
+        RESULT.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        write_block(result)
+        print(json.dumps(result, indent=1))
 
 
 def _write(runs: Sequence[Path], release: Path, out: Path) -> dict[str, Any]:
     out.parent.mkdir(parents=True, exist_ok=True)
     load, began = os.getloadavg()[0], time.perf_counter()
-    made = write_site(runs, release, out)
+    site = write_site(runs, release, out)
     return {
-        "models": made.models,
-        "items": made.items,
-        "files": made.files,
+        "models": site.models,
+        "items": site.items,
+        "files": site.files,
         "pictures": sum(1 for _ in (out / "pictures").iterdir()),
-        "bytes": made.bytes,
+        "bytes": site.bytes,
         "seconds_to_write": time.perf_counter() - began,
         "processors": os.cpu_count(),
         "load": load,
@@ -184,9 +184,11 @@ def _make_run(where: tuple[Path, Path]) -> None:
         thought = " ".join(lots.choice(_WORDS, lots.choice((0, 0, 4, 20, 60))))
         text = f"{thought}. Answer: {letter}" if thought else letter
         replies.append(ForeignReply(item=item.name, text=text))
-    found = ForeignRun(tool="synthetic", model=run.name, replies=tuple(replies))
+    foreign_run = ForeignRun(tool="synthetic", model=run.name, replies=tuple(replies))
     shutil.rmtree(run, ignore_errors=True)
-    write_run(found, match_replies(found, benchmark.items), benchmark, run, digest=run.name)
+    write_run(
+        foreign_run, match_replies(foreign_run, benchmark.items), benchmark, run, digest=run.name
+    )
 
 
 def open_pages(out: Path, root: Path, rounds: int) -> list[dict[str, Any]]:
@@ -217,12 +219,12 @@ def _open(browser: Any, address: str, ready: str) -> tuple[float, float]:
     context.add_init_script(_WATCH.replace("READY", json.dumps(ready)))
     page = context.new_page()
     page.goto(address)
-    found = [None]
-    while None in found:  # the policy of the pages forbids wait_for_function
+    paints = [None]
+    while None in paints:  # the policy of the pages forbids wait_for_function
         page.wait_for_timeout(_PAUSE)
-        found = page.evaluate(f"[{_PAINTED}, window.usable ?? null]")
+        paints = page.evaluate(f"[{_PAINTED}, window.usable ?? null]")
     context.close()
-    return found[0] / 1000, found[1] / 1000
+    return paints[0] / 1000, paints[1] / 1000
 
 
 class _Quiet(SimpleHTTPRequestHandler):
@@ -243,27 +245,27 @@ def _first(folder: Path) -> str:
     return min(path.name for path in folder.iterdir())
 
 
-def write_block(found: Mapping[str, Any]) -> None:
+def write_block(result: Mapping[str, Any]) -> None:
     """Put the figures into their page."""
     before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
     after = rest.split(END)[1]
-    told = (
-        f"{found['models']} models, {found['items']:,} items, {found['pictures']:,} pictures: "
-        f"{found['files']:,} files, "
-        f"{found['bytes'] / 1e6:.0f} MB, written in {found['seconds_to_write']:.0f} s "
-        f"({found['processors']} processors, load {found['load']:.1f} when it began). Opened "
-        f"{found['rounds']} times each in Chromium at a load of {found['load_when_opened']:.1f}, "
+    summary = (
+        f"{result['models']} models, {result['items']:,} items, {result['pictures']:,} pictures: "
+        f"{result['files']:,} files, "
+        f"{result['bytes'] / 1e6:.0f} MB, written in {result['seconds_to_write']:.0f} s "
+        f"({result['processors']} processors, load {result['load']:.1f} when it began). Opened "
+        f"{result['rounds']} times each in Chromium at a load of {result['load_when_opened']:.1f}, "
         "nothing cached; seconds, median and worst:"
     )
     lines = [
-        told,
+        summary,
         "",
         "| Page | From | First paint | Can be used |",
         "|---|---|---|---|",
         *(
             f"| {_kind(row['page'])} | {row['from']} | {_seconds(row['painted'])} | "
             f"{_seconds(row['usable'])} |"
-            for row in found["pages"]
+            for row in result["pages"]
         ),
     ]
     block = "\n".join(lines)
@@ -277,8 +279,8 @@ def _kind(page: str) -> str:
 
 def _seconds(times: Sequence[float]) -> str:
     worst = max(times)
-    told = f"{statistics.median(times):.2f}, {worst:.2f}"
-    return told if worst < PROMISED else f"**{told}**"
+    text = f"{statistics.median(times):.2f}, {worst:.2f}"
+    return text if worst < PROMISED else f"**{text}**"
 
 
 if __name__ == "__main__":

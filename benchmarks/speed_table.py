@@ -39,9 +39,9 @@ def main() -> None:
     parser.add_argument("--no-stages", action="store_true", help="keep the stages of the last run")
     parser.add_argument("--no-rows", action="store_true", help="keep the rows of the last run")
     parser.add_argument("--page", type=Path, default=_PAGE, help="where the page goes")
-    given = parser.parse_args()
+    args = parser.parse_args()
     folder, record = cache_folder(), load(_RECORD)
-    rows = [] if given.no_rows else [row for row in (*ROWS, *real_rows()) if _is_asked(row, given)]
+    rows = [] if args.no_rows else [row for row in (*ROWS, *real_rows()) if _is_asked(row, args)]
     if rows:
         pythons = _environments({row.peer.environment for row in rows}, folder)
         record["machine"] = machine.describe()
@@ -50,15 +50,15 @@ def main() -> None:
             **record["versions"],
             **{name: versions_of(pythons[name], ENVIRONMENTS[name]) for name in pythons},
         }
-        _measure(rows, folder, pythons, given.seconds, record)
-    if not given.no_stages and not given.only:
+        _measure(rows, folder, pythons, args.seconds, record)
+    if not args.no_stages and not args.only:
         record["stages"] = _stages(folder)
     save(_RECORD, record, [])
-    given.page.write_text(page_of(record, (*ROWS, *real_rows())), encoding="utf-8")
+    args.page.write_text(page_of(record, (*ROWS, *real_rows())), encoding="utf-8")
 
 
-def _is_asked(row: Row, given: argparse.Namespace) -> bool:
-    return not given.only or any(text in row.key for text in given.only)
+def _is_asked(row: Row, args: argparse.Namespace) -> bool:
+    return not args.only or any(text in row.key for text in args.only)
 
 
 def _environments(names: set[str], folder: Path) -> dict[str, Path]:
@@ -107,8 +107,8 @@ def _stages(folder: Path) -> dict[str, Any]:
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
     if done.returncode:
         sys.exit(f"stages.py failed:\n{done.stderr[-3000:]}")
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return result
 
 
 def _say(text: str) -> None:

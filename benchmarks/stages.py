@@ -35,7 +35,7 @@ def main() -> None:
     init_workspace(folder / "bench")
     workspace = open_workspace(folder / "bench").with_sources({SOURCE: folder / "raw"})
     out = folder / "release"
-    found: dict[str, Profile] = {
+    profiles: dict[str, Profile] = {
         "build": profile(
             lambda: build(workspace, sources, LocalEngine(1), quiet), inside="audit_batch"
         ),
@@ -47,10 +47,10 @@ def main() -> None:
             lambda: reconstruct(out, {SOURCE: folder / "raw"}, sources, LocalEngine(1), quiet)
         ),
     }
-    rows = {name: asdict(one) for name, one in found.items()}
+    rows = {name: asdict(entry) for name, entry in profiles.items()}
     rows["audit"] = {
-        "processor": found["build"].processor * found["build"].within,
-        "costs": found["build"].costs_within,
+        "processor": profiles["build"].processor * profiles["build"].within,
+        "costs": profiles["build"].costs_within,
     }
     placed = sum(1 for _ in out.rglob("*.png"))
     print(json.dumps({"pictures": pictures, "placed": placed, "stages": rows}))

@@ -98,15 +98,15 @@ def full_rows(
     for unit, item in rows:
         by_source[item.dataset][unit].append(item)
     shares = rng.dirichlet(np.full(len(by_source), 1.5))
-    found: list[tuple[str, BenchmarkItem]] = []
+    draws: list[tuple[str, BenchmarkItem]] = []
     for share, units in zip(shares, by_source.values(), strict=True):
         least, names = max(10, round(FULL * share)), list(units)
-        begun = len(found)
-        while len(found) - begun < least:
+        begun = len(draws)
+        while len(draws) - begun < least:
             drawn = units[names[rng.integers(len(names))]]
-            found += [(f"u{len(found)}", item) for item in drawn[:1]]
-            found += [(found[-1][0], item) for item in drawn[1:]]
-    return found
+            draws += [(f"u{len(draws)}", item) for item in drawn[:1]]
+            draws += [(draws[-1][0], item) for item in drawn[1:]]
+    return draws
 
 
 def truth(middles: np.ndarray) -> float:
@@ -126,11 +126,11 @@ def two_models(
     """Two models that find half of what makes a unit hard hard together."""
     count = shape.units.max() + 1
     common = rng.normal(0, 1, count)
-    one, other = (
+    first, second = (
         SD * (math.sqrt(shared) * common + math.sqrt(1 - shared) * rng.normal(0, 1, count))
         for _ in range(2)
     )
-    return _drawn(shape, rng, one, shift), _drawn(shape, rng, other, 0.0)
+    return _drawn(shape, rng, first, shift), _drawn(shape, rng, second, 0.0)
 
 
 def _drawn(shape: Shape, rng: np.random.Generator, effects: np.ndarray, shift: float) -> np.ndarray:
@@ -169,13 +169,13 @@ def cover(shape: Shape, rounds: int, rng: np.random.Generator) -> dict[str, Any]
 
 
 def _level(held: dict[tuple[str, str], list[int]], level: str, rounds: int) -> dict[str, Any]:
-    groups = [counts for (one, _), counts in held.items() if one == level]
-    given = [counts for counts in groups if counts[1]]
-    shares = [counts[0] / counts[1] for counts in given]
+    groups = [counts for (name, _), counts in held.items() if name == level]
+    covered = [counts for counts in groups if counts[1]]
+    shares = [counts[0] / counts[1] for counts in covered]
     return {
         "groups": len(groups),
         "without": sum(not counts[1] for counts in groups),
-        "cover": sum(c[0] for c in given) / max(1, sum(c[1] for c in given)),
+        "cover": sum(c[0] for c in covered) / max(1, sum(c[1] for c in covered)),
         "least": min(shares, default=None),
         "most": max(shares, default=None),
         "naive": sum(c[3] for c in groups) / (rounds * max(1, len(groups))),
@@ -186,8 +186,8 @@ def verdicts(shape: Shape, rounds: int, rng: np.random.Generator) -> dict[str, A
     """By level, between equal models: how often a winner is named, and the interval holds 0."""
     named: dict[str, list[int]] = {level: [0, 0, 0, 0] for level in LEVELS}
     for _ in range(rounds):
-        one, other = two_models(shape, rng, 0.0)
-        change = one.astype(int) - other
+        first, second = two_models(shape, rng, 0.0)
+        change = first.astype(int) - second
         for (level, _), members in shape.groups.items():
             units = units_of(shape, members, change)
             interval = difference_interval(units)
@@ -212,15 +212,15 @@ def promised_power(shape: Shape, rounds: int, rng: np.random.Generator) -> dict[
         shift = _shift_for(shape.middles[members], effect)
         effect = _median_effect(shape, shift, rng)
     shift = _shift_for(shape.middles[members], effect)
-    found = sum(_is_found(shape, shift, rng) for _ in range(rounds))
-    return {"effect": effect, "found": found / rounds}
+    detected = sum(_is_found(shape, shift, rng) for _ in range(rounds))
+    return {"effect": effect, "found": detected / rounds}
 
 
 def _row(shape: Shape, shift: float, rng: np.random.Generator) -> dict[str, Any]:
-    one, other = two_models(shape, rng, shift)
+    first, second = two_models(shape, rng, shift)
     named = (str(unit) for unit in shape.units)
     return paired_metrics(
-        [AnswerPair(u, bool(a), bool(b)) for u, a, b in zip(named, one, other, strict=True)]
+        [AnswerPair(u, bool(a), bool(b)) for u, a, b in zip(named, first, second, strict=True)]
     )
 
 
@@ -247,22 +247,22 @@ def _shift_for(middles: np.ndarray, effect: float) -> float:
 
 def few_units(rounds: int, rng: np.random.Generator) -> dict[str, Any]:
     """What the interval would hold with few units of four questions, for the bound."""
-    found = {}
+    result = {}
     for count in (3, 5, 8, 12):
         shape = Shape(np.repeat(np.arange(count), 4), {}, np.full(4 * count, SHIFT))
         members, expected = np.arange(4 * count), truth(np.array([SHIFT]))
-        held = widths = given = 0.0
+        held = widths = intervals = 0.0
         for _ in range(rounds):
             interval = share_interval(units_of(shape, members, answers(shape, rng)))
             if interval is not None:
-                given += 1
+                intervals += 1
                 held += interval.low <= expected <= interval.high
                 widths += interval.high - interval.low
-        found[str(count)] = {
-            "cover": held / given if given else None,
-            "width": widths / given if given else None,
+        result[str(count)] = {
+            "cover": held / intervals if intervals else None,
+            "width": widths / intervals if intervals else None,
         }
-    return found
+    return result
 
 
 def simulate(release: Path, rounds: int) -> dict[str, Any]:
@@ -272,18 +272,18 @@ def simulate(release: Path, rounds: int) -> dict[str, Any]:
         "demo": lambda rng: Shape.of(rows, rng),
         "full": lambda rng: Shape.of(full_rows(rows, rng), rng),
     }
-    found: dict[str, Any] = {"rounds": rounds, "sd": SD, "fewest_units": FEWEST_UNITS}
+    result: dict[str, Any] = {"rounds": rounds, "sd": SD, "fewest_units": FEWEST_UNITS}
     for name, make in shapes.items():
         shape = make(rng)
         anew = np.random.default_rng(_SEED)
-        found[name] = {
+        result[name] = {
             "items": len(shape.units),
             "units": int(shape.units.max()) + 1,
             "cover": cover(shape, rounds, rng),
             "equal": verdicts(shape, rounds, rng),
             "power": promised_power(make(anew), round(POWER_ROUNDS[name] * rounds), anew),
         }
-    return {**found, "few": few_units(2 * rounds, rng)}
+    return {**result, "few": few_units(2 * rounds, rng)}
 
 
 _COLUMNS = ("Groups", "Coverage", "Range over groups", "Naive", "False winner")
@@ -295,17 +295,17 @@ _NAMES = {
 }
 
 
-def block(found: dict[str, Any]) -> str:
+def block(result: dict[str, Any]) -> str:
     """The generated block of the page."""
-    return "\n".join(_lines(found)) + "\n"
+    return "\n".join(_lines(result)) + "\n"
 
 
-def _lines(found: dict[str, Any]) -> Iterator[str]:
+def _lines(result: dict[str, Any]) -> Iterator[str]:
     yield (
-        f"Answers were simulated {found['rounds']:,} times with a unit effect of {found['sd']} "
-        f"logits (standard deviation). *Demo*: {found['demo']['items']:,} questions on "
-        f"{found['demo']['units']:,} patients or cases. *Full size*: {found['full']['items']:,} on "
-        f"{found['full']['units']:,}, units of the demo resampled with unequal shares of "
+        f"Answers were simulated {result['rounds']:,} times with a unit effect of {result['sd']} "
+        f"logits (standard deviation). *Demo*: {result['demo']['items']:,} questions on "
+        f"{result['demo']['units']:,} patients or cases. *Full size*: {result['full']['items']:,} "
+        f"on {result['full']['units']:,}, units of the demo resampled with unequal shares of "
         "the sources. *Naive* is Wilson's interval with questions treated as independent; *False "
         "winner* is the share of comparisons of two equal models in which one was declared better."
     )
@@ -314,7 +314,7 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
     yield "|---|---|---|---|---|---|---|"
     for name, title in (("demo", "Demo"), ("full", "Full size")):
         for level, words in _NAMES.items():
-            row, equal = found[name]["cover"][level], found[name]["equal"][level]
+            row, equal = result[name]["cover"][level], result[name]["equal"][level]
             groups = f"{row['groups']}" + (
                 f" ({row['without']} without an interval)" if row["without"] else ""
             )
@@ -324,54 +324,55 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
                 f"{_percent(equal['named'])} |"
             )
     yield ""
-    told = "; ".join(
-        f"{title} {100 * found[name]['power']['effect']:.1f} points, detected in "
-        f"{_percent(found[name]['power']['found'])}, precise to "
-        f"{100 * unsure(found, name):.1f} points"
+    detectable = "; ".join(
+        f"{title} {100 * result[name]['power']['effect']:.1f} points, detected in "
+        f"{_percent(result[name]['power']['found'])}, precise to "
+        f"{100 * unsure(result, name):.1f} points"
         for name, title in (("demo", "demo"), ("full", "full size"))
     )
     yield (
-        f"A true difference as large as the minimum detectable effect, expected power 80 %: {told}."
+        "A true difference as large as the minimum detectable effect, expected power 80 %: "
+        f"{detectable}."
     )
     yield ""
     few = "; ".join(
         f"{count} units: {_percent(row['cover'])} at a width of {100 * row['width']:.0f} points"
         if row["cover"] is not None
         else f"{count} units: none"
-        for count, row in found["few"].items()
+        for count, row in result["few"].items()
     )
     yield (
-        f"Coverage with few units of four questions each: {few}. Below {found['fewest_units']} "
+        f"Coverage with few units of four questions each: {few}. Below {result['fewest_units']} "
         "units the reason is printed in place of an interval."
     )
 
 
-def unsure(found: dict[str, Any], name: str) -> float:
+def unsure(result: dict[str, Any], name: str) -> float:
     """Two standard errors of the share of differences that were found in so many draws."""
-    return 2 * math.sqrt(0.8 * 0.2 / (POWER_ROUNDS[name] * found["rounds"]))
+    return 2 * math.sqrt(0.8 * 0.2 / (POWER_ROUNDS[name] * result["rounds"]))
 
 
 def _percent(value: float | None) -> str:
     return "\N{EN DASH}" if value is None else f"{100 * value:.1f} %"
 
 
-def written(page: str, found: dict[str, Any]) -> str:
+def written(page: str, result: dict[str, Any]) -> str:
     """The page with its block made anew."""
     head, _, rest = page.partition(BEGIN)
     _, _, tail = rest.partition(END)
-    return f"{head}{BEGIN}\n\n{block(found)}\n{END}{tail}"
+    return f"{head}{BEGIN}\n\n{block(result)}\n{END}{tail}"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--release", type=Path, help="of  medrcube demo;  none: only the page")
     parser.add_argument("--rounds", type=int, default=1000, help="draws of all answers")
-    given = parser.parse_args()
-    if given.release is not None:
-        text = json.dumps(simulate(given.release, given.rounds), indent=1)
+    args = parser.parse_args()
+    if args.release is not None:
+        text = json.dumps(simulate(args.release, args.rounds), indent=1)
         RESULT.write_text(text + "\n", encoding="utf-8")
-    found = json.loads(RESULT.read_text(encoding="utf-8"))
-    PAGE.write_text(written(PAGE.read_text(encoding="utf-8"), found), encoding="utf-8")
+    result = json.loads(RESULT.read_text(encoding="utf-8"))
+    PAGE.write_text(written(PAGE.read_text(encoding="utf-8"), result), encoding="utf-8")
 
 
 if __name__ == "__main__":

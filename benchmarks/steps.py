@@ -33,10 +33,10 @@ class Clock:
 
     def __call__(self, step: str, work: Callable[[], Made]) -> Made:
         started = time.perf_counter()
-        made = work()
+        result = work()
         taken = time.perf_counter() - started
         self.seconds[step] = min(taken, self.seconds.get(step, taken))
-        return made
+        return result
 
 
 def main() -> None:
@@ -55,8 +55,8 @@ def main() -> None:
         clock("write", lambda data=data: write_again(out / "film.png", data))  # type: ignore[misc]
         del tile, picture
         clock("whole", lambda: render_job(job, out))
-    found = {"bytes": film.stat().st_size, "png_bytes": len(data), "idle": idle}
-    print(json.dumps({**clock.seconds, **found, "peak": timing.peak_memory()}))
+    sizes = {"bytes": film.stat().st_size, "png_bytes": len(data), "idle": idle}
+    print(json.dumps({**clock.seconds, **sizes, "peak": timing.peak_memory()}))
 
 
 if __name__ == "__main__":

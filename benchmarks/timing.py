@@ -28,12 +28,12 @@ def arguments() -> argparse.ArgumentParser:
 
 def measure_each(work: Callable[[Path, Path], int]) -> None:
     """Measure ``work(data, out)``, called as often as ``--batch`` says; see ``measure``."""
-    given = arguments().parse_args()
-    batch = range(given.batch)
-    measure(given, lambda: sum(work(given.data, given.out) for _ in batch))
+    args = arguments().parse_args()
+    batch = range(args.batch)
+    measure(args, lambda: sum(work(args.data, args.out) for _ in batch))
 
 
-def measure(given: argparse.Namespace, work: Callable[[], int]) -> None:
+def measure(args: argparse.Namespace, work: Callable[[], int]) -> None:
     """Print one line of JSON: seconds of each run, images made, and the memory it took.
 
     ``work`` returns the number of images of one run.
@@ -41,17 +41,22 @@ def measure(given: argparse.Namespace, work: Callable[[], int]) -> None:
     seconds = []
     pictures = 0
     idle = peak_memory()
-    for _ in range(given.times):
-        shutil.rmtree(given.out, ignore_errors=True)
-        given.out.mkdir(parents=True)
+    for _ in range(args.times):
+        shutil.rmtree(args.out, ignore_errors=True)
+        args.out.mkdir(parents=True)
         gc.collect()
         started = time.perf_counter()
         pictures = work()
         seconds.append(time.perf_counter() - started)
-    made = [path for path in given.out.rglob("*") if path.suffix == ".png"]
-    sizes = [path.stat().st_size for path in made]
-    found = {"seconds": seconds, "pictures": pictures, "files": len(made), "bytes": sum(sizes)}
-    print(json.dumps({**found, "idle": idle, "peak": peak_memory()}))
+    written = [path for path in args.out.rglob("*") if path.suffix == ".png"]
+    sizes = [path.stat().st_size for path in written]
+    result = {
+        "seconds": seconds,
+        "pictures": pictures,
+        "files": len(written),
+        "bytes": sum(sizes),
+    }
+    print(json.dumps({**result, "idle": idle, "peak": peak_memory()}))
 
 
 def serve(work: Callable[[], int], out: Path) -> None:
@@ -71,13 +76,13 @@ def serve(work: Callable[[], int], out: Path) -> None:
         gc.collect()
         wall, processor = time.perf_counter(), time.process_time()
         pictures = sum(work() for _ in range(int(line)))
-        found = {
+        result = {
             "processor": time.process_time() - processor,
             "wall": time.perf_counter() - wall,
             "pictures": pictures,
             "peak": peak_memory(),
         }
-        print(json.dumps(found), flush=True)
+        print(json.dumps(result), flush=True)
 
 
 def peak_memory() -> int:

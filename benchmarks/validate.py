@@ -48,13 +48,13 @@ def main() -> None:
     )
     released = time.perf_counter()
     busy = _busy()
-    found = validate(report.out, Reporter(quiet=True), workers=usable_cores())
+    validation = validate(report.out, Reporter(quiet=True), workers=usable_cores())
     ended = time.perf_counter()
-    if found.findings or (found.items, found.pictures) != (items, pictures):
-        sys.exit(f"the release is not sound: {found.findings}")
+    if validation.findings or (validation.items, validation.pictures) != (items, pictures):
+        sys.exit(f"the release is not sound: {validation.findings}")
     line = {
-        "items": found.items,
-        "pictures": found.pictures,
+        "items": validation.items,
+        "pictures": validation.pictures,
         "side": side,
         "bytes": sum(path.stat().st_size for path in report.out.rglob("*.png")),
         "workers": usable_cores(),
@@ -71,7 +71,7 @@ def main() -> None:
 def _busy() -> float:
     """Seconds of processor time of this process and of its workers that have ended."""
     used = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum(it.ru_utime + it.ru_stime for it in used)
+    return sum(usage.ru_utime + usage.ru_stime for usage in used)
 
 
 def make_workspace(workspace: Workspace, items: int, pictures: int, side: int) -> None:
@@ -92,12 +92,12 @@ def make_workspace(workspace: Workspace, items: int, pictures: int, side: int) -
     samples_to_frame(samples).to_parquet(workspace.samples, index=False)
     items_to_frame(questions).to_parquet(workspace.items, index=False)
     workspace.recipes.write_text("".join(recipes), encoding="utf-8")
-    found = audit_batch(samples, questions, [], {}) | {
+    audit = audit_batch(samples, questions, [], {}) | {
         "ontologies": {"editions": [], "digest": ""},
         "shared_images": [],
         "dropped": {},
     }
-    workspace.audit.write_text(json.dumps(found), encoding="utf-8")
+    workspace.audit.write_text(json.dumps(audit), encoding="utf-8")
 
 
 def _sample(name: str, digest: str, look: str, side: int) -> Sample:

@@ -36,16 +36,16 @@ from medrcube.workspace import init_workspace, open_workspace
 def main() -> None:
     words = sys.argv[1:]
     at = words.index("--build") if "--build" in words else len(words)
-    found = find_sources()
+    sources = find_sources()
     print("| Source | Task | Expected | Made | Ratio |\n|---|---|---:|---:|---:|")
     for word in words[:at]:
         name, _, root = word.partition("=")
-        _show(found[name], Path(root), _composed(found[name], Path(root)))
+        _show(sources[name], Path(root), _composed(sources[name], Path(root)))
     for name in words[at + 1 :]:
         with TemporaryDirectory() as folder:
             root = Path(folder) / "raw"
-            found[name].build_fixture(root, found[name].card.layouts[0].name)
-            _show(found[name], root, _built(found[name], root, Path(folder) / "workspace"))
+            sources[name].build_fixture(root, sources[name].card.layouts[0].name)
+            _show(sources[name], root, _built(sources[name], root, Path(folder) / "workspace"))
 
 
 def _composed(source: Source, root: Path) -> Counter[str]:
@@ -79,14 +79,14 @@ def _built(source: Source, root: Path, folder: Path) -> Counter[str]:
     return Counter(item.task for item in items_from_frame(pd.read_parquet(workspace.items)))
 
 
-def _show(source: Source, root: Path, made: Mapping[str, int]) -> None:
+def _show(source: Source, root: Path, built: Mapping[str, int]) -> None:
     counts = as_counts(count_answers(source, root), "tree")
     card = replace(source.card, counts=counts, images=sum(1 for _ in cases_of(source, root)))
-    for task, it in expected_items(card).items():
-        items = it.items + two_option_room(it.items, it.two)
-        if items or made.get(task.value, 0):
-            ratio = f"{made.get(task.value, 0) / items:.2f}" if items else ""
-            print(f"| {source.id} | {task} | {items} | {made.get(task.value, 0)} | {ratio} |")
+    for task, expected in expected_items(card).items():
+        items = expected.items + two_option_room(expected.items, expected.two)
+        if items or built.get(task.value, 0):
+            ratio = f"{built.get(task.value, 0) / items:.2f}" if items else ""
+            print(f"| {source.id} | {task} | {items} | {built.get(task.value, 0)} | {ratio} |")
 
 
 if __name__ == "__main__":

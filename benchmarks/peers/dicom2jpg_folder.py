@@ -12,15 +12,15 @@ import timing
 
 
 def main() -> None:
-    given = timing.arguments().parse_args()
+    args = timing.arguments().parse_args()
 
     def work() -> int:
         dicom2jpg.dicom2png(
-            str(given.data), target_root=str(given.out), anonymous=True, multiprocessing=False
+            str(args.data), target_root=str(args.out), anonymous=True, multiprocessing=False
         )
-        return len(list(given.out.rglob("*.png")))
+        return len(list(args.out.rglob("*.png")))
 
-    timing.serve(work, given.out)
+    timing.serve(work, args.out)
 
 
 main()

@@ -22,10 +22,10 @@ from pydicom.pixels import apply_modality_lut, apply_voi_lut
 def main() -> None:
     parser = timing.arguments()
     parser.add_argument("--best", action="store_true")
-    given = parser.parse_args()
-    paths = sorted(given.data.iterdir()) if given.data.is_dir() else [given.data]
-    work = _best if given.best else _as_used
-    timing.serve(lambda: work(paths, given.out), given.out)
+    args = parser.parse_args()
+    paths = sorted(args.data.iterdir()) if args.data.is_dir() else [args.data]
+    work = _best if args.best else _as_used
+    timing.serve(lambda: work(paths, args.out), args.out)
 
 
 def _as_used(paths: list[Path], out: Path) -> int:

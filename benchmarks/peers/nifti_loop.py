@@ -23,9 +23,9 @@ def main() -> None:
     parser = timing.arguments()
     parser.add_argument("--window", default="ct:mediastinum")
     parser.add_argument("--best", action="store_true")
-    given = parser.parse_args()
-    work = _best if given.best else _as_used
-    timing.serve(lambda: work(given.data, given.out, given.window), given.out)
+    args = parser.parse_args()
+    work = _best if args.best else _as_used
+    timing.serve(lambda: work(args.data, args.out, args.window), args.out)
 
 
 def _as_used(data: Path, out: Path, window: str) -> int:

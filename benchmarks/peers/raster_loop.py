@@ -14,15 +14,15 @@ from PIL import Image
 def main() -> None:
     parser = timing.arguments()
     parser.add_argument("--best", action="store_true")
-    given = parser.parse_args()
-    level = 1 if given.best else 6
+    args = parser.parse_args()
+    level = 1 if args.best else 6
 
     def work() -> int:
-        with Image.open(given.data) as image:
-            image.save(given.out / "image.png", compress_level=level)
+        with Image.open(args.data) as image:
+            image.save(args.out / "image.png", compress_level=level)
         return 1
 
-    timing.serve(work, given.out)
+    timing.serve(work, args.out)
 
 
 main()

@@ -15,21 +15,21 @@ def main() -> None:
     parser = timing.arguments()
     parser.add_argument("--best", action="store_true")
     parser.add_argument("--colour", default="grey", help="grey or keep")
-    given = parser.parse_args()
-    options = (cv2.IMWRITE_PNG_COMPRESSION, 1) if given.best else ()
+    args = parser.parse_args()
+    options = (cv2.IMWRITE_PNG_COMPRESSION, 1) if args.best else ()
 
     def work() -> int:
-        film, count = cv2.VideoCapture(str(given.data)), 0
+        film, count = cv2.VideoCapture(str(args.data)), 0
         while True:
             there, frame = film.read()
             if not there:
                 return count
-            if given.colour == "grey":
+            if args.colour == "grey":
                 frame = cv2.cvtColor(frame, cv2.COLOR_BGR2GRAY)
-            cv2.imwrite(str(given.out / f"{count:04}.png"), frame, options)
+            cv2.imwrite(str(args.out / f"{count:04}.png"), frame, options)
             count += 1
 
-    timing.serve(work, given.out)
+    timing.serve(work, args.out)
 
 
 main()

@@ -66,7 +66,7 @@ def measure_row(row: Row, folder: Path, pythons: Mapping[str, Path], seconds: fl
     """
     data, out = folder / "data" / row.data, folder / f"out-{os.getpid()}"
     commands = _commands(row, data, out, pythons)
-    found: dict[str, list[Mapping[str, float]]] = {name: [] for name in commands}
+    runs_by_side: dict[str, list[Mapping[str, float]]] = {name: [] for name in commands}
     with _Sides(commands) as sides:
         once = {name: sides.run(name, 1) for name in commands}  # fills the caches, too
         wrong = {
@@ -77,25 +77,25 @@ def measure_row(row: Row, folder: Path, pythons: Mapping[str, Path], seconds: fl
         if wrong:
             raise SideFailedError(f"ours made {once['ours']['pictures']} images, others {wrong}")
         batch = max(1, min(_MOST_BATCH, int(_LEAST_SECONDS / once["ours"]["processor"])))
-        while len(found["ours"]) < _MOST:
-            spent = sum(run["processor"] for runs in found.values() for run in runs)
-            if spent > seconds and len(found["ours"]) >= _FEWEST:
+        while len(runs_by_side["ours"]) < _MOST:
+            spent = sum(run["processor"] for runs in runs_by_side.values() for run in runs)
+            if spent > seconds and len(runs_by_side["ours"]) >= _FEWEST:
                 break
-            for name, runs in found.items():
+            for name, runs in runs_by_side.items():
                 if name == "as used" and runs and runs[0]["processor"] > _LONG:
                     continue  # by far the slowest, and much slower than ours
                 runs.append(sides.run(name, batch))
     shutil.rmtree(out, ignore_errors=True)
     return Measured(
-        processor={name: _least(runs, "processor", batch) for name, runs in found.items()},
-        wall={name: _least(runs, "wall", batch) for name, runs in found.items()},
+        processor={name: _least(runs, "processor", batch) for name, runs in runs_by_side.items()},
+        wall={name: _least(runs, "wall", batch) for name, runs in runs_by_side.items()},
         halves={
             name: (_least(runs[::2], "processor", batch), _least(runs[1::2], "processor", batch))
-            for name, runs in found.items()
+            for name, runs in runs_by_side.items()
             if len(runs) > 1
         },
         peak={name: int(run["peak"]) for name, run in once.items()},
-        rounds=len(found["ours"]),
+        rounds=len(runs_by_side["ours"]),
         pictures=int(once["ours"]["pictures"]),
     )
 
@@ -109,10 +109,10 @@ def _commands(row: Row, data: Path, out: Path, pythons: Mapping[str, Path]) -> d
     colour = ["--colour", row.colour] if row.colour else []
     window = ["--window", row.window, *colour]
     script = str(_HERE.parent / "peers" / row.peer.script)
-    told = window if row.peer.windowed else colour
+    window_arguments = window if row.peer.windowed else colour
     sides = {
         "ours": [own, str(_HERE / "ours_once.py"), *window],
-        "as used": [str(pythons[row.peer.environment]), script, *told],
+        "as used": [str(pythons[row.peer.environment]), script, *window_arguments],
         "least": [own, str(_HERE / "least_work.py"), *window],
     }
     if row.peer.tuned:
@@ -174,8 +174,8 @@ class _Sides:
         while line and not line.startswith(("ready", "{")):  # what a peer says for itself
             line = next(lines, "")
         if not line:
-            said = process.communicate()[1].strip().splitlines()
-            raise SideFailedError(f"{name}: {said[-1] if said else 'ended without a word'}")
+            output = process.communicate()[1].strip().splitlines()
+            raise SideFailedError(f"{name}: {output[-1] if output else 'ended without a word'}")
         return line
 
     def _end(self) -> None:

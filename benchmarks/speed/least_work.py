@@ -43,13 +43,13 @@ def main() -> None:
     parser.add_argument("--window", default="header")
     parser.add_argument("--colour", default="grey", help="of a video: grey or keep")
     parser.add_argument("--decode", action="store_true")
-    given = parser.parse_args()
-    slices = _reader_of(given.data, given.colour)
-    paths = sorted(given.data.iterdir()) if given.data.is_dir() else [given.data]
-    make = _sink if given.decode else _Maker(slices, given.window, given.out)
+    args = parser.parse_args()
+    slices = _reader_of(args.data, args.colour)
+    paths = sorted(args.data.iterdir()) if args.data.is_dir() else [args.data]
+    make = _sink if args.decode else _Maker(slices, args.window, args.out)
 
     def work() -> int:
-        if not given.decode:
+        if not args.decode:
             for path in paths:
                 _digest(path)
         count = 0
@@ -58,7 +58,7 @@ def main() -> None:
             count += 1
         return count
 
-    timing.serve(work, given.out)
+    timing.serve(work, args.out)
 
 
 def _sink(_stored: Pixels, _number: int) -> None:

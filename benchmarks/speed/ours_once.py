@@ -22,19 +22,19 @@ def main() -> None:
     parser = timing.arguments()
     parser.add_argument("--window", default="header")
     parser.add_argument("--colour", default="keep", help="colour policy of the card")
-    given = parser.parse_args()
+    args = parser.parse_args()
     ours.load_source()
-    for reader in ours.readers_of(given.data):
+    for reader in ours.readers_of(args.data):
         module_of(reader)
-    job = ours.job_of(given.data, window=given.window, colour=given.colour)
+    job = ours.job_of(args.data, window=args.window, colour=args.colour)
 
     def work() -> int:
-        rendered = render_job(job, given.out)
+        rendered = render_job(job, args.out)
         for problem in rendered.problems:
             sys.exit(problem.message)
         return len(rendered.pictures)
 
-    timing.serve(work, given.out)
+    timing.serve(work, args.out)
 
 
 if __name__ == "__main__":

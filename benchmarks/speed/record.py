@@ -79,8 +79,8 @@ def load(path: Path) -> dict[str, Any]:
     """The record, or an empty one."""
     if not path.exists():
         return {"machine": {}, "versions": {}, "rows": {}, "stages": {}}
-    found: dict[str, Any] = json.loads(path.read_text("utf-8"))
-    return found
+    record: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    return record
 
 
 def save(path: Path, record: Mapping[str, Any], measured: Sequence[tuple[Row, Figures]]) -> None:
@@ -91,5 +91,8 @@ def save(path: Path, record: Mapping[str, Any], measured: Sequence[tuple[Row, Fi
     rows = load(path)["rows"]
     for row, figures in measured:
         kept = rows.get(row.key, [])
-        rows[row.key] = [asdict(figures), *(one for one in kept if one["when"] != figures.when)][:2]
+        rows[row.key] = [
+            asdict(figures),
+            *(earlier for earlier in kept if earlier["when"] != figures.when),
+        ][:2]
     path.write_text(json.dumps({**record, "rows": rows}, indent=1) + "\n", encoding="utf-8")

@@ -43,7 +43,7 @@ def profile(work: Callable[[], object], inside: str = "") -> Profile:
         work: runs in this process and thread.
         inside: name of a function whose own share is wanted, too.
     """
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     found_within: Counter[str] = Counter()
 
     def note(_signal: int, frame: FrameType | None) -> None:
@@ -54,7 +54,7 @@ def profile(work: Callable[[], object], inside: str = "") -> Profile:
                 innermost = innermost or f"{module[len(_PACKAGE) :]}.{frame.f_code.co_qualname}"
                 is_within = is_within or frame.f_code.co_name == inside
             frame = frame.f_back
-        found[innermost or "elsewhere"] += 1
+        counts[innermost or "elsewhere"] += 1
         if is_within:
             found_within[innermost] += 1
 
@@ -68,12 +68,12 @@ def profile(work: Callable[[], object], inside: str = "") -> Profile:
         signal.signal(signal.SIGPROF, before)
     return Profile(
         processor=time.process_time() - started,
-        costs=_shares(found),
-        within=sum(found_within.values()) / max(1, sum(found.values())),
+        costs=_shares(counts),
+        within=sum(found_within.values()) / max(1, sum(counts.values())),
         costs_within=_shares(found_within),
     )
 
 
-def _shares(found: Counter[str]) -> dict[str, float]:
-    total = max(1, sum(found.values()))
-    return {name: count / total for name, count in found.most_common(8)}
+def _shares(counts: Counter[str]) -> dict[str, float]:
+    total = max(1, sum(counts.values()))
+    return {name: count / total for name, count in counts.most_common(8)}
