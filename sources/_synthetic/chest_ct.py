@@ -1,7 +1,7 @@
 """A synthetic chest CT in Hounsfield units for fixtures.
 
-Volumes are ``(slices, rows, columns)`` in display order: foot to head, front to back, and the
-patient's right at the left of the image. A marker lies in the air at the upper left.
+Volumes are ``(slices, rows, columns)`` in display order: caudal to cranial, anterior to posterior,
+patient right on image left. A marker is placed in the air at the upper left.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ __all__ = [
 
 SHAPE = (10, 96, 96)
 WIDEST = 3
-"""Index of the slice with the largest lungs, which is not the middle one."""
+"""Index of the slice with the largest lungs; not the middle slice."""
 
 RADII = (3.5, 11.0)
-"""Pixels: the least and the largest radius of a tumour; at 2 mm each 14 to 44 mm across."""
+"""Minimum and maximum tumour radius in pixels; at 2 mm pixels, diameters of 14 to 44 mm."""
 
 _STEPS = (0.618034, 0.754878, 0.569840)
-"""Multiples of these, less whole numbers, fill the range from 0 to 1 evenly: golden ratios."""
+"""Fractional parts of multiples of these spread evenly over 0 to 1 (generalised golden ratios)."""
 
 _AIR, _LUNG, _FAT, _SOFT, _BONE, _MARKER = -1000, -860, -100, 40, 420, 1000
 _ELLIPSES: dict[str, Ellipse] = {
@@ -64,11 +64,11 @@ _SOLID: tuple[tuple[Ellipse, int], ...] = (
     (_ELLIPSES["esophagus"], 35),
 )
 _DRAWN_AT = 200
-"""Larger slices are drawn at this size and enlarged; the noise is not."""
+"""Larger slices are drawn at this size and upscaled; noise is added at full size."""
 
 
 def chest(*, seed: int, tumour: Mask | None = None) -> NDArray[np.int16]:
-    """A chest with lungs, heart, gullet, ribs, spine, and a mass where ``tumour`` says so."""
+    """Return a chest with lungs, heart, esophagus, ribs and spine, and an optional tumour."""
     rng = np.random.default_rng(seed)
     scales = [_scale(k) for k in range(SHAPE[0])]
     volume = np.stack([clear_slice(SHAPE[1:], scale, seed, k) for k, scale in enumerate(scales)])
@@ -82,7 +82,7 @@ def chest(*, seed: int, tumour: Mask | None = None) -> NDArray[np.int16]:
 def chest_slice(
     height: int, width: int, *, seed: int, opacity: bool | Mask = False
 ) -> NDArray[np.int16]:
-    """One slice of any size; ``opacity`` is ground glass in a lung, here or where the mask is."""
+    """Return one slice of any size; ``opacity`` adds ground glass, in a mask or at random."""
     rng = np.random.default_rng((seed, 5))
     side = min(1.0, _DRAWN_AT / max(height, width))
     small = (round(height * side), round(width * side))
@@ -98,12 +98,12 @@ def chest_slice(
 
 
 def lung_window(units: NDArray[np.int16]) -> NDArray[np.uint8]:
-    """Greys of 8 bits as figures of papers show lungs: -1350 to 150 HU."""
+    """Convert to 8-bit grey values with the usual lung window, -1350 to 150 HU."""
     return np.rint((units.clip(-1350, 150) + 1350.0) * (255 / 1500)).astype(np.uint8)
 
 
 def organ(name: str) -> Mask:
-    """Where an organ lies; lungs do not hold the heart and are widest on one slice."""
+    """Return the mask of an organ; the lungs exclude the heart and are widest at ``WIDEST``."""
     y, x = places(*SHAPE[1:])
     if not name.endswith("lung"):
         return np.broadcast_to(radius(y, x, _ELLIPSES[name]) < 1, SHAPE).copy()
@@ -112,20 +112,20 @@ def organ(name: str) -> Mask:
 
 
 def tumour(*, seed: int, radius: float | None = None, height: int = 2) -> Mask:
-    """A ball in the right lung, in pixels; its largest slice is neither the middle nor WIDEST.
+    """Return a round tumour in the right lung, largest on neither the middle slice nor ``WIDEST``.
 
-    Sizes and places are spread evenly over the seeds, so that two patients in a row differ.
+    Size and position are spread evenly over consecutive seeds, so that adjacent patients differ.
 
     Args:
-        seed: moves it.
-        radius: of its largest slice; without it one of ``RADII`` by the seed.
-        height: slices above and below that one.
+        seed: determines the position.
+        radius: radius in pixels on its largest slice; by default within ``RADII``, from the seed.
+        height: number of slices above and below the largest one.
     """
     least, most = RADII
     across, down, aside = (seed * step % 1 for step in _STEPS)
     size = radius or least * (most / least) ** across
     middle, centre, tall, wide = _ELLIPSES["right lung"]
-    # The whole ball stays in the lung, which is smaller on these slices, and off the heart.
+    # Keep the tumour inside the lung, which is smaller on these slices, and clear of the heart.
     tall, wide = (max(0.8 * half - size / SHAPE[1], 0.0) for half in (tall, wide))
     row = middle + 0.7 * tall * (2 * down - 1)
     column = centre + _TILT["right lung"] * (row - middle) + 0.7 * wide * (1.3 * aside - 1)
@@ -149,17 +149,17 @@ def _lung(y: Floats, x: Floats, name: str, scale: float) -> Floats:
 
 
 _TILT = {"right lung": -0.16, "left lung": 0.16}
-"""Both lungs lean outward towards the back."""
+"""Tilt of each lung: outward towards the back."""
 
 
 def clear_slice(shape: tuple[int, int], scale: float, seed: int, k: int) -> Floats:
-    """Hounsfield units without noise and marker.
+    """Return Hounsfield units of one slice, without noise or marker.
 
     Args:
         shape: rows and columns.
-        scale: size of the lungs, 1 where they are widest.
-        seed: decides the person.
-        k: slice, which moves ribs and vessels.
+        scale: relative size of the lungs, 1 at their widest.
+        seed: selects the person.
+        k: slice number; ribs and vessels vary with it.
     """
     rng = np.random.default_rng((seed, k, 6))
     y, x = places(*shape)
@@ -180,7 +180,7 @@ def clear_slice(shape: tuple[int, int], scale: float, seed: int, k: int) -> Floa
 
 @functools.lru_cache(maxsize=8)
 def _trunk(shape: tuple[int, int], seed: int) -> Floats:
-    """Skin, fat, muscle, vertebra and couch."""
+    """Return the trunk without lungs: skin, fat, muscle, bones and couch."""
     rng = np.random.default_rng((seed, 7))
     y, x = places(*shape)
     lean = 0.82 + 0.09 * rng.random()
@@ -213,7 +213,7 @@ def _trunk(shape: tuple[int, int], seed: int) -> Floats:
 
 @functools.lru_cache(maxsize=8)
 def _mediastinum(shape: tuple[int, int]) -> Floats:
-    """Share of each pixel that lies in heart, vessels or spine and not in a lung."""
+    """Return the fraction of each pixel covered by heart, vessels or spine rather than lung."""
     y, x = places(*shape)
     solid = [soft(radius(y, x, ellipse), 0.15) for ellipse, _ in _SOLID]
     solid += [soft(radius(y, x, _VERTEBRA) / 1.1, 0.15)]

@@ -1,4 +1,4 @@
-"""Proportions of the people on synthetic chest films, and the outlines that follow from them."""
+"""Body proportions for synthetic chest radiographs, and the organ outlines derived from them."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ __all__ = ["Person", "clavicle_line", "heart_edge", "lung_edge", "person_of"]
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Proportions of one patient, as shares of the sides.
+    """Proportions of one patient, as fractions of the image size.
 
     Attributes:
         middle: column of the spine.
-        girth: of the chest.
+        girth: width of the chest.
         top: row of the apices.
         base: row of the diaphragm.
-        heart: its width, about 1; from 1.5 on it takes more than half of the chest.
-        ribs: 0 to 1, where they begin.
-        exposure: about 1.
-        shift: columns by which heart and windpipe are pushed aside.
-        bend: columns by which the spine bends.
-        raised: rows by which the right half of the diaphragm stands higher.
+        heart: relative heart width, about 1; above 1.5 it exceeds half of the chest width.
+        ribs: offset of the first rib, 0 to 1.
+        exposure: relative exposure, about 1.
+        shift: horizontal displacement of heart and trachea.
+        bend: horizontal deviation of the spine.
+        raised: elevation of the right hemidiaphragm.
     """
 
     middle: float
@@ -41,7 +41,7 @@ class Person:
 
 
 def person_of(seed: int) -> Person:
-    """The healthy person of a seed."""
+    """Return a healthy person with random proportions."""
     rng = np.random.default_rng((seed, 14))
     low_high = (
         (0.47, 0.53),
@@ -56,19 +56,22 @@ def person_of(seed: int) -> Person:
 
 
 def lung_edge(y: Floats, x: Floats, person: Person, side: int) -> Floats:
-    """1 on the edge of a lung: upright, leaning inward at the top, cut off by the diaphragm."""
+    """Return a field that is below 1 inside a lung, and 1 on its edge.
+
+    The lung is upright, leans inward at the top and is cut off by the diaphragm.
+    """
     row = (person.top + person.base + 0.12) / 2
     down = (y - row) / ((person.base + 0.12 - person.top) / 2)
     centre = person.middle + side * person.girth * (0.215 + 0.035 * down)
     wide = person.girth * (0.155 + 0.02 * down)
     sides = np.hypot(np.abs(down) ** 1.35, np.abs((x - centre) / wide) ** 1.25)
-    lift = 0.02 if side > 0 else -person.raised  # the right dome stands higher
+    lift = 0.02 if side > 0 else -person.raised  # the right dome is higher
     floor = person.base + lift - 0.02 + 1.9 * (x - centre) ** 2
     return np.maximum(sides, 1 + (y - floor) / 0.35)
 
 
 def heart_edge(y: Floats, x: Floats, person: Person) -> Floats:
-    """1 on the outline of the heart, less within."""
+    """Return a field that is below 1 inside the heart, and 1 on its edge."""
     size = person.heart
     column = person.middle + 0.055 + person.shift
     place: Ellipse = (person.base - 0.13, column, 0.15, 0.135 * size)
@@ -76,7 +79,7 @@ def heart_edge(y: Floats, x: Floats, person: Person) -> Floats:
 
 
 def clavicle_line(y: Floats, x: Floats, person: Person, side: int) -> Floats:
-    """Distance from the middle line of a clavicle; ``side`` is -1 for the right one."""
+    """Return the distance from the centre line of a clavicle; ``side`` is -1 for the right one."""
     top = person.top + 0.075
     points = ((top + 0.02, 0.035), (top - 0.005, 0.14), (top - 0.03, 0.24), (top - 0.025, 0.33))
     line = [(row, person.middle + side * person.girth * away) for row, away in points]

@@ -1,4 +1,4 @@
-"""Where findings lie on a synthetic chest film, as masks on the grid of a sketch."""
+"""Masks of the locations of findings on a synthetic chest radiograph."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Sketch:
-    """Where a sign is looked for: a grid, a person, and which of several places."""
+    """A pixel grid and a person, with the variant of the location to draw."""
 
     y: Floats
     x: Floats
@@ -69,7 +69,7 @@ def lesion(at: Sketch) -> Mask:
 
 
 def nodule(at: Sketch) -> Mask:
-    """The middle of the place of a lesion."""
+    """Return the central part of the area of a lesion."""
     row, column, tall, wide = ellipse_around(lesion(at))
     return radius(at.y, at.x, (row, column, 0.55 * tall, 0.6 * wide)) < 1
 
@@ -107,18 +107,18 @@ def apices(at: Sketch) -> Mask:
 
 
 def pleural_cleft(at: Sketch) -> Mask:
-    """Between the chest wall and a lung that has fallen from its apex."""
+    """Return the apical space between the chest wall and a collapsed lung."""
     within = lung_edge(at.y, at.x, at.person, at.side) < 0.97
     return np.asarray(within & (fallen_lung(at) >= 1) & (at.y < at.person.top + 0.34))
 
 
 def fallen_lung(at: Sketch) -> Floats:
-    """1 on the edge of a lung that has left the chest wall."""
+    """Return a field that is below 1 inside a collapsed lung, and 1 on its edge."""
     return lung_edge(at.y - 0.075, at.x + 0.045 * at.side, at.person, at.side)
 
 
 def costophrenic_angle(at: Sketch, depth: float = 0.2) -> Mask:
-    """Above the diaphragm, below a level that climbs along the chest wall."""
+    """Return the area of an effusion: above the diaphragm, rising along the chest wall."""
     person, side = at.person, at.side
     away = side * (at.x - person.middle) / person.girth
     out = np.clip((away - 0.08) / 0.26, 0, 1)
@@ -135,21 +135,21 @@ def beside_heart(at: Sketch) -> Mask:
 
 
 def pleural_rind(at: Sketch) -> Mask:
-    """Along the chest wall, inside it."""
+    """Return a strip along the inside of the chest wall."""
     edge = lung_edge(at.y, at.x, at.person, at.side)
     out = at.side * (at.x - at.person.middle) > 0.2 * at.person.girth
     return np.asarray((edge > 0.82) & (edge < 1.0) & out & (at.y < 0.58) & (at.y > 0.2))
 
 
 def plate(at: Sketch) -> Mask:
-    """An oblique band above the diaphragm."""
+    """Return an oblique band above the diaphragm."""
     row, middle, side = at.person.base - 0.13, at.person.middle, at.side
     ends = [(row + 0.03, middle + 0.13 * side), (row - 0.02, middle + 0.33 * side)]
     return np.asarray((line_distance(at.y, at.x, ends) < 0.022) & free_lung(at, side))
 
 
 def rib(at: Sketch) -> Mask:
-    """On a rib behind, towards the side; the curve is that of the film."""
+    """Return a spot on a posterior rib, using the rib curve of ``chest_film``."""
     person = at.person
     gap = 0.068 + 0.006 * person.ribs
     start = person.top + 0.035 + gap * (4 + person.ribs / 3)
@@ -172,7 +172,7 @@ def mediastinum(at: Sketch) -> Mask:
 
 
 def stomach(at: Sketch) -> Mask:
-    """Behind the heart, above the diaphragm."""
+    """Return an area behind the heart, above the diaphragm."""
     place = (at.person.base - 0.075, at.person.middle + 0.03, 0.065, 0.075)
     return radius(at.y, at.x, place) < 1
 
@@ -192,7 +192,7 @@ def both_lungs(at: Sketch) -> Mask:
 
 
 def generator(at: Sketch) -> Mask:
-    """A generator below the clavicle."""
+    """Return the area of a pulse generator below the left clavicle."""
     place = (0.27, at.person.middle + 0.3, 0.055, 0.06)
     return radius(at.y, at.x, place) < 1
 
@@ -213,7 +213,7 @@ def oval(at: Sketch, side: int, place: Ellipse) -> Mask:
 
 
 def ellipse_around(area: Mask) -> Ellipse:
-    """The ellipse that fills the box around an area."""
+    """Return the ellipse inscribed in the bounding box of an area."""
     ends = []
     for marked, side in zip(np.nonzero(area), area.shape, strict=True):
         first, last = float(marked.min()), float(marked.max()) + 1

@@ -1,4 +1,4 @@
-"""How findings are drawn on a synthetic chest film: none marks anything outside its area."""
+"""Drawing of findings on a synthetic chest radiograph, never outside their area."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def dense(
 
 
 def solid(grey: Floats, area: Mask, texture: Floats, at: Sketch, *, value: float) -> Floats:
-    """As dense as fluid or soft tissue, up to its border."""
+    """Fill the area with the density of fluid or soft tissue, up to its border."""
     del at
     inside = area.astype(np.float64)
     steps = [np.roll(inside, step, axis) for axis in (0, 1) for step in (-1, 1)]
@@ -28,7 +28,7 @@ def solid(grey: Floats, area: Mask, texture: Floats, at: Sketch, *, value: float
 
 
 def net(grey: Floats, area: Mask, texture: Floats, at: Sketch) -> Floats:
-    """Strands between the bumps of a texture."""
+    """Draw a reticular pattern along the zero lines of a texture."""
     del at
     net = np.clip(1 - np.abs(texture) / 0.3, 0, 1)
     return grey + 0.5 * faded(area) * area * net * (0.95 - grey)
@@ -37,10 +37,13 @@ def net(grey: Floats, area: Mask, texture: Floats, at: Sketch) -> Floats:
 def ring(
     grey: Floats, area: Mask, texture: Floats, at: Sketch, *, wall: float, around: float = 0.0
 ) -> Floats:
-    """Air within a wall, whose share of the radius is told, amid what is dense."""
+    """Draw a cavity: air inside a wall, optionally within a dense area.
+
+    ``wall`` is the wall thickness relative to the radius, ``around`` the strength of the density.
+    """
     edge = radius(at.y, at.x, ellipse_around(area))
     shell = soft(np.abs(edge - (1 - wall / 2)) / (wall / 2), 0.6)
-    if around:  # the cavity takes the middle of the area
+    if around:  # the cavity is at the centre of the area
         grey = dense(grey, area, texture, at, strength=around, patchy=0.4)
         edge = 1.8 * edge
         shell = soft(np.abs(edge - (1 - wall / 2)) / (wall / 2), 0.6)
@@ -50,7 +53,7 @@ def ring(
 
 
 def air(grey: Floats, area: Mask, texture: Floats, at: Sketch) -> Floats:
-    """Dark without markings, and the line of the pleura along the fallen lung."""
+    """Draw air without lung markings, and the pleural line along the collapsed lung."""
     del texture
     small = tuple(max(round(20 * side / max(area.shape)), 1) for side in area.shape)
     plain = enlarged(enlarged(grey, (small[0], small[1])), area.shape)
@@ -60,13 +63,13 @@ def air(grey: Floats, area: Mask, texture: Floats, at: Sketch) -> Floats:
 
 
 def emptied(grey: Floats, area: Mask, texture: Floats, at: Sketch) -> Floats:
-    """Less lung and fewer vessels in the way."""
+    """Darken the area, as in emphysema."""
     del texture, at
     return grey * (1 - 0.4 * faded(area) * area)
 
 
 def broken(grey: Floats, area: Mask, texture: Floats, at: Sketch) -> Floats:
-    """The outer fragment stands lower, and a gap parts it from the inner one."""
+    """Draw a fracture: the outer fragment is displaced downward, with a gap between the two."""
     del texture
     _, column, *_ = ellipse_around(area)
     out = (at.x - column) * (1 if at.which % 2 else -1)
@@ -77,13 +80,16 @@ def broken(grey: Floats, area: Mask, texture: Floats, at: Sketch) -> Floats:
 
 
 def fluid_level(grey: Floats, area: Mask, texture: Floats, at: Sketch) -> Floats:
-    """Fluid below air in a round pouch."""
+    """Draw an air-fluid level in a round area."""
     row, *_ = ellipse_around(area)
     grey = solid(grey, area, texture, at, value=0.72)
     return grey * (1 - 0.35 * _inner(area) * (at.y < row))
 
 
 def _inner(area: Mask) -> Floats:
-    """1 in the middle of an area, 0 from its border on; of a tiny one, all of it."""
+    """Return weights that fall from 1 at the centre of an area to 0 at its border.
+
+    In a tiny area all weights are 1.
+    """
     whole = area.astype(np.float64)
     return whole * np.clip(2 * faded(area) - 1, 0, 1) if area.sum() > 30 else whole

@@ -1,7 +1,7 @@
-"""A synthetic chest CT of cubic voxels with the masks of its lobes, organs and heart chambers.
+"""A synthetic chest CT with cubic voxels, and masks of its lobes, organs and heart chambers.
 
-Volumes are ``(slices, rows, columns)`` in display order: foot to head, front to back, and the
-patient's right at the left of the image.
+Volumes are ``(slices, rows, columns)`` in display order: caudal to cranial, anterior to posterior,
+patient right on image left.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from medrcube.sources._synthetic.shapes import Ellipse, Floats, Mask, marker, pl
 __all__ = ["abdomen", "whole_chest"]
 
 _EVERY = 4
-"""Slices that show the same ribs and vessels."""
+"""Number of consecutive slices with the same ribs and vessels."""
 _CARINA = 0.55
-"""Height of the fork of the windpipe, of the whole; the heart lies below."""
+"""Relative height of the carina, above the heart."""
 _TUBES: dict[str, tuple[Ellipse, float, float, int]] = {
     "esophagus": ((0.6, 0.5, 0.036, 0.036), 0.0, 1.0, 35),
     "spinal cord": ((0.755, 0.5, 0.035, 0.035), 0.0, 1.0, 40),
@@ -29,18 +29,18 @@ _TUBES: dict[str, tuple[Ellipse, float, float, int]] = {
     "trachea": ((0.515, 0.47, 0.036, 0.036), _CARINA, 1.0, -1000),
     "sternum": ((0.19, 0.5, 0.024, 0.06), 0.25, 0.95, 320),
 }
-"""Ellipse of an axial slice, lowest and highest place, and Hounsfield units."""
+"""Axial cross-section, lowest and highest relative position, and Hounsfield units."""
 _HEART: Ellipse = (0.42, 0.56, 0.15, 0.13)
 _LUNGS: dict[str, Ellipse] = {"right": (0.49, 0.29, 0.27, 0.165), "left": (0.49, 0.73, 0.27, 0.15)}
 
 
 def whole_chest(count: int, side: int, *, seed: int) -> tuple[NDArray[np.int16], dict[str, Mask]]:
-    """Hounsfield units ``(count, side, side)`` after contrast medium, and where the parts lie.
+    """Return a contrast-enhanced volume ``(count, side, side)`` and the masks of its structures.
 
     Args:
-        count: slices.
+        count: number of slices.
         side: rows and columns.
-        seed: decides the person.
+        seed: selects the person.
     """
     rng = np.random.default_rng((seed, 41))
     z = (np.arange(count) + 0.5)[:, None, None] / count
@@ -72,7 +72,7 @@ def whole_chest(count: int, side: int, *, seed: int) -> tuple[NDArray[np.int16],
 
 
 def abdomen(count: int, side: int, *, seed: int) -> NDArray[np.int16]:
-    """A trunk without lungs: soft tissue, spine and couch."""
+    """Return a trunk without lungs: soft tissue, spine and couch."""
     units = _body(count, side, seed)
     y, x = places(side, side)
     inside = np.broadcast_to(radius(y, x, (0.505, 0.5, 0.32, 0.4)) < 1, units.shape)
@@ -87,7 +87,7 @@ _GREYS = {
     "left atrium": 185,
     "right atrium": 170,
 }
-"""Hounsfield units of the parts of the heart, from the left ventricle on."""
+"""Hounsfield units of the parts of the heart."""
 
 
 def _body(count: int, side: int, seed: int) -> Floats:
@@ -116,7 +116,7 @@ def _chambers(y: Floats, x: Floats, z: Floats) -> dict[str, Mask]:
 
 
 def _lobes(name: str, lung: Mask, y: Floats, z: Floats) -> dict[str, Mask]:
-    """Lobes on both sides of a fissure that rises to the back, and of a level one at the right."""
+    """Split a lung at its oblique fissure, and the right lung also at its horizontal fissure."""
     above = z > 0.1 + 1.1 * (y - 0.25)
     upper = above if name == "left" else above & (z > 0.45)
     lobes = {f"{name} upper lobe": lung & upper, f"{name} lower lobe": lung & ~above}
