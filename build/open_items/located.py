@@ -25,7 +25,7 @@ from medrcube.build.stages.geometry_table import BOX, Geometry
 from medrcube.facts import Grade
 from medrcube.forms.box import BoxAsk, BoxTarget
 from medrcube.forms.point import PointAsk, PointTarget
-from medrcube.forms.regions import EllipseRegion, MaskRegion, Region
+from medrcube.forms.regions import EllipseRegion, MaskRegion, TargetRegion
 from medrcube.ontologies.label_words import is_rest_class
 
 __all__ = ["IOU", "MARGIN", "SAME_PLACE", "BoxRule", "PointRule"]
@@ -156,7 +156,7 @@ def _box_pixels(rows: Sequence[Geometry]) -> _Pixels:
     return mask
 
 
-def _region(rows: Sequence[Geometry]) -> Region:
+def _region(rows: Sequence[Geometry]) -> TargetRegion:
     """Return the region in which a point passes: ellipses in drawn boxes, else region pixels."""
     row = rows[0]
     boxes = [each for each in rows if each.shape == BOX]

@@ -16,7 +16,7 @@ import pyarrow as pa
 from medrcube.build.release.citations import MEDRCUBE
 from medrcube.build.release.croissant_rai import rai_properties
 from medrcube.build.release.editions.hugging_face import DATA, OPEN_DATA, OPEN_SCHEMA, SCHEMA
-from medrcube.build.release.metadata import ReleaseFacts, SourceFacts, semantic_version
+from medrcube.build.release.metadata import ReleasedSource, ReleaseFacts, semantic_version
 from medrcube.files.atomic import sha256_of, write_text
 from medrcube.release_format.tree import OPEN_TABLE
 
@@ -246,7 +246,7 @@ def _pictures() -> dict[str, Any]:
     return _record_set("pictures", "The images that lie in the tree.", key, fields)
 
 
-def _sources(sources: Iterable[SourceFacts]) -> dict[str, Any]:
+def _sources(sources: Iterable[ReleasedSource]) -> dict[str, Any]:
     names = ("dataset", "title", "homepage", "edition", "access", "licence", "passed_on")
     counts = ("items", "pictures", "withheld")
     fields = [_field("sources", name, "sc:Text") for name in names]

@@ -20,7 +20,7 @@ from medrcube.errors import ReleaseError
 from medrcube.sources._framework.card import Card
 from medrcube.sources._framework.contract import Source
 
-__all__ = ["ReleaseFacts", "SourceFacts", "collect_facts", "day_of", "semantic_version"]
+__all__ = ["ReleaseFacts", "ReleasedSource", "collect_facts", "day_of", "semantic_version"]
 
 EPOCH = "SOURCE_DATE_EPOCH"
 """Environment variable with the date of a reproducible build, in seconds since 1970
@@ -33,7 +33,7 @@ _VERSION = re.compile(rf"v?{_NUMBER}(?:\.{_NUMBER}(?:\.{_NUMBER}(-[0-9A-Za-z.-]+
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SourceFacts:
+class ReleasedSource:
     """One source and its share of a release.
 
     Attributes:
@@ -77,7 +77,7 @@ class ReleaseFacts:
 
     name: str
     day: date
-    sources: tuple[SourceFacts, ...]
+    sources: tuple[ReleasedSource, ...]
     places: Mapping[str, Sample]
     tasks: Mapping[str, int]
     grades: Mapping[str, int]
@@ -186,9 +186,9 @@ def semantic_version(name: str) -> str:
     return f"{numbers}-{'.'.join(identifiers)}" if identifiers else numbers
 
 
-def _source(card: Card, items: int, samples: Iterable[Sample]) -> SourceFacts:
+def _source(card: Card, items: int, samples: Iterable[Sample]) -> ReleasedSource:
     own = [sample for sample in samples if sample.source == card.id]
-    return SourceFacts(
+    return ReleasedSource(
         card=card,
         items=items,
         pictures=len(own),

@@ -25,7 +25,7 @@ from medrcube.taxonomy import Task
 
 __all__ = [
     "ITEMS",
-    "TableRow",
+    "ItemRow",
     "check_audit",
     "check_items",
     "check_licences",
@@ -42,7 +42,7 @@ _LARGEST_TABLE = 2**30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TableRow:
+class ItemRow:
     """One valid row of a table.
 
     Attributes:
@@ -69,7 +69,7 @@ class TableRow:
 
 
 def check_recipes(
-    rows: Sequence[TableRow], recipes: Mapping[str, Recipe], findings: FaultLog
+    rows: Sequence[ItemRow], recipes: Mapping[str, Recipe], findings: FaultLog
 ) -> None:
     """Check that images and recipes correspond, and that they agree on redistribution."""
     used: set[str] = set()
@@ -90,7 +90,7 @@ def check_recipes(
 
 
 def check_items(
-    rows: Sequence[TableRow],
+    rows: Sequence[ItemRow],
     items: pd.DataFrame,
     recipes: Mapping[str, Recipe],
     findings: FaultLog,
@@ -122,7 +122,7 @@ def check_items(
         findings.add("items-differ", f"{safe_repr(name)} of {ITEMS} is in no test.json")
 
 
-def check_licences(tree: Path, rows: Sequence[TableRow], findings: FaultLog) -> None:
+def check_licences(tree: Path, rows: Sequence[ItemRow], findings: FaultLog) -> None:
     """Check that the licence table names every item once, and agrees on redistribution."""
     restricted = {entry.row.id: entry.row.restricted for entry in rows}
     try:
@@ -214,7 +214,7 @@ def read_audit_name(audit: Mapping[str, Any]) -> str:
     return name if isinstance(name, str) and name.isprintable() and len(name) < 100 else ""
 
 
-def _values_in_tables(entry: TableRow, recipes: Mapping[str, Recipe]) -> dict[str, Any]:
+def _values_in_tables(entry: ItemRow, recipes: Mapping[str, Recipe]) -> dict[str, Any]:
     """Return the values of a ``test.json`` item in the terms of ``items.parquet``."""
     row = entry.row
     recipe = recipes.get(entry.image or "")

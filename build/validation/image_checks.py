@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from medrcube.build.reconstruction.recipes import Recipe
-from medrcube.build.validation.consistency import TableRow
+from medrcube.build.validation.consistency import ItemRow
 from medrcube.build.validation.findings import FaultLog
 from medrcube.build.validation.png_check import FileCheck
 
 __all__ = ["check_images", "images_of"]
 
 
-def images_of(files: frozenset[str], rows: Iterable[TableRow]) -> frozenset[str]:
+def images_of(files: frozenset[str], rows: Iterable[ItemRow]) -> frozenset[str]:
     """Return the files that are images by name, by folder or by a row that names them."""
     named = {entry.image for entry in rows}
     return frozenset(
@@ -23,7 +23,7 @@ def images_of(files: frozenset[str], rows: Iterable[TableRow]) -> frozenset[str]
 
 
 def check_images(
-    rows: Sequence[TableRow],
+    rows: Sequence[ItemRow],
     recipes: Mapping[str, Recipe] | None,
     checks: Mapping[str, FileCheck],
     findings: FaultLog,

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from medrcube.build.reconstruction.recipes import Recipe
 from medrcube.build.validation.bounded_parquet import read_table
-from medrcube.build.validation.consistency import TableRow
+from medrcube.build.validation.consistency import ItemRow
 from medrcube.build.validation.findings import FaultLog
 from medrcube.errors import ReleaseError
 from medrcube.release_format.open_rows import OPEN_ITEMS
@@ -28,7 +28,7 @@ _SAME = ("question", "form", "ask", "truth", "chance", "modality")
 def check_open_proof(
     root: Path,
     files: frozenset[str],
-    rows: Sequence[TableRow],
+    rows: Sequence[ItemRow],
     recipes: Mapping[str, Recipe],
     findings: FaultLog,
     *,
@@ -89,7 +89,7 @@ def _records(root: Path, most: int) -> list[dict[str, Any]]:
 
 
 def _different(
-    entry: TableRow, record: Mapping[str, Any], recipes: Mapping[str, Recipe]
+    entry: ItemRow, record: Mapping[str, Any], recipes: Mapping[str, Recipe]
 ) -> Iterator[str]:
     """Yield the names of fields in which the two differ for one item."""
     recipe = recipes.get(entry.image or "")

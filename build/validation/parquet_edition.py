@@ -19,7 +19,7 @@ from medrcube.build.release.editions.hugging_face import (
     schema_of,
 )
 from medrcube.build.validation.bounded_parquet import read_batches
-from medrcube.build.validation.consistency import TableRow
+from medrcube.build.validation.consistency import ItemRow
 from medrcube.build.validation.findings import FaultLog
 from medrcube.build.validation.png_check import FileCheck
 from medrcube.errors import ReleaseError
@@ -35,7 +35,7 @@ __all__ = ["check_edition"]
 def check_edition(
     root: Path,
     files: Iterable[str],
-    rows: Iterable[TableRow],
+    rows: Iterable[ItemRow],
     checks: Mapping[str, FileCheck],
     findings: FaultLog,
     *,
@@ -52,7 +52,7 @@ def check_edition(
     is made after the release, may lack the rows of ``withdrawn`` items. A file with more than
     ``most`` rows is not read. The files must have exactly the columns of the format.
     """
-    of_table: dict[str, dict[str, TableRow]] = {TABLE: {}, OPEN_TABLE: {}}
+    of_table: dict[str, dict[str, ItemRow]] = {TABLE: {}, OPEN_TABLE: {}}
     for sound in rows:
         of_table[sound.table][sound.row.id] = sound
     columns = {TABLE: schema_of(release_format), OPEN_TABLE: OPEN_SCHEMA}
@@ -92,7 +92,7 @@ _PARTS = {TABLE: DATA, OPEN_TABLE: OPEN_DATA}
 def _check(
     name: str,
     row: Mapping[str, Any],
-    entry: TableRow | None,
+    entry: ItemRow | None,
     checks: Mapping[str, FileCheck],
     findings: FaultLog,
     *,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from medrcube.build.validation.consistency import TableRow
+from medrcube.build.validation.consistency import ItemRow
 from medrcube.build.validation.findings import FaultLog
 from medrcube.errors import ReleaseError
 from medrcube.release_format.item_sets import SETS, ItemSet, fault_of_set, read_item_sets
@@ -15,7 +15,7 @@ __all__ = ["check_sets"]
 
 
 def check_sets(
-    root: Path, rows: Iterable[TableRow], findings: FaultLog
+    root: Path, rows: Iterable[ItemRow], findings: FaultLog
 ) -> Mapping[tuple[str, str], tuple[str, str]]:
     """Check that members have one question, one list of options and pairwise different keys.
 
@@ -41,7 +41,7 @@ def check_sets(
     }
 
 
-def _fault(item_set: ItemSet, entries: Mapping[tuple[str, str], TableRow]) -> str:
+def _fault(item_set: ItemSet, entries: Mapping[tuple[str, str], ItemRow]) -> str:
     """Return what is wrong with a set; empty if nothing is."""
     members = []
     for member in item_set.members:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from medrcube.build.validation.consistency import TableRow
+from medrcube.build.validation.consistency import ItemRow
 from medrcube.build.validation.findings import FaultLog
 from medrcube.errors import ReleaseError
 from medrcube.release_format.errata import read_errata
@@ -24,12 +24,12 @@ MOST_FAULTS = 1000
 
 def sound_rows(
     root: Path, tables: Iterable[Path], findings: FaultLog, unknown_forms: Counter[str]
-) -> list[TableRow]:
+) -> list[ItemRow]:
     """Return the valid rows of all tables; record the faults of the others.
 
     Rows of unknown answer forms are counted, and left out.
     """
-    rows: list[TableRow] = []
+    rows: list[ItemRow] = []
     for table in tables:
         name = table.relative_to(root).as_posix()
         try:
@@ -54,7 +54,7 @@ def _sound(
     name: str,
     findings: FaultLog,
     unknown_forms: Counter[str],
-) -> Iterator[TableRow]:
+) -> Iterator[ItemRow]:
     parse = read_open_row if table.name == OPEN_TABLE else read_row
     faulty = 0
     for index, written in enumerate(rows):
@@ -68,14 +68,14 @@ def _sound(
             for fault in error.faults:
                 findings.add(fault.rule, f"{where}: {fault.message}")
         else:
-            yield TableRow(row=row, written=written, folder=table.parent.name, where=where)
+            yield ItemRow(row=row, written=written, folder=table.parent.name, where=where)
         if faulty >= MOST_FAULTS:
             findings.add("table", f"{name}: {faulty:,} faulty rows; those after them were not read")
             return
 
 
 def withdrawn_items(
-    root: Path, rows: Iterable[TableRow], findings: FaultLog
+    root: Path, rows: Iterable[ItemRow], findings: FaultLog
 ) -> frozenset[tuple[str, str]]:
     """Return the items that the errata withdraw, as dataset and id."""
     released = frozenset((entry.row.dataset, entry.row.id) for entry in rows)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 from medrcube.build.reconstruction.recipes import Recipe
-from medrcube.build.validation.consistency import TableRow
+from medrcube.build.validation.consistency import ItemRow
 from medrcube.build.validation.findings import FaultLog
 from medrcube.errors import ReleaseError
 from medrcube.release_format.item_facts import ITEMS, ItemFacts, read_item_facts
@@ -17,7 +17,7 @@ __all__ = ["check_units"]
 
 def check_units(
     root: Path,
-    rows: Iterable[TableRow],
+    rows: Iterable[ItemRow],
     recipes: Mapping[str, Recipe],
     findings: FaultLog,
     columns: Collection[str],
@@ -50,7 +50,7 @@ def check_units(
 
 
 def _check_sense(
-    pairs: Iterable[tuple[TableRow, ItemFacts]], recipes: Mapping[str, Recipe], findings: FaultLog
+    pairs: Iterable[tuple[ItemRow, ItemFacts]], recipes: Mapping[str, Recipe], findings: FaultLog
 ) -> None:
     units: dict[tuple[str, str], str] = {}
     sources: dict[str, str] = {}

@@ -23,7 +23,7 @@ from medrcube.build.release.licences import LICENCES
 from medrcube.build.validation.checksums import check_tree_files, compare_sums, files_of, read_sums
 from medrcube.build.validation.consistency import (
     ITEMS,
-    TableRow,
+    ItemRow,
     check_audit,
     check_items,
     check_licences,
@@ -244,7 +244,7 @@ def _check_places(files: Iterable[str], findings: FaultLog) -> None:
 def _check_proofs(
     root: Path,
     files: frozenset[str],
-    every_row: Sequence[TableRow],
+    every_row: Sequence[ItemRow],
     recipes: Mapping[str, Recipe] | None,
     findings: FaultLog,
     *,
@@ -279,7 +279,7 @@ def _check_proofs(
 
 
 def _views_beyond(
-    root: Path, rows: Sequence[TableRow], proof: pd.DataFrame | None
+    root: Path, rows: Sequence[ItemRow], proof: pd.DataFrame | None
 ) -> dict[Table, pd.DataFrame]:
     """Return views of the tables of open items, of sets and of words, if they have rows.
 

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from medrcube.names import escape_controls
 
-__all__ = ["Layout", "column_widths", "layout_of", "record_table", "rich_table"]
+__all__ = ["TableLayout", "column_widths", "layout_of", "record_table", "rich_table"]
 
 GAP = 2
 """Characters between two columns."""
@@ -27,7 +27,7 @@ _FIGURE = re.compile(r"|\u2013|[-+\u2212<]?\d.{0,23}", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Layout:
+class TableLayout:
     """A table as text, with the width of each column.
 
     Attributes:
@@ -56,7 +56,9 @@ class Layout:
         return [title for title, width, natural in pairs if width < natural]
 
 
-def layout_of(columns: Sequence[str], rows: Sequence[Sequence[object]], room: int | None) -> Layout:
+def layout_of(
+    columns: Sequence[str], rows: Sequence[Sequence[object]], room: int | None
+) -> TableLayout:
     """Lay out a table in ``room`` characters, or at its natural width if ``room`` is ``None``."""
     cells = [
         tuple(f"{cell:,}" if isinstance(cell, int) else escape_controls(str(cell)) for cell in row)
@@ -75,7 +77,7 @@ def layout_of(columns: Sequence[str], rows: Sequence[Sequence[object]], room: in
     if room is not None:
         least = [min(width, max(_LEAST, cell_len(columns[n]))) for n, width in enumerate(natural)]
         widths = column_widths(natural, least, whole, room)
-    return Layout(
+    return TableLayout(
         columns=tuple(columns),
         rows=tuple(cells),
         natural=tuple(natural),
@@ -112,7 +114,7 @@ def column_widths(
     return widths
 
 
-def rich_table(layout: Layout) -> Table:
+def rich_table(layout: TableLayout) -> Table:
     """Return the table for rich to print, one line per row."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for n, title in enumerate(layout.columns):
@@ -130,7 +132,7 @@ def rich_table(layout: Layout) -> Table:
     return table
 
 
-def record_table(layout: Layout) -> Table:
+def record_table(layout: TableLayout) -> Table:
     """Render each row as a block with one line per column; long text wraps at word boundaries."""
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(style="bold", no_wrap=True)

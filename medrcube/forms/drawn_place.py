@@ -15,7 +15,7 @@ from medrcube.forms.regions import (
     EllipseRegion,
     MaskRegion,
     PolygonRegion,
-    Region,
+    TargetRegion,
     distance_to_edge,
 )
 
@@ -75,14 +75,14 @@ def _extent(box: Sequence[float], size: tuple[int, int]) -> str:
     return f"{left} to {right} % from the left and {top} to {bottom} % from the top"
 
 
-def _shape(region: Region) -> str:
+def _shape(region: TargetRegion) -> str:
     if isinstance(region, EllipseRegion):
         number = len(region.boxes)
         return "an ellipse" if number == 1 else f"{number} ellipses"
     return "a region"
 
 
-def _path(region: Region, tolerance: float) -> str:
+def _path(region: TargetRegion, tolerance: float) -> str:
     if isinstance(region, EllipseRegion):
         return "".join(map(_ellipse, region.boxes))
     loops: Iterable[Sequence[_Corner]]

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from medrcube.forms.coordinates import CONVENTION, SCALE, to_pixels
 from medrcube.forms.protocol import AnswerScore, Json
-from medrcube.forms.regions import Region, read_region
+from medrcube.forms.regions import TargetRegion, read_region
 from medrcube.forms.strict_fields import read_fields, read_number, read_size
 
 __all__ = ["PointAsk", "PointForm", "PointTarget"]
@@ -37,7 +37,7 @@ class PointTarget:
 
     ask: PointAsk
     size: tuple[int, int]
-    region: Region
+    region: TargetRegion
     margin: float
 
 

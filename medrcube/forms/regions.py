@@ -15,7 +15,7 @@ __all__ = [
     "EllipseRegion",
     "MaskRegion",
     "PolygonRegion",
-    "Region",
+    "TargetRegion",
     "distance_to_edge",
     "read_region",
 ]
@@ -26,7 +26,7 @@ _Point = tuple[float, float]
 _Box = tuple[float, float, float, float]
 
 
-class Region(Protocol):
+class TargetRegion(Protocol):
     """A region of an image."""
 
     def distance(self, x: float, y: float) -> float:
@@ -186,7 +186,7 @@ class EllipseRegion:
         return {"ellipses": [list(box) for box in self.boxes]}
 
 
-def read_region(name: str, value: object, size: tuple[int, int]) -> Region:
+def read_region(name: str, value: object, size: tuple[int, int]) -> TargetRegion:
     """Parse ``{"mask": {...}}``, ``{"polygons": [...]}`` or ``{"ellipses": [...]}``.
 
     Args:

@@ -31,7 +31,7 @@ NO_POLICY, NO_PATIENT = "no-policy", "no-patient"
 _LETTERS = "ABCD"
 
 
-class Policy(NamedTuple):
+class AbstentionPolicy(NamedTuple):
     """One policy: a fact, and the images that hide it; see ``task.toml``."""
 
     name: str
@@ -89,9 +89,9 @@ class AbstentionRule:
 rule = AbstentionRule()
 
 
-def _policy(row: Mapping[str, Any]) -> Policy:
+def _policy(row: Mapping[str, Any]) -> AbstentionPolicy:
     lists = {name: tuple(value) for name, value in row.items() if isinstance(value, list)}
-    return Policy(**{**row, **lists})
+    return AbstentionPolicy(**{**row, **lists})
 
 
 def _is_wider(field: CardField, sample: Sample) -> bool:
@@ -99,7 +99,7 @@ def _is_wider(field: CardField, sample: Sample) -> bool:
 
 
 def _of_group(
-    view: CaseView, sample: Sample, field: CardField, policy: Policy
+    view: CaseView, sample: Sample, field: CardField, policy: AbstentionPolicy
 ) -> Iterator[OpenQuestion]:
     """Yield questions about a value of an exclusive group, such as an ejection fraction range.
 
@@ -122,7 +122,7 @@ def _of_group(
 
 
 def _of_concept(
-    view: CaseView, sample: Sample, field: CardField, policy: Policy
+    view: CaseView, sample: Sample, field: CardField, policy: AbstentionPolicy
 ) -> Iterator[OpenQuestion]:
     """Yield questions about a finding marked on an image that can show it, or denied by a label."""
     values = {"finding": policy.finding, "scale": "", "of": ""}
@@ -145,7 +145,7 @@ def _of_concept(
             yield _question(view, sample, asked, key="Yes", barred=small)
 
 
-def _is_denied(view: CaseView, field: CardField, policy: Policy) -> bool:
+def _is_denied(view: CaseView, field: CardField, policy: AbstentionPolicy) -> bool:
     """Whether a label states that the finding is absent; a missing mark is not sufficient."""
     return policy.concept not in view.facts.present and any(
         label.field == field.name
@@ -167,7 +167,7 @@ def _is_stated(view: CaseView, field: CardField, concept: str) -> bool:
 
 
 def _refused(
-    view: CaseView, sample: Sample, field: CardField, policy: Policy | None
+    view: CaseView, sample: Sample, field: CardField, policy: AbstentionPolicy | None
 ) -> OpenQuestion:
     """Return a barred question: scope wider than the image, but no proof that it is hidden."""
     why = NO_POLICY if policy is None else f"not-proved ({policy.name})"

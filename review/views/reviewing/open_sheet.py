@@ -34,7 +34,7 @@ from medrcube.review.reviewing.open_answers import (
 from medrcube.review.reviewing.step_forms import DraftValues
 from medrcube.review.views.reviewing.sheet_parts import ChoiceGroup, ChoiceInput
 
-__all__ = ["AnswerFields", "Drawing", "JudgedAnswer", "answer_fields", "judged_answer"]
+__all__ = ["AnswerInputs", "Drawing", "JudgedAnswer", "answer_fields", "judged_answer"]
 
 _YES_NO = (("yes", "Yes"), ("no", "No"))
 
@@ -96,7 +96,7 @@ class TypedPlace:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AnswerFields:
+class AnswerInputs:
     """Fields of step one.
 
     Attributes:
@@ -145,20 +145,20 @@ class JudgedAnswer:
     drawing: Drawing | None
 
 
-def answer_fields(version: ItemVersion, values: DraftValues) -> AnswerFields:
+def answer_fields(version: ItemVersion, values: DraftValues) -> AnswerInputs:
     """Return the fields of step one with the values entered so far."""
     target = read_target(version.target)
     if isinstance(target, NumberTarget):
         number = next(iter(values.get("number", ())), "")
-        return AnswerFields(form=target.form, unit=target.ask.unit, number=number)
+        return AnswerInputs(form=target.form, unit=target.ask.unit, number=number)
     if isinstance(target, OrderTarget):
-        return AnswerFields(form=target.form, ranks=list(_ranks(target, values)))
+        return AnswerInputs(form=target.form, ranks=list(_ranks(target, values)))
     if isinstance(target, PairTarget):
-        return AnswerFields(form=target.form, statements=list(_statements(target, values)))
+        return AnswerInputs(form=target.form, statements=list(_statements(target, values)))
     size: tuple[int, int] = target.size  # type: ignore[attr-defined]  # a point or a box
     sent = places_of(target.form, values)
     clicks = [(text, place) for text in sent if (place := read_place(text))]
-    return AnswerFields(
+    return AnswerInputs(
         form=target.form,
         images=[ClickImage(f"at{width}", *shown_size(width, size)) for width in WIDTHS],
         places=[text for text, _ in clicks],
