@@ -79,7 +79,7 @@ def test_every_command_says_in_one_short_line_what_it_does():
         line = command.get_short_help_str(limit=200)
         assert 0 < len(line) <= 45, (names, line)
         assert line.endswith("."), (names, line)
-        bare = [one.name for one in command.params if not one.help]
+        bare = [param.name for param in command.params if not param.help]
         assert not bare, (names, bare)
 
 
@@ -343,8 +343,8 @@ def test_an_interrupt_tells_programs_what_was_done_before_it(run, monkeypatch):
     monkeypatch.setattr(app, "app", stopped)
     status, out, _ = run("evaluate", "--json")
     assert status == 130
-    told = {"interrupted": True, "model": "openai/a", "ends": {"answered": 5}}
-    assert json.loads(out) == told
+    values = {"interrupted": True, "model": "openai/a", "ends": {"answered": 5}}
+    assert json.loads(out) == values
     assert run("evaluate")[1] == ""
 
 
@@ -387,6 +387,8 @@ def test_failures_of_a_check_that_differ_in_numbers_alone_are_told_once(run, tmp
     adapter.write_text(text.replace("for path in files:", "for path in files[:1]:"))
     code, out, _ = run("sources", "check", "films", "--source-path", tmp_path / "mine")
     assert code == 1
-    told = [line for line in out.splitlines() if "no case of layout 'files' uses this file" in line]
-    assert len(told) == 1
-    assert re.search(r"\(\d+ more differ only in numbers\)$", told[0])
+    lines = [
+        line for line in out.splitlines() if "no case of layout 'files' uses this file" in line
+    ]
+    assert len(lines) == 1
+    assert re.search(r"\(\d+ more differ only in numbers\)$", lines[0])

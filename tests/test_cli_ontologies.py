@@ -77,7 +77,10 @@ def test_an_index_is_made_and_says_what_is_in_it(run, files, tmp_path):
     status, out, _ = run("index", *files, "--out", "other.sqlite3", "--json")
     made = json.loads(out)
     assert (made["index"], made["made"]) == ("other.sqlite3", True)
-    held = {it["ontology"]: (it["version"], it["concepts"]) for it in made["editions"]}
+    held = {
+        edition["ontology"]: (edition["version"], edition["concepts"])
+        for edition in made["editions"]
+    }
     assert held == {"radlex": ("2030-01", 5), "icd11": ("2030-01", 1), "sssom": held["sssom"]}
 
 

@@ -35,7 +35,9 @@ NO_REDIRECT = urllib.request.build_opener(
 
 def command(*arguments, **variables):
     tools = Path(sys.executable).parent
-    kept = {name: it for name, it in os.environ.items() if not name.startswith("MEDRCUBE_REVIEW")}
+    kept = {
+        name: value for name, value in os.environ.items() if not name.startswith("MEDRCUBE_REVIEW")
+    }
     kept.pop("DJANGO_SETTINGS_MODULE", None)
     variables = {"MEDRCUBE_REVIEW_PASSWORD": PASSWORD, **variables}
     environment = {**kept, "PATH": f"{tools}{os.pathsep}{kept['PATH']}", **variables}
@@ -172,9 +174,9 @@ def test_an_import_with_a_refused_item_has_status_1(built, tmp_path):
 def test_status_counts_and_names_no_person(imported):
     root, first = imported
     status, out, _ = run("review", "status", root, "--json")
-    told = json.loads(out)
-    assert (status, told["states"]) == (0, {"queued": first["added"]})
-    assert sum(row["states"]["queued"] for row in told["voxels"]) == first["added"]
+    data = json.loads(out)
+    assert (status, data["states"]) == (0, {"queued": first["added"]})
+    assert sum(row["states"]["queued"] for row in data["voxels"]) == first["added"]
     status, out, err = run("review", "adduser", root, "Dr.A@example.org")
     assert status == 0, err
     status, out, _ = run("review", "status", root)
@@ -230,11 +232,11 @@ def test_without_a_password_or_a_terminal_nothing_is_made(imported):
 @pytest.mark.thorough
 def test_verify_audit_holds_the_trail_against_an_earlier_head(imported):
     root, _ = imported
-    told = json.loads(run("review", "status", root, "--json")[1])["head"]
-    head = f"{told['number']}:{told['sha256']}"
+    result = json.loads(run("review", "status", root, "--json")[1])["head"]
+    head = f"{result['number']}:{result['sha256']}"
     status, out, _ = run("review", "verify-audit", root, "--head", head)
     assert (status, head in out) == (0, True)
-    wrong = f"{told['number']}:{'0' * 64}"
+    wrong = f"{result['number']}:{'0' * 64}"
     status, out, _ = run("review", "verify-audit", root, "--head", wrong)
     assert (status, "BROKEN" in out) == (1, True)
     status, _, err = run("review", "verify-audit", root, "--head", "x")
@@ -262,8 +264,8 @@ def test_a_backup_is_restored_elsewhere(imported, tmp_path, bench):
     status, _, err = run("review", "restore", bench, tmp_path / "q.tar")
     assert status == 0, err
     assert CONFIG not in err
-    told = [json.loads(run("review", "status", at, "--json")[1]) for at in (root, bench)]
-    assert told[0] == told[1]
+    records = [json.loads(run("review", "status", at, "--json")[1]) for at in (root, bench)]
+    assert records[0] == records[1]
     status, _, err = run("review", "restore", tmp_path / "new", tmp_path / "q.tar")
     assert (status, f"has no {CONFIG}; copy the workspace" in err) == (0, True)
 
@@ -376,16 +378,16 @@ def test_behind_a_proxy_only_its_word_counts(bench):
     with serving(bench, *options) as (address, process):
         assert address == origin
         here = f"http://127.0.0.1:{_port_of(process)}/sign-in/"
-        told = {"Host": "review.example.org", "X-Forwarded-For": "192.0.2.1"}
-        assert get(here, **told)[0] == 301
-        status, headers, _ = get(here, **told, **{"X-Forwarded-Proto": "https"})
+        values = {"Host": "review.example.org", "X-Forwarded-For": "192.0.2.1"}
+        assert get(here, **values)[0] == 301
+        status, headers, _ = get(here, **values, **{"X-Forwarded-Proto": "https"})
         assert status == 200
         assert headers["Strict-Transport-Security"].startswith("max-age=31536000")
         assert "__Host-" in headers["Set-Cookie"]
         assert "Secure" in headers["Set-Cookie"]
     with serving(bench, "--origin", origin, "--proxy", "192.0.2.9") as (_, process):
         here = f"http://127.0.0.1:{_port_of(process)}/sign-in/"
-        assert get(here, **told, **{"X-Forwarded-Proto": "https"})[0] == 301
+        assert get(here, **values, **{"X-Forwarded-Proto": "https"})[0] == 301
 
 
 def _port_of(process):
@@ -419,9 +421,9 @@ def test_the_commands_of_the_page_work_as_written(imported, tmp_path):
             continue
         if words[1] == "release":
             words += ["--allow-unreviewed", "--private"]
-        told, environment = command(*words[1:])
+        result, environment = command(*words[1:])
         done = subprocess.run(
-            told, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False,
+            result, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False,
             stdin=subprocess.DEVNULL,
         )  # fmt: skip
         assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"

@@ -8,7 +8,7 @@ from medrcube.console.counts import counted
 
 
 @pytest.mark.parametrize(
-    ("count", "noun", "told"),
+    ("count", "noun", "expected"),
     [
         (1, "item", "1 item"),
         (0, "item", "0 items"),
@@ -20,8 +20,8 @@ from medrcube.console.counts import counted
         (2, "modality", "2 modalities"),
     ],
 )
-def test_the_noun_is_in_the_number_of_the_count(count, noun, told):
-    assert counted(count, noun) == told
+def test_the_noun_is_in_the_number_of_the_count(count, noun, expected):
+    assert counted(count, noun) == expected
 
 
 def test_a_plural_of_its_own_is_given():

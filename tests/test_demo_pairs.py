@@ -44,11 +44,11 @@ def demo(request, small_demo, tmp_path_factory):
 @pytest.fixture
 def pairs(demo):
     items = open_items_from_frame(pd.read_parquet(demo / "open_items.parquet"))
-    found = defaultdict(list)
+    entries = defaultdict(list)
     for item in items:
         if item.task in TASKS:
-            found[item.task, item.set].append(item)
-    return found
+            entries[item.task, item.set].append(item)
+    return entries
 
 
 def metrics_of(demo, baseline):

@@ -146,10 +146,10 @@ def test_a_slip_of_a_unit_is_named_and_not_counted(answer, slips):
 
 
 @given(st.sampled_from(UNITS), st.sampled_from(UNITS), values)
-def test_units_convert_there_and_back(one, other, value):
-    there = convert(value, one, other)
-    assert (there is None) == (one.dimension != other.dimension)
-    assert there is None or convert(there, other, one) == pytest.approx(value)
+def test_units_convert_there_and_back(first, second, value):
+    there = convert(value, first, second)
+    assert (there is None) == (first.dimension != second.dimension)
+    assert there is None or convert(there, second, first) == pytest.approx(value)
 
 
 @given(masks, st.floats(0, 1000), st.floats(0, 1000))
@@ -275,10 +275,10 @@ def test_a_point_of_another_convention_fails_and_is_named(answer, slip):
 
 
 @given(boxes, boxes)
-def test_overlap_is_symmetric_and_whole_only_for_equal_boxes(one, other):
-    assert overlap(one, other) == overlap(other, one)
-    assert 0 <= overlap(one, other) <= 1
-    assert overlap(one, one) == pytest.approx(1)
+def test_overlap_is_symmetric_and_whole_only_for_equal_boxes(first, second):
+    assert overlap(first, second) == overlap(second, first)
+    assert 0 <= overlap(first, second) <= 1
+    assert overlap(first, first) == pytest.approx(1)
 
 
 @given(st.floats(0, 400), st.floats(0, 400))

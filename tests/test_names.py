@@ -17,7 +17,11 @@ NAMES = st.one_of(
     st.binary(min_size=1, max_size=12).map(os.fsdecode),
     st.text("\\x5cf9", max_size=12),
     st.text(max_size=6),
-).filter(lambda name: not any("\ud800" <= it <= "\udc7f" or it > "\udcff" > it for it in name))
+).filter(
+    lambda name: (
+        not any("\ud800" <= entry <= "\udc7f" or entry > "\udcff" > entry for entry in name)
+    )
+)
 
 
 @given(name=NAMES)
@@ -33,9 +37,9 @@ def test_ordinary_names_stay_as_they_are(name):
     assert name_to_text(name) == name
 
 
-@given(one=NAMES, other=NAMES)
-def test_different_names_are_different_texts(one, other):
-    assert (name_to_text(one) == name_to_text(other)) == (one == other)
+@given(first=NAMES, second=NAMES)
+def test_different_names_are_different_texts(first, second):
+    assert (name_to_text(first) == name_to_text(second)) == (first == second)
 
 
 def test_odd_names_can_be_printed(monkeypatch):
@@ -49,21 +53,22 @@ def test_odd_names_can_be_printed(monkeypatch):
     reporter.table(["file"], [[name]])
     Reporter(json_output=True).data({"file": name})
     out.flush()
-    told = out.buffer.getvalue().decode()
-    assert told.count("caf\\xe9.png") == 3
-    assert json.loads(told[told.index("{") :]) == {"file": name}
+    text = out.buffer.getvalue().decode()
+    assert text.count("caf\\xe9.png") == 3
+    assert json.loads(text[text.index("{") :]) == {"file": name}
 
 
 @given(name=st.text())
 def test_no_control_character_is_left_in_what_people_read(name):
     assert not any(
-        (it < " " and it not in "\n\t") or "\x7f" <= it <= "\x9f" for it in escape_controls(name)
+        (control < " " and control not in "\n\t") or "\x7f" <= control <= "\x9f"
+        for control in escape_controls(name)
     )
 
 
 def test_escape_of_a_cell_or_a_file_name_reaches_no_message():
     cell = "a\x1b[31m\u202eb\x9b"
-    told = "a\\x1b[31m\\u202eb\\u009b"
-    assert TableRow({"c": cell}, "t.csv", 2).cite("c") == f"t.csv:2 c={told}"
+    text = "a\\x1b[31m\\u202eb\\u009b"
+    assert TableRow({"c": cell}, "t.csv", 2).cite("c") == f"t.csv:2 c={text}"
     problem = QuarantineRow(source="s", case=cell, stage="scan", code="unclaimed", message=cell)
-    assert (problem.case, problem.message) == (told, told)
+    assert (problem.case, problem.message) == (text, text)

@@ -353,8 +353,8 @@ def _store_result(
     folder = context.images / source_state.id
     wanted = {name for shard in shards for name in shard.result.image_names()}
     after = snapshot(folder)
-    found = (*after.states, *after.barred)
-    strays = [name for name in found if name.endswith(".png") and name not in wanted]
+    names = (*after.states, *after.barred)
+    strays = [name for name in names if name.endswith(".png") and name not in wanted]
     for name in strays:
         (folder / name).unlink(missing_ok=True)
     if strays:

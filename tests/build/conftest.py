@@ -214,7 +214,7 @@ def faults(check):
     """Names of the checks that found something, as errors or as warnings."""
 
     def run(tree, level="error"):
-        return {it.check for it in check(tree).findings if it.level == level}
+        return {finding.check for finding in check(tree).findings if finding.level == level}
 
     return run
 
@@ -233,8 +233,8 @@ def edit():
 
 def _passed_on(source):
     """The source as if its owner allowed passing its pictures on."""
-    said = Statement(says="CC BY 4.0", place="https://example.org", read="https://example.org")
-    access = replace(source.card.access, redistribute=True, basis=said)
+    statement = Statement(says="CC BY 4.0", place="https://example.org", read="https://example.org")
+    access = replace(source.card.access, redistribute=True, basis=statement)
     return replace(source, card=replace(source.card, access=access))
 
 
@@ -242,8 +242,8 @@ def _passed_on(source):
 def editions(tmp_path_factory):
     """Both editions of a release of two sources, one of them barred: ``(public, private)``."""
     root = tmp_path_factory.mktemp("editions")
-    found = find_sources()
-    sources = {"busi": _passed_on(found["busi"]), "vindr-cxr": found["vindr-cxr"]}
+    result = find_sources()
+    sources = {"busi": _passed_on(result["busi"]), "vindr-cxr": result["vindr-cxr"]}
     roots = {name: root / name for name in sources}
     for name, source in sources.items():
         source.build_fixture(roots[name], source.card.layouts[0].name)

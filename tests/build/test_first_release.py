@@ -42,15 +42,15 @@ def again(first, quiet):
     def run():
         roots = {name: first / "raw" / name for name in SOURCES}
         done = reconstruct(first / "release", roots, sources, LocalEngine(1), quiet)
-        return {it.image: it for source in done.sources for it in source.pictures}
+        return {picture.image: picture for source in done.sources for picture in source.pictures}
 
     return run
 
 
 def test_it_is_valid_and_parts_of_later_formats_are_no_faults(first, check):
-    found = check(first / "release")
-    assert (found.findings, found.items, found.restricted) == ((), 40, 28)
-    assert [it.partition(" (")[2] for it in found.unchecked] == [
+    validation = check(first / "release")
+    assert (validation.findings, validation.items, validation.restricted) == ((), 40, 28)
+    assert [entry.partition(" (")[2] for entry in validation.unchecked] == [
         "items.csv is not in format 1)",
         "sets.json is not in format 1)",
     ]
@@ -71,8 +71,11 @@ def test_a_fault_of_it_is_still_one(first, faults):
 
 def test_all_its_images_are_made_again_byte_for_byte(first, again):
     tree = first / "release"
-    told = again()
-    assert {it.status for it in told.values()} == {Status.ALREADY_THERE, Status.REBUILT}
+    outcomes = again()
+    assert {outcome.status for outcome in outcomes.values()} == {
+        Status.ALREADY_THERE,
+        Status.REBUILT,
+    }
     lines = (tree / "SHA256SUMS.restricted").read_text().splitlines()
     listed = dict(reversed(line.split("  ")) for line in lines)
     mark = hashlib.sha256((tree / "PRIVATE.md").read_bytes()).hexdigest()
@@ -86,19 +89,23 @@ def test_all_its_images_are_made_again_byte_for_byte(first, again):
 
 def test_it_is_valid_as_a_private_tree_once_its_images_are_made_again(first, again, check):
     again()
-    found = check(first / "release")
-    assert (found.findings, found.private, found.without_picture) == ((), True, 0)
+    validation = check(first / "release")
+    assert (validation.findings, validation.private, validation.without_picture) == ((), True, 0)
 
 
 def test_an_image_that_cannot_be_made_again_is_named_with_both_digests_of_its_card(first, again):
     path = first / "release/recipes.jsonl"
     recipes = [json.loads(line) for line in path.read_text().splitlines()]
-    lost = next(it for it in recipes if it["source"] == "chexpert" and not it["mark"]["boxes"])
+    lost = next(
+        recipe
+        for recipe in recipes
+        if recipe["source"] == "chexpert" and not recipe["mark"]["boxes"]
+    )
     lost["origin"]["policy"]["window"] = "ct:liver"
     lost["pixel_sha256"] = "0" * 64
-    path.write_text("".join(json.dumps(it) + "\n" for it in recipes))
-    told = again()
-    outcome = told.pop(lost["image"])
+    path.write_text("".join(json.dumps(recipe) + "\n" for recipe in recipes))
+    outcomes = again()
+    outcome = outcomes.pop(lost["image"])
     assert (outcome.status, outcome.stage) == (Status.HASH_DIFFERS, "card")
     assert "'ct:liver' in the release, 'none' now" in outcome.detail
     then, now = lost["origin"]["card"], find_sources()["chexpert"].card.fingerprint[:16]
@@ -106,15 +113,15 @@ def test_an_image_that_cannot_be_made_again_is_named_with_both_digests_of_its_ca
         f"the card of chexpert has changed since the release: digest {then!r} then, {now!r} now"
     )
     assert changed in outcome.detail
-    assert {it.status for it in told.values()} == {Status.ALREADY_THERE, Status.REBUILT}
+    assert {entry.status for entry in outcomes.values()} == {Status.ALREADY_THERE, Status.REBUILT}
 
 
 def test_a_run_on_it_is_scored(first, again, tmp_path):
     again()
     benchmark = load_benchmark(first / "release")
     run = tmp_path / "run"
-    told = run_evaluation(benchmark, open_model("baseline/first"), run)
-    assert (told.answered, told.missing) == (40, 0)
+    state = run_evaluation(benchmark, open_model("baseline/first"), run)
+    assert (state.answered, state.missing) == (40, 0)
     assert read_metrics(run)["global"]["n"] == 40
 
 
@@ -123,14 +130,22 @@ def test_a_run_on_it_is_scored(first, again, tmp_path):
 )
 def test_boxes_of_a_recipe_that_cannot_be_draw_nothing(boxes, first):
     clean = np.full((64, 64), 90, np.uint8)
-    recipe = next(it for it in read_recipes(first / "release") if it.artefact.kind == "boxes")
+    recipe = next(
+        candidate
+        for candidate in read_recipes(first / "release")
+        if candidate.artefact.kind == "boxes"
+    )
     recipe.made["mark"]["boxes"] = boxes
     assert draw_recorded_boxes(recipe, clean) is None
 
 
 def test_boxes_are_taken_only_in_a_style_that_gives_the_published_pixels(first):
     clean = np.full((64, 64), 90, np.uint8)
-    recipe = next(it for it in read_recipes(first / "release") if it.artefact.kind == "boxes")
+    recipe = next(
+        candidate
+        for candidate in read_recipes(first / "release")
+        if candidate.artefact.kind == "boxes"
+    )
     boxes = [[4, 30, 20, 50], [40, 30, 56, 50]]
     recipe.made["mark"]["boxes"] = boxes
     assert draw_recorded_boxes(recipe, clean) is None

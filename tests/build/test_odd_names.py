@@ -100,9 +100,9 @@ def test_odd_names_of_a_source_travel_from_raw_tree_to_reconstruction(
         )  # fmt: skip
         trees[edition] = tmp_path / edition
     recipes = [
-        json.loads(it) for it in (trees["public"] / "recipes.jsonl").read_text().splitlines()
+        json.loads(line) for line in (trees["public"] / "recipes.jsonl").read_text().splitlines()
     ]
-    odd = [file for it in recipes for file in it["files"] if "\\xe9" in file]
+    odd = [file for recipe in recipes for file in recipe["files"] if "\\xe9" in file]
     assert bool(odd) == bool(renamed)
     for file in odd:
         assert (raw / text_to_name(file)).is_file()

@@ -222,8 +222,8 @@ def test_a_card_may_state_its_gate_and_the_workspace_goes_before_it(quiet, toy, 
     card = toy.folder / "card.toml"
     gate = '[gate]\nshare = 0.1\nreason = "files are lost"\nevidence = "none"\n'
     card.write_text(f"{card.read_text()}\n{gate}")
-    told = build(workspace, {"toy": load_source(toy.folder)}, ONE, quiet).failures[0]
-    assert "more than [gate] share = 0.1 of its card (files are lost;" in told
+    failure = build(workspace, {"toy": load_source(toy.folder)}, ONE, quiet).failures[0]
+    assert "more than [gate] share = 0.1 of its card (files are lost;" in failure
     card.write_text(card.read_text().replace("share = 0.1", "share = 0.5"))
     lenient = {"toy": load_source(toy.folder)}
     assert build(workspace, lenient, ONE, quiet).failures == ()
@@ -273,7 +273,7 @@ def test_absent_images_are_named_in_a_table_and_are_no_quarantine(run, workspace
     table = pd.read_csv(workspace.absent)
     assert list(table["case"]) == [f"gone {n}" for n in range(5)]
     assert list(table["file"]) == [f"a, {n}.png" for n in range(5)]
-    assert not {it for it in _quarantine(workspace) if it.startswith("gone")}
+    assert not {entry for entry in _quarantine(workspace) if entry.startswith("gone")}
 
 
 def test_a_source_that_gives_no_picture_fails_the_build_and_says_why(run, workspace, raw):

@@ -50,7 +50,7 @@ def numbers(value):
 
 def constants(path):
     """Name -> numbers of each constant of a module."""
-    found = {}
+    values = {}
     for node in ast.parse(path.read_text("utf-8")).body:
         target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
         if not (isinstance(target, ast.Name) and re.fullmatch("_?[A-Z][A-Z_]*", target.id)):
@@ -60,8 +60,8 @@ def constants(path):
         except ValueError:
             continue
         if value:
-            found[target.id] = value
-    return found
+            values[target.id] = value
+    return values
 
 
 def of_cards(kind, task):
@@ -72,7 +72,9 @@ def of_cards(kind, task):
         for measure in source.card.measures.values()
     )
     return {
-        getattr(one.tolerance, kind) for one in asked if one is not None and str(one.task) == task
+        getattr(question.tolerance, kind)
+        for question in asked
+        if question is not None and str(question.task) == task
     }
 
 

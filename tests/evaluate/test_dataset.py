@@ -128,9 +128,9 @@ def test_the_digest_names_items_and_pixels(tmp_path, row, write_release):
 
 
 def test_the_digest_changes_with_a_question(tmp_path, row, write_release):
-    one = load_benchmark(write_release(tmp_path / "a", [row(0)])).digest
+    digest = load_benchmark(write_release(tmp_path / "a", [row(0)])).digest
     two = load_benchmark(write_release(tmp_path / "b", [row(0, question="Else?")])).digest
-    assert one != two
+    assert digest != two
 
 
 def test_a_download_of_the_hub_is_read_through_its_links(tmp_path, row, write_release):
@@ -213,10 +213,10 @@ def test_what_a_release_tells_beside_its_rows_is_kept_and_changes_the_digest(
     first, second = bare.items
     fact = ItemFacts(dataset=first.dataset, id=first.id, visible="partly", block="b7")
     write_item_facts(root, [fact])
-    told = load_benchmark(root)
-    assert [(item.visible, item.block) for item in told.items] == [("partly", "b7"), ("", "")]
-    assert told.digest != bare.digest
-    assert [item_from_json(item_to_json(item)) for item in told.items] == list(told.items)
+    outcome = load_benchmark(root)
+    assert [(item.visible, item.block) for item in outcome.items] == [("partly", "b7"), ("", "")]
+    assert outcome.digest != bare.digest
+    assert [item_from_json(item_to_json(item)) for item in outcome.items] == list(outcome.items)
     assert "visible" not in item_to_json(second)
 
 
@@ -227,11 +227,11 @@ def test_the_unit_of_an_item_is_no_part_of_what_the_benchmark_is(tmp_path, row, 
     write_item_facts(root, [fact])
     without = load_benchmark(root)
     write_item_facts(root, [replace(fact, unit="patient-0123456789abcdef", fact="0" * 16)])
-    told = load_benchmark(root)
-    assert [item.unit for item in told.items] == ["patient-0123456789abcdef"]
-    assert told.items == without.items != bare.items
-    assert told.digest == without.digest
-    assert item_from_json(item_to_json(told.items[0])).unit == "patient-0123456789abcdef"
+    outcome = load_benchmark(root)
+    assert [item.unit for item in outcome.items] == ["patient-0123456789abcdef"]
+    assert outcome.items == without.items != bare.items
+    assert outcome.digest == without.digest
+    assert item_from_json(item_to_json(outcome.items[0])).unit == "patient-0123456789abcdef"
 
 
 def test_a_release_that_tells_no_unit_has_its_cases_by_the_recipes(tmp_path, row, write_release):
@@ -267,7 +267,10 @@ class TestWordsOfARelease:
 
     def test_two_releases_of_one_process_do_not_see_each_others_words(self, of_eyes):
         first, second = (load_benchmark(of_eyes(alias, alias)) for alias in ("ocular", "bulb"))
-        assert [it.items[0].parts.aliases for it in (first, second)] == [("ocular",), ("bulb",)]
+        assert [entry.items[0].parts.aliases for entry in (first, second)] == [
+            ("ocular",),
+            ("bulb",),
+        ]
         assert "Eye" not in Anatomy
         with using(first.vocabulary):
             assert Anatomy.parse("ocular") == "Eye"

@@ -58,11 +58,11 @@ def names(run):
 def test_a_run_that_is_scored_with_the_release_leaves_them_out(release, run):
     before = read_metrics(run)
     withdraw(release)
-    told = invoke("score", run, "--release", release)
+    outcome = invoke("score", run, "--release", release)
     after = read_metrics(run)
     assert (before["global"]["n"], after["global"]["n"]) == (8, 7)
     assert (after["withdrawn"], GONE in names(run)) == ([GONE], False)
-    assert told.index("left out: 1 item") < told.index("wrote")
+    assert outcome.index("left out: 1 item") < outcome.index("wrote")
 
 
 @pytest.fixture
@@ -90,9 +90,9 @@ def test_an_open_item_that_is_withdrawn_counts_nowhere(open_release, tmp_path, f
 def test_a_score_follows_an_open_item_that_is_withdrawn(release, tmp_path):
     other = {"value": 90.0, "low": 80.0, "high": 99.0}
     write_open(release, [open_row("number"), open_row("number", 1, truth=other)])
-    said = [{"id": f"number-{n}", "text": RIGHT["number"]} for n in range(2)]
-    said += [{"id": f"q{n:03}", "text": "A"} for n in range(8)]
-    (tmp_path / "r.jsonl").write_text("".join(json.dumps(row) + "\n" for row in said))
+    rows = [{"id": f"number-{n}", "text": RIGHT["number"]} for n in range(2)]
+    rows += [{"id": f"q{n:03}", "text": "A"} for n in range(8)]
+    (tmp_path / "r.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     scored = ("score", "--replies", tmp_path / "r.jsonl", "--release", release, "--json")
 
     def figures():
@@ -154,12 +154,12 @@ def test_a_report_never_shows_a_number_of_before(release, run, tmp_path, with_re
 def test_two_runs_are_compared_without_what_either_leaves_out(release, run, tmp_path):
     withdraw(release)
     newer = make_run(release, tmp_path / "newer", "longest")
-    found = compare_two(run, newer)
-    assert (found["items"]["common"], found["items"]["withdrawn"]) == (7, 1)
-    assert found["items"]["only_one"] == 0
+    comparison = compare_two(run, newer)
+    assert (comparison["items"]["common"], comparison["items"]["withdrawn"]) == (7, 1)
+    assert comparison["items"]["only_one"] == 0
     assert compare_many([run, newer, newer])["items"]["withdrawn"] == 1
-    told = invoke("compare", run, newer)
-    assert told.index("1 item withdrawn") < told.index("A %")
+    outcome = invoke("compare", run, newer)
+    assert outcome.index("1 item withdrawn") < outcome.index("A %")
 
 
 def test_an_export_leaves_them_out_and_says_so(release):
@@ -172,8 +172,8 @@ def test_an_export_leaves_them_out_and_says_so(release):
 def test_tables_for_a_paper_say_so_in_every_caption(release, run, tmp_path):
     withdraw(release)
     invoke("score", run, "--release", release)
-    told = invoke("export", run, "--to", "latex", "--out", tmp_path / "tex")
-    assert told.index("withdrawn by errata") < told.index("wrote")
+    outcome = invoke("export", run, "--to", "latex", "--out", tmp_path / "tex")
+    assert outcome.index("withdrawn by errata") < outcome.index("wrote")
     assert "1 item that its release has withdrawn" in (tmp_path / "tex/leaderboard.tex").read_text()
 
 
@@ -194,18 +194,18 @@ def test_a_run_that_is_handed_in_must_know_them(release, run):
     withdraw(release)
     assert any("ALPHA/q001" in problem for problem in check_run(run, release).problems)
     invoke("score", run, "--release", release)
-    found = check_run(run, release)
-    assert not found.problems
-    assert not any("sample" in note for note in found.notes)
+    run_check = check_run(run, release)
+    assert not run_check.problems
+    assert not any("sample" in note for note in run_check.notes)
 
 
 def test_replies_from_elsewhere_are_scored_without_them(release, tmp_path):
     withdraw(release)
     rows = [{"id": f"q{n:03}", "text": "A"} for n in range(8)]
     (tmp_path / "r.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    told = invoke("score", "--replies", tmp_path / "r.jsonl", "--release", release)
-    assert "left out: 1 item withdrawn by errata: ALPHA/q001" in told
-    assert "7 replies to 7 items" in told
+    outcome = invoke("score", "--replies", tmp_path / "r.jsonl", "--release", release)
+    assert "left out: 1 item withdrawn by errata: ALPHA/q001" in outcome
+    assert "7 replies to 7 items" in outcome
 
 
 def test_the_list_of_another_release_is_refused(release, run, tmp_path, row, write_release):
@@ -222,10 +222,10 @@ def test_a_list_that_names_no_item_of_the_release_is_refused(release):
 
 
 def test_the_commands_write_and_list_it(release):
-    told = json.loads(
+    data = json.loads(
         invoke("errata", "add", release, "q001", "ALPHA/q002", "--why", "Wrong key.", "--json")
     )
-    assert [row["id"] for row in told["added"]] == ["q001", "q002"]
+    assert [row["id"] for row in data["added"]] == ["q001", "q002"]
     assert "q001 is already withdrawn" in invoke("errata", "add", release, "q001", "--why", "x")
     assert "2 items withdrawn" in invoke("errata", "list", release)
     ran = CliRunner().invoke(app, ["errata", "add", str(release), "q9", "--why", "x"])
@@ -244,8 +244,8 @@ def test_commands_over_runs_look_at_the_errata_of_the_release(release, run, tmp_
     assert "errata of the release were not checked" in invoke(*words)
     ran = CliRunner().invoke(app, [*map(str, words), "--release", str(release)])
     assert "items differ from the errata" in str(ran.exception)
-    for one in runs:
-        invoke("score", one, "--release", release)
+    for entry in runs:
+        invoke("score", entry, "--release", release)
     assert "not checked" not in invoke(*words, "--release", release)
 
 
@@ -253,5 +253,5 @@ def test_scoring_with_a_copy_that_lacks_its_errata_is_said(release, run):
     withdraw(release)
     invoke("score", run, "--release", release)
     (release / FILE).unlink()
-    told = invoke("score", run, "--release", release)
-    assert f"1 item that the run left out, such as {GONE}; they count again" in told
+    outcome = invoke("score", run, "--release", release)
+    assert f"1 item that the run left out, such as {GONE}; they count again" in outcome

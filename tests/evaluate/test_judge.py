@@ -124,13 +124,13 @@ def test_a_judge_may_say_one_letter_of_the_item_or_nothing(text, letter):
 def test_the_judges_letter_counts_and_is_named(run):
     strict = score(run)
     judge = ask(run, Scripted(lambda _n, r: "B" if "rounded" in r.prompt else "none"))
-    found = score(run, judge)
-    assert (found["strict"]["correct"], found["lenient"]["correct"]) == (2, 3)
-    assert found["strict"] == strict["strict"]
-    assert found["global"]["correct"] == 3
-    assert found["rules"]["judge"] == 1
-    assert found["rules"]["judge-none"] == 2
-    assert found["upstream"] == strict["upstream"]
+    scores = score(run, judge)
+    assert (scores["strict"]["correct"], scores["lenient"]["correct"]) == (2, 3)
+    assert scores["strict"] == strict["strict"]
+    assert scores["global"]["correct"] == 3
+    assert scores["rules"]["judge"] == 1
+    assert scores["rules"]["judge-none"] == 2
+    assert scores["upstream"] == strict["upstream"]
     row = json.loads((run / "results.jsonl").read_text().splitlines()[1])
     assert (row["id"], row["rule"], row["answer"], row["outcome"]) == (
         "q001", "judge", "B", "correct",
@@ -139,9 +139,9 @@ def test_the_judges_letter_counts_and_is_named(run):
 
 def test_the_metrics_say_who_judged_and_how_often(run):
     judge = ask(run, Scripted(lambda n, _r: ("A", "none", "either")[n - 1]))
-    found = score(run, judge)["judge"]
-    assert found.pop("prompt")["name"] == "judge"
-    assert found == {
+    outcome = score(run, judge)["judge"]
+    assert outcome.pop("prompt")["name"] == "judge"
+    assert outcome == {
         "used": True,
         "identity": {"adapter": "scripted/1", "name": "one"},
         "unparsed": 3,
@@ -155,10 +155,10 @@ def test_the_metrics_say_who_judged_and_how_often(run):
 
 def test_without_a_judge_the_scores_say_that_judgements_are_left_aside(run):
     score(run, ask(run, Scripted(lambda *_: "A")))
-    found = score(run)
-    assert found["judge"] == {"used": False, "kept": 3}
-    assert found["lenient"] is None
-    assert "judge" not in found["rules"]
+    scores = score(run)
+    assert scores["judge"] == {"used": False, "kept": 3}
+    assert scores["lenient"] is None
+    assert "judge" not in scores["rules"]
 
 
 def test_a_reply_is_judged_once(run):
@@ -196,8 +196,8 @@ def test_a_judge_is_asked_again_after_a_passing_error(run, fast):
 
 def test_a_refused_judgement_leaves_the_reply_unread(run):
     model = Scripted(lambda n, _r: RejectedError("no", code="400") if n == 2 else "A")
-    found = score(run, ask(run, model))["judge"]
-    assert (found["judged"], found["not_judged"]) == (2, 1)
+    judge = score(run, ask(run, model))["judge"]
+    assert (judge["judged"], judge["not_judged"]) == (2, 1)
 
 
 def test_a_changed_file_of_judgements_is_refused(run):

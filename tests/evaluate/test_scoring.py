@@ -137,10 +137,10 @@ def test_chance_knows_the_number_of_options(results):
 
 
 def test_outcomes_of_all_slices_add_up(results):
-    found = metrics(results)
+    summary = metrics(results)
     for axis in ("task", "level", "modality", "parts", "dataset"):
-        assert sum(group["n"] for group in found["slices"][axis].values()) == 5
-    assert sum(voxel["n"] for voxel in found["voxels"]) == 5
+        assert sum(group["n"] for group in summary["slices"][axis].values()) == 5
+    assert sum(voxel["n"] for voxel in summary["voxels"]) == 5
 
 
 def test_published_margins_leave_out_views_and_protocols(results):
@@ -150,11 +150,11 @@ def test_published_margins_leave_out_views_and_protocols(results):
 
 
 def test_small_voxels_are_marked_and_the_macro_mean_weighs_voxels_alike(results):
-    found = metrics([result for result in results if result.reply is not None])
-    assert all(voxel["small"] for voxel in found["voxels"])
-    accuracies = [voxel["accuracy"] for voxel in found["voxels"]]
-    assert found["macro"]["accuracy"] == pytest.approx(sum(accuracies) / len(accuracies))
-    assert found["macro"]["accuracy_not_small"] is None
+    summary = metrics([result for result in results if result.reply is not None])
+    assert all(voxel["small"] for voxel in summary["voxels"])
+    accuracies = [voxel["accuracy"] for voxel in summary["voxels"]]
+    assert summary["macro"]["accuracy"] == pytest.approx(sum(accuracies) / len(accuracies))
+    assert summary["macro"]["accuracy_not_small"] is None
 
 
 def test_no_items_give_no_accuracy_rather_than_zero():
@@ -279,5 +279,7 @@ def test_evaluating_needs_none_of_the_packages_that_build():
         "heavy = {'numpy', 'pandas', 'PIL', 'openai', 'pydicom', 'medrcube.build'}\n"
         "print(sorted(heavy & set(sys.modules)))"
     )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "[]"
+    outcome = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert outcome.stdout.strip() == "[]"

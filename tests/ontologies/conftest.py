@@ -50,7 +50,7 @@ def compiled(tmp_path, ontology):
 
     def make(*, sssom=(), **concepts):
         path = tmp_path / f"index{len(opened)}.sqlite3"
-        given = [ontology(name, found) for name, found in concepts.items()]
+        given = [ontology(name, value) for name, value in concepts.items()]
         given += [ontology("sssom", mappings=sssom)] if sssom else []
         compile_index(path, given)
         opened.append(OntologyIndex(path))

@@ -57,15 +57,18 @@ def rated(key, labels, *, grade=Grade.A, knowledge=None, group=None, task=None, 
 
 
 def levels(*arguments, **changes):
-    found = rated(*arguments, **changes)
-    return {label: rating.difficulty.value for label, rating in found.items()}
+    ratings = rated(*arguments, **changes)
+    return {label: rating.difficulty.value for label, rating in ratings.items()}
 
 
 def test_the_top_quarter_of_the_pool_is_hard():
     pool = (*CHEST, "Lung Lesion")
     alike = {label: place / 10 for place, label in enumerate(pool, 1)}
-    found = levels("scoliosis", pool, knowledge=Likeness(alike))
-    assert [label for label, level in found.items() if level == "hard"] == ["Emphysema", pool[-1]]
+    level_rows = levels("scoliosis", pool, knowledge=Likeness(alike))
+    assert [label for label, level in level_rows.items() if level == "hard"] == [
+        "Emphysema",
+        pool[-1],
+    ]
 
 
 def test_hard_is_a_rank_and_not_an_absolute_similarity():
@@ -77,8 +80,8 @@ def test_hard_is_a_rank_and_not_an_absolute_similarity():
 
 
 def test_when_all_are_equally_alike_none_is_hard():
-    found = levels("scoliosis", CHEST, knowledge=Likeness(dict.fromkeys(CHEST, 0.5)))
-    assert set(found.values()) == {"medium"}
+    level_rows = levels("scoliosis", CHEST, knowledge=Likeness(dict.fromkeys(CHEST, 0.5)))
+    assert set(level_rows.values()) == {"medium"}
 
 
 POOL = (*CHEST, "Lung Lesion")
@@ -128,22 +131,24 @@ def test_a_sibling_is_hard_however_little_alike():
 
 @pytest.mark.parametrize(("grade", "level"), [("A", "hard"), ("B", "medium"), ("C", "medium")])
 def test_what_readers_confuse_is_hard_only_when_it_was_read_as_absent(grade, level):
-    found = levels("Consolidation", ("Infiltration",), grade=Grade(grade))
-    assert found["Infiltration"] == level
+    level_rows = levels("Consolidation", ("Infiltration",), grade=Grade(grade))
+    assert level_rows["Infiltration"] == level
 
 
 def test_silence_never_makes_a_hard_option():
     knowledge = Likeness(dict.fromkeys(CHEST, 0.9), frozenset(CHEST))
-    found = levels("scoliosis", CHEST, grade=Grade.C, knowledge=knowledge)
-    assert "hard" not in found.values()
+    level_rows = levels("scoliosis", CHEST, grade=Grade.C, knowledge=knowledge)
+    assert "hard" not in level_rows.values()
 
 
 def test_on_a_scale_distance_is_similarity_and_the_next_step_is_hard():
     labels = ("BI-RADS 1", "BI-RADS 4", "BI-RADS 5")
-    found = rated("BI-RADS 2", labels, group="BI-RADS")
-    assert [rating.similarity for rating in found.values()] == pytest.approx([5 / 6, 4 / 6, 3 / 6])
-    assert found["BI-RADS 1"].difficulty is Difficulty.HARD
-    assert found["BI-RADS 5"].difficulty is Difficulty.MEDIUM
+    ratings = rated("BI-RADS 2", labels, group="BI-RADS")
+    assert [rating.similarity for rating in ratings.values()] == pytest.approx(
+        [5 / 6, 4 / 6, 3 / 6]
+    )
+    assert ratings["BI-RADS 1"].difficulty is Difficulty.HARD
+    assert ratings["BI-RADS 5"].difficulty is Difficulty.MEDIUM
 
 
 def test_grades_of_severity_are_a_scale_whatever_their_group_says():
@@ -170,9 +175,9 @@ def test_grades_of_severity_are_a_scale_whatever_their_group_says():
 
 
 def test_without_an_index_likeness_is_what_the_tables_say_of_both():
-    found = rated("Edema", ("Consolidation", "Atelectasis", "Cardiomegaly"))
-    assert found["Consolidation"].similarity > 0.3
-    assert found["Cardiomegaly"].similarity == 0.0
+    ratings = rated("Edema", ("Consolidation", "Atelectasis", "Cardiomegaly"))
+    assert ratings["Consolidation"].similarity > 0.3
+    assert ratings["Cardiomegaly"].similarity == 0.0
 
 
 def test_an_item_is_as_hard_as_its_hardest_option():

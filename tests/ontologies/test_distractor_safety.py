@@ -398,7 +398,7 @@ def test_a_key_that_is_not_true_is_refused():
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "reason"),
+    ("first", "second", "reason"),
     [
         ("Effusion", "Pleural Effusion", "same"),
         ("Edema", "Lung Opacity", "implied"),
@@ -408,9 +408,9 @@ def test_a_key_that_is_not_true_is_refused():
         ("Cardiomegaly", "Pneumothorax", ""),
     ],
 )
-def test_two_options_must_not_be_true_of_one_thing(one, other, reason):
+def test_two_options_must_not_be_true_of_one_thing(first, second, reason):
     request = DistractorRequest(key="Fracture", ground=ground(["Fracture"]), scope=Scope.IMAGE)
-    assert option_conflict(one, other, request, RULES) == reason
+    assert option_conflict(first, second, request, RULES) == reason
 
 
 def test_members_of_the_group_of_the_key_may_stand_together_though_they_look_alike():
@@ -462,10 +462,10 @@ def test_whatever_the_facts_chosen_options_are_false_and_safe_together(states, e
             assert relations.closure(label).isdisjoint(chosen)
         for distractor in choice.distractors:
             assert distractor.grade <= evidence
-        for one in chosen:
-            for other in set(chosen) - {one}:
-                assert not relations.implied(one, other)
-                assert not relations.alike(one, other)
+        for item in chosen:
+            for other in set(chosen) - {item}:
+                assert not relations.implied(item, other)
+                assert not relations.alike(item, other)
 
 
 def _outside(tmp_path, *, reviewed, name="toy shadow"):

@@ -52,14 +52,16 @@ def pick(asked, *, seed="0", options=4, prior=None):
 
 
 def test_a_group_gives_its_other_members():
-    found = pick(request("AP", group="chest view"))
-    assert {it.label for it in found.distractors} == {"PA", "LATERAL"}
-    assert {it.strategy for it in found.distractors} == {"predefined"}
+    choice = pick(request("AP", group="chest view"))
+    assert {distractor.label for distractor in choice.distractors} == {"PA", "LATERAL"}
+    assert {distractor.strategy for distractor in choice.distractors} == {"predefined"}
 
 
 def test_a_part_of_a_member_draws_from_the_group_without_the_member():
-    found = pick(request("BI-RADS 4A", group="BI-RADS"), options=9)
-    assert {it.label for it in found.distractors} == {f"BI-RADS {n}" for n in (0, 1, 2, 3, 5, 6)}
+    choice = pick(request("BI-RADS 4A", group="BI-RADS"), options=9)
+    assert {distractor.label for distractor in choice.distractors} == {
+        f"BI-RADS {n}" for n in (0, 1, 2, 3, 5, 6)
+    }
 
 
 def test_a_key_outside_its_group_is_an_error():
@@ -74,20 +76,20 @@ def test_the_label_table_gives_labels_of_the_kind_of_the_key():
 
 
 def test_refusals_are_counted_with_their_reason():
-    found = pick(request("Consolidation", ["Hernia"], pool=("Hernia", "Infiltration", "Edema")))
-    assert [it.label for it in found.distractors] == ["Hernia"]
-    assert set(found.refused) == {"Infiltration", "Edema"}
+    choice = pick(request("Consolidation", ["Hernia"], pool=("Hernia", "Infiltration", "Edema")))
+    assert [distractor.label for distractor in choice.distractors] == ["Hernia"]
+    assert set(choice.refused) == {"Infiltration", "Edema"}
 
 
 def test_no_more_options_are_chosen_than_asked():
-    found = pick(request("Fracture", POOL, pool=POOL), options=2)
-    assert len(found.distractors) == 1
+    choice = pick(request("Fracture", POOL, pool=POOL), options=2)
+    assert len(choice.distractors) == 1
 
 
 def test_the_same_seed_chooses_the_same_in_any_order_of_the_pool():
-    one = pick(request("Fracture", POOL, pool=POOL), seed="7")
+    choice = pick(request("Fracture", POOL, pool=POOL), seed="7")
     other = pick(request("Fracture", POOL, pool=POOL[::-1]), seed="7")
-    assert one.distractors == other.distractors
+    assert choice.distractors == other.distractors
 
 
 def test_labels_are_used_in_proportion_to_how_often_they_are_keys():
@@ -112,7 +114,7 @@ def test_the_sources_are_asked_in_their_order_of_trust():
 
     asked = request("Fracture", POOL, pool=("Hernia", "Pneumothorax"))
     sources = (LabelTable(), More())
-    found = choose_distractors(
+    choice = choose_distractors(
         asked,
         RULES,
         options=4,
@@ -120,7 +122,7 @@ def test_the_sources_are_asked_in_their_order_of_trust():
         prior=LabelUsage(keyed={"osteopenia": 99}),
         sources=sources,
     )
-    strategies = {it.label: it.strategy for it in found.distractors}
+    strategies = {distractor.label: distractor.strategy for distractor in choice.distractors}
     assert strategies == {"Hernia": "knowledge", "Pneumothorax": "knowledge", "osteopenia": "llm"}
     fewer = choose_distractors(
         asked,
@@ -130,16 +132,16 @@ def test_the_sources_are_asked_in_their_order_of_trust():
         prior=LabelUsage(keyed={"osteopenia": 99}),
         sources=sources,
     )
-    assert {it.strategy for it in fewer.distractors} == {"knowledge"}
+    assert {distractor.strategy for distractor in fewer.distractors} == {"knowledge"}
 
 
 def test_the_wanted_difficulty_comes_before_use():
     asked = request("BI-RADS 3", group="BI-RADS")
     easy_to_balance = LabelUsage(keyed={"BI-RADS 0": 99})
-    found = choose_distractors(
+    choice = choose_distractors(
         asked, RULES, options=3, seed="0", prior=easy_to_balance, wanted=Difficulty.HARD
     )
-    assert {it.label for it in found.distractors} == {"BI-RADS 2", "BI-RADS 4"}
+    assert {distractor.label for distractor in choice.distractors} == {"BI-RADS 2", "BI-RADS 4"}
 
 
 def test_a_pool_holds_every_safe_candidate_and_a_reason_for_the_others():

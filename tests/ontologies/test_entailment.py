@@ -56,8 +56,8 @@ KINDS_OF = Ontology(parents=(("Fracture", "Hernia"),))
 
 
 def test_one_concept_of_an_ontology_is_refused_under_another_label():
-    one = Ontology(one=frozenset({frozenset({"Hernia", "Fracture"})}))
-    assert verdict("Hernia", "Fracture", one).reason == "identity"
+    knowledge = Ontology(one=frozenset({frozenset({"Hernia", "Fracture"})}))
+    assert verdict("Hernia", "Fracture", knowledge).reason == "identity"
     assert verdict("Hernia", "Fracture", NoKnowledge()).allowed
 
 
@@ -123,8 +123,8 @@ def test_entailment_runs_from_the_special_to_the_general_alone():
 
 
 def test_an_ontology_makes_one_concept_of_no_other_pair():
-    one = Ontology(one=frozenset({frozenset({"Hernia", "Fracture"})}))
-    entailment = SafetyRules(knowledge=one).entailment
+    knowledge = Ontology(one=frozenset({frozenset({"Hernia", "Fracture"})}))
+    entailment = SafetyRules(knowledge=knowledge).entailment
     assert entailment.same("Fracture", "Hernia")
     assert not entailment.same("Fracture", "Pneumothorax")
 

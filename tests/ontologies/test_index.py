@@ -170,10 +170,10 @@ def test_a_concept_comes_back_as_it_was_given(compiled, concept):
         residual=True,
     )
     index = compiled(radlex=[given, concept("RID2", "parent"), concept("RID3", "whole")])
-    found = index.concept("RID1")
-    assert set(found.edges) == {Edge(target="RID2"), Edge(target="RID3", relation="Part_Of")}
-    assert (found.label, found.synonyms, found.code) == ("b", given.synonyms, "X1")
-    assert (found.residual, found.obsolete) == (True, False)
+    entry = index.concept("RID1")
+    assert set(entry.edges) == {Edge(target="RID2"), Edge(target="RID3", relation="Part_Of")}
+    assert (entry.label, entry.synonyms, entry.code) == ("b", given.synonyms, "X1")
+    assert (entry.residual, entry.obsolete) == (True, False)
     assert index.edition_of("RID1").licence == "licence of radlex"
     assert index.parents("RID1") == ("RID2",)
 
@@ -224,7 +224,7 @@ def test_mappings_name_concepts_by_their_own_ids(compiled, concept):
             ("MONDO:2", "skos:broadMatch", "icd11.foundation:56"),
         ],
     )
-    assert [(it.subject, it.predicate) for it in index.mapped(mms)] == [
+    assert [(entry.subject, entry.predicate) for entry in index.mapped(mms)] == [
         ("MONDO:2", "skos:broadMatch"),
         ("MONDO:1", "skos:exactMatch"),
     ]

@@ -52,7 +52,7 @@ def path(real_ontologies, tmp_path_factory):
     pytest.importorskip("pronto")
     path = tmp_path_factory.mktemp("index") / "ontologies.sqlite3"
     files = _files(real_ontologies)
-    compile_index(path, (readers.open_ontology(it.path, it.ontology) for it in files))
+    compile_index(path, (readers.open_ontology(file.path, file.ontology) for file in files))
     return path
 
 
@@ -75,7 +75,7 @@ def _files(folder):
 
 
 def test_everything_of_every_file_is_in_it(index, path, real_ontologies):
-    held = {it.edition.ontology: it for it in index.holdings}
+    held = {holding.edition.ontology: holding for holding in index.holdings}
     assert (held["hpo"].concepts, held["hpo"].obsolete) == (19_484, 450)
     assert held["radlex"].concepts >= 45_468
     assert held["icd11"].concepts == 36_044
@@ -130,18 +130,20 @@ def test_terms_are_named_by_the_ontology_of_their_kind(index):
 
 
 def test_mappings_reach_icd_concepts_by_their_foundation(index):
-    row = next(it for it in index.mapped("MONDO:0000004") if it.predicate == "skos:exactMatch")
+    row = next(
+        entry for entry in index.mapped("MONDO:0000004") if entry.predicate == "skos:exactMatch"
+    )
     assert index.concept(row.object) is not None
     assert row.object in index.equivalents("MONDO:0000004")
 
 
 def test_150_labels_with_all_ancestors_take_less_than_50_ms(path):
-    ids = list(dict.fromkeys(it for term in load_terms().values() for it in term.ids().values()))
+    ids = list(dict.fromkeys(id_ for term in load_terms().values() for id_ in term.ids().values()))
     best = float("inf")
     for _ in range(5):
         started = time.process_time()
         with OntologyIndex(path) as index:
-            found = [index.ancestors(identity) for identity in ids[:150]]
+            ancestors = [index.ancestors(identity) for identity in ids[:150]]
         best = min(best, time.process_time() - started)
-    assert sum(map(len, found)) > 500
+    assert sum(map(len, ancestors)) > 500
     assert best < 0.05

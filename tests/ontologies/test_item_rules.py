@@ -160,8 +160,8 @@ PAIRS = {
 }
 
 
-def broken(found):
-    return {flaw.rule for flaw in found}
+def broken(flaws):
+    return {flaw.rule for flaw in flaws}
 
 
 def test_every_rule_has_a_pair_of_examples():
@@ -176,18 +176,18 @@ def test_the_good_example_of_a_rule_has_no_flaw_at_all(rule):
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
 def test_the_bad_example_of_a_rule_breaks_that_rule_alone(rule):
-    found = lint(PAIRS[rule.id][1])
-    assert broken(found) == {rule.id}
-    assert {flaw.level for flaw in found} == {rule.level}
+    flaws = lint(PAIRS[rule.id][1])
+    assert broken(flaws) == {rule.id}
+    assert {flaw.level for flaw in flaws} == {rule.level}
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
 def test_a_message_says_what_was_found_and_then_what_to_change(rule):
     for flaw in lint(PAIRS[rule.id][1]):
-        found, _, change = flaw.message.rpartition("; ")
-        if not found:  # two sentences in one
-            found, _, change = flaw.message.rpartition(", so ")
-        assert len(found) > 15
+        results, _, change = flaw.message.rpartition("; ")
+        if not results:  # two sentences in one
+            results, _, change = flaw.message.rpartition(", so ")
+        assert len(results) > 15
         assert len(change) > 10
 
 
@@ -199,9 +199,9 @@ def test_a_rule_says_in_one_line_what_it_asks_for(rule):
 
 
 def test_errors_come_before_warnings():
-    found = lint(choose("hernia", "edema", "edema", key=0))
-    assert [flaw.level for flaw in found] == sorted(flaw.level for flaw in found)
-    assert broken(found) == {"duplicate-options", "longest-is-key"}
+    flaws = lint(choose("hernia", "edema", "edema", key=0))
+    assert [flaw.level for flaw in flaws] == sorted(flaw.level for flaw in flaws)
+    assert broken(flaws) == {"duplicate-options", "longest-is-key"}
 
 
 def test_a_draft_without_a_key_has_that_error_alone():

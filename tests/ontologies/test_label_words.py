@@ -4,7 +4,7 @@ from medrcube.ontologies.label_words import content_words, is_composite, is_rest
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("first", "second"),
     [
         ("Pulmonary oedema", "pulmonary edema"),
         ("haemothorax", "Hemothorax"),
@@ -13,8 +13,8 @@ from medrcube.ontologies.label_words import content_words, is_composite, is_rest
         ("Pleural_Thickening", "pleural thickening"),
     ],
 )
-def test_spellings_of_one_name_are_equal(one, other):
-    assert normalise(one) == normalise(other)
+def test_spellings_of_one_name_are_equal(first, second):
+    assert normalise(first) == normalise(second)
 
 
 def test_digits_and_stars_tell_names_apart():

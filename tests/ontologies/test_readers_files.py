@@ -85,7 +85,7 @@ def test_the_content_tells_the_format_whatever_the_name_and_packing(
 
 
 @pytest.mark.parametrize(
-    ("content", "found"),
+    ("content", "message"),
     [
         ("", "an empty file"),
         (" \n", "an empty file"),
@@ -97,8 +97,8 @@ def test_the_content_tells_the_format_whatever_the_name_and_packing(
         ("#description: annotations\nid\tname\n", "text that begins with"),
     ],
 )
-def test_what_is_no_ontology_is_described_with_what_is_accepted(put, content, found):
-    with pytest.raises(OntologyError, match=rf"file: found {found}.*expected one of: HPO as OBO"):
+def test_what_is_no_ontology_is_described_with_what_is_accepted(put, content, message):
+    with pytest.raises(OntologyError, match=rf"file: found {message}.*expected one of: HPO as OBO"):
         open_ontology(put(content))
 
 

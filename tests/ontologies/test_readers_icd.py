@@ -142,7 +142,9 @@ def test_a_parent_that_the_table_lacks_is_replaced_by_the_depth_and_remarked(rea
     rows = [cells_2026(ROWS[0], ""), cells_2026(ROWS[1], f"{MMS}777")]
     ontology = read_bytes(tsv(COLUMNS_2026, rows))
     assert parents(ontology) == {"1": [], "2": ["1"]}
-    assert any("name a parent that the table lacks" in it for it in ontology.edition.remarks)
+    assert any(
+        "name a parent that the table lacks" in remark for remark in ontology.edition.remarks
+    )
 
 
 def test_the_mini_output_is_read_without_the_second_places_of_an_entity(read_bytes):
@@ -208,8 +210,8 @@ BLEEP = entity(3, "Bleep", code="ZH00", parent=[f"{API}1"])
 ENTITIES = [GLOOP, PURPLE, BLEEP]
 FORMS = {
     "list": json.dumps(ENTITIES, indent=1),
-    "lines": "\n".join(json.dumps(it) for it in ENTITIES),
-    "objects": "\n".join(json.dumps(it, indent=2) for it in ENTITIES),
+    "lines": "\n".join(json.dumps(entry) for entry in ENTITIES),
+    "objects": "\n".join(json.dumps(entry, indent=2) for entry in ENTITIES),
 }
 
 
@@ -228,8 +230,8 @@ def test_entities_are_read_from_every_form_of_file(read_bytes, form):
 def test_entities_are_read_from_a_folder_of_files(tmp_path, read_bytes):
     folder = tmp_path / "entities"
     folder.mkdir()
-    for number, it in enumerate(ENTITIES):
-        (folder / f"{number}.json").write_text(json.dumps(it))
+    for number, entry in enumerate(ENTITIES):
+        (folder / f"{number}.json").write_text(json.dumps(entry))
     (folder / "notes.txt").write_text("not an entity")
     read = open_ontology(folder, "icd11")
     assert read.concepts == read_bytes(FORMS["list"].encode()).concepts

@@ -28,7 +28,8 @@ def check(compiled, concept):
         held = {name: [concept(identity, "stranger")] for name, identity in HELD.items()}
         index = compiled(**{**held, **concepts})
         return [
-            (it.kind, it.label, it.known, it.detail) for it in check_terms(table, index, relations)
+            (entry.kind, entry.label, entry.known, entry.detail)
+            for entry in check_terms(table, index, relations)
         ]
 
     return run
@@ -44,12 +45,12 @@ def test_an_id_that_means_the_term_is_no_finding(check, concept):
 
 
 def test_an_unknown_id_is_missing(check):
-    (found,) = check([term("knot", "HP:9000001")])
-    assert found == (IssueKind.MISSING, "knot", False, "not in this edition of HPO")
+    (entry,) = check([term("knot", "HP:9000001")])
+    assert entry == (IssueKind.MISSING, "knot", False, "not in this edition of HPO")
 
 
 def test_an_id_of_another_ontology_is_missing(check, concept):
-    (found,) = check(
+    (entry,) = check(
         [
             Term(
                 label="knot",
@@ -61,43 +62,43 @@ def test_an_id_of_another_ontology_is_missing(check, concept):
         ],
         hpo=[concept("HP:9000001", "Knot")],
     )
-    assert found[0] is IssueKind.MISSING
+    assert entry[0] is IssueKind.MISSING
 
 
 def test_a_withdrawn_id_names_its_successor(check, concept):
-    (found,) = check(
+    (entry,) = check(
         [term("knot", "HP:9000001")],
         hpo=[
             concept("HP:9000001", "obsolete Knot", obsolete=True, replaced_by=("HP:9000002",)),
             concept("HP:9000002", "Knot"),
         ],
     )
-    assert found == (IssueKind.OBSOLETE, "knot", False, "replaced by HP:9000002 'Knot'")
+    assert entry == (IssueKind.OBSOLETE, "knot", False, "replaced by HP:9000002 'Knot'")
 
 
 def test_a_merged_id_names_what_it_was_merged_into(check, concept):
-    (found,) = check(
+    (entry,) = check(
         [term("knot", "HP:9000001")],
         hpo=[concept("HP:9000002", "Knot", alt_ids=("HP:9000001",))],
     )
-    assert found == (IssueKind.OBSOLETE, "knot", False, "replaced by HP:9000002 'Knot'")
+    assert entry == (IssueKind.OBSOLETE, "knot", False, "replaced by HP:9000002 'Knot'")
 
 
 def test_an_id_withdrawn_without_successor_says_so(check, concept):
-    (found,) = check(
+    (entry,) = check(
         [term("knot", "HP:9000001")],
         hpo=[concept("HP:9000001", "Knot", obsolete=True, consider=("HP:9000002",))],
     )
-    assert found[0] is IssueKind.OBSOLETE
-    assert found[3] == "withdrawn without a successor, was 'Knot'; consider HP:9000002"
+    assert entry[0] is IssueKind.OBSOLETE
+    assert entry[3] == "withdrawn without a successor, was 'Knot'; consider HP:9000002"
 
 
 def test_an_icd_code_is_found_by_its_code(check, concept):
-    found = check(
+    issues = check(
         [Term(label="knot", kind="finding", name="knot", icd11_code="ZZ00", icd11_match="exact")],
         icd11=[concept("http://id.who.int/icd/entity/901", "Knot", code="ZZ00")],
     )
-    assert found == []
+    assert issues == []
 
 
 @pytest.mark.parametrize(
@@ -107,17 +108,17 @@ def test_an_icd_code_is_found_by_its_code(check, concept):
 def test_a_rest_class_is_known_when_a_note_says_so_of_an_id_that_is_not_exact(
     check, concept, match, note, known
 ):
-    (found,) = check(
+    (entry,) = check(
         [term("knot", "HP:9000001", match, note=note)],
         hpo=[concept("HP:9000001", "Knot", residual=True)],
     )
-    assert found[0] is IssueKind.RESIDUAL
-    assert found[2] is known
+    assert entry[0] is IssueKind.RESIDUAL
+    assert entry[2] is known
 
 
 def test_another_wording_of_an_exact_id_is_shown_with_both(check, concept):
-    (found,) = check([term("knot", "HP:9000001")], hpo=[concept("HP:9000001", "Tangle")])
-    assert found == (
+    (entry,) = check([term("knot", "HP:9000001")], hpo=[concept("HP:9000001", "Tangle")])
+    assert entry == (
         IssueKind.WORDING,
         "knot",
         False,
@@ -126,8 +127,8 @@ def test_another_wording_of_an_exact_id_is_shown_with_both(check, concept):
 
 
 def test_other_wording_of_an_id_that_is_not_exact_is_expected(check, concept):
-    found = check([term("knot", "HP:9000001", "broader")], hpo=[concept("HP:9000001", "Tangle")])
-    assert found == []
+    issues = check([term("knot", "HP:9000001", "broader")], hpo=[concept("HP:9000001", "Tangle")])
+    assert issues == []
 
 
 def test_an_exact_synonym_reads_the_same_and_a_broad_one_does_not(check, concept):
@@ -135,16 +136,18 @@ def test_an_exact_synonym_reads_the_same_and_a_broad_one_does_not(check, concept
     exact = [concept("HP:9000001", "Tangle", **names)]
     broad = [concept("HP:9000001", "Tangle", scope=SynonymScope.BROAD, **names)]
     assert check([term("knot", "HP:9000001")], hpo=exact) == []
-    assert [it[0] for it in check([term("knot", "HP:9000001")], hpo=broad)] == [IssueKind.WORDING]
+    assert [entry[0] for entry in check([term("knot", "HP:9000001")], hpo=broad)] == [
+        IssueKind.WORDING
+    ]
 
 
 @pytest.mark.parametrize("name", ["knots (KN)", "knot", "Oedema"])
 def test_plurals_spelling_and_abbreviations_in_brackets_do_not_matter(check, concept, name):
-    found = check(
+    issues = check(
         [term("knot", "HP:9000001", name=name)],
         hpo=[concept("HP:9000001", "Knot", also=("Edema",))],
     )
-    assert found == []
+    assert issues == []
 
 
 @pytest.mark.parametrize(
@@ -157,8 +160,8 @@ def test_plurals_spelling_and_abbreviations_in_brackets_do_not_matter(check, con
     ],
 )
 def test_a_wording_is_known_for_the_ontologies_that_the_note_names(check, concept, note, known):
-    (found,) = check([term("knot", "HP:9000001", note=note)], hpo=[concept("HP:9000001", "Tangle")])
-    assert found[2] is known
+    (entry,) = check([term("knot", "HP:9000001", note=note)], hpo=[concept("HP:9000001", "Tangle")])
+    assert entry[2] is known
 
 
 @pytest.mark.parametrize(
@@ -168,8 +171,8 @@ def test_two_labels_that_share_an_exact_id_are_the_same_only_when_the_table_says
     check, concept, rows, kinds
 ):
     terms = [term("a", "HP:9000001", name="knot"), term("b", "HP:9000001", name="knot")]
-    found = check(terms, rows, hpo=[concept("HP:9000001", "Knot")])
-    assert [it[0] for it in found] == kinds
+    issues = check(terms, rows, hpo=[concept("HP:9000001", "Knot")])
+    assert [issue[0] for issue in issues] == kinds
 
 
 def test_labels_of_which_one_is_not_exact_share_nothing(check, concept):
@@ -189,7 +192,7 @@ def test_labels_of_which_one_is_not_exact_share_nothing(check, concept):
 )
 def test_a_kind_of_in_the_ontology_is_held_against_the_table(check, concept, row, kinds):
     terms = [term("knot", "HP:9000001"), term("bow", "HP:9000003"), term("rope")]
-    found = check(
+    issues = check(
         terms,
         [row],
         hpo=[
@@ -198,15 +201,15 @@ def test_a_kind_of_in_the_ontology_is_held_against_the_table(check, concept, row
             concept("HP:9000003", "Bow", "HP:9000002"),
         ],
     )
-    assert [it[0] for it in found] == kinds
-    assert {it[1] for it in found} <= {"bow"}
+    assert [issue[0] for issue in issues] == kinds
+    assert {issue[1] for issue in issues} <= {"bow"}
 
 
 def test_an_ontology_that_the_index_lacks_is_reported_once(compiled, concept):
     index = compiled(hpo=[concept("HP:9000001", "Knot")])
     table = Terms([term("knot", "HP:9000001", radlex_id="RID99", radlex_match="exact")])
-    found = check_terms(table, index, Relations((), table))
-    assert [(it.kind, it.ontology) for it in found] == [
+    terms = check_terms(table, index, Relations((), table))
+    assert [(entry.kind, entry.ontology) for entry in terms] == [
         (IssueKind.UNCHECKED, "icd11"),
         (IssueKind.UNCHECKED, "radlex"),
     ]
@@ -220,8 +223,8 @@ def test_the_command_fails_when_ids_are_missing(compiled, concept):
     result = run(compiled(hpo=[concept("HP:9000001", "Knot")]), "--json")
     assert result.exit_code == 1
     findings = json.loads(result.stdout)["findings"]
-    missing = [it["label"] for it in findings if it["kind"] == "missing"]
-    assert len(missing) == sum(bool(it.hpo_id) for it in load_terms().values())
+    missing = [finding["label"] for finding in findings if finding["kind"] == "missing"]
+    assert len(missing) == sum(bool(entry.hpo_id) for entry in load_terms().values())
 
 
 def test_the_command_succeeds_when_nothing_is_missing(compiled):
@@ -242,12 +245,12 @@ def test_the_shipped_tables_hold_against_the_real_editions(real_ontologies, tmp_
     compile_index(path, (open_ontology(real_ontologies / file) for file in files))
     with OntologyIndex(path) as index:
         findings = check_terms(load_terms(), index)
-    assert [it for it in findings if it.kind in BROKEN] == []
-    assert {(it.kind, it.label) for it in findings if not it.known} == {
+    assert [finding for finding in findings if finding.kind in BROKEN] == []
+    assert {(finding.kind, finding.label) for finding in findings if not finding.known} == {
         (IssueKind.PROPOSED, "honeycombing"),
         (IssueKind.PROPOSED, "tracheostomy tube"),
     }
-    judged = [it for it in findings if it.known]
-    assert {it.kind for it in judged} == {IssueKind.WORDING, IssueKind.RESIDUAL}
+    judged = [finding for finding in findings if finding.known]
+    assert {entry.kind for entry in judged} == {IssueKind.WORDING, IssueKind.RESIDUAL}
     stale = {label for label in load_terms() if "other wording" in load_terms()[label].note}
-    assert stale == {it.label for it in judged if it.kind is IssueKind.WORDING}
+    assert stale == {entry.label for entry in judged if entry.kind is IssueKind.WORDING}

@@ -90,7 +90,7 @@ def first_map(real_ontologies):
 @pytest.mark.real
 def test_every_label_of_the_first_map_has_its_ids_or_a_reason(first_map):
     labels, matches = first_map
-    terms, found = load_terms(), set()
+    terms, members = load_terms(), set()
     for label, row in labels.items():
         for ontology, column in (
             ("hpo", "hpo_id"),
@@ -100,9 +100,9 @@ def test_every_label_of_the_first_map_has_its_ids_or_a_reason(first_map):
             closeness = matches[label][f"{ontology}_match"]
             ours = terms[label].matches().get(ontology, ("", ""))
             if ours != (row[column], closeness):
-                found.add((label, ontology))
+                members.add((label, ontology))
                 assert ours == DIFFERENCES[label, ontology][:2], label
-    assert found == DIFFERENCES.keys()
+    assert members == DIFFERENCES.keys()
 
 
 @pytest.mark.real
@@ -149,10 +149,10 @@ def test_the_committed_page_is_what_the_tables_say():
 
 def test_the_page_lists_what_no_clinician_has_seen_and_nothing_else():
     seen = "A. Name 2026-01-31"
-    one = Term(label="one", kind="finding", name="first", hpo_id="HP:9", hpo_match="close")
+    term = Term(label="one", kind="finding", name="first", hpo_id="HP:9", hpo_match="close")
     terms = Terms(
         [
-            one,
+            term,
             Term(
                 label="two",
                 kind="finding",

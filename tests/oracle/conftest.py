@@ -80,8 +80,8 @@ def rebuild(tmp_path):
 
 
 @pytest.fixture
-def told(tmp_path, reasoned):
-    """Build a tiny source: ``told(fields, {"a": "finding Edema present; ..."})``.
+def tiny_source(tmp_path, reasoned):
+    """Build a tiny source: ``tiny_source(fields, {"a": "finding Edema present; ..."})``.
 
     Each picture has the labels written behind its key, as field, value and state.
     """
@@ -139,9 +139,17 @@ def read(workspace, sources, layouts):
             for name, source in sources.items()
         },
         {sample.id: sample for sample in samples},
-        {it["sample"]: [tuple(box) for box in it["mark"]["boxes"]] for it in recipes},
-        {it["sample"]: it["mark"]["window"] for it in recipes if "window" in it["mark"]},
-        {it["sample"]: it["mark"]["order"] for it in recipes if "order" in it["mark"]},
+        {recipe["sample"]: [tuple(box) for box in recipe["mark"]["boxes"]] for recipe in recipes},
+        {
+            recipe["sample"]: recipe["mark"]["window"]
+            for recipe in recipes
+            if "window" in recipe["mark"]
+        },
+        {
+            recipe["sample"]: recipe["mark"]["order"]
+            for recipe in recipes
+            if "order" in recipe["mark"]
+        },
         workspace.root,
     )
     return Built(

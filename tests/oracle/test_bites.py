@@ -53,9 +53,9 @@ def first_swap(oracle, items, choose):
 def medical(picture, *states):
     """Statements on findings and diseases."""
     return [
-        it
-        for it in picture.having(*states)
-        if it.field and picture.card.fields[it.field].kind in MEDICAL
+        fact
+        for fact in picture.having(*states)
+        if fact.field and picture.card.fields[fact.field].kind in MEDICAL
     ]
 
 
@@ -63,14 +63,14 @@ def test_an_option_that_is_true_as_well_is_found(oracle, items):
     changed, concept = first_swap(
         oracle,
         items,
-        lambda picture, _: [it.concept for it in medical(picture, LabelState.PRESENT)],
+        lambda picture, _: [fact.concept for fact in medical(picture, LabelState.PRESENT)],
     )
     assert "true" in rules(oracle, changed), concept
 
 
 def test_an_option_that_the_key_implies_is_found(oracle, items):
     def implied(picture, item):
-        stated = {it.concept for it in picture.having(LabelState.PRESENT)}
+        stated = {fact.concept for fact in picture.having(LabelState.PRESENT)}
         return sorted(oracle.tables.above(item.concept) - stated)
 
     changed, concept = first_swap(oracle, items, implied)
@@ -79,9 +79,11 @@ def test_an_option_that_the_key_implies_is_found(oracle, items):
 
 def test_an_option_that_another_true_finding_implies_is_found(oracle, items):
     def implied(picture, item):
-        stated = {it.concept for it in picture.having(LabelState.PRESENT)}
-        others = [it for it in medical(picture, LabelState.PRESENT) if it.concept != item.concept]
-        higher = {name for it in others for name in oracle.tables.above(it.concept)}
+        stated = {fact.concept for fact in picture.having(LabelState.PRESENT)}
+        others = [
+            fact for fact in medical(picture, LabelState.PRESENT) if fact.concept != item.concept
+        ]
+        higher = {name for other in others for name in oracle.tables.above(other.concept)}
         return sorted(higher - stated - oracle.tables.above(item.concept))
 
     changed, concept = first_swap(oracle, items, implied)
@@ -92,10 +94,14 @@ def test_an_option_that_is_left_open_is_found(oracle, items):
     def unknown(picture, _):
         true = {
             name
-            for it in picture.having(LabelState.PRESENT)
-            for name in oracle.tables.above(it.concept)
+            for fact in picture.having(LabelState.PRESENT)
+            for name in oracle.tables.above(fact.concept)
         }
-        return [it.concept for it in medical(picture, LabelState.UNKNOWN) if it.concept not in true]
+        return [
+            fact.concept
+            for fact in medical(picture, LabelState.UNKNOWN)
+            if fact.concept not in true
+        ]
 
     changed, concept = first_swap(oracle, items, unknown)
     assert "unknown" in rules(oracle, changed), concept
@@ -111,11 +117,11 @@ def test_an_option_of_which_nothing_is_said_is_found(oracle, items, concept):
 
 def test_an_option_that_implies_something_true_is_found(oracle, items):
     def lower(picture, item):
-        said = {it.concept for it in picture.said}
+        concepts = {fact.concept for fact in picture.statements}
         same = oracle.tables.above(item.concept)
         up = oracle.tables.up.items()
-        below = [it for it, above in up if item.concept in above and it not in same]
-        return sorted(set(below) - said) * (not picture.card.fields[item.field].group)
+        below = [value for value, above in up if item.concept in above and value not in same]
+        return sorted(set(below) - concepts) * (not picture.card.fields[item.field].group)
 
     changed, concept = first_swap(oracle, items, lower)
     assert {"downward", "both true"} <= rules(oracle, changed), concept
@@ -123,10 +129,10 @@ def test_an_option_that_implies_something_true_is_found(oracle, items):
 
 def test_a_look_alike_of_something_true_is_found(oracle, items):
     def alike(picture, item):
-        said = {it.concept for it in picture.said}
-        true = {it.concept for it in medical(picture, LabelState.PRESENT)}
+        concepts = {fact.concept for fact in picture.statements}
+        true = {fact.concept for fact in medical(picture, LabelState.PRESENT)}
         near = {name for pair in oracle.tables.alike if pair & true for name in pair}
-        near = {name for name in near - said if not oracle.tables.above(name) & true}
+        near = {name for name in near - concepts if not oracle.tables.above(name) & true}
         return sorted(near) * (not picture.card.fields[item.field].group)
 
     changed, concept = first_swap(oracle, items, alike)
@@ -149,26 +155,28 @@ def test_what_such_a_picture_cannot_show_is_found(oracle, items):
 
 
 def test_an_organ_that_the_picture_shows_beside_is_found(oracle, items):
-    found = [
+    results = [
         rules(oracle, with_option(oracle, item, "lung"))
         for item in items
         if item.field == "organ" and (item.anatomy, item.modality) == ("Breast", "Ultrasound")
     ]
-    assert found
-    assert all(it == {"shown"} for it in found)
+    assert results
+    assert all(result == {"shown"} for result in results)
 
 
 def test_the_same_concept_under_two_names_is_found(oracle, items):
     tables = oracle.tables
     twins = {
-        one: other
-        for one, other in permutations(tables.names, 2)
-        if one in tables.above(other) and other in tables.above(one)
+        first: second
+        for first, second in permutations(tables.names, 2)
+        if first in tables.above(second) and second in tables.above(first)
     }
     item = next(
-        it
-        for it in items
-        if len(it.options) > 2 and it.options[it.key].concept in twins and not rules(oracle, it)
+        candidate
+        for candidate in items
+        if len(candidate.options) > 2
+        and candidate.options[candidate.key].concept in twins
+        and not rules(oracle, candidate)
     )
     twin = twins[item.options[item.key].concept]
     assert "duplicate" in rules(oracle, with_option(oracle, item, twin))
@@ -176,24 +184,24 @@ def test_the_same_concept_under_two_names_is_found(oracle, items):
 
 def test_a_text_twice_is_found(oracle, items):
     item = items[0]
-    one, other, *rest = item.options
-    options = (one, replace(other, text=one.text.upper()), *rest)
+    first, second, *rest = item.options
+    options = (first, replace(second, text=first.text.upper()), *rest)
     assert "duplicate" in rules(oracle, replace(item, options=options))
 
 
 def test_a_text_that_is_not_that_of_its_concept_is_found(oracle, items):
-    item = next(it for it in items if it.field == "finding")
-    options = tuple(replace(it, text=it.text + " left") for it in item.options)
+    item = next(candidate for candidate in items if candidate.field == "finding")
+    options = tuple(replace(option, text=option.text + " left") for option in item.options)
     assert "text" in rules(oracle, replace(item, options=options))
 
 
 @pytest.mark.parametrize("task", ["Modality Recognition", "View Recognition", "Severity Grading"])
 def test_a_moved_key_is_found(oracle, items, task):
-    item = next(it for it in items if it.task == task)
+    item = next(candidate for candidate in items if candidate.task == task)
     key = (item.key + 1) % len(item.options)
     assert "key" in rules(oracle, replace(item, key=key))
     # Also when the whole item has been made to fit.
-    options = [replace(it, strategy="predefined") for it in item.options]
+    options = [replace(option, strategy="predefined") for option in item.options]
     options[key] = replace(options[key], strategy="key")
     concept = options[key].concept
     changed = replace(item, key=key, options=tuple(options), concept=concept)
@@ -201,9 +209,13 @@ def test_a_moved_key_is_found(oracle, items, task):
 
 
 def test_a_moved_box_is_found(oracle, items):
-    item = next(it for it in items if it.task == "ROI Grounding" and not rules(oracle, it))
+    item = next(
+        candidate
+        for candidate in items
+        if candidate.task == "ROI Grounding" and not rules(oracle, candidate)
+    )
     key = (item.key + 1) % len(item.options)
-    options = [replace(it, strategy="box") for it in item.options]
+    options = [replace(option, strategy="box") for option in item.options]
     options[key] = replace(options[key], strategy="key")
     assert "key" in rules(oracle, replace(item, key=key, options=tuple(options)))
     sample = oracle.samples[item.sample]
@@ -212,23 +224,33 @@ def test_a_moved_box_is_found(oracle, items):
 
 
 def test_boxes_that_are_not_where_the_recipe_says_are_found(oracle, items):
-    item = next(it for it in items if it.task == "ROI Grounding" and not rules(oracle, it))
+    item = next(
+        candidate
+        for candidate in items
+        if candidate.task == "ROI Grounding" and not rules(oracle, candidate)
+    )
     moved = [(x0 + 9, y0 + 9, x1 + 9, y1 + 9) for x0, y0, x1, y1 in oracle.boxes[item.sample]]
     oracle.boxes[item.sample] = moved
     assert "box" in rules(oracle, item)
 
 
 def test_numbered_images_in_another_order_are_found(oracle, items):
-    item = next(it for it in items if oracle.samples[it.sample].artefact == "numbered")
+    item = next(
+        candidate for candidate in items if oracle.samples[candidate.sample].artefact == "numbered"
+    )
     assert rules(oracle, item) == set()
     oracle.orders[item.sample] = oracle.orders[item.sample][::-1]
     assert rules(oracle, item) == {"key"}
 
 
 def test_a_wrong_box_over_a_second_region_is_found(oracle, items):
-    item = next(it for it in items if it.task == "ROI Grounding" and not rules(oracle, it))
+    item = next(
+        candidate
+        for candidate in items
+        if candidate.task == "ROI Grounding" and not rules(oracle, candidate)
+    )
     marks = oracle._marks_of(oracle.samples[item.sample])
-    (right,) = [it for it in marks.regions if it.concept == item.concept]
+    (right,) = [region for region in marks.regions if region.concept == item.concept]
     x0, y0, x1, y1 = oracle.boxes[item.sample][item.key - 1]
     left, top, *_ = oracle.windows[item.sample]
     second = right.mask & False
@@ -240,16 +262,22 @@ def test_a_wrong_box_over_a_second_region_is_found(oracle, items):
 
 
 def test_a_question_for_another_target_is_found(oracle, items):
-    item = next(it for it in items if it.task == "ROI Grounding" and not rules(oracle, it))
+    item = next(
+        candidate
+        for candidate in items
+        if candidate.task == "ROI Grounding" and not rules(oracle, candidate)
+    )
     question = item.question.replace(oracle.tables.names[item.concept], "appendix")
     assert rules(oracle, replace(item, question=question)) == {"text"}
 
 
 def test_a_whole_that_holds_the_outlined_part_is_found(oracle, items):
     item = next(
-        it
-        for it in items
-        if it.field == "structure" and it.source == "acdc" and it.task == "Organ Recognition"
+        candidate
+        for candidate in items
+        if candidate.field == "structure"
+        and candidate.source == "acdc"
+        and candidate.task == "Organ Recognition"
     )
     assert not rules(oracle, item)
     assert rules(oracle, with_option(oracle, item, "heart")) >= {"implied"}
@@ -257,28 +285,30 @@ def test_a_whole_that_holds_the_outlined_part_is_found(oracle, items):
 
 def test_an_outline_of_something_else_is_found(oracle, items):
     pairs = permutations(
-        [it for it in items if oracle.samples[it.sample].artefact == "outline"][:60], 2
+        [item for item in items if oracle.samples[item.sample].artefact == "outline"][:60], 2
     )
-    one, other = next(
+    first, second = next(
         (a, b)
         for a, b in pairs
         if (a.source, oracle.samples[a.sample].case) == (b.source, oracle.samples[b.sample].case)
         and a.concept != b.concept
     )
-    stolen = replace(oracle.samples[one.sample], image=oracle.samples[other.sample].image)
-    oracle.samples[one.sample] = stolen
-    assert "mark" in rules(oracle, one)
+    stolen = replace(oracle.samples[first.sample], image=oracle.samples[second.sample].image)
+    oracle.samples[first.sample] = stolen
+    assert "mark" in rules(oracle, first)
 
 
 def test_an_option_that_covers_the_outlined_part_is_found(oracle, items):
     item = next(
-        it
-        for it in items
-        if it.source == "jsrt" and it.task == "Organ Recognition" and not rules(oracle, it)
+        candidate
+        for candidate in items
+        if candidate.source == "jsrt"
+        and candidate.task == "Organ Recognition"
+        and not rules(oracle, candidate)
     )
     marks = oracle._marks_of(oracle.samples[item.sample])
-    (region,) = [it for it in marks.regions if it.concept == item.concept]
-    wrong = next(it.concept for n, it in enumerate(item.options) if n != item.key)
+    (region,) = [entry for entry in marks.regions if entry.concept == item.concept]
+    wrong = next(option.concept for n, option in enumerate(item.options) if n != item.key)
     marks.__dict__["regions"] = (*marks.regions, replace(region, concept=wrong))
     assert "covered" in rules(oracle, item)
 
@@ -294,41 +324,59 @@ def change_case(oracle, item, **changes):
 
 @pytest.mark.parametrize("state", [LabelState.UNKNOWN, LabelState.ABSENT])
 def test_an_item_from_a_label_that_is_not_present_is_found(oracle, items, state):
-    item = next(it for it in items if it.field == "subtype" and not rules(oracle, it))
+    item = next(
+        candidate
+        for candidate in items
+        if candidate.field == "subtype" and not rules(oracle, candidate)
+    )
     case = change_case(oracle, item)
     labels = tuple(
-        replace(it, state=state) if it.state is LabelState.PRESENT else it for it in case.labels
+        replace(label, state=state) if label.state is LabelState.PRESENT else label
+        for label in case.labels
     )
     change_case(oracle, item, labels=labels)
     assert "key" in rules(oracle, item)
 
 
 def test_an_option_whose_denial_is_taken_back_is_found(oracle, items):
-    item = next(it for it in items if it.source == "mimic-cxr-jpg" and it.field == "finding")
+    item = next(
+        candidate
+        for candidate in items
+        if candidate.source == "mimic-cxr-jpg" and candidate.field == "finding"
+    )
     case = change_case(oracle, item)
-    labels = tuple(it for it in case.labels if it.state is not LabelState.ABSENT)
+    labels = tuple(label for label in case.labels if label.state is not LabelState.ABSENT)
     change_case(oracle, item, labels=labels)
     assert rules(oracle, item) & {"silent", "downward", "look-alike"}
 
 
 def test_a_fact_wider_than_the_picture_is_found(oracle, items):
-    item = next(it for it in items if it.scope == "patient" and not rules(oracle, it))
+    item = next(
+        candidate
+        for candidate in items
+        if candidate.scope == "patient" and not rules(oracle, candidate)
+    )
     change_case(oracle, item, shows=Scope.SLICE)
     assert rules(oracle, item) == {"level"}
 
 
 def test_a_question_that_does_not_name_its_subject_is_found(oracle, items):
-    item = next(it for it in items if it.scope == "patient" and not rules(oracle, it))
+    item = next(
+        candidate
+        for candidate in items
+        if candidate.scope == "patient" and not rules(oracle, candidate)
+    )
     question = item.question.replace("patient", "picture")
     assert rules(oracle, replace(item, question=question)) == {"level"}
 
 
 def test_a_lesion_that_the_shown_slice_lacks_is_found(oracle, items):
     item = next(
-        it
-        for it in items
-        if (it.source, it.concept, it.field) == ("isles2022", "acute infarct", "infarct")
-        and not rules(oracle, it)
+        candidate
+        for candidate in items
+        if (candidate.source, candidate.concept, candidate.field)
+        == ("isles2022", "acute infarct", "infarct")
+        and not rules(oracle, candidate)
     )
     sample = oracle.samples[item.sample]
     oracle.samples[item.sample] = replace(sample, frames="0")
@@ -337,17 +385,18 @@ def test_a_lesion_that_the_shown_slice_lacks_is_found(oracle, items):
 
 def test_sides_that_are_swapped_are_found(oracle, items):
     item = next(
-        it
-        for it in items
-        if it.source == "montgomery-tb"
-        and it.field == "side"
-        and not rules(oracle, it)
-        and len(oracle._marks_of(oracle.samples[it.sample]).regions) == 2
+        candidate
+        for candidate in items
+        if candidate.source == "montgomery-tb"
+        and candidate.field == "side"
+        and not rules(oracle, candidate)
+        and len(oracle._marks_of(oracle.samples[candidate.sample]).regions) == 2
     )
     case = change_case(oracle, item)
     other = {"leftMask": "rightMask", "rightMask": "leftMask"}
     regions = tuple(
-        replace(it, value=other[it.value]) if it.field == "side" else it for it in case.regions
+        replace(region, value=other[region.value]) if region.field == "side" else region
+        for region in case.regions
     )
     change_case(oracle, item, regions=regions)
     assert "side" in rules(oracle, item)
@@ -355,14 +404,16 @@ def test_sides_that_are_swapped_are_found(oracle, items):
 
 def test_a_finding_that_no_finding_contradicts_is_found(oracle, items):
     item = next(
-        it
-        for it in items
-        if it.source == "mimic-cxr-jpg" and it.concept == "Cardiomegaly" and not rules(oracle, it)
+        candidate
+        for candidate in items
+        if candidate.source == "mimic-cxr-jpg"
+        and candidate.concept == "Cardiomegaly"
+        and not rules(oracle, candidate)
     )
     case = change_case(oracle, item)
     labels = tuple(
-        replace(it, state=LabelState.PRESENT) if it.value == "No Finding" else it
-        for it in case.labels
+        replace(label, state=LabelState.PRESENT) if label.value == "No Finding" else label
+        for label in case.labels
     )
     change_case(oracle, item, labels=labels)
     assert "key" in rules(oracle, item)
@@ -370,7 +421,11 @@ def test_a_finding_that_no_finding_contradicts_is_found(oracle, items):
 
 @pytest.mark.parametrize("action", ["drop", "undiagnosed"])
 def test_a_case_that_the_card_bars_is_found(oracle, items, action):
-    item = next(it for it in items if it.field == "subtype" and not rules(oracle, it))
+    item = next(
+        candidate
+        for candidate in items
+        if candidate.field == "subtype" and not rules(oracle, candidate)
+    )
     witness = oracle.witness(item.source)
     key = oracle.samples[item.sample].case
     barred = Quirk(keys=(f"{key[:5]}*",), action=action, reason="a test", evidence="none")

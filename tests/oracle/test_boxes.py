@@ -46,7 +46,7 @@ def puzzles(demo):
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_no_trick_finds_the_right_box_without_the_picture(puzzles, variant):
     mine = puzzles[variant]
-    gains = {name: score(mine, [trick(it) for it in mine]).gain for name, trick in tricks()}
+    gains = {name: score(mine, [trick(entry) for entry in mine]).gain for name, trick in tricks()}
     assert {name: gain for name, gain in gains.items() if gain > BOUND} == {}
 
 
@@ -61,20 +61,20 @@ def test_no_learner_finds_the_right_box_without_the_picture(puzzles, variant):
 
 def test_every_number_of_every_picture_has_one_reading(demo):
     built = demo["demo"]
-    found = [
+    texts = [
         f"{sample.source} {sample.case} {sample.marked}: {fault}"
         for sample in built.oracle.samples.values()
         if sample.artefact == "boxes"
         for fault in reading_faults(picture(built, sample), built.oracle.boxes[sample.id])
     ]
-    assert not found, f"{len(found)} faults, such as:\n" + "\n".join(found[:20])
+    assert not texts, f"{len(texts)} faults, such as:\n" + "\n".join(texts[:20])
 
 
 @pytest.fixture
 def neutral(puzzles):
     """Boxes of the demo under keys drawn by lot: by themselves they tell nothing."""
     luck = np.random.default_rng(7)
-    return [replace(it, key=int(luck.integers(len(it.boxes)))) for it in puzzles["whole"]]
+    return [replace(entry, key=int(luck.integers(len(entry.boxes)))) for entry in puzzles["whole"]]
 
 
 def moved(puzzle, move):
@@ -109,14 +109,16 @@ def test_boxes_under_keys_by_lot_tell_nothing(neutral):
 
 @pytest.mark.parametrize("move", [on_lattice, off_margin])
 def test_wrong_boxes_that_are_placed_by_another_rule_are_found(neutral, move):
-    planted = [moved(it, move) for it in neutral]
+    planted = [moved(entry, move) for entry in neutral]
     assert score(planted, learnt(planted)).gain > BOUND
 
 
 def test_an_order_of_numbers_is_found(neutral):
-    planted = [replace(it, key=0) if n % 3 else it for n, it in enumerate(neutral)]
+    planted = [replace(entry, key=0) if n % 3 else entry for n, entry in enumerate(neutral)]
     assert score(planted, learnt(planted)).gain > BOUND
-    gains = {name: score(planted, [trick(it) for it in planted]).gain for name, trick in tricks()}
+    gains = {
+        name: score(planted, [trick(entry) for entry in planted]).gain for name, trick in tricks()
+    }
     assert gains["least number"] > BOUND
 
 
@@ -133,8 +135,8 @@ def drawn(demo):
 
 def test_swapped_tags_are_found(drawn):
     pixels, boxes = drawn
-    one, other = read_tags(pixels)[:2]
-    plates = [pixels[slice(*tag.place[1::2]), slice(*tag.place[::2])] for tag in (one, other)]
+    first, second = read_tags(pixels)[:2]
+    plates = [pixels[slice(*tag.place[1::2]), slice(*tag.place[::2])] for tag in (first, second)]
     plates[0][:], plates[1][:] = plates[1].copy(), plates[0].copy()
     assert any("is nearer to its box" in fault for fault in reading_faults(pixels, boxes))
 

@@ -53,13 +53,15 @@ def gain(members, guess):
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("trick", [longest, first])
 def test_no_task_is_answered_by_the_form_of_its_options(demo, variant, trick):
-    gains = {task: gain(it, trick) for task, it in by_task(demo[variant].items).items()}
+    gains = {task: gain(value, trick) for task, value in by_task(demo[variant].items).items()}
     assert {task: value for task, value in gains.items() if value > 2} == {}
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_no_task_is_answered_by_its_most_frequent_label(demo, variant):
-    gains = {task: gain(it, frequent(it)) for task, it in by_task(demo[variant].items).items()}
+    gains = {
+        task: gain(value, frequent(value)) for task, value in by_task(demo[variant].items).items()
+    }
     assert {task: value for task, value in gains.items() if value > 3} == {}  # of eight tasks
 
 

@@ -20,24 +20,24 @@ SHOWN = 10
 @pytest.fixture(scope="module")
 def findings(demo):
     return {
-        name: [it for item in built.items for it in built.oracle.examine(item)]
+        name: [fault for item in built.items for fault in built.oracle.examine(item)]
         for name, built in demo.items()
     }
 
 
 @pytest.mark.parametrize("variant", ["demo", "hard", "easy", "whole"])
 def test_no_option_of_any_item_could_be_true(findings, variant):
-    found = findings[variant]
-    kinds = Counter((it.rule, it.item.split()[0]) for it in found)
-    listed = "\n".join(str(it) for it in found[:SHOWN])
-    assert not found, f"{len(found)} findings, such as:\n{listed}\n{dict(kinds)}"
+    entries = findings[variant]
+    kinds = Counter((entry.rule, entry.item.split()[0]) for entry in entries)
+    listed = "\n".join(str(entry) for entry in entries[:SHOWN])
+    assert not entries, f"{len(entries)} findings, such as:\n{listed}\n{dict(kinds)}"
 
 
 def test_every_source_and_every_task_is_examined(demo):
     items = demo["whole"].items
     assert {item.source for item in items} == set(find_sources())
     assert {item.task for item in items} == set(map(str, cube_tasks()))
-    assert {it.artefact for it in demo["whole"].oracle.samples.values()} == {
+    assert {sample.artefact for sample in demo["whole"].oracle.samples.values()} == {
         *("clean", "outline", "boxes", "numbered"),
         *("scale-bar", "mirrored", "compared"),
     }
@@ -59,15 +59,20 @@ def test_every_wrong_option_is_judged_once_and_each_proof_is_met(demo, findings)
 
 def test_the_draws_differ_so_that_they_show_more_than_one_of_them(demo):
     sets = [
-        {(item.sample, item.task, *sorted(option.text for option in item.options)) for item in it}
-        for it in (demo[name].items for name in ("demo", "hard", "easy"))
+        {
+            (item.sample, item.task, *sorted(option.text for option in item.options))
+            for item in items
+        }
+        for items in (demo[name].items for name in ("demo", "hard", "easy"))
     ]
-    assert all(len(one - other) > 100 for one in sets for other in sets if one is not other)
+    assert all(
+        len(members - other) > 100 for members in sets for other in sets if members is not other
+    )
 
 
 def test_no_option_rests_on_silence(demo):
     grades = {
-        option.grade for built in demo.values() for it in built.items for option in it.options
+        option.grade for built in demo.values() for item in built.items for option in item.options
     }
     assert grades == {"", Grade.A, Grade.B}
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 from truth.design import ENOUGH, never_and_always, single_keys
-from truth.facts import Said
+from truth.facts import Statement
 from truth.silence import (
     MINED,
     NORMAL,
@@ -41,14 +41,14 @@ def lone():
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_no_option_is_always_or_never_the_key(demo, lone, variant):
-    found = list(never_and_always(demo[variant].items, lone))
-    assert not found, f"{len(found)}:\n" + "\n".join(found)
+    results = list(never_and_always(demo[variant].items, lone))
+    assert not results, f"{len(results)}:\n" + "\n".join(results)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_no_task_of_a_source_has_a_single_key(demo, lone, variant):
-    found = list(single_keys(demo[variant].items, lone))
-    assert not found, f"{len(found)}:\n" + "\n".join(found)
+    results = list(single_keys(demo[variant].items, lone))
+    assert not results, f"{len(results)}:\n" + "\n".join(results)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -69,7 +69,7 @@ def test_a_question_that_the_picture_cannot_answer_is_found(demo, cards):
     assert len({item.source for item in items}) > 5
     for item in items:
         asked = replace(item, field=hidden[item.source])
-        assert any("could not know" in it for it in sight_faults(asked, cards[item.source]))
+        assert any("could not know" in fault for fault in sight_faults(asked, cards[item.source]))
 
 
 def test_an_item_that_hides_how_much_is_visible_is_found(demo, cards):
@@ -85,8 +85,10 @@ def test_whoever_trusts_silence_or_a_zero_says_why(cards):
 
 @pytest.mark.parametrize("variant", [*VARIANTS, "whole"])
 def test_no_option_rests_on_silence_or_on_a_mined_normal(demo, cards, variant):
-    found = [fault for item in demo[variant].items for fault in silence(demo, variant, item, cards)]
-    assert not found, f"{len(found)}:\n" + "\n".join(found[:20])
+    faults = [
+        fault for item in demo[variant].items for fault in silence(demo, variant, item, cards)
+    ]
+    assert not faults, f"{len(faults)}:\n" + "\n".join(faults[:20])
 
 
 def silence(demo, variant, item, cards, card=None):
@@ -104,7 +106,7 @@ def test_a_reason_that_is_taken_away_is_missed(cards):
     for card in cards.values():
         for place, field in enumerate(card["field"]):
             for key in {"absence", "stated"} & set(field.get("reasons", {})):
-                less = {name: it for name, it in field["reasons"].items() if name != key}
+                less = {name: reason for name, reason in field["reasons"].items() if name != key}
                 fields = [*card["field"]]
                 fields[place] = {**field, "reasons": less}
                 (fault,) = card_faults({**card, "field": fields})
@@ -113,23 +115,27 @@ def test_a_reason_that_is_taken_away_is_missed(cards):
 
 def test_an_option_whose_proof_loses_its_reason_is_found(demo, cards):
     """Of the findings of sources that deny by a list or a zero, without the reasons of the card."""
-    found = 0
+    count = 0
     for item in demo["whole"].items:
         bare = [{**field, "reasons": {}} for field in cards[item.source]["field"]]
         faults = silence(demo, "whole", item, cards, {**cards[item.source], "field": bare})
-        found += any("rests on silence" in fault for fault in faults)
-    assert found > 10
+        count += any("rests on silence" in fault for fault in faults)
+    assert count > 10
 
 
 def test_an_option_that_rests_on_a_mined_normal_is_found(demo, cards):
     built = demo["whole"]
-    item = next(it for it in built.items if (it.source, it.field) == ("mimic-cxr-jpg", "finding"))
+    item = next(
+        candidate
+        for candidate in built.items
+        if (candidate.source, candidate.field) == ("mimic-cxr-jpg", "finding")
+    )
     assert not silence(demo, "whole", item, cards)
     tables, card = built.oracle.tables, cards["mimic-cxr-jpg"]
     picture = built.oracle.picture(built.oracle.samples[item.sample])
-    mined = Said(NORMAL, LabelState.PRESENT, "finding", Scope.STUDY, Grade.B, "chexpert.csv:2")
-    only = replace(picture, said=(mined,))
-    assert any("rests on a mined" in it for it in silence_faults(tables, only, item, card))
+    mined = Statement(NORMAL, LabelState.PRESENT, "finding", Scope.STUDY, Grade.B, "chexpert.csv:2")
+    only = replace(picture, statements=(mined,))
+    assert any("rests on a mined" in fault for fault in silence_faults(tables, only, item, card))
     # The same words of somebody who looked at the film are a proof.
     read = replace(item, source="shenzhen-tb")
     assert not list(silence_faults(tables, only, read, card))
@@ -151,7 +157,7 @@ def many(demo, task):
 
 def test_a_key_that_is_always_the_same_is_found(demo):
     lot = many(demo, "Severity Grading")
-    same = [it for it in lot if it.concept == lot[0].concept]
+    same = [entry for entry in lot if entry.concept == lot[0].concept]
     (item,) = single_keys(same)
     assert "is the key of all" in item
     enough = (same * ENOUGH)[:ENOUGH]
@@ -164,7 +170,7 @@ def test_a_key_that_is_always_the_same_is_found(demo):
 
 def test_an_option_that_is_never_the_key_is_found(demo):
     lot = many(demo, "Severity Grading")
-    without = [it for it in lot if it.concept != lot[0].concept]
+    without = [item for item in lot if item.concept != lot[0].concept]
     enough = (without * ENOUGH)[: max(ENOUGH, len(without))]
     text = lot[0].options[lot[0].key].text.casefold()
     assert any(f"{text!r} is never the key" in fault for fault in never_and_always(enough))

@@ -52,7 +52,7 @@ def asked(tmp_path_factory):
             Geometry(**{**row, "mm_per_pixel": row["mm_per_pixel"] if row["scale"] else None})
             for row in table
         ]
-        terms, found = load_terms(), []
+        terms, entries = load_terms(), []
         for case in source.scan(root / "raw", layout):
             if not hasattr(case, "images"):
                 continue
@@ -66,8 +66,10 @@ def asked(tmp_path_factory):
                 terms=terms,
                 relations=load_relations(),
             )
-            found += [(case, question) for question in open_questions(view) if not question.barred]
-        return root / "raw", found
+            entries += [
+                (case, question) for question in open_questions(view) if not question.barred
+            ]
+        return root / "raw", entries
 
     return ask
 
@@ -92,9 +94,9 @@ def slice_in_mm(path, values, plane, frame):
 
 @pytest.mark.parametrize("name", ["msd-lung", "isles2022", "brats2021"])
 def test_diameters_are_those_of_the_raw_masks(asked, name):
-    _, found = asked("Longest Diameter", name)
+    _, questions = asked("Longest Diameter", name)
     checked = 0
-    for case, question in found:
+    for case, question in questions:
         [region] = [
             region
             for region in case.regions
@@ -121,9 +123,9 @@ def test_diameters_are_those_of_the_raw_masks(asked, name):
 
 
 def test_cardiothoracic_ratios_are_those_of_the_raw_masks(asked):
-    root, found = asked("Cardiothoracic Ratio", "jsrt")
-    assert found
-    for case, question in found:
+    root, questions = asked("Cardiothoracic Ratio", "jsrt")
+    assert questions
+    for case, question in questions:
         extents = {}
         for part, fold in product(("heart", "left lung", "right lung"), ("fold1", "fold2")):
             for path in root.rglob(f"{fold}/masks/{part}/{case.key}.gif"):
@@ -151,12 +153,12 @@ def test_cardiothoracic_ratios_are_those_of_the_raw_masks(asked):
     ],
 )
 def test_stated_numbers_are_those_of_the_raw_table(asked, task, name, table, key, column):
-    root, found = asked(task, name)
+    root, questions = asked(task, name)
     [path] = root.rglob(table)
     with path.open(newline="") as file:
         stated = {row[key].partition(".")[0]: float(row[column]) for row in csv.DictReader(file)}
-    assert found
-    for case, question in found:
+    assert questions
+    for case, question in questions:
         of_case = stated[case.key.rpartition("/")[2].removesuffix("-ED-ES")]
         assert question.target.value == pytest.approx(of_case, abs=0.006)
         assert question.target.low < of_case < question.target.high

@@ -29,7 +29,7 @@ def pictures(**statements):
 
 def each_alone(values, name="finding"):
     """Pictures that each show one of the values and nothing else."""
-    return pictures(**{f"v{n}": f"{name} {it} present" for n, it in enumerate(values)})
+    return pictures(**{f"v{n}": f"{name} {value} present" for n, value in enumerate(values)})
 
 
 def beside(built, key, case=""):
@@ -47,7 +47,7 @@ def beside(built, key, case=""):
 def faults(built, key=None):
     """What the oracle has to say, of one key or all; a case must not hide another fault."""
     asked = [item for item in built.items if key in {None, item.concept}]
-    return [str(it) for item in asked for it in built.oracle.examine(item)]
+    return [str(fault) for item in asked for fault in built.oracle.examine(item)]
 
 
 FINDINGS = {"tasks": ["Abnormality Diagnosis"]}
@@ -61,9 +61,9 @@ LOWER_AND_HIGHER = [
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize(("lower", "higher"), LOWER_AND_HIGHER)
-def test_what_a_true_finding_implies_is_no_wrong_option(told, lower, higher):
+def test_what_a_true_finding_implies_is_no_wrong_option(tiny_source, lower, higher):
     values = (lower, higher, *OTHERS)
-    built = told(field(*values), each_alone(values), **FINDINGS)
+    built = tiny_source(field(*values), each_alone(values), **FINDINGS)
     assert beside(built, lower) == set(OTHERS)
     assert any(higher in beside(built, other) for other in OTHERS)
     assert faults(built) == []
@@ -71,9 +71,11 @@ def test_what_a_true_finding_implies_is_no_wrong_option(told, lower, higher):
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize(("lower", "higher"), LOWER_AND_HIGHER)
-def test_what_implies_a_true_finding_is_no_wrong_option_while_nobody_denies_it(told, lower, higher):
+def test_what_implies_a_true_finding_is_no_wrong_option_while_nobody_denies_it(
+    tiny_source, lower, higher
+):
     values = (lower, higher, *OTHERS)
-    built = told(field(*values), each_alone(values), **FINDINGS)
+    built = tiny_source(field(*values), each_alone(values), **FINDINGS)
     assert beside(built, higher) == set(OTHERS)
     assert any(lower in beside(built, other) for other in OTHERS)
     assert faults(built) == []
@@ -82,13 +84,13 @@ def test_what_implies_a_true_finding_is_no_wrong_option_while_nobody_denies_it(t
 @pytest.mark.few(1)
 @pytest.mark.parametrize(("lower", "higher"), LOWER_AND_HIGHER[1:])
 def test_what_implies_a_true_finding_stands_beside_a_third_one_only_where_it_is_denied(
-    told, lower, higher
+    tiny_source, lower, higher
 ):
     third = OTHERS[0]
     both = f"finding {third} present; finding {higher} present"
     alone = each_alone((lower, *OTHERS))
     alone |= pictures(denied=f"{both}; finding {lower} absent", silent=both)
-    built = told(field(lower, higher, *OTHERS), alone, **FINDINGS)
+    built = tiny_source(field(lower, higher, *OTHERS), alone, **FINDINGS)
     assert lower in beside(built, third, case="denied")
     assert beside(built, third, case="silent") == set(OTHERS[1:])
     assert faults(built, third) == []
@@ -96,28 +98,30 @@ def test_what_implies_a_true_finding_stands_beside_a_third_one_only_where_it_is_
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize(("lower", "higher"), LOWER_AND_HIGHER)
-def test_of_two_options_none_implies_the_other_though_the_first_is_denied(told, lower, higher):
+def test_of_two_options_none_implies_the_other_though_the_first_is_denied(
+    tiny_source, lower, higher
+):
     alone = each_alone((lower, higher, *OTHERS))
     alone |= pictures(denied=f"finding {higher} present; finding {lower} absent")
-    built = told(field(lower, higher, *OTHERS), alone, **FINDINGS)
+    built = tiny_source(field(lower, higher, *OTHERS), alone, **FINDINGS)
     assert beside(built, higher, case="denied") == set(OTHERS)
     assert faults(built) == []
 
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize(("lower", "higher"), LOWER_AND_HIGHER)
-def test_what_is_implied_stays_true_though_a_table_denies_it(told, lower, higher):
+def test_what_is_implied_stays_true_though_a_table_denies_it(tiny_source, lower, higher):
     alone = each_alone((lower, higher, *OTHERS))
     alone |= pictures(denied=f"finding {lower} present; finding {higher} absent")
-    built = told(field(lower, higher, *OTHERS), alone, **FINDINGS)
+    built = tiny_source(field(lower, higher, *OTHERS), alone, **FINDINGS)
     assert beside(built, lower, case="denied") == set(OTHERS)
     assert faults(built) == []
 
 
-def test_nodule_mass_and_their_joined_label_never_meet(told):
+def test_nodule_mass_and_their_joined_label_never_meet(tiny_source):
     joined = ("Nodule", "Mass", "Nodule/Mass")
     values = (*joined, *OTHERS)
-    built = told(field(*values), each_alone(values), **FINDINGS)
+    built = tiny_source(field(*values), each_alone(values), **FINDINGS)
     for key in joined:
         assert not beside(built, key) & set(joined)
     assert beside(built, "Nodule") == set(OTHERS)
@@ -125,35 +129,35 @@ def test_nodule_mass_and_their_joined_label_never_meet(told):
     assert faults(built) == []
 
 
-def test_a_label_that_joins_two_findings_is_no_wrong_option_at_all(told):
+def test_a_label_that_joins_two_findings_is_no_wrong_option_at_all(tiny_source):
     """Asked alone, so that no block leaves it out for want of a question that it answers."""
     key, *others = OTHERS
-    built = told(field("Nodule/Mass", *OTHERS), each_alone([key]), **FINDINGS)
+    built = tiny_source(field("Nodule/Mass", *OTHERS), each_alone([key]), **FINDINGS)
     assert beside(built, key) == set(others)
 
 
-def test_a_finding_left_open_is_no_wrong_option(told):
+def test_a_finding_left_open_is_no_wrong_option(tiny_source):
     alone = each_alone(OTHERS)
     alone |= pictures(open="finding gynecomastia present; finding kyphosis unknown")
-    built = told(field(*OTHERS), alone, **FINDINGS)
+    built = tiny_source(field(*OTHERS), alone, **FINDINGS)
     assert beside(built, "gynecomastia", case="open") <= {"Pneumothorax"}
     assert "kyphosis" in beside(built, "gynecomastia", case="v")
     assert faults(built) == []
 
 
-def test_a_look_alike_is_a_wrong_option_only_where_its_reader_denies_it(told):
+def test_a_look_alike_is_a_wrong_option_only_where_its_reader_denies_it(tiny_source):
     values = ("Consolidation", "Atelectasis", *OTHERS)
     alone = each_alone(values)
     alone |= pictures(denied="finding Consolidation present; finding Atelectasis absent")
-    built = told(field(*values), alone, **FINDINGS)
+    built = tiny_source(field(*values), alone, **FINDINGS)
     assert "Atelectasis" not in beside(built, "Consolidation", case="v")
     assert "Atelectasis" in beside(built, "Consolidation", case="denied")
     assert faults(built) == []
 
 
-def test_of_a_finding_on_both_sides_neither_side_is_wrong(told):
+def test_of_a_finding_on_both_sides_neither_side_is_wrong(tiny_source):
     values = ("left", "right", "bilateral")
-    built = told(
+    built = tiny_source(
         field(*values, name="side", group="laterality"), each_alone(values, "side"), **FINDINGS
     )
     assert beside(built, "left") == {"right"}
@@ -165,38 +169,38 @@ def test_of_a_finding_on_both_sides_neither_side_is_wrong(told):
 TYPES = ("epidural", "intraparenchymal", "intraventricular")
 
 
-def test_what_one_slice_does_not_show_may_be_elsewhere_in_the_study(told):
+def test_what_one_slice_does_not_show_may_be_elsewhere_in_the_study(tiny_source):
     fields = field(*TYPES, absence="silent", scope="study")
     fields += field(*TYPES, name="here", scope="slice")
     key, near, far = TYPES
     rows = {
         f"study{n}": "; ".join(
-            f"finding {it} {'present' if it == one else 'absent'}" for it in TYPES
+            f"finding {kind} {'present' if kind == entry else 'absent'}" for kind in TYPES
         )
-        for n, one in enumerate(TYPES * TIMES)
+        for n, entry in enumerate(TYPES * TIMES)
     }
     rows |= {
-        f"slice{n}": f"finding {one} present; "
-        + "; ".join(f"here {it} absent" for it in TYPES if it != one)
-        for n, one in enumerate(TYPES * TIMES)
+        f"slice{n}": f"finding {entry} present; "
+        + "; ".join(f"here {kind} absent" for kind in TYPES if kind != entry)
+        for n, entry in enumerate(TYPES * TIMES)
     }
     case = {"anatomy": "Brain", "modality": "CT", "shows": "study"}
-    built = told(fields, rows, **FINDINGS, **case)
-    about_the_study = [it for it in built.items if it.scope == "study"]
-    assert {built.oracle.samples[it.sample].case[:5] for it in about_the_study} == {"study"}
+    built = tiny_source(fields, rows, **FINDINGS, **case)
+    about_the_study = [item for item in built.items if item.scope == "study"]
+    assert {built.oracle.samples[entry.sample].case[:5] for entry in about_the_study} == {"study"}
     assert near in beside(built, far, case="study")
     assert key in beside(built, far, case="study")
 
 
-def test_a_fact_of_the_study_is_not_asked_of_a_slice(told):
+def test_a_fact_of_the_study_is_not_asked_of_a_slice(tiny_source):
     fields = field(*TYPES, scope="study") + field(*TYPES, name="here", scope="slice")
     rows = each_alone(TYPES) | {
-        f"here{n}": f"here {one} present" for n, one in enumerate(TYPES * TIMES)
+        f"here{n}": f"here {kind} present" for n, kind in enumerate(TYPES * TIMES)
     }
     case = {"anatomy": "Brain", "modality": "CT", "shows": "slice"}
-    built = told(fields, rows, **FINDINGS, **case)
-    assert {it.scope for it in built.items} == {"slice"}
-    assert {built.oracle.samples[it.sample].case[:4] for it in built.items} == {"here"}
+    built = tiny_source(fields, rows, **FINDINGS, **case)
+    assert {item.scope for item in built.items} == {"slice"}
+    assert {built.oracle.samples[item.sample].case[:4] for item in built.items} == {"here"}
     assert faults(built) == []
 
 
@@ -216,17 +220,17 @@ def chexpert(tmp_path):
     home = root / "CheXpert-v1.0-small"
     lines = [",".join(("Path", "Sex", "Age", "Frontal/Lateral", "AP/PA", *NAMES))]
     cases, number = {}, 0
-    for said, cell in CELLS.items():
-        for one, other in (PAIR, PAIR[::-1]):
+    for key, cell in CELLS.items():
+        for first, second in (PAIR, PAIR[::-1]):
             for _ in range(TIMES):
                 number += 1
                 place = f"valid/patient{number:05}/study1/view1_frontal"
-                cells = {one: "1.0", other: cell}
+                cells = {first: "1.0", second: cell}
                 row = ",".join(cells.get(name, "") for name in NAMES)
                 lines.append(f"CheXpert-v1.0-small/{place}.jpg,Male,50,Frontal,AP,{row}")
                 film = images.picture(150, 170, seed=number)
                 images.write_picture((home / place).with_suffix(".jpg"), film)
-                cases[place] = said
+                cases[place] = key
     images.write_lines(home / "valid.csv", lines)
     film = images.picture(150, 170, seed=0)
     place = "train/patient99999/study1/view1_frontal"

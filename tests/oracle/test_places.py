@@ -55,7 +55,7 @@ def placed(real_raw, tmp_path_factory):
     samples = samples_from_frame(pd.read_parquet(workspace.samples))
     table = pd.read_parquet(workspace.geometry)[list(GEOMETRY.written.names)].to_dict("records")
     rows = [Geometry(**row) for row in table]
-    terms, found = load_terms(), []
+    terms, entries = load_terms(), []
     for (name, key), case in cases.items():
         card = sources[name].card
         for task in ("Point Grounding", "Box Grounding"):
@@ -64,17 +64,19 @@ def placed(real_raw, tmp_path_factory):
                 card=card,
                 case=case,
                 facts=facts_of_case(card, case, terms),
-                samples=tuple(it for it in samples if (it.source, it.case) == (name, key)),
-                geometry=tuple(it for it in rows if (it.source, it.case) == (name, key)),
+                samples=tuple(
+                    sample for sample in samples if (sample.source, sample.case) == (name, key)
+                ),
+                geometry=tuple(row for row in rows if (row.source, row.case) == (name, key)),
                 terms=terms,
                 relations=load_relations(),
             )
-            found += [
+            entries += [
                 (card, case, Retold(question, question.target), question.sample)
                 for question in open_questions(view)
                 if not question.barred
             ]
-    return found
+    return entries
 
 
 def test_every_point_and_box_of_real_samples_lies_where_the_raw_masks_say(placed):

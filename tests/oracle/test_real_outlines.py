@@ -117,7 +117,7 @@ def asked(real_raw, tmp_path_factory):
     samples = samples_from_frame(pd.read_parquet(workspace.samples))
     table = pd.read_parquet(workspace.geometry)[list(GEOMETRY.written.names)].to_dict("records")
     rows = [Geometry(**row) for row in table]
-    found = {task: [] for task in TASKS}
+    entries = {task: [] for task in TASKS}
     for case in source.scan(root / "raw", "classic"):
         if not hasattr(case, "images"):
             continue
@@ -138,8 +138,8 @@ def asked(real_raw, tmp_path_factory):
                 if not question.barred:
                     place = (own[0].centroid_x, own[0].centroid_y)
                     around = [line for line in lines[uid] if _is_around(line, place)]
-                    found[task].append((question, around))
-    return found
+                    entries[task].append((question, around))
+    return entries
 
 
 def _is_around(line, place):

@@ -208,4 +208,4 @@ def test_a_constant_answer_is_right_half_of_the_time_and_never_in_a_set(built):
     for item in items:
         answers.setdefault(item.question.stratum, []).append(item.answer)
     assert {len(own) for own in answers.values()} == {2}
-    assert all(one != other for one, other in answers.values())
+    assert all(first != second for first, second in answers.values())

@@ -157,9 +157,9 @@ def test_normal_films_that_nobody_held_against_the_notes_are_found(films, rebuil
 @pytest.mark.real
 def test_the_reader_finds_the_cells_that_words_contradict(real_raw):
     rows = list(words.lung_ultrasound(real_raw / ULTRASOUND))
-    found = words.contradicted_cells(rows)
-    assert len(found) > 100
-    assert {(name, sign) for name, sign, _ in found} >= set(REFUTED.items())
+    contradicted_cells = words.contradicted_cells(rows)
+    assert len(contradicted_cells) > 100
+    assert {(name, sign) for name, sign, _ in contradicted_cells} >= set(REFUTED.items())
 
 
 @pytest.mark.real
@@ -193,8 +193,8 @@ def asking(*concepts, task="Abnormality Diagnosis"):
     ],
 )
 def test_words_are_read_with_what_denies_them(text, signs):
-    said = {sign for sign, pattern in words.SIGNS.items() if row(text).asserts(pattern)}
-    assert said == signs
+    entries = {sign for sign, pattern in words.SIGNS.items() if row(text).asserts(pattern)}
+    assert entries == signs
 
 
 @pytest.mark.parametrize("sign", words.SIGNS)
@@ -224,7 +224,7 @@ def test_a_film_is_normal_only_when_all_of_it_is_called_so(text, normal):
 
 def test_a_normal_film_offered_as_a_wrong_option_is_found():
     asks = asking("Lung Opacity", "No Finding")
-    found = Counter(
+    counts = Counter(
         " is the key" in fault for fault in words.film_faults(asks, row("Unremarkable"))
     )
-    assert found == {True: 1, False: 1}
+    assert counts == {True: 1, False: 1}

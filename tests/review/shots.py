@@ -141,8 +141,8 @@ def judge(user, now, lot):
     right = lot.random() < 0.96
     done = now + timedelta(seconds=lot.choice(SECONDS))
     option = version.key if right else (version.key + 1) % len(version.options)
-    said = {"confidence": lot.choice([2, 3, 3]), "needs_image": "yes", "image_adequate": True}
-    answer_blind(claim.token, user, BlindSubmission(option=option, **said), done)
+    values = {"confidence": lot.choice([2, 3, 3]), "needs_image": "yes", "image_adequate": True}
+    answer_blind(claim.token, user, BlindSubmission(option=option, **values), done)
     wrong = (version.key + 1) % len(version.options)
     about = wrong if fault.startswith("DISTRACTOR_") else None
     ruling = ReviewSubmission(

@@ -27,7 +27,7 @@ def tree(tmp_path):
 
 
 def _cases(source, layout, root):
-    return [found for found in SOURCES[source].scan(root, layout) if isinstance(found, Case)]
+    return [entry for entry in SOURCES[source].scan(root, layout) if isinstance(entry, Case)]
 
 
 def test_relative_runs_down_the_columns_lie_on_the_dark_part_of_the_film(tree):
@@ -67,9 +67,9 @@ def test_rows_of_one_image_that_contradict_each_other_set_it_aside(tree):
     with table.open("a") as file:
         file.write(first[:-1] + "1\n")
     (skip,) = (
-        found
-        for found in SOURCES["rsna-ich"].scan(root, "stage-2")
-        if isinstance(found, Skip) and found.code == "bad-row"
+        entry
+        for entry in SOURCES["rsna-ich"].scan(root, "stage-2")
+        if isinstance(entry, Skip) and entry.code == "bad-row"
     )
     assert first.startswith(skip.key)
     assert "another row of" in skip.reason
@@ -132,6 +132,6 @@ def test_boxes_of_a_film_follow_its_class_table_without_multiplying(tree):
 
 def test_a_film_that_annotators_excluded_is_set_aside(tree):
     root = tree("rsna-pneumonia", "mdai")
-    found = list(SOURCES["rsna-pneumonia"].scan(root, "mdai"))
-    (reason,) = (entry.reason for entry in found if isinstance(entry, Skip))
+    entries = list(SOURCES["rsna-pneumonia"].scan(root, "mdai"))
+    (reason,) = (entry.reason for entry in entries if isinstance(entry, Skip))
     assert reason.startswith("its annotations name ['Exclude', 'No Lung Opacity / Not Normal']")

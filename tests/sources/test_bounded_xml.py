@@ -33,7 +33,7 @@ def test_a_document_type_without_entities_is_read(read):
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [
         (b"<a>" * 100 + b"</a>" * 100, "nests elements 65 deep; expected at most 64"),
         (b"<a>" + b"<b/>" * 200 + b"</a>", "has over 100 elements"),
@@ -43,10 +43,10 @@ def test_a_document_type_without_entities_is_read(read):
         (b'<?xml version="1.0" encoding="nonsense"?><a/>', "is not valid XML"),
     ],
 )
-def test_a_file_beyond_a_limit_is_refused_with_what_was_found(read, monkeypatch, content, told):
+def test_a_file_beyond_a_limit_is_refused_with_what_was_found(read, monkeypatch, content, message):
     monkeypatch.setattr(bounded_xml, "MOST_BYTES", 2000)
     monkeypatch.setattr(bounded_xml, "MOST_ELEMENTS", 100)
-    with pytest.raises(RowError, match=told):
+    with pytest.raises(RowError, match=message):
         read(content)
 
 

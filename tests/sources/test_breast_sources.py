@@ -59,16 +59,16 @@ def test_a_mammogram_whose_mask_cannot_be_told_is_set_aside(tree):
     folder = next(root.rglob("Mass-Test_P_00019_RIGHT_CC_1"))
     first, second = sorted(folder.rglob("*.dcm"))
     shutil.copy(first, second)
-    found = scan()["Mass-Test_P_00019_RIGHT_CC"]
-    assert isinstance(found, Skip)
-    assert "look like the mask" in found.reason
+    entry = scan()["Mass-Test_P_00019_RIGHT_CC"]
+    assert isinstance(entry, Skip)
+    assert "look like the mask" in entry.reason
 
 
 def test_both_types_of_one_view_are_stated_on_either_picture(tree):
     _, scan = tree("cbis-ddsm", "early")
-    found = scan()
+    source_scan = scan()
     for kind in ("Mass", "Calc"):
-        case = found[f"{kind}-Training_P_00005_RIGHT_MLO"]
+        case = source_scan[f"{kind}-Training_P_00005_RIGHT_MLO"]
         assert stated(case, "abnormality") == {("mass", PRESENT), ("calcification", PRESENT)}
         assert stated(case, "pathology") == {("BENIGN", UNKNOWN), ("MALIGNANT", UNKNOWN)}
         assert not stated(case, "shape")
@@ -136,7 +136,7 @@ def test_outlines_that_cannot_be_read_set_one_picture_aside(tree):
     path = next(root.rglob("AllXML/*.xml"))
     path.write_text("<plist><dict>")
     aside = {
-        key for key, found in scan().items() if "is not valid XML" in getattr(found, "reason", "")
+        key for key, value in scan().items() if "is not valid XML" in getattr(value, "reason", "")
     }
     assert aside == {path.stem}
 
@@ -163,7 +163,7 @@ def test_cancer_on_both_sides_leaves_the_histology_open(tree):
 
 def test_planes_outside_the_five_regions_are_set_aside(tree):
     _, scan = tree("fetal-planes-db", "zenodo")
-    kept = {found.anatomy.value for found in scan().values() if isinstance(found, Case)}
+    kept = {entry.anatomy.value for entry in scan().values() if isinstance(entry, Case)}
     assert kept == {"Brain", "Chest"}
 
 

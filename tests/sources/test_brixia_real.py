@@ -13,12 +13,12 @@ def films(real_raw):
     root = real_raw / "Brixia-score-COVID-19"
     if not root.is_dir():
         pytest.skip(f"no public films of BrixIA at {root}")
-    return {found.key: found for found in find_sources()["brixia"].scan(root, "public")}
+    return {entry.key: entry for entry in find_sources()["brixia"].scan(root, "public")}
 
 
 def test_all_192_rows_add_up(films):
     assert len(films) == 192
-    assert all(isinstance(found, Case) for found in films.values())
+    assert all(isinstance(film, Case) for film in films.values())
 
 
 def test_a_score_counts_where_senior_and_junior_lie_within_two(films):

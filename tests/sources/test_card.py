@@ -157,13 +157,13 @@ def test_pictures_are_passed_on_only_with_what_the_owner_says(card_file, toy_car
 def test_what_nobody_has_seen_is_not_called_terms(card_file, toy_card):
     basis = next(line for line in toy_card.splitlines() if line.startswith("basis"))
     text = toy_card.replace("redistribute = true", "redistribute = false")
-    told = load_card(card_file(text.replace(basis, 'unknown = "its terms"'))).access.known()
-    assert told == (
+    access_text = load_card(card_file(text.replace(basis, 'unknown = "its terms"'))).access.known()
+    assert access_text == (
         "No licence text and no statement of the owner has been seen. Not known: its terms."
     )
     quoted = basis.replace(" }", ', read = "a loader" }')
-    told = load_card(card_file(text.replace(basis, quoted))).access.known()
-    assert told == "CC BY 4.0 (quoted from https://example.org/toy by a loader)."
+    access_text = load_card(card_file(text.replace(basis, quoted))).access.known()
+    assert access_text == "CC BY 4.0 (quoted from https://example.org/toy by a loader)."
 
 
 def test_rights_that_differ_by_row_are_neither_yes_nor_no(card_file, toy_card):

@@ -33,8 +33,8 @@ def test_a_zero_is_absent_a_minus_one_unknown_and_a_blank_says_nothing():
 
 
 def test_airspace_opacity_is_lung_opacity_under_another_name():
-    found = read_states(row(opacity="Airspace Opacity", Airspace_Opacity="1"))
-    assert found.states == {"Lung Opacity": LabelState.PRESENT}
+    states = read_states(row(opacity="Airspace Opacity", Airspace_Opacity="1"))
+    assert states.states == {"Lung Opacity": LabelState.PRESENT}
 
 
 def test_a_table_with_neither_name_of_lung_opacity_is_refused():
@@ -48,13 +48,13 @@ def test_any_other_cell_is_refused():
 
 
 def test_labelers_count_only_where_they_agree():
-    one = reading(
+    states = reading(
         Edema=LabelState.PRESENT, Fracture=LabelState.ABSENT, Pneumothorax=LabelState.PRESENT
     )
     other = reading(
         Edema=LabelState.PRESENT, Fracture=LabelState.ABSENT, Pneumothorax=LabelState.ABSENT
     )
-    assert consensus(one, other).states == {
+    assert consensus(states, other).states == {
         "Edema": LabelState.PRESENT,
         "Fracture": LabelState.ABSENT,
         "Pneumothorax": LabelState.UNKNOWN,

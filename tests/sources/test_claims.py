@@ -92,10 +92,10 @@ def test_a_quirk_that_hides_the_field_answers_the_note(faults):
 
 
 def test_a_comment_speaks_of_the_field_in_whose_table_it_stands(faults):
-    said = FIELD.replace('"silent"', '"silent" # the film may not show it')
-    (fault,) = faults(said, VIEW.replace("absence", PARTLY))
+    text = FIELD.replace('"silent"', '"silent" # the film may not show it')
+    (fault,) = faults(text, VIEW.replace("absence", PARTLY))
     assert "for finding" in fault
-    assert faults(said.replace("absence", PARTLY, 1), VIEW) == []
+    assert faults(text.replace("absence", PARTLY, 1), VIEW) == []
     assert faults(FIELD + "[field.reasons] # not visible\n", VIEW.replace("absence", PARTLY))
 
 

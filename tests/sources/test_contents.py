@@ -44,30 +44,30 @@ def _rows(tmp_path, text):
     path.write_text(text)
     with collect_notices() as notices:
         rows = read_csv(path, columns=("id", "label"))
-    return rows, [it.reason for it in notices]
+    return rows, [notice.reason for notice in notices]
 
 
 def test_quote_that_is_never_closed_costs_its_row_alone(tmp_path):
-    rows, told = _rows(tmp_path, 'id,label\na,1\nb,"2\nc,3\nd,4\n')
+    rows, result = _rows(tmp_path, 'id,label\na,1\nb,"2\nc,3\nd,4\n')
     assert [row["id"] for row in rows] == ["a", "b", "c", "d"]
     assert rows[2]["label"] == "3"
     with pytest.raises(RowError, match="never closed"):
         rows[1]["label"]
-    (reason,) = told
+    (reason,) = result
     assert "train.csv:3" in reason
     assert "the row is set aside" in reason
 
 
 @pytest.mark.parametrize(("cut", "lost"), [("c,3,x", "note"), ("c,3", "label"), ("c", "id")])
 def test_last_row_that_breaks_off_loses_its_last_cell_and_those_behind(tmp_path, cut, lost):
-    rows, told = _rows(tmp_path, f"id,label,note,more\na,1,x,y\nb,2,x,y\n{cut}")
+    rows, result = _rows(tmp_path, f"id,label,note,more\na,1,x,y\nb,2,x,y\n{cut}")
     assert rows[1]["label"] == "2"
     with pytest.raises(RowError, match="ends in the middle of this row"):
         rows[2][lost]
-    assert "the table seems cut off" in told[0]
+    assert "the table seems cut off" in result[0]
 
 
 def test_last_row_without_a_line_break_is_whole_where_no_cell_is_missing(tmp_path):
-    rows, told = _rows(tmp_path, "id,label\na,1\nb,2")
+    rows, results = _rows(tmp_path, "id,label\na,1\nb,2")
     assert rows[1]["label"] == "2"
-    assert told == []
+    assert results == []

@@ -67,8 +67,8 @@ def scanned(fixture_tree):
 
     def scan(source, layout):
         if (source.id, layout) not in made:
-            found = source.scan(fixture_tree(source.id, layout), layout)
-            made[source.id, layout] = tuple(found)
+            entries = source.scan(fixture_tree(source.id, layout), layout)
+            made[source.id, layout] = tuple(entries)
         return made[source.id, layout]
 
     return scan
@@ -84,7 +84,9 @@ def identifiers(scanned, fixture_tree):
             copies = [
                 FixtureCopy(
                     root=fixture_tree(source.id, layout.name),
-                    cases=tuple(it for it in scanned(source, layout.name) if isinstance(it, Case)),
+                    cases=tuple(
+                        entry for entry in scanned(source, layout.name) if isinstance(entry, Case)
+                    ),
                 )
                 for layout in source.card.layouts
             ]
@@ -120,8 +122,10 @@ def test_an_adapter_opens_no_file_that_its_card_does_not_name(source, layout, fi
 
 @each_layout
 def test_its_fixture_has_no_row_that_cannot_be_used(source, layout, scanned):
-    found = scanned(source, layout)
-    assert [it.reason for it in found if isinstance(it, Skip) and it.code == BAD_ROW] == []
+    entries = scanned(source, layout)
+    assert [
+        entry.reason for entry in entries if isinstance(entry, Skip) and entry.code == BAD_ROW
+    ] == []
 
 
 @each_layout
@@ -205,8 +209,8 @@ def _blank_pixels(path):
     path.write_bytes(data[:start] + bytes(len(data) - start))
 
 
-def _portable(found, root):
-    return [str(entry).replace(str(root), "") for entry in found]
+def _portable(scan, root):
+    return [str(entry).replace(str(root), "") for entry in scan]
 
 
 @each_source
@@ -228,10 +232,10 @@ def test_what_a_picture_does_not_show_is_not_asked(source):
 def test_every_map_entry_is_used_by_a_fixture(source, scanned):
     used = set()
     for layout in source.card.layouts:
-        for found in scanned(source, layout.name):
-            if isinstance(found, Case):
-                statements = (*found.labels, *found.panels, *found.regions)
-                used |= {(it.field, it.value) for it in statements}
+        for entry in scanned(source, layout.name):
+            if isinstance(entry, Case):
+                statements = (*entry.labels, *entry.panels, *entry.regions)
+                used |= {(statement.field, statement.value) for statement in statements}
     declared = {(f.name, raw) for f in source.card.fields.values() for raw in sorted(f.values)}
     assert declared <= used, f"never used: {sorted(declared - used)}"
 
@@ -240,20 +244,20 @@ def test_every_map_entry_is_used_by_a_fixture(source, scanned):
 def test_every_text_that_the_card_reads_is_given_by_a_fixture(source, scanned):
     given = {FILE_NAME}
     for layout in source.card.layouts:
-        for found in scanned(source, layout.name):
-            given |= {words.name for words in getattr(found, "words", ())}
+        for entry in scanned(source, layout.name):
+            given |= {words.name for words in getattr(entry, "words", ())}
     assert {name for text in source.card.texts for name in text.sources} <= given
 
 
 @pytest.mark.few(2)
 @each_source
 def test_every_declared_task_and_no_other_yields_an_item(source, built_layout):
-    found = set()
+    voxels = set()
     for layout in source.card.layouts:
         items = pd.read_parquet(built_layout(source.id, layout.name).items)
         cells = zip(items["anatomy"], items["modality"], items["task"], strict=True)
-        found |= {Voxel(Anatomy(a), Modality(m), Task(t)) for a, m, t in cells}
-    assert found == source.card.voxels
+        voxels |= {Voxel(Anatomy(a), Modality(m), Task(t)) for a, m, t in cells}
+    assert voxels == source.card.voxels
 
 
 @each_layout
@@ -261,9 +265,9 @@ def test_every_case_is_a_picture_or_has_a_reason(source, layout, built_layout, s
     workspace = built_layout(source.id, layout)
     pictures = set(pd.read_parquet(workspace.samples)["case"])
     quarantine = pd.read_parquet(workspace.quarantine)
-    for found in scanned(source, layout):
-        if isinstance(found, Case) and all(path.exists() for path in found.files()):
-            assert found.key in pictures | set(quarantine["case"])
+    for entry in scanned(source, layout):
+        if isinstance(entry, Case) and all(path.exists() for path in entry.files()):
+            assert entry.key in pictures | set(quarantine["case"])
     assert not set(quarantine["code"]) & {"crashed", "worker-died", "unclaimed"}
     assert quarantine["message"].str.len().min() > 10 or quarantine.empty
 
@@ -273,15 +277,15 @@ def test_every_case_is_a_picture_or_has_a_reason(source, layout, built_layout, s
 def test_four_workers_give_the_bytes_of_one(
     source, built_layout, build_raw, four_workers, tmp_path
 ):
-    one = built_layout(source.id, source.card.layouts[0].name)
-    four = build_raw(source.id, one.sources[source.id], tmp_path / "four", four_workers)
+    result = built_layout(source.id, source.card.layouts[0].name)
+    four = build_raw(source.id, result.sources[source.id], tmp_path / "four", four_workers)
     tables = ("samples", "geometry", "items", "quarantine")
     for name in (*(f"{table}.parquet" for table in tables), "recipes.jsonl"):
-        assert (one.root / name).read_bytes() == (four.root / name).read_bytes(), name
-    pictures = sorted(path.relative_to(one.images) for path in one.images.rglob("*.png"))
+        assert (result.root / name).read_bytes() == (four.root / name).read_bytes(), name
+    pictures = sorted(path.relative_to(result.images) for path in result.images.rglob("*.png"))
     assert pictures == sorted(path.relative_to(four.images) for path in four.images.rglob("*.png"))
     for picture in pictures:
-        assert (one.images / picture).read_bytes() == (four.images / picture).read_bytes()
+        assert (result.images / picture).read_bytes() == (four.images / picture).read_bytes()
 
 
 @each_layout
@@ -305,9 +309,9 @@ def test_a_broken_file_ends_in_quarantine_and_not_in_a_crash(
     raw = tmp_path / "raw"
     shutil.copytree(fixture_tree(source.id, layout), raw)
     case = next(
-        found
-        for found in source.scan(raw, layout)
-        if isinstance(found, Case) and all(path.exists() for path in found.files())
+        entry
+        for entry in source.scan(raw, layout)
+        if isinstance(entry, Case) and all(path.exists() for path in entry.files())
     )
     image = case.images[0].paths[0]
     with image.open("r+b") as file:
@@ -331,7 +335,7 @@ def test_the_card_is_complete_enough_to_act_on(source):
 @each_source
 def test_masks_are_read_only_where_they_are_declared(source, scanned):
     for layout in source.card.layouts:
-        for found in scanned(source, layout.name):
-            for region in getattr(found, "regions", ()):
+        for entry in scanned(source, layout.name):
+            for region in getattr(entry, "regions", ()):
                 assert concept_of(source.card, region) is not None
                 assert not isinstance(region.shape, MaskFile) or region.shape.paths

@@ -17,7 +17,7 @@ SOURCES = find_sources()
 
 
 def scan(source, layout, root):
-    return {found.key: found for found in SOURCES[source].scan(root, layout)}
+    return {entry.key: entry for entry in SOURCES[source].scan(root, layout)}
 
 
 @pytest.mark.parametrize(
@@ -41,10 +41,10 @@ def test_a_mask_that_contradicts_the_picture_of_busi_is_refused(tmp_path, name, 
 def test_a_mask_that_busi_lacks_is_named_and_the_picture_kept(tmp_path):
     SOURCES["busi"].build_fixture(tmp_path, "original")
     (tmp_path / "malignant" / "malignant (1)_mask.png").unlink()
-    found = scan("busi", "original", tmp_path)
-    assert isinstance(found["malignant (1)"], Case)
-    assert found["malignant (1)_mask"].code == "mask-missing"
-    assert "malignant (1)_mask.png is not in this copy" in found["malignant (1)_mask"].reason
+    source_scan = scan("busi", "original", tmp_path)
+    assert isinstance(source_scan["malignant (1)"], Case)
+    assert source_scan["malignant (1)_mask"].code == "mask-missing"
+    assert "malignant (1)_mask.png is not in this copy" in source_scan["malignant (1)_mask"].reason
 
 
 def test_a_tracing_of_echonet_that_is_cut_short_is_named(tmp_path):
@@ -55,9 +55,9 @@ def test_a_tracing_of_echonet_that_is_cut_short_is_named(tmp_path):
     lines = table.read_text().splitlines()
     last = max(n for n, line in enumerate(lines) if line.startswith("0X1A.avi"))
     table.write_text("\n".join(lines[: last - 7] + lines[last + 1 :]) + "\n")
-    found = scan("echonet-dynamic", layout.name, tmp_path)
-    assert "12 of frame" in found["0X1A outlines"].reason
-    assert isinstance(found["0X2B-ED"], Case)
+    source_scan = scan("echonet-dynamic", layout.name, tmp_path)
+    assert "12 of frame" in source_scan["0X1A outlines"].reason
+    assert isinstance(source_scan["0X2B-ED"], Case)
 
 
 def test_the_table_of_nih_that_is_not_read_is_named(tmp_path):

@@ -9,7 +9,7 @@ SOURCES = find_sources()
 
 
 def scan(source_id, layout, root):
-    return {found.key: found for found in SOURCES[source_id].scan(root, layout)}
+    return {entry.key: entry for entry in SOURCES[source_id].scan(root, layout)}
 
 
 @pytest.mark.parametrize(
@@ -30,11 +30,11 @@ def test_a_table_that_a_copy_could_lack_is_named_and_the_others_are_used(
     SOURCES[source_id].build_fixture(tmp_path, layout)
     (table,) = tmp_path.rglob(name)
     table.write_bytes(content)
-    found = scan(source_id, layout, tmp_path)
-    told = found[table.name]
-    assert told.code == BAD_ROW
-    assert str(tmp_path) not in told.reason
-    assert [it for it in found.values() if isinstance(it, Case)]
+    source_scan = scan(source_id, layout, tmp_path)
+    entry = source_scan[table.name]
+    assert entry.code == BAD_ROW
+    assert str(tmp_path) not in entry.reason
+    assert [value for value in source_scan.values() if isinstance(value, Case)]
 
 
 @pytest.mark.parametrize(
@@ -53,8 +53,8 @@ def test_a_file_of_one_case_sets_that_case_aside(tmp_path, source_id, layout, gl
     path = min(tmp_path.glob(glob))
     path.write_bytes(content)
     after = scan(source_id, layout, tmp_path)
-    aside = [it for it in after.values() if not isinstance(it, Case)]
-    assert [it for it in aside if path.name in it.reason]
-    kept = [key for key, it in after.items() if isinstance(it, Case)]
+    aside = [entry for entry in after.values() if not isinstance(entry, Case)]
+    assert [entry for entry in aside if path.name in entry.reason]
+    kept = [key for key, value in after.items() if isinstance(value, Case)]
     assert kept
-    assert len(kept) < sum(isinstance(it, Case) for it in before.values())
+    assert len(kept) < sum(isinstance(entry, Case) for entry in before.values())

@@ -76,7 +76,7 @@ def reading(change=None, seen=None):
 
 
 def scan(source, tree, layout):
-    return {found.key: found for found in source.scan(tree, layout)}
+    return {entry.key: entry for entry in source.scan(tree, layout)}
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +86,7 @@ def intact(tmp_path_factory):
     @functools.cache
     def make(source_id):
         source, known = SOURCES[source_id], {}
-        for layout in (it.name for it in source.card.layouts):
+        for layout in (entry.name for entry in source.card.layouts):
             root = tmp_path_factory.mktemp(source.id) / "raw"
             source.build_fixture(root, layout)
             tree, seen = RawTree(root), Cells()
@@ -105,8 +105,8 @@ def test_a_cell_that_cannot_be_used_sets_its_own_case_aside(source, intact):
         for table, line, column in seen.chosen():
             values = ("", "nan", "???") if (table, column) not in tried else ()
             if any(
-                it[0] == source.id and table.startswith(it[1]) and it[2] == column
-                for it in BLANK_IS_A_VALUE
+                entry[0] == source.id and table.startswith(entry[1]) and entry[2] == column
+                for entry in BLANK_IS_A_VALUE
             ):
                 values = ()
             if (source.id, table, column) in ANOTHER_IS_THERE:
@@ -118,7 +118,7 @@ def test_a_cell_that_cannot_be_used_sets_its_own_case_aside(source, intact):
                 if f"{place}: is blank; expected the name" in str(after.values()):
                     names.add((table, column))
                 # Any other text may be the name of something that is not in this copy.
-                _check(before, after, place, told=value != "???" or (table, column) not in names)
+                _check(before, after, place, text=value != "???" or (table, column) not in names)
         tried |= seen.lines.keys()
 
 
@@ -130,42 +130,55 @@ def test_a_byte_that_is_no_text_costs_its_row_alone(source, intact):
         for (table, column), line in last.items():
             known = (source.id, table, column)
             if table.endswith((".xls", ".xlsx")) or any(
-                it[::2] == known[::2] and table.startswith(it[1]) for it in BLANK_IS_A_VALUE
+                entry[::2] == known[::2] and table.startswith(entry[1])
+                for entry in BLANK_IS_A_VALUE
             ):
                 continue  # a cell of a spreadsheet is text in any case
             with reading(functools.partial(_put, (table, line), column, "a\udcffb")):
                 after = scan(source, tree, layout)
             cases, held = (
-                [key for key, it in found.items() if isinstance(it, Case) and _is_there(it)]
-                for found in (after, before)
+                [
+                    key
+                    for key, value in entry.items()
+                    if isinstance(value, Case) and _is_there(value)
+                ]
+                for entry in (after, before)
             )
-            named = [it.reason for it in after.values() if _is_bad(it) and table in it.reason]
+            named = [
+                entry.reason for entry in after.values() if _is_bad(entry) and table in entry.reason
+            ]
             assert named or cases == held, f"{table}:{line} {column}: nothing tells of it"
-            _check(before, after, f"{table}:{line} {column}=", told=False)
+            _check(before, after, f"{table}:{line} {column}=", text=False)
 
 
 def _put(cell, column, value, table, line, values):
     return {**values, column: value} if (table, line) == cell else values
 
 
-def _check(before, after, place, *, told):
-    bad = {it.key: it.reason for it in after.values() if _is_bad(it)}
-    for key, found in after.items():
-        if not isinstance(found, Case) or not all(path.is_file() for path in found.files()):
+def _check(before, after, place, *, text):
+    bad = {entry.key: entry.reason for entry in after.values() if _is_bad(entry)}
+    for key, value in after.items():
+        if not isinstance(value, Case) or not all(path.is_file() for path in value.files()):
             continue
-        assert found.patient not in ("", "nan"), f"{place}: {key} has a patient without a name"
+        assert value.patient not in ("", "nan"), f"{place}: {key} has a patient without a name"
         if key in before:
             assert isinstance(before[key], Case), f"{place}: {key} was set aside and is a case now"
-            new = _statements(found) - _statements(before[key])
+            new = _statements(value) - _statements(before[key])
             assert not new, f"{place}: {key} states {new}"
         else:  # a picture of which nothing is stated may take the place of one that is lost
-            assert not _statements(found), f"{place}: {key} is new"
-    if bad and told:
+            assert not _statements(value), f"{place}: {key} is new"
+    if bad and text:
         table, cell = place.split(":")[0], place.partition(" ")[2]
-        named = [it for it in bad.values() if it.startswith(f"{table}:") or f" {table}:" in it]
-        known = [it for it in bad.values() if "???" in it]  # it may be told beside another cell
-        assert known or any(f" {cell}" in it for it in named), f"{place}: {bad}"
-    lost = [key for key, it in before.items() if isinstance(it, Case) and key not in after]
+        named = [
+            entry
+            for entry in bad.values()
+            if entry.startswith(f"{table}:") or f" {table}:" in entry
+        ]
+        known = [
+            entry for entry in bad.values() if "???" in entry
+        ]  # it may be told beside another cell
+        assert known or any(f" {cell}" in entry for entry in named), f"{place}: {bad}"
+    lost = [key for key, entry in before.items() if isinstance(entry, Case) and key not in after]
     new = after.keys() - before.keys()
     assert not lost or new, f"{place}: nothing tells why {lost} are lost"
 
@@ -185,19 +198,19 @@ def test_a_row_that_may_speak_of_any_picture_leaves_no_absence(
 ):
     source, terms = SOURCES[source_id], load_terms()
     tree, before, seen = intact(source_id)[layout]
-    held = [it for it in seen.lines if it[0].startswith(table) and it[1] == column]
-    (name,) = [it[0] for it in held]
+    held = [line for line in seen.lines if line[0].startswith(table) and line[1] == column]
+    (name,) = [entry[0] for entry in held]
     with reading(functools.partial(_put, (name, max(seen.lines[name, column])), column, "")):
         after = scan(source, tree, layout)
-    (notice,) = [it for it in after.values() if not isinstance(it, Case) and it.opens]
+    (notice,) = [entry for entry in after.values() if not isinstance(entry, Case) and entry.opens]
     assert "no absence in" in notice.reason
     assert set(fields) <= set(notice.opens)
-    cases = [it for it in after.values() if isinstance(it, Case)]
+    cases = [entry for entry in after.values() if isinstance(entry, Case)]
     assert cases
     for case in cases:
         absent = facts_of_case(source.card, case, terms).absent.values()
         assert not {mark.field for mark in absent} & set(fields), case.key
-        assert not [it for it in case.regions if it.field in fields], case.key
+        assert not [region for region in case.regions if region.field in fields], case.key
         assert _statements(case) <= _statements(before[case.key])
 
 
@@ -219,16 +232,18 @@ def test_a_box_of_nih_without_a_name_takes_the_boxes_of_its_finding_alone(intact
 
     with reading(drop_name):
         after = scan(source, tree, "official")
-    (notice,) = [it for it in after.values() if not isinstance(it, Case) and it.opens]
+    (notice,) = [entry for entry in after.values() if not isinstance(entry, Case) and entry.opens]
     assert f"no absence in finding {finding!r}" in notice.reason or not finding
     kept = {
-        key: tuple(it for it in case.regions if lost and it.value not in lost)
+        key: tuple(region for region in case.regions if lost and region.value not in lost)
         for key, case in before.items()
         if isinstance(case, Case)
     }
     assert any(kept.values()) == bool(lost)
     assert {key: after[key].regions for key in kept} == kept
-    unknown = {it.value for it in after["00000001_000"].labels if it.state is LabelState.UNKNOWN}
+    unknown = {
+        label.value for label in after["00000001_000"].labels if label.state is LabelState.UNKNOWN
+    }
     assert unknown == (
         {"Infiltration"} if finding == "Infiltrate" else lost or unknown - {"Cardiomegaly"}
     )
@@ -251,7 +266,7 @@ def test_a_blank_name_in_a_table_of_mimic_is_told_with_its_place(intact, table, 
     with reading(functools.partial(_put, (table, line), column, "")):
         after = scan(source, tree, "2.1.0")
     place = f"{table}:{line} {column}=: is blank"
-    assert [it for it in after.values() if _is_bad(it) and it.reason.startswith(place)]
+    assert [entry for entry in after.values() if _is_bad(entry) and entry.reason.startswith(place)]
 
 
 def test_two_rows_of_a_study_of_mimic_that_contradict_each_other_set_its_films_aside(intact):
@@ -260,10 +275,10 @@ def test_two_rows_of_a_study_of_mimic_that_contradict_each_other_set_its_films_a
     (first, study), (second, _), *_ = sorted(seen.lines[table, "study_id"].items())
     with reading(functools.partial(_put, (table, second), "study_id", study)):
         after = scan(source, tree, "2.1.0")
-    bad = [it for it in after.values() if _is_bad(it)]
+    bad = [entry for entry in after.values() if _is_bad(entry)]
     assert bad
-    assert all(f"{table}:{first} says otherwise of this study" in it.reason for it in bad)
-    assert all(f"/s{study}/" in path.as_posix() for it in bad for path in it.paths)
+    assert all(f"{table}:{first} says otherwise of this study" in entry.reason for entry in bad)
+    assert all(f"/s{study}/" in path.as_posix() for entry in bad for path in entry.paths)
     assert len(after) == len(before)
 
 
@@ -271,19 +286,19 @@ def _is_there(case):
     return all(path.is_file() for path in case.files())
 
 
-def _is_bad(found):
+def _is_bad(outcome):
     """Whether it gets a row in the quarantine: what is not in this copy is counted as absent."""
-    if isinstance(found, Case) or found.code != BAD_ROW:
+    if isinstance(outcome, Case) or outcome.code != BAD_ROW:
         return False
-    return not found.paths or any(path.is_file() for path in found.paths)
+    return not outcome.paths or any(path.is_file() for path in outcome.paths)
 
 
 def _statements(case):
     """What a case states; of an open statement nothing is known."""
-    labels = {(it.field, it.value, it.state) for it in case.labels}
-    marked = {(it.field, it.value, it.shape) for it in case.regions}
-    marked |= {(it.field, it.value, LabelState.PRESENT) for it in case.regions}
-    return {it for it in labels if it[2] is not LabelState.UNKNOWN} | marked
+    labels = {(label.field, label.value, label.state) for label in case.labels}
+    marked = {(region.field, region.value, region.shape) for region in case.regions}
+    marked |= {(region.field, region.value, LabelState.PRESENT) for region in case.regions}
+    return {label for label in labels if label[2] is not LabelState.UNKNOWN} | marked
 
 
 @pytest.mark.few(2)
@@ -293,8 +308,8 @@ def test_whole_numbers_that_were_saved_again_change_nothing(source, intact):
         with reading(_saved_again):
             after = scan(source, tree, layout)
         assert list(after) == list(before)
-        assert {key: _plain(it) for key, it in after.items()} == {
-            key: _plain(it) for key, it in before.items()
+        assert {key: _plain(value) for key, value in after.items()} == {
+            key: _plain(value) for key, value in before.items()
         }
 
 
@@ -310,10 +325,11 @@ def test_a_byte_order_mark_and_other_line_ends_change_nothing(source, intact, tm
                 path.write_bytes(BOM_UTF8 + lines.replace(b"\n", b"\r\n"))
         after = scan(source, RawTree(root), layout)
         moved = {
-            key: it.moved(functools.partial(_back, root, tree.path)) for key, it in after.items()
+            key: value.moved(functools.partial(_back, root, tree.path))
+            for key, value in after.items()
         }
-        assert {key: _plain(it) for key, it in moved.items()} == {
-            key: _plain(it) for key, it in before.items()
+        assert {key: _plain(value) for key, value in moved.items()} == {
+            key: _plain(value) for key, value in before.items()
         }
 
 
@@ -325,15 +341,15 @@ def _saved_again(_table, _line, values):
     return {name: f"{cell}.0" if cell.isdecimal() else cell for name, cell in values.items()}
 
 
-def _plain(found):
+def _plain(outcome):
     """What is found, without the words of its evidence, which show cells as they stand."""
-    if not isinstance(found, Case):
-        return found.paths
+    if not isinstance(outcome, Case):
+        return outcome.paths
     return replace(
-        found,
-        labels=tuple(replace(it, evidence="") for it in found.labels),
-        panels=tuple(replace(it, evidence="") for it in found.panels),
-        regions=tuple(replace(it, evidence="") for it in found.regions),
-        quantities=tuple(replace(it, evidence="") for it in found.quantities),
+        outcome,
+        labels=tuple(replace(label, evidence="") for label in outcome.labels),
+        panels=tuple(replace(panel, evidence="") for panel in outcome.panels),
+        regions=tuple(replace(region, evidence="") for region in outcome.regions),
+        quantities=tuple(replace(quantity, evidence="") for quantity in outcome.quantities),
         words=(),
     )

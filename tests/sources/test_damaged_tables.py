@@ -38,7 +38,7 @@ def intact(tmp_path_factory):
 
 
 def scan(source_id, layout, root):
-    return {it.key: it for it in SOURCES[source_id].scan(root, layout)}
+    return {entry.key: entry for entry in SOURCES[source_id].scan(root, layout)}
 
 
 def scan_or_refusal(source_id, layout, root):
@@ -48,8 +48,8 @@ def scan_or_refusal(source_id, layout, root):
         return str(error)
 
 
-def cases_in(found):
-    return {key: it for key, it in found.items() if isinstance(it, Case)}
+def cases_in(outcome):
+    return {key: value for key, value in outcome.items() if isinstance(value, Case)}
 
 
 def tables_of(tree, layout):
@@ -69,7 +69,9 @@ def tables_of(tree, layout):
             yield name, name in spare
 
 
-LAYOUTS = [(it.id, layout.name) for it in SOURCES.values() for layout in it.card.layouts]
+LAYOUTS = [
+    (source.id, layout.name) for source in SOURCES.values() for layout in source.card.layouts
+]
 
 
 @pytest.mark.few(2)
@@ -85,18 +87,20 @@ def test_a_damaged_table_costs_what_rests_on_it_alone(intact, source_id, layout)
         for damage, change in DAMAGES.items():
             path.write_bytes(change(content))
             place = f"{name} {damage}"
-            found = scan_or_refusal(source_id, layout, root)
+            outcome = scan_or_refusal(source_id, layout, root)
             path.write_bytes(content)
-            if isinstance(found, str):
-                assert path.name in found, place
-                assert "the adapter raised" not in found, place
-                assert not (optional and lost), f"{place}: {found}"
+            if isinstance(outcome, str):
+                assert path.name in outcome, place
+                assert "the adapter raised" not in outcome, place
+                assert not (optional and lost), f"{place}: {outcome}"
                 continue
-            told = [it.key for it in found.values() if _tells(it, path.name)]
+            keys = [entry.key for entry in outcome.values() if _tells(entry, path.name)]
             shows = damage in {"empty", "random"} or (damage == "header" and name.endswith(".csv"))
-            assert not shows or told.count(path.name) == 1, f"{place}: nothing tells of it"
-            assert not any(str(root) in getattr(it, "reason", "") for it in found.values()), place
-            _states_nothing_new(kept_before, cases_in(found), place)
+            assert not shows or keys.count(path.name) == 1, f"{place}: nothing tells of it"
+            assert not any(
+                str(root) in getattr(entry, "reason", "") for entry in outcome.values()
+            ), place
+            _states_nothing_new(kept_before, cases_in(outcome), place)
 
 
 def declared_without(root, name, declared):
@@ -105,8 +109,8 @@ def declared_without(root, name, declared):
     return not declared.missing([glob for glob in declared.expect if rest.holds(glob)])
 
 
-def _tells(it, name):
-    return not isinstance(it, Case) and name in f"{it.key} {it.reason}"
+def _tells(entry, name):
+    return not isinstance(entry, Case) and name in f"{entry.key} {entry.reason}"
 
 
 def _states_nothing_new(before, after, place):
@@ -114,8 +118,14 @@ def _states_nothing_new(before, after, place):
     for key, case in after.items():
         if key not in before:
             continue
-        denied = {(it.field, it.value) for it in case.labels if it.state is LabelState.ABSENT}
-        known = {(it.field, it.value) for it in before[key].labels if it.state is LabelState.ABSENT}
+        denied = {
+            (label.field, label.value) for label in case.labels if label.state is LabelState.ABSENT
+        }
+        known = {
+            (label.field, label.value)
+            for label in before[key].labels
+            if label.state is LabelState.ABSENT
+        }
         assert denied <= known, f"{place}: {key} denies {denied - known}"
 
 

@@ -10,7 +10,9 @@ from medrcube.sources.registry import find_sources
 
 def tree(path):
     """A copy whose layout names ``dataset.json`` as its classes."""
-    (layout,) = (it for it in find_sources()["msd-lung"].card.layouts if it.name == "original")
+    (layout,) = (
+        entry for entry in find_sources()["msd-lung"].card.layouts if entry.name == "original"
+    )
     return RawTree(path).of_layout(layout)
 
 

@@ -13,10 +13,10 @@ PLAIN = Descriptors()
 SEEDS = range(1, 5)
 
 
-def scan(seed, **told):
+def scan(seed, **values):
     mask = lesion(*SIZE, seed=seed)
     grey = breast_ultrasound(
-        *SIZE, seed=seed, lesion=mask, descriptors=replace(PLAIN, **told)
+        *SIZE, seed=seed, lesion=mask, descriptors=replace(PLAIN, **values)
     ).astype(float)
     return grey, mask
 
@@ -29,7 +29,7 @@ def behind(grey, mask):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_it_is_dark_behind_a_shadow_bright_behind_fluid_and_both_where_combined(seed):
     plain, dark, bright, both = (
-        behind(*scan(seed, behind=it)) for it in ("no", "shadowing", "enhancement", "combined")
+        behind(*scan(seed, behind=name)) for name in ("no", "shadowing", "enhancement", "combined")
     )
     assert dark.mean() < 0.5 * plain.mean()
     assert bright.mean() > 1.3 * plain.mean()

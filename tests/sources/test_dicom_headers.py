@@ -77,13 +77,13 @@ def files_in(folder):
 
 
 def test_series_are_told_apart_by_content_whatever_their_names(tmp_path):
-    one = write_stack(tmp_path / "x" / "1", PIXELS, Stack(name="one", count=3))
+    paths = write_stack(tmp_path / "x" / "1", PIXELS, Stack(name="one", count=3))
     two = write_stack(tmp_path / "x" / "2", PIXELS[:2], Stack(name="two", count=2))
-    odd = one[1].rename(tmp_path / "x" / "2" / "IM0001")
+    odd = paths[1].rename(tmp_path / "x" / "2" / "IM0001")
     (tmp_path / "x" / "LICENSE").write_text("free")
     (tmp_path / "x" / "empty.dcm").touch()
     assert series_in(files_in(tmp_path)) == {
-        uid_of("one"): (one[0], one[2], odd),
+        uid_of("one"): (paths[0], paths[2], odd),
         uid_of("two"): two,
     }
 

@@ -14,7 +14,7 @@ SOURCES = find_sources()
 
 
 def frames(source, root, layout):
-    cases = [it for it in source.scan(root, layout) if isinstance(it, Case)]
+    cases = [entry for entry in source.scan(root, layout) if isinstance(entry, Case)]
     shapes = [region.shape for case in cases for region in case.regions]
     return {shape.frame for shape in shapes if isinstance(shape, (Polygons, Rectangle))}
 
@@ -63,11 +63,11 @@ def test_outlines_of_echonet_have_the_frame_of_the_table_and_others_that_of_the_
 def test_a_frame_that_the_adapter_tells_goes_before_that_of_the_card(altered, tmp_path):
     source = SOURCES["vindr-mammo"]
     source.build_fixture(tmp_path / "raw", "physionet")
-    told = frames(source, tmp_path / "raw", "physionet")
+    frame_numbers = frames(source, tmp_path / "raw", "physionet")
     reasons = 'reason = "as a test"\nevidence = "none"\n'
     card = f"[drawn_in]\nwidth = 7\nheight = 9\n{reasons}\n[pixels]"
     other = altered(source, "[pixels]", card)
-    assert frames(other, tmp_path / "raw", "physionet") == told
+    assert frames(other, tmp_path / "raw", "physionet") == frame_numbers
 
 
 def test_a_frame_without_a_side_is_refused(altered):

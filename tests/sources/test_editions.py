@@ -28,20 +28,22 @@ def _scan(root):
 
 def test_an_older_edition_is_read_where_the_newest_is_damaged_and_that_is_told(copy):
     root, newer, older = copy
-    whole = [it.key for it in _scan(root) if isinstance(it, Case)]
+    whole = [entry.key for entry in _scan(root) if isinstance(entry, Case)]
     newer.write_bytes(b"\0" * 4096)
-    found = _scan(root)
-    assert [it.key for it in found if isinstance(it, Case)] == whole
-    (told,) = [it for it in found if isinstance(it, Skip) and it.code == OLDER_EDITION]
-    assert told.key == newer.name
-    assert "is not text" in told.reason
-    assert f"{older.name}, an older edition, is read in its place" in told.reason
+    results = _scan(root)
+    assert [entry.key for entry in results if isinstance(entry, Case)] == whole
+    (result,) = [
+        entry for entry in results if isinstance(entry, Skip) and entry.code == OLDER_EDITION
+    ]
+    assert result.key == newer.name
+    assert "is not text" in result.reason
+    assert f"{older.name}, an older edition, is read in its place" in result.reason
 
 
 def test_labels_of_the_older_edition_cite_it(copy):
     root, newer, older = copy
     newer.write_bytes(b"")
-    labels = [label for it in _scan(root) if isinstance(it, Case) for label in it.labels]
+    labels = [label for entry in _scan(root) if isinstance(entry, Case) for label in entry.labels]
     assert labels
     assert all(label.evidence.startswith(f"{older.name}:") for label in labels)
 

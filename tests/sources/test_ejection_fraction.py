@@ -33,7 +33,7 @@ def test_volumes_in_whole_millilitres_give_the_fraction_that_they_were_rounded_f
 @given(full=st.floats(30, 400), share=st.floats(0.1, 0.9), off=st.floats(TOLERANCE + 0.1, 60))
 def test_a_fraction_further_off_is_unknown(full, share, off):
     true = 100 * (1 - share)
-    for stated in filter(lambda it: 0 <= it <= 100, (true - off, true + off)):
+    for stated in filter(lambda entry: 0 <= entry <= 100, (true - off, true + off)):
         label = read(EF=str(stated), EDV=str(full), ESV=str(share * full))
         assert label.state is LabelState.UNKNOWN
 

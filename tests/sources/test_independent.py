@@ -96,13 +96,15 @@ class Reading:
 
     def panels(self, file):
         """What the file is said to show, by every case that has it beside others."""
-        found = []
+        names = []
         for case in self.cases(file):
             if len(case.images) > 1:
-                places = [n for n, it in enumerate(case.images) if self.root / file in it.paths]
+                places = [
+                    n for n, image in enumerate(case.images) if self.root / file in image.paths
+                ]
                 labels = [case.panels[n] for n in places if case.panels]
-                found.append(_names(concept_of(self.source.card, label) for label in labels))
-        return found
+                names.append(_names(concept_of(self.source.card, label) for label in labels))
+        return names
 
     def present(self, cases):
         grounds = [facts_of_case(self.source.card, case, TERMS) for case in cases]
@@ -152,14 +154,14 @@ def _read(name, folder):
     )
     (workspace.root / "cache").mkdir(parents=True)
     (workspace.root / "cache" / "patient.key").write_bytes(b"k" * 32)
-    error, found, samples, items = "", None, pd.DataFrame(), ()
+    error, value, samples, items = "", None, pd.DataFrame(), ()
     quarantine = pd.DataFrame(columns=["case", "stage", "code", "message"])
     try:
         build(workspace, {source.id: source}, LocalEngine(1), Reporter(quiet=True))
     except SourceError as refused:
         error = str(refused)
     else:
-        found = scan(source, root, b"k" * 32)
+        value = scan(source, root, b"k" * 32)
         samples = pd.read_parquet(workspace.samples)
         items = tuple(items_from_frame(pd.read_parquet(workspace.items)))
         quarantine = pd.read_parquet(workspace.quarantine)
@@ -168,7 +170,7 @@ def _read(name, folder):
         workspace=workspace.root,
         source=source,
         error=error,
-        scan=found,
+        scan=value,
         samples=samples,
         items=items,
         quarantine=quarantine,
@@ -216,9 +218,9 @@ def test_what_is_true_is_stated(name, file, reading):
 
 @pytest.mark.parametrize(("name", "file"), _each("panel"))
 def test_what_one_of_several_images_shows_is_stated_of_it_alone(name, file, reading):
-    told = reading(name).panels(file)
-    assert told
-    assert all(names == _names(_expected(name, file)["panel"]) for names in told)
+    panels = reading(name).panels(file)
+    assert panels
+    assert all(names == _names(_expected(name, file)["panel"]) for names in panels)
 
 
 @pytest.mark.parametrize(("name", "file"), _each("never never_single"))
@@ -240,8 +242,8 @@ def test_what_nobody_knows_is_neither_present_nor_absent(name, file, reading):
     seen = reading(name)
     cases = seen.cases(file)
     assert cases, "no case shows this image"
-    said = seen.absent(cases) | seen.present(cases)
-    assert _names(_expected(name, file)["open"]) & said == set()
+    absent = seen.absent(cases) | seen.present(cases)
+    assert _names(_expected(name, file)["open"]) & absent == set()
 
 
 @pytest.mark.parametrize("name", _all("constants"))
@@ -339,19 +341,19 @@ def _masks(seen, case):
 def test_regions_lie_where_they_belong(name, file, reading):
     seen, fact = reading(name), _expected(name, file)
     assert seen.alone(file), "no case shows this image alone"
-    found, scale = {}, 1.0
+    values, scale = {}, 1.0
     for case in seen.alone(file):
         boxes, shape = _masks(seen, case)
         scale = shape[1] / np.shape(fact["shows"])[1]
         for concept, these in boxes.items():
             key = "*" if "*" in fact.get("regions", ()) else concept
-            found.setdefault(key, []).extend(these)
+            values.setdefault(key, []).extend(these)
     wanted = fact["regions"] if "regions" in fact else fact["some_regions"]
     if "some_regions" in fact:
-        found = {concept: boxes for concept, boxes in found.items() if concept in wanted}
-    assert {k: len(v) for k, v in found.items()} == {k: len(v) for k, v in wanted.items()}
+        values = {concept: boxes for concept, boxes in values.items() if concept in wanted}
+    assert {k: len(v) for k, v in values.items()} == {k: len(v) for k, v in wanted.items()}
     for concept, boxes in wanted.items():
-        actual = np.array(sorted(found[concept])) / scale
+        actual = np.array(sorted(values[concept])) / scale
         np.testing.assert_allclose(actual, sorted(boxes), atol=fact.get("tolerance", 1), rtol=0)
 
 

@@ -61,7 +61,8 @@ def test_of_layouts_that_fit_alike_the_one_with_the_very_extensions_counts(
     tmp_path, toy_card, tree, suffix
 ):
     layouts = "".join(
-        f'[[layout]]\nname = "{it}"\nexpect = {{ "*.{it}" = 2 }}\n\n' for it in ("nii.gz", "nii")
+        f'[[layout]]\nname = "{name}"\nexpect = {{ "*.{name}" = 2 }}\n\n'
+        for name in ("nii.gz", "nii")
     )
     (tmp_path / "card.toml").write_text(toy_card.replace("[case]", f"{layouts}[case]"))
     assert inspect_copy(load_card(tmp_path / "card.toml"), tree(f"a.{suffix}")).layout == suffix
@@ -113,8 +114,10 @@ def test_walk_follows_linked_folders_once_and_ends(tree, tmp_path):
 
 def test_braces_stand_for_either_text(tree):
     root = tree("a/1.png", "b/1.JPG", "c/1.png", "a/1.gif")
-    found = [path.relative_to(root).as_posix() for path in RawTree(root).glob("{a,b}/*.{png,jpg}")]
-    assert found == ["a/1.png", "b/1.JPG"]
+    as_posixes = [
+        path.relative_to(root).as_posix() for path in RawTree(root).glob("{a,b}/*.{png,jpg}")
+    ]
+    assert as_posixes == ["a/1.png", "b/1.JPG"]
 
 
 def test_brackets_and_single_braces_are_letters():

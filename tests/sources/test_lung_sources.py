@@ -32,7 +32,7 @@ def made(tmp_path):
 
 
 def scan(source, root, layout):
-    return {found.key: found for found in SOURCES[source].scan(root, layout)}
+    return {entry.key: entry for entry in SOURCES[source].scan(root, layout)}
 
 
 def labels(case):
@@ -45,22 +45,22 @@ def stack(units):
 
 
 def test_lidc_takes_a_nodule_that_three_of_four_readers_marked(made):
-    found = scan("lidc-idri", made("lidc-idri", "classic"), "classic")
+    source_scan = scan("lidc-idri", made("lidc-idri", "classic"), "classic")
     counts = Counter(
         len(region.shape.readings)
-        for case in found.values()
+        for case in source_scan.values()
         if isinstance(case, Case)
         for region in case.regions
         if isinstance(region.shape, Consensus)
     )
     assert set(counts) == {3, 4}
-    assert any("2 of 4" in skip.reason for skip in found.values() if isinstance(skip, Skip))
+    assert any("2 of 4" in skip.reason for skip in source_scan.values() if isinstance(skip, Skip))
 
 
 def test_lidc_shows_the_slice_on_which_the_readers_agree_most(made):
     root = made("lidc-idri", "classic")
-    found = scan("lidc-idri", root, "classic")
-    case = next(case for key, case in found.items() if key.startswith("LIDC-IDRI-0001"))
+    source_scan = scan("lidc-idri", root, "classic")
+    case = next(case for key, case in source_scan.items() if key.startswith("LIDC-IDRI-0001"))
     (folder,) = {path.parent for path in case.files()}
     reading = read_reading(folder / "001.xml")
     (nodule,) = match_marks(reading.marks, spacing=2, thickness=3)
@@ -69,23 +69,25 @@ def test_lidc_shows_the_slice_on_which_the_readers_agree_most(made):
 
 
 def test_lidc_leaves_open_what_a_single_reader_chose(made):
-    found = scan("lidc-idri", made("lidc-idri", "classic"), "classic")
-    case = next(case for key, case in found.items() if key.startswith("LIDC-IDRI-0001"))
+    source_scan = scan("lidc-idri", made("lidc-idri", "classic"), "classic")
+    case = next(case for key, case in source_scan.items() if key.startswith("LIDC-IDRI-0001"))
     assert ("malignancy", "5", LabelState.PRESENT) in labels(case)
     assert ("malignancy", "4", LabelState.UNKNOWN) in labels(case)
 
 
 def test_lidc_shows_several_nodules_for_the_diagnosis_of_a_patient(made):
-    found = scan("lidc-idri", made("lidc-idri", "descriptive"), "descriptive")
-    case = found["LIDC-IDRI-0003-diagnosis"]
+    source_scan = scan("lidc-idri", made("lidc-idri", "descriptive"), "descriptive")
+    case = source_scan["LIDC-IDRI-0003-diagnosis"]
     assert (len(case.images), case.shows) == (2, Scope.PATIENT)
 
 
 def test_lidc_refuses_a_series_whose_readings_contradict_each_other(made):
     root = made("lidc-idri", "classic")
     (root / "161-resubmitted-correction-3-9-12.xml").unlink()
-    found = scan("lidc-idri", root, "classic")
-    assert any("contradict" in skip.reason for skip in found.values() if isinstance(skip, Skip))
+    source_scan = scan("lidc-idri", root, "classic")
+    assert any(
+        "contradict" in skip.reason for skip in source_scan.values() if isinstance(skip, Skip)
+    )
 
 
 def test_a_cut_reading_of_lidc_sets_its_series_aside_and_no_other(made):
@@ -94,7 +96,7 @@ def test_a_cut_reading_of_lidc_sets_its_series_aside_and_no_other(made):
     reading = next(root.rglob("LIDC-IDRI-0006/**/*.xml"))
     reading.write_bytes(reading.read_bytes()[:-200])
     after = scan("lidc-idri", root, "classic")
-    (aside,) = (it for it in after.values() if it.key.startswith("LIDC-IDRI-0006"))
+    (aside,) = (entry for entry in after.values() if entry.key.startswith("LIDC-IDRI-0006"))
     place = f"{reading.parent.name}/{reading.name}"
     assert aside.code == "bad-row"
     assert aside.reason.startswith(f"{place} is not valid XML")
@@ -118,9 +120,14 @@ def test_diagnoses_of_lidc_that_cannot_be_read_are_named_and_not_asked(made):
     root = made("lidc-idri", "classic")
     table = next(root.rglob("tcia-diagnosis-data*"))
     table.write_bytes(b"PK\x03\x04 cut")
-    found = scan("lidc-idri", root, "classic")
-    assert found[table.name].code == "bad-row"
-    fields = {it.field for case in found.values() if isinstance(case, Case) for it in case.labels}
+    source_scan = scan("lidc-idri", root, "classic")
+    assert source_scan[table.name].code == "bad-row"
+    fields = {
+        label.field
+        for case in source_scan.values()
+        if isinstance(case, Case)
+        for label in case.labels
+    }
     assert "nodule" in fields
     assert "diagnosis" not in fields
 
@@ -138,9 +145,9 @@ def test_mosmed_sets_a_study_aside_where_registry_and_folder_disagree(made):
     root = made("mosmed-covid19", "nifti")
     studies = root / "COVID19_1110/studies"
     shutil.move(studies / "CT-0/study_0001.nii.gz", studies / "CT-3/study_0001.nii.gz")
-    found = scan("mosmed-covid19", root, "nifti")["study_0001"]
-    assert isinstance(found, Skip)
-    assert (found.code, "re-sorted" in found.reason) == ("bad-row", True)
+    case = scan("mosmed-covid19", root, "nifti")["study_0001"]
+    assert isinstance(case, Skip)
+    assert (case.code, "re-sorted" in case.reason) == ("bad-row", True)
 
 
 def test_mosmed_sets_a_study_aside_where_the_registry_has_other_columns(made):
@@ -148,10 +155,10 @@ def test_mosmed_sets_a_study_aside_where_the_registry_has_other_columns(made):
     rows = [["category", "study_file"], ["CT-0", "/studies/CT-0/study_0001.nii.gz"]]
     registry = root / "COVID19_1110/dataset_registry.xlsx"
     write_spreadsheet(registry, {"MosMedData COVID19_1110": rows})
-    found = scan("mosmed-covid19", root, "nifti")["study_0001"]
-    assert isinstance(found, Skip)
-    assert found.code == "bad-row"
-    assert "dataset_registry.xlsx:2 second column=(like /xxxxxxx/XX-9/xxxxx_9999" in found.reason
+    case = scan("mosmed-covid19", root, "nifti")["study_0001"]
+    assert isinstance(case, Skip)
+    assert case.code == "bad-row"
+    assert "dataset_registry.xlsx:2 second column=(like /xxxxxxx/XX-9/xxxxx_9999" in case.reason
 
 
 def test_mosmed_refuses_the_teaching_edition(made):
@@ -183,14 +190,14 @@ def test_iq_refuses_sizes_that_give_the_class_away():
 
 
 def test_iq_orders_pictures_by_number(made):
-    found = scan("iq-othnccd", made("iq-othnccd", "original"), "original")
-    benign = [key for key in found if key.startswith("Benign")]
+    source_scans = scan("iq-othnccd", made("iq-othnccd", "original"), "original")
+    benign = [key for key in source_scans if key.startswith("Benign")]
     assert benign == [f"Benign case ({n})" for n in (1, 2, 10, 120)]
 
 
 def test_covid_ct_finds_rows_that_lack_the_suffix_of_the_file(made):
-    found = scan("covid-ct", made("covid-ct", "repository"), "repository")
-    patients = {key: case.patient for key, case in found.items()}
+    source_scan = scan("covid-ct", made("covid-ct", "repository"), "repository")
+    patients = {key: case.patient for key, case in source_scan.items()}
     assert patients["CT_COVID/2020.02.10.20021584-p6-52%0.png"] == "CT_COVID:Patient 2"
     assert patients["CT_NonCOVID/1%0.jpg"] == "CT_NonCOVID:crawled_patient_1"
 
@@ -200,19 +207,19 @@ def test_covid_ct_leaves_a_converted_copy_out_but_not_a_listed_twin(made):
     folder = root / "Images-processed/CT_NonCOVID"
     shutil.copy(folder / "2.png", folder / "0.png")
     shutil.copy(folder / "0.jpg", folder / "2.jpg")
-    found = scan("covid-ct", root, "repository")
-    assert isinstance(found["CT_NonCOVID/0.png"], Skip)
-    assert isinstance(found["CT_NonCOVID/2.png"], Case)
+    source_scan = scan("covid-ct", root, "repository")
+    assert isinstance(source_scan["CT_NonCOVID/0.png"], Skip)
+    assert isinstance(source_scan["CT_NonCOVID/2.png"], Case)
 
 
 def test_nsclc_falls_back_to_the_structure_set(made):
     root = made("nsclc-radiomics", "descriptive")
     for path in root.rglob("LUNG1-001/*/300*/1-1.dcm"):
         path.unlink()
-    found = scan("nsclc-radiomics", root, "descriptive")
-    (region,) = found["LUNG1-001-tumor"].regions
+    source_scan = scan("nsclc-radiomics", root, "descriptive")
+    (region,) = source_scan["LUNG1-001-tumor"].regions
     assert (region.shape.member, region.shape.values) == ("GTV-1", ())
-    (region,) = found["LUNG1-002-tumor"].regions
+    (region,) = source_scan["LUNG1-002-tumor"].regions
     assert (region.shape.member, region.shape.values) == (None, (1,))
 
 
@@ -220,14 +227,14 @@ def test_nsclc_sets_a_series_of_another_patient_aside(made):
     root = made("nsclc-radiomics", "descriptive")
     study = next(root.rglob("LUNG1-001/*"))
     shutil.copytree(next(root.rglob("LUNG1-002/*/1.*")), study / "nested")
-    found = scan("nsclc-radiomics", root, "descriptive")
-    assert "another patient" in found["LUNG1-001/nested"].reason
-    assert all("nested" not in str(path) for path in found["LUNG1-001-tumor"].files())
+    source_scan = scan("nsclc-radiomics", root, "descriptive")
+    assert "another patient" in source_scan["LUNG1-001/nested"].reason
+    assert all("nested" not in str(path) for path in source_scan["LUNG1-001-tumor"].files())
 
 
 def test_msd_leaves_metadata_files_of_macos_alone(made):
-    found = scan("msd-lung", made("msd-lung", "original"), "original")
-    assert {case.patient for case in found.values()} == {"lung_001", "lung_053", "lung_096"}
+    source_scan = scan("msd-lung", made("msd-lung", "original"), "original")
+    assert {case.patient for case in source_scan.values()} == {"lung_001", "lung_053", "lung_096"}
 
 
 @pytest.mark.parametrize(
@@ -239,8 +246,8 @@ def test_a_damaged_header_costs_its_patient_and_no_other(made, source, layout, p
     before = scan(source, root, layout)
     damaged = next(root.rglob(f"{patient}/*/*/000001.dcm"))
     damaged.write_bytes(damaged.read_bytes()[:132] + b"\xff" * 64)
-    found = scan(source, root, layout)
-    assert damaged in found[patient].paths
+    source_scan = scan(source, root, layout)
+    assert damaged in source_scan[patient].paths
     others = {key for key, entry in before.items() if isinstance(entry, Case)}
-    lost = others - {key for key, entry in found.items() if isinstance(entry, Case)}
+    lost = others - {key for key, entry in source_scan.items() if isinstance(entry, Case)}
     assert {key[: len(patient)] for key in lost} == {patient}

@@ -24,7 +24,7 @@ def tree(tmp_path):
 
 
 def scan(source, layout, root):
-    return {found.key: found for found in SOURCES[source].scan(root, layout)}
+    return {entry.key: entry for entry in SOURCES[source].scan(root, layout)}
 
 
 def rewrite(path, change):
@@ -55,7 +55,7 @@ def check_set_aside(before, after, keys, place):
         assert isinstance(before[key], Case)
         assert after[key].code == BAD_ROW
         assert place in after[key].reason, after[key].reason
-    assert {key for key, it in before.items() if it != after[key]} == set(keys)
+    assert {key for key, value in before.items() if value != after[key]} == set(keys)
 
 
 def test_of_nih(tree):
@@ -63,7 +63,7 @@ def test_of_nih(tree):
     before = scan("nih-chestxray14", "official", root)
 
     def change(header, rows):
-        (row,) = [it for it in rows if it[0] == "00000002_000.png"]
+        (row,) = [entry for entry in rows if entry[0] == "00000002_000.png"]
         row[1] = "No Finding|Edema"
 
     rewrite(root / "Data_Entry_2017_v2020.csv", change)
@@ -87,7 +87,9 @@ def test_of_chexpert(tree, column):
     before = scan("chexpert", "small", root)
     rewrite(next(root.rglob("valid.csv")), contradict(column))
     after = scan("chexpert", "small", root)
-    keys = [key for key, it in before.items() if key.startswith("valid/") and isinstance(it, Case)]
+    keys = [
+        key for key, value in before.items() if key.startswith("valid/") and isinstance(value, Case)
+    ]
     assert keys
     check_set_aside(before, after, keys, f"No Finding=1.0: stands beside '{column}'")
 
@@ -96,9 +98,9 @@ def test_of_chexpert_unless_it_is_a_device(tree):
     root = tree("chexpert", "small")
     rewrite(next(root.rglob("valid.csv")), contradict("Support Devices"))
     after = scan("chexpert", "small", root)
-    found = [it for key, it in after.items() if key.startswith("valid/")]
-    assert found
-    assert all(isinstance(it, Case) for it in found)
+    afters = [value for key, value in after.items() if key.startswith("valid/")]
+    assert afters
+    assert all(isinstance(entry, Case) for entry in afters)
 
 
 @pytest.mark.parametrize("table", ["2.0.0-chexpert", "2.0.0-negbio"])
@@ -107,14 +109,16 @@ def test_of_mimic(tree, table):
     before = scan("mimic-cxr-jpg", "2.0.0", root)
     rewrite(next(root.rglob(f"mimic-cxr-{table}.csv*")), contradict("Edema"))
     after = scan("mimic-cxr-jpg", "2.0.0", root)
-    bad = [it for it in after.values() if not isinstance(it, Case) and it.code == BAD_ROW]
+    bad = [
+        entry for entry in after.values() if not isinstance(entry, Case) and entry.code == BAD_ROW
+    ]
     assert bad
-    assert all("No Finding=1.0: stands beside" in it.reason for it in bad)
+    assert all("No Finding=1.0: stands beside" in entry.reason for entry in bad)
     assert not [
         label
-        for it in after.values()
-        if isinstance(it, Case)
-        for label in it.labels
+        for entry in after.values()
+        if isinstance(entry, Case)
+        for label in entry.labels
         if label.value == "No Finding" and label.state.name == "PRESENT"
     ]
     assert len(after) == len(before)

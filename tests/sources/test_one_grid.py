@@ -89,20 +89,20 @@ def masked(request, tmp_path_factory):
     name, layout = request.param
     source, root = SOURCES[name], tmp_path_factory.mktemp(name)
     source.build_fixture(root, layout)
-    cases = [it for it in source.scan(root, layout) if isinstance(it, Case)]
+    cases = [entry for entry in source.scan(root, layout) if isinstance(entry, Case)]
     of_mask = {}
     for case in cases:
         for shape in case.shapes():
             if isinstance(shape, MaskFile) and _VOLUMES.search(shape.paths[0].name):
                 of_mask.setdefault(shape.paths[0], {})[case.key] = case
     usable = [
-        path for path, found in of_mask.items() if all(map(_opens(source, root), found.values()))
+        path for path, value in of_mask.items() if all(map(_opens(source, root), value.values()))
     ]
     assert usable, "no mask in a volume: if that is so, add the source to MASKLESS"
-    found = list(of_mask[usable[0]].values())
-    for path in {path for case in found for path in case.files() if _VOLUMES.search(path.name)}:
+    entries = list(of_mask[usable[0]].values())
+    for path in {path for case in entries for path in case.files() if _VOLUMES.search(path.name)}:
         move(path, lambda affine, _: realistic() @ affine)
-    return plan_jobs(source, root, found), usable[0]
+    return plan_jobs(source, root, entries), usable[0]
 
 
 def _opens(source, root):

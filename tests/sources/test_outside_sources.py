@@ -23,31 +23,37 @@ pytestmark = pytest.mark.untraced
 
 
 @pytest.fixture
-def found():
+def outside_sources():
     yield find_sources([OUTSIDE])
     activate_vocabulary([])
 
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("name", WORDS)
-def test_a_source_outside_the_package_keeps_the_whole_contract(found, name):
-    assert {it.name: it.failures for it in check_source(found[name]) if it.failures} == {}
+def test_a_source_outside_the_package_keeps_the_whole_contract(outside_sources, name):
+    assert {
+        entry.name: entry.failures
+        for entry in check_source(outside_sources[name])
+        if entry.failures
+    } == {}
 
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize(("name", "word"), WORDS.items())
-def test_its_own_word_is_asked_about(found, tmp_path, name, word):
-    found[name].build_fixture(tmp_path / "raw", found[name].card.layouts[0].name)
+def test_its_own_word_is_asked_about(outside_sources, tmp_path, name, word):
+    outside_sources[name].build_fixture(
+        tmp_path / "raw", outside_sources[name].card.layouts[0].name
+    )
     settings = BuildSettings(evidence=Grade.C, items_per_cell=0, even_keys=False)
     workspace = Workspace(root=tmp_path / "w", settings=settings, sources={name: tmp_path / "raw"})
-    build(workspace, found, LocalEngine(1), Reporter(quiet=True))
+    build(workspace, outside_sources, LocalEngine(1), Reporter(quiet=True))
     assert word in str(pd.read_parquet(workspace.items).to_dict())
 
 
 @pytest.mark.real
 @pytest.mark.parametrize("name", WORDS)
-def test_real_files_of_it_become_pictures(found, real_raw, tmp_path, name):
+def test_real_files_of_it_become_pictures(outside_sources, real_raw, tmp_path, name):
     sources = {name: real_raw / REAL[name]}
     workspace = Workspace(root=tmp_path, settings=BuildSettings(), sources=sources)
-    build(workspace, found, LocalEngine(1), Reporter(quiet=True))
+    build(workspace, outside_sources, LocalEngine(1), Reporter(quiet=True))
     assert len(pd.read_parquet(workspace.samples)) >= 3

@@ -67,12 +67,15 @@ def test_a_pattern_fits_whole_names_only_whatever_its_alternatives(own):
 @pytest.mark.parametrize(
     ("ask", "says"),
     [
-        (lambda it: it.integer("side"), r"card.toml: key 'numbers.side' is missing .*'side_px'"),
-        (lambda it: it.integer("window_hu"), "numbers.window_hu': expected a whole number"),
-        (lambda it: it.numbers("window_hu", 3), "expected a list of 3 finite numbers"),
-        (lambda it: it.names("side_px"), "key 'names.side_px' is missing"),
-        (lambda it: it.pattern("film"), "expected the groups none, .* found 'number'"),
-        (lambda it: it.pattern("film", "label"), "expected the groups label"),
+        (
+            lambda entry: entry.integer("side"),
+            r"card.toml: key 'numbers.side' is missing .*'side_px'",
+        ),
+        (lambda entry: entry.integer("window_hu"), "numbers.window_hu': expected a whole number"),
+        (lambda entry: entry.numbers("window_hu", 3), "expected a list of 3 finite numbers"),
+        (lambda entry: entry.names("side_px"), "key 'names.side_px' is missing"),
+        (lambda entry: entry.pattern("film"), "expected the groups none, .* found 'number'"),
+        (lambda entry: entry.pattern("film", "label"), "expected the groups label"),
     ],
 )
 def test_what_the_card_does_not_say_is_named_with_its_path(own, ask, says):

@@ -77,15 +77,15 @@ def test_a_stated_number_is_that_of_the_phantom(fixture_tree, source_id, name):
     source, (measure, off) = SOURCES[source_id], MEASURED[source_id, name]
     for layout in source.card.layouts:
         root = fixture_tree(source_id, layout.name)
-        cases = [it for it in source.scan(root, layout.name) if isinstance(it, Case)]
-        told = [
+        cases = [entry for entry in source.scan(root, layout.name) if isinstance(entry, Case)]
+        pairs = [
             (measure(case), number.value)
             for case in cases
             for number in case.quantities
             if number.field == name and case.regions
         ]
-        assert told
-        assert told == [(pytest.approx(value, abs=off), value) for _, value in told]
+        assert pairs
+        assert pairs == [(pytest.approx(value, abs=off), value) for _, value in pairs]
 
 
 def test_hearts_of_jsrt_take_as_much_of_the_chest_as_those_of_patients():

@@ -44,10 +44,10 @@ def test_identifier_in_a_shifted_cell_stands_in_no_reason(source, tmp_path, monk
         with monkeypatch.context() as patch:
             words = iter(WORDS)  # in a row each; a value that many people share is a label
             patch.setattr(TableRow, "__init__", functools.partialmethod(_swap, start, cell, words))
-            found = list(source.scan(tree, layout))
-        for it in found:
-            for word in () if isinstance(it, Case) else WORDS:
-                assert word in it.key or word not in it.reason, cell
+            entries = list(source.scan(tree, layout))
+        for entry in entries:
+            for word in () if isinstance(entry, Case) else WORDS:
+                assert word in entry.key or word not in entry.reason, cell
 
 
 def _swap(self, start, cell, words, *values, **named):
@@ -112,10 +112,14 @@ def test_unmapped_value_that_several_patients_share_is_shown(tmp_path, patients,
     writer.writeheader()
     writer.writerows(records)
     table.write_bytes(gzip.compress(text.getvalue().encode()))
-    found = source.scan(tmp_path, source.card.layouts[0].name)
-    reasons = [it.reason for it in found if isinstance(it, Skip) and "of field 'view'" in it.reason]
+    entries = source.scan(tmp_path, source.card.layouts[0].name)
+    reasons = [
+        entry.reason
+        for entry in entries
+        if isinstance(entry, Skip) and "of field 'view'" in entry.reason
+    ]
     assert len(reasons) == patients
-    assert all(f"value {shown!r}" in it for it in reasons)
+    assert all(f"value {shown!r}" in reason for reason in reasons)
 
 
 def test_header_that_may_be_a_row_of_a_person_is_told_by_its_shape(tmp_path):

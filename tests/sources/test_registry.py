@@ -66,9 +66,9 @@ def raw(tmp_path):
 
 
 def test_an_adapter_yields_checked_cases(toy_source, raw):
-    found = _scan(toy_source(), raw, "b.png", "a.png")
-    assert [case.key for case in found] == ["a", "b"]
-    assert all(isinstance(case, Case) for case in found)
+    results = _scan(toy_source(), raw, "b.png", "a.png")
+    assert [case.key for case in results] == ["a", "b"]
+    assert all(isinstance(case, Case) for case in results)
 
 
 UNKNOWN_FIELD = """\
@@ -81,18 +81,20 @@ TWICE = 'yield Case(key="x", images=(ImageRef(paths=(root / "{}",)),))\n'
 
 
 @pytest.mark.parametrize(
-    ("second", "found"), [("a.png", [Case]), ("b.png", [Skip])], ids=["the same", "another"]
+    ("second", "expected"), [("a.png", [Case]), ("b.png", [Skip])], ids=["the same", "another"]
 )
-def test_cases_of_one_key_are_one_or_are_set_aside(toy_source, raw, second, found):
+def test_cases_of_one_key_are_one_or_are_set_aside(toy_source, raw, second, expected):
     text = (
         "from medrcube.facts import Case, ImageRef\n\ndef cases(tree, layout):\n"
         f"    root = tree.path\n    {TWICE.format('a.png')}    {TWICE.format(second)}"
     )
     source = load_source(toy_source(adapter=text))
-    told = list(source.scan(raw, "flat"))
-    assert [type(it) for it in told] == found
-    assert all("two cases have the key 'x'" in it.reason for it in told if type(it) is Skip)
-    assert all(len(it.paths) == 2 for it in told if type(it) is Skip)
+    entries = list(source.scan(raw, "flat"))
+    assert [type(entry) for entry in entries] == expected
+    assert all(
+        "two cases have the key 'x'" in entry.reason for entry in entries if type(entry) is Skip
+    )
+    assert all(len(entry.paths) == 2 for entry in entries if type(entry) is Skip)
 
 
 def test_two_copies_in_one_root_are_named_as_two_copies(toy_source, raw):
@@ -105,8 +107,8 @@ def test_two_copies_in_one_root_are_named_as_two_copies(toy_source, raw):
         "        film = tree.path / folder / 'set/c.png'\n"
         "        yield Case(key='x', images=(ImageRef(paths=(film,)),))\n"
     )
-    (told,) = load_source(toy_source(adapter=text)).scan(raw, "flat")
-    assert "the dataset lies here twice: first and second hold" in told.reason
+    (entry,) = load_source(toy_source(adapter=text)).scan(raw, "flat")
+    assert "the dataset lies here twice: first and second hold" in entry.reason
 
 
 @pytest.mark.parametrize(

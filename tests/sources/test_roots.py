@@ -91,8 +91,11 @@ def test_what_was_taken_is_said(tmp_path):
 
 def test_the_folder_that_comes_nearer_and_what_it_lacks_are_named(card, tree):
     root = tree("archive/images/a.png", "notes.txt")
-    told = inspect_copy(card, root).describe()
-    assert f"{root / 'archive'} comes nearer: it lacks tables/labels.csv of layout 'only'" in told
+    description = inspect_copy(card, root).describe()
+    assert (
+        f"{root / 'archive'} comes nearer: it lacks tables/labels.csv of layout 'only'"
+        in description
+    )
 
 
 def test_the_parent_is_taken_where_the_missing_tables_lie_in_it(toy_card, tree, tmp_path):
@@ -110,8 +113,8 @@ def test_the_parent_that_holds_what_is_missing_is_named(toy_card, tree, tmp_path
     )
     (tmp_path / "card.toml").write_text(text.replace('"*.png"', '"flat/*.png"'))
     root = tree("films/a.png", "tables/labels.csv")
-    told = inspect_copy(load_card(tmp_path / "card.toml"), root / "films").describe()
-    assert f"what is missing lies in {root}: give that folder" in told
+    description = inspect_copy(load_card(tmp_path / "card.toml"), root / "films").describe()
+    assert f"what is missing lies in {root}: give that folder" in description
 
 
 @pytest.mark.parametrize(
@@ -138,9 +141,10 @@ def test_a_packed_table_is_no_archive(card, tree):
 
 
 def test_an_unknown_tree_is_told_by_what_it_holds(card, tree):
-    told = inspect_copy(card, tree("a.xml", "b.xml", "c.pdf")).describe()
+    description = inspect_copy(card, tree("a.xml", "b.xml", "c.pdf")).describe()
     assert (
-        "no file that a layout names (such as images/*.png); it holds 2 of .xml, 1 of .pdf" in told
+        "no file that a layout names (such as images/*.png); it holds 2 of .xml, 1 of .pdf"
+        in description
     )
 
 

@@ -80,10 +80,10 @@ def test_the_layout_fits_the_tree_that_it_was_made_of(made):
 @each_tree
 def test_every_picture_of_the_tree_becomes_a_case(made, tree):
     source, root = made
-    found = [entry for entry in source.scan(root, "files") if isinstance(entry, Case)]
+    entries = [entry for entry in source.scan(root, "files") if isinstance(entry, Case)]
     expected = {"table": 6, "classes": 6, "series": 2, "volumes": 2}
-    assert len(found) == expected[tree]
-    assert all(path.exists() for case in found for path in case.files())
+    assert len(entries) == expected[tree]
+    assert all(path.exists() for case in entries for path in case.files())
 
 
 @pytest.mark.few(1)
@@ -205,11 +205,11 @@ def test_masks_that_names_do_not_tell_apart_are_left_to_the_person(tmp_path):
             write_example(tmp_path / f"raw/{name}/{number}.png", seed=number)
             write_example_mask(tmp_path / f"raw/{name}/masks/{number}.png", seed=number)
     folder = new_source("twice", tmp_path / "raw", tmp_path)
-    found = list(load_source(folder).scan(tmp_path / "raw", "files"))
-    cases = [entry for entry in found if isinstance(entry, Case)]
+    entries = list(load_source(folder).scan(tmp_path / "raw", "files"))
+    cases = [entry for entry in entries if isinstance(entry, Case)]
     assert len(cases) == 4
     assert not any(case.regions for case in cases)
-    assert len(found) == 8  # each mask is set aside
+    assert len(entries) == 8  # each mask is set aside
     assert "TODO: the regions" in (folder / "adapter.py").read_text(encoding="utf-8")
 
 
@@ -253,8 +253,8 @@ def test_a_dicom_series_in_a_folder_of_any_name_is_one_case(tmp_path, names):
         for number in range(3):
             write_example(tmp_path / f"raw/{name}/{number}.dcm", seed=number)
     source = load_source(new_source("mine", tmp_path / "raw", tmp_path / "sources"))
-    found = list(source.scan(tmp_path / "raw", "files"))
-    assert sorted(len(case.images[0].paths) for case in found) == [3, 3]
+    entries = list(source.scan(tmp_path / "raw", "files"))
+    assert sorted(len(case.images[0].paths) for case in entries) == [3, 3]
 
 
 @pytest.mark.parametrize(
@@ -335,10 +335,10 @@ def test_a_survey_says_what_of_the_raw_tree_it_cannot_read(tmp_path):
     write_example(tmp_path / "a.png", seed=1)
     (tmp_path / "b.png").write_bytes(b"rubbish")
     nibabel.save(nibabel.Nifti1Image(np.zeros((2, 3, 4), np.int16), np.eye(4)), tmp_path / "c.nii")
-    found = survey(tmp_path)
-    assert found.globs == {"*.nii": 1, "*.png": 2}
-    assert found.suffixes == {".nii": 1, ".png": 2}
-    assert any("cannot be read" in note for note in found.notes)
+    contents = survey(tmp_path)
+    assert contents.globs == {"*.nii": 1, "*.png": 2}
+    assert contents.suffixes == {".nii": 1, ".png": 2}
+    assert any("cannot be read" in note for note in contents.notes)
 
 
 @pytest.mark.parametrize("linked", ["file", "folder"])
@@ -352,19 +352,19 @@ def test_what_a_link_leads_to_outside_the_tree_enters_no_draft(tmp_path, linked)
     place = tree / ("ward.csv" if linked == "file" else "notes")
     place.symlink_to(outside / "ward.csv" if linked == "file" else outside)
     (tree / "inner.png").symlink_to(tree / "films/f0.png")
-    found = survey(tree)
+    contents = survey(tree)
     folder = new_source("linked", tree, tmp_path / "sources")
     written = "".join(file.read_text(encoding="utf-8") for file in folder.iterdir())
-    assert "inner.png" in found.pictures
-    assert found.tables == ()
+    assert "inner.png" in contents.pictures
+    assert contents.tables == ()
     assert not {word for word in ("secret", "hidden", "ward", "grade") if word in written}
 
 
 def _draft_cases(tmp_path, name="mine"):
     source = load_source(new_source(name, tmp_path / "raw", tmp_path / "sources"))
-    found = list(source.scan(tmp_path / "raw", "files"))
-    cases = [entry for entry in found if isinstance(entry, Case)]
-    return source, cases, [entry for entry in found if isinstance(entry, Skip)]
+    entries = list(source.scan(tmp_path / "raw", "files"))
+    cases = [entry for entry in entries if isinstance(entry, Case)]
+    return source, cases, [entry for entry in entries if isinstance(entry, Skip)]
 
 
 def test_the_table_of_one_folder_names_no_image_of_another_with_the_same_names(tmp_path):
@@ -404,9 +404,9 @@ def test_files_named_or_kept_as_masks_are_no_images(tmp_path, mask):
     for number in range(2):
         write_example(tmp_path / f"raw/a{number}.png", seed=number)
         write_example_mask(tmp_path / f"raw/{mask.format(number)}", seed=number)
-    found = survey(tmp_path / "raw")
-    assert found.pictures == ("a0.png", "a1.png")
-    assert len(found.masks) == 2
+    contents = survey(tmp_path / "raw")
+    assert contents.pictures == ("a0.png", "a1.png")
+    assert len(contents.masks) == 2
 
 
 def test_files_of_two_values_with_the_name_of_an_image_and_a_word_are_its_masks(tmp_path):

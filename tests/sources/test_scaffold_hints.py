@@ -146,9 +146,9 @@ def test_slices_of_two_series_may_differ_and_lie_in_one_plane(tmp_path):
 
     for seed in (1, 2):
         write_example(tmp_path / f"{seed}/1.dcm", seed=seed, place=7)
-    one, two = (pydicom.dcmread(tmp_path / f"{seed}/1.dcm") for seed in (1, 2))
-    assert one.ImagePositionPatient == two.ImagePositionPatient == [0, 0, 21]
-    assert (one.pixel_array != two.pixel_array).any()
+    first, second = (pydicom.dcmread(tmp_path / f"{seed}/1.dcm") for seed in (1, 2))
+    assert first.ImagePositionPatient == second.ImagePositionPatient == [0, 0, 21]
+    assert (first.pixel_array != second.pixel_array).any()
 
 
 def test_arrays_of_numbers_are_told_with_their_shape_and_reader(tmp_path):

@@ -9,8 +9,8 @@ P, A, U = LabelState.PRESENT, LabelState.ABSENT, LabelState.UNKNOWN
 
 
 @pytest.mark.parametrize(
-    ("said", "state"),
+    ("expected", "state"),
     [((P, P, P), P), ((A, A), A), ((P, P, A), U), ((P, U), U), ((A, U), U), ((), U), ((U,), U)],
 )
-def test_only_what_all_readers_say_is_known(said, state):
-    assert unanimous(said) is state
+def test_only_what_all_readers_say_is_known(expected, state):
+    assert unanimous(expected) is state

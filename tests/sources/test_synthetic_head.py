@@ -28,7 +28,7 @@ def test_a_slice_with_several_bleeds_does_not_depend_on_the_seed_of_hashes():
 
 @pytest.mark.parametrize("seed", range(4))
 def test_a_fracture_parts_the_bone_of_one_side_alone(seed):
-    bare, broken = (head_ct(130, 130, seed=seed, fracture=it) for it in (False, True))
+    bare, broken = (head_ct(130, 130, seed=seed, fracture=value) for value in (False, True))
     lost, moved = np.nonzero((bare > 500) & (broken < 100)), np.nonzero(bare != broken)
     assert len(lost[0]) > 10
     assert set(moved[1] > 65) == {bool(seed % 2)}

@@ -87,9 +87,9 @@ def test_a_gzip_table_reads_like_the_plain_one(table, tmp_path):
     plain = b'\xef\xbb\xbfid,note\r\n1,"two\r\nlines"\r\n2,x\r\n'
     packed = tmp_path / "train.csv.gz"
     packed.write_bytes(gzip.compress(plain))
-    one, other = (read_csv(path, columns=["id"]) for path in (table(plain), packed))
-    assert [dict(row) for row in other] == [dict(row) for row in one]
-    assert other[1].cite("id") == "train.csv.gz:4 id=2"
+    first, second = (read_csv(path, columns=["id"]) for path in (table(plain), packed))
+    assert [dict(row) for row in second] == [dict(row) for row in first]
+    assert second[1].cite("id") == "train.csv.gz:4 id=2"
 
 
 def test_a_gzip_table_that_was_cut_is_a_source_error(tmp_path):

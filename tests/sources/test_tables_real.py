@@ -27,8 +27,8 @@ def test_every_row_of_padchest_becomes_a_case_or_has_a_reason_of_its_own(tmp_pat
     (tmp_path / "images").mkdir()
     for name in names:
         (tmp_path / "images" / name).touch()
-    found = scan(find_sources()["padchest"], tmp_path, b"k" * 32)
-    codes = Counter(problem.code for problem in found.problems)
-    assert (len(found.cases), found.absent) == (150_110, ())
+    source_scan = scan(find_sources()["padchest"], tmp_path, b"k" * 32)
+    codes = Counter(problem.code for problem in source_scan.problems)
+    assert (len(source_scan.cases), source_scan.absent) == (150_110, ())
     assert codes == {"set-aside": 10_723, "dropped-by-card": 28}
-    assert len(found.cases) + codes.total() == len(names) == 160_861
+    assert len(source_scan.cases) + codes.total() == len(names) == 160_861

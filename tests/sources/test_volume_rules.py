@@ -36,8 +36,8 @@ def _chosen(name, case):
 
 
 def test_echonet_sets_aside_what_its_tracings_cannot_bear(scanned):
-    found = scanned("echonet-dynamic")
-    reasons = {key: entry.reason for key, entry in found.items() if isinstance(entry, Skip)}
+    entries = scanned("echonet-dynamic")
+    reasons = {key: entry.reason for key, entry in entries.items() if isinstance(entry, Skip)}
     assert reasons == {
         "0X7A": "0 frames are traced; expected two",
         "0X8B": "768 x 768 pixels; tracings belong to 112",
@@ -50,10 +50,10 @@ def test_echonet_sets_aside_what_its_tracings_cannot_bear(scanned):
 
 
 def test_echonet_takes_the_larger_outline_for_diastole_whatever_the_order(scanned):
-    found = scanned("echonet-dynamic")
-    frames = {name: found[f"{name}-ED"].images[0].frame for name in ("0X1A", "0X2B")}
+    entries = scanned("echonet-dynamic")
+    frames = {name: entries[f"{name}-ED"].images[0].frame for name in ("0X1A", "0X2B")}
     assert frames == {"0X1A": 4, "0X2B": 1}
-    assert [image.frame for image in found["0X1A-ED-ES"].images] == [4, 1]
+    assert [image.frame for image in entries["0X1A-ED-ES"].images] == [4, 1]
 
 
 def test_echonet_refuses_the_tracings_of_a_sister_set(scanned):
@@ -67,18 +67,18 @@ def test_echonet_refuses_the_tracings_of_a_sister_set(scanned):
 
 
 def test_isles_calls_a_slice_free_only_far_from_every_marked_voxel(scanned):
-    found = scanned("isles2022")
+    entries = scanned("isles2022")
     for number in (1, 4, 9):
-        case = found[f"sub-strokecase{number:04}-dwi-clear"]
+        case = entries[f"sub-strokecase{number:04}-dwi-clear"]
         areas = load_labels(case.guide[0].paths[0]).marked().areas("axial")
         (index,) = _chosen("isles2022", case)
         assert not areas[index - 2 : index + 3].any()
 
 
 def test_isles_shows_flair_at_the_height_of_the_lesion(scanned):
-    found = scanned("isles2022")
-    (dwi,) = _chosen("isles2022", found["sub-strokecase0004-dwi"])
-    (flair,) = _chosen("isles2022", found["sub-strokecase0004-flair"])
+    entries = scanned("isles2022")
+    (dwi,) = _chosen("isles2022", entries["sub-strokecase0004-dwi"])
+    (flair,) = _chosen("isles2022", entries["sub-strokecase0004-flair"])
     assert (dwi, flair) == (12, round(12 * 5 / 6))
 
 
@@ -89,9 +89,9 @@ def test_isles_calls_nothing_healthy_when_the_mask_is_empty(scanned):
 
 @pytest.mark.thorough
 def test_brats_shows_all_sequences_of_a_patient_at_one_place(scanned):
-    found = scanned("brats2021")
+    entries = scanned("brats2021")
     chosen = {
-        tuple(_chosen("brats2021", found[f"BraTS2021_00003-{sequence}-axial"]))
+        tuple(_chosen("brats2021", entries[f"BraTS2021_00003-{sequence}-axial"]))
         for sequence in ("t1", "t1ce", "t2", "flair")
     }
     assert len(chosen) == 1
@@ -134,8 +134,8 @@ def test_mmwhs_refuses_a_ct_that_is_not_in_hounsfield_units(scanned):
 
 
 def test_ixi_keeps_no_age_where_two_rows_of_a_subject_disagree(scanned):
-    found = scanned("ixi")
-    facts = {case.patient: dict(case.facts) for case in found.values() if not case.compared}
+    entries = scanned("ixi")
+    facts = {case.patient: dict(case.facts) for case in entries.values() if not case.compared}
     assert facts["IXI002"] == {
         "site": "Guys",
         "tesla": "1.5",

@@ -49,9 +49,12 @@ def heard(real_raw):
         if not root.is_dir():
             pytest.skip(f"no real sample at {root}")
         card = find_sources()[source].card
-        cases = [it for it in find_sources()[source].scan(root, layout) if isinstance(it, Case)]
+        cases = [
+            entry for entry in find_sources()[source].scan(root, layout) if isinstance(entry, Case)
+        ]
         grounds = {
-            it.key: facts_of_case(card, check_labels(card, it, TERMS).case, TERMS) for it in cases
+            case.key: facts_of_case(card, check_labels(card, case, TERMS).case, TERMS)
+            for case in cases
         }
         rows = {row[name]: row for row in read_csv(root / table, columns=(name,))}
         return card, rows, grounds
@@ -73,21 +76,21 @@ def films(heard):
 
 def test_no_sign_that_a_comment_names_counts_as_absent(clips):
     card, rows, grounds = clips
-    found = []
+    keys = []
     for key, ground in grounds.items():
         text = " . ".join([key, *(rows[key][column] for column in COMMENTS)]).lower()
         for sign, pattern in SIGNS.items():
             named = [
-                it
-                for it in re.finditer(pattern, text)
-                if not re.search(r"\b(no|without)\b[^.]*$", text[: it.start()])
+                match
+                for match in re.finditer(pattern, text)
+                if not re.search(r"\b(no|without)\b[^.]*$", text[: match.start()])
             ]
             if named and rows[key][sign] == "0":
-                found.append((key, sign))
+                keys.append((key, sign))
                 assert card.fields["sign"].concept(sign) not in ground.absent, (key, sign)
-    assert len(found) > 60
-    assert ("Cov_unsmooth_pleuralline_prelim_study_SSRN_paper2", "B-lines") in found
-    assert ("Pneu_Avi_small-effusionA-line", "A-lines") in found
+    assert len(keys) > 60
+    assert ("Cov_unsmooth_pleuralline_prelim_study_SSRN_paper2", "B-lines") in keys
+    assert ("Pneu_Avi_small-effusionA-line", "A-lines") in keys
 
 
 def test_no_lung_is_called_healthy_whose_name_tells_an_effusion(clips):

@@ -129,8 +129,8 @@ def test_a_rule_is_held_to_its_declaration(layer, old, new, message):
 )
 def test_what_breaks_the_contract_is_told(layer, name, old, new, message):
     with changed(layer, name, old, new):
-        told = failures(Task("Lesion Box"))
-    assert any(message in failure for failure in told), told
+        messages = failures(Task("Lesion Box"))
+    assert any(message in failure for failure in messages), messages
 
 
 @pytest.mark.parametrize(

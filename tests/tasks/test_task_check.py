@@ -90,8 +90,8 @@ def test_a_wrong_wording_is_told_with_its_file(layer, old, new, message):
     text = path.read_text(encoding="utf-8")
     assert old in text
     path.write_text(text.replace(old, new), encoding="utf-8")
-    told = failures(layer)
-    assert any(message in failure for failure in told), told
+    messages = failures(layer)
+    assert any(message in failure for failure in messages), messages
 
 
 def test_a_task_with_one_wording_breaks_the_contract(layer):
@@ -104,8 +104,10 @@ def test_a_task_whose_kind_no_source_states_is_told(layer):
     path = layer / "tasks" / "density_assessment" / "task.toml"
     text = path.read_text(encoding="utf-8").replace('["attribute"]', '["protocol"]')
     path.write_text(text, encoding="utf-8")
-    told = failures(layer)
-    assert any("has a fact that may be asked; expected one of protocol" in line for line in told)
+    messages = failures(layer)
+    assert any(
+        "has a fact that may be asked; expected one of protocol" in line for line in messages
+    )
 
 
 @pytest.mark.parametrize(("scale", "held"), [("object", True), ("unknown", False)])
@@ -116,8 +118,8 @@ def test_a_task_on_scale_bars_is_asked_where_a_card_trusts_its_spacing(layer, sc
     with using_vocabulary([layer]):
         task = Task("Density Assessment")
         card = replace(SOURCES["acdc"].card, tasks=(task,), geometry=GeometryTrust(scale=scale))
-        told = [failure for check in check_task(task, [card]) for failure in check.failures]
-    assert (told == []) is held
+        entries = [failure for check in check_task(task, [card]) for failure in check.failures]
+    assert (entries == []) is held
 
 
 @pytest.mark.parametrize(

@@ -110,9 +110,9 @@ def test_no_wording_breaks_a_rule_with_labels_of_a_source(source, task):
     ]
     for label in dict.fromkeys(labels):
         query = asked(task, label, None, card.anatomy, card.modality)
-        found = errors(query, (label, OTHER)) if label != OTHER else []
+        results = errors(query, (label, OTHER)) if label != OTHER else []
         form = {"mixed-kinds", "mixed-number"}  # of the other option, which is not an answer here
-        assert [flaw for flaw in found if flaw[1] == label and flaw[2] not in form] == []
+        assert [flaw for flaw in results if flaw[1] == label and flaw[2] not in form] == []
 
 
 NUMBERED = [
@@ -138,4 +138,4 @@ def test_no_wording_breaks_a_rule_with_boxes_or_frames(task, artefact, word, lab
     for name in wording_names(query.task):
         question = render_question(query.task, name, **values)
         assert target_phrase(TERMS[label]) in question
-        assert not [it for it in lint(replace(draft, question=question)) if it.level == ERROR]
+        assert not [flaw for flaw in lint(replace(draft, question=question)) if flaw.level == ERROR]

@@ -70,8 +70,8 @@ def item(number=0, *, key=0, texts=("edema", "nodule"), **changes):
 
 def failures(*items):
     """What is wrong with items one by one."""
-    found = audit_batch([sample(n) for n in range(9)], items, [], {})["failures"]
-    return [failure for failure in found if not failure.startswith("batch rule ")]
+    results = audit_batch([sample(n) for n in range(9)], items, [], {})["failures"]
+    return [failure for failure in results if not failure.startswith("batch rule ")]
 
 
 def leaky(count=40):
@@ -119,35 +119,35 @@ def test_an_item_that_breaks_a_rule_of_level_error_stops_a_release():
 
 
 def test_every_rule_is_counted_also_those_that_no_item_bends():
-    found = audit_batch([sample(0), sample(1)], [item(0), item(1)], [], {})
-    assert set(found["item_rules"]) == {rule.id for rule in RULES}
-    assert found["item_rules"]["length"]["items"] == 2
-    assert found["item_rules"]["negative-stem"]["items"] == 0
-    assert set(found["batch_rules"]) == {rule.id for rule in BATCH_RULES}
+    audit = audit_batch([sample(0), sample(1)], [item(0), item(1)], [], {})
+    assert set(audit["item_rules"]) == {rule.id for rule in RULES}
+    assert audit["item_rules"]["length"]["items"] == 2
+    assert audit["item_rules"]["negative-stem"]["items"] == 0
+    assert set(audit["batch_rules"]) == {rule.id for rule in BATCH_RULES}
 
 
 def test_a_leak_is_stated_and_stops_nothing():
-    found = audit_batch([sample(n) for n in range(40)], leaky(), [], {})
-    assert found["batch_rules"]["key-position"]["holds"] is False
-    assert found["failures"] == []
+    audit = audit_batch([sample(n) for n in range(40)], leaky(), [], {})
+    assert audit["batch_rules"]["key-position"]["holds"] is False
+    assert audit["failures"] == []
 
 
 def test_an_option_that_is_always_the_key_stops_a_release():
-    found = audit_batch([sample(n) for n in range(9)], [item(n, key=0) for n in range(9)], [], {})
-    (failure,) = found["failures"]
+    audit = audit_batch([sample(n) for n in range(9)], [item(n, key=0) for n in range(9)], [], {})
+    (failure,) = audit["failures"]
     assert failure.startswith("batch rule even-keys: toy, Abnormality Diagnosis: ")
-    assert any(line.startswith("ERROR even-keys: ") for line in describe_rules(found))
+    assert any(line.startswith("ERROR even-keys: ") for line in describe_rules(audit))
 
 
 def test_people_see_what_was_stopped_what_is_bent_and_which_rules_of_the_batch_fail():
-    found = audit_batch([sample(n) for n in range(40)], leaky(), [], {})
-    found["dropped"] = {"A: lint text-leak": 2, "B: lint text-leak": 1, "B: scope": 7}
-    lines = describe_rules(found)
+    audit = audit_batch([sample(n) for n in range(40)], leaky(), [], {})
+    audit["dropped"] = {"A: lint text-leak": 2, "B: lint text-leak": 1, "B: scope": 7}
+    lines = describe_rules(audit)
     assert lines[0] == "not asked: scope (7); all in audit.json"
     assert lines[1] == "item rules: no item made because of text-leak (3)"
     assert lines[2] == "items flagged for review: length (40)"
     assert lines[3].startswith("batch rules: ")
-    failed = [name for name, rule in found["batch_rules"].items() if rule["holds"] is False]
+    failed = [name for name, rule in audit["batch_rules"].items() if rule["holds"] is False]
     assert "key-position" in failed
     assert [line.split(":")[0] for line in lines[4:]] == [f"WARNING {name}" for name in failed]
     assert f"{len(BATCH_RULES) - len(failed)} of {len(BATCH_RULES)} hold" in lines[3]
@@ -157,8 +157,10 @@ def test_the_most_frequent_answer_is_named_with_its_share():
     items = [item(n, texts=("edema", "nodule")) for n in range(3)] + [
         item(3, texts=("mass", "edema"))
     ]
-    found = audit_batch([sample(n) for n in range(4)], items, [], {})["most_frequent_answer"]
-    cell = found["toy / Abnormality Diagnosis"]
+    most_frequent_answer = audit_batch([sample(n) for n in range(4)], items, [], {})[
+        "most_frequent_answer"
+    ]
+    cell = most_frequent_answer["toy / Abnormality Diagnosis"]
     assert cell == {"n": 4, "answer": "edema", "share": 0.75, "chance": 0.5}
 
 

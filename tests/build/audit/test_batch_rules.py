@@ -72,12 +72,12 @@ def by_task(rows):
 
 
 def test_a_fair_batch_keeps_every_rule():
-    found = batch_rules(fair(), samples(400))
-    assert list(found) == [rule.id for rule in BATCH_RULES]
-    measured = {name: rule for name, rule in found.items() if name != "box-geometry"}
+    rules = batch_rules(fair(), samples(400))
+    assert list(rules) == [rule.id for rule in BATCH_RULES]
+    measured = {name: rule for name, rule in rules.items() if name != "box-geometry"}
     assert {name for name, rule in measured.items() if rule["holds"] is not True} == set()
-    assert {name for name, rule in found.items() if rule["level"] == "error"} >= {"even-keys"}
-    assert found["box-geometry"]["holds"] is None  # none of the items is about boxes
+    assert {name for name, rule in rules.items() if rule["level"] == "error"} >= {"even-keys"}
+    assert rules["box-geometry"]["holds"] is None  # none of the items is about boxes
 
 
 def test_rules_are_ready_for_json_and_do_not_depend_on_the_order_of_the_input():
@@ -107,16 +107,16 @@ def test_the_worst_of_several_rows_is_named():
 
 
 def test_a_score_far_too_low_is_worse_than_one_that_is_a_little_too_high():
-    high = [replace(it, task="B", id=f"b{it.id}") for it in long_key(40, 31)]
+    high = [replace(entry, task="B", id=f"b{entry.id}") for entry in long_key(40, 31)]
     rule = batch_rules([*long_key(200, 40), *high], samples(200))["longest-option"]
     assert [row["within"] for row in rule["rows"]] == [False, False, False]
     assert (rule["holds"], rule["figure"]) == (False, 0.2)
 
 
 def test_an_empty_batch_can_not_be_measured_and_breaks_nothing():
-    found = batch_rules([], [])
-    assert {rule["holds"] for rule in found.values()} == {None}
-    assert found["options-only"]["message"].startswith("nothing to measure")
+    rules = batch_rules([], [])
+    assert {rule["holds"] for rule in rules.values()} == {None}
+    assert rules["options-only"]["message"].startswith("nothing to measure")
 
 
 def test_a_broken_item_is_left_to_the_failures_of_the_audit():
@@ -125,8 +125,8 @@ def test_a_broken_item_is_left_to_the_failures_of_the_audit():
 
 def test_a_handful_of_items_does_not_fail_by_bad_luck():
     made = [item(n, ("edema", "hernia"), int(n == 1)) for n in range(3)]
-    found = batch_rules(made, samples(3))
-    assert not [name for name, rule in found.items() if rule["holds"] is False]
+    rules = batch_rules(made, samples(3))
+    assert not [name for name, rule in rules.items() if rule["holds"] is False]
 
 
 @pytest.mark.parametrize(
@@ -212,11 +212,13 @@ def test_a_word_in_a_fifth_of_the_keys_is_seen_from_100_items_on(options):
         lots = random.Random(seed)
         made = [item(n, lots.sample(FOUR, options), n % options) for n in range(100)]
         marked = []
-        for it in made:
-            texts = list(it.options)
-            if int(it.id[1:]) < 20:
-                texts[it.key] = replace(texts[it.key], text=f"{texts[it.key].text} confirmed")
-            marked.append(replace(it, options=tuple(texts)))
+        for entry in made:
+            texts = list(entry.options)
+            if int(entry.id[1:]) < 20:
+                texts[entry.key] = replace(
+                    texts[entry.key], text=f"{texts[entry.key].text} confirmed"
+                )
+            marked.append(replace(entry, options=tuple(texts)))
         (before,), (row,) = key_words(made), key_words(marked)
         assert before["smallest_cue"] <= 20
         assert (row["word"], row["key"], row["within"]) == ("confirmed", 20, False)
@@ -228,11 +230,13 @@ def test_the_smallest_mark_that_is_seen_is_stated(options):
     smallest = key_words(made)[0]["smallest_cue"]
     for count, within in ((smallest, False), (smallest - 1, True)):
         marked = []
-        for it in made:
-            texts = list(it.options)
-            if int(it.id[1:]) < count:
-                texts[it.key] = replace(texts[it.key], text=f"{texts[it.key].text} confirmed")
-            marked.append(replace(it, options=tuple(texts)))
+        for entry in made:
+            texts = list(entry.options)
+            if int(entry.id[1:]) < count:
+                texts[entry.key] = replace(
+                    texts[entry.key], text=f"{texts[entry.key].text} confirmed"
+                )
+            marked.append(replace(entry, options=tuple(texts)))
         assert key_words(marked)[0]["within"] is within
 
 
@@ -302,8 +306,8 @@ def test_a_modality_is_compared_over_all_sources_and_a_view_is_not():
         ]
 
     assert unbalanced_options(of("Modality Recognition")) == []
-    assert {it.place for it in unbalanced_options(of("View Recognition"))} == {"a", "b"}
-    assert {it.place for it in unbalanced_options(of("Modality Recognition")[::2])} == {
+    assert {option.place for option in unbalanced_options(of("View Recognition"))} == {"a", "b"}
+    assert {option.place for option in unbalanced_options(of("Modality Recognition")[::2])} == {
         "all sources"
     }
 
@@ -313,12 +317,13 @@ def test_what_is_uneven_is_left_out_until_nothing_is():
     made += [item(100 + n, (*FOUR[:2], "mass"), n % 2) for n in range(10)]
     kept = drop_unbalanced(made)
     assert unbalanced_options(kept) == []
-    assert [it.id for it in kept] == [it.id for it in made[:40]]
+    assert [entry.id for entry in kept] == [entry.id for entry in made[:40]]
 
 
 def test_boxes_have_no_label_and_no_prior():
     boxes = [
-        replace(it, options=tuple(replace(o, concept="") for o in it.options)) for it in fair(20)
+        replace(entry, options=tuple(replace(o, concept="") for o in entry.options))
+        for entry in fair(20)
     ]
     assert label_prior(boxes) == []
     assert most_frequent_label(boxes, samples(20)) == []

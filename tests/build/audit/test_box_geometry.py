@@ -109,7 +109,7 @@ def test_wrong_boxes_of_another_law_are_found_by_their_trick_and_by_the_model(la
 def test_numbers_in_an_order_are_found():
     """The true box is the third of its picture more often than not."""
     items, samples = batch(fair)
-    items = [replace(it, key=2) if n % 2 else it for n, it in enumerate(items)]
+    items = [replace(entry, key=2) if n % 2 else entry for n, entry in enumerate(items)]
     assert judged(items, samples)[MODEL] is False
 
 
@@ -127,18 +127,18 @@ def test_numbers_that_leave_the_order_of_reading_at_the_true_box_are_found():
 
 
 def test_the_rule_is_an_error_and_says_what_gives_the_boxes_away():
-    found = batch_rules(*batch(lambda lots: [inside_a_margin(lots), *fair(lots)[1:]]))
-    assert (found["box-geometry"]["level"], found["box-geometry"]["holds"]) == ("error", False)
-    assert "chance of 25.0%" in found["box-geometry"]["message"]
+    rules = batch_rules(*batch(lambda lots: [inside_a_margin(lots), *fair(lots)[1:]]))
+    assert (rules["box-geometry"]["level"], rules["box-geometry"]["holds"]) == ("error", False)
+    assert "chance of 25.0%" in rules["box-geometry"]["message"]
 
 
 def test_items_without_boxes_are_not_measured():
     assert "box-geometry" in {rule.id for rule in BATCH_RULES}
     items, samples = batch(fair, 4)
-    assert box_geometry(items, [replace(it, boxes="") for it in samples]) == []
+    assert box_geometry(items, [replace(entry, boxes="") for entry in samples]) == []
 
 
 def test_a_model_is_not_fitted_to_a_single_patient():
     items, samples = batch(fair, 12)
-    rows = judged(items, [replace(it, patient="p") for it in samples])
+    rows = judged(items, [replace(entry, patient="p") for entry in samples])
     assert rows[MODEL] is None

@@ -82,9 +82,9 @@ def draw(workspace, tables, built):
 
     def page(items=None, **changes):
         items = tables[0] if items is None else items
-        found, near = release_audit({**built, **changes}, items, tables[1], workspace.root)
+        result, near = release_audit({**built, **changes}, items, tables[1], workspace.root)
         gallery = make_gallery(items, by_id(tables[1]), near, workspace.root)
-        return Page(audit_page(found, gallery)), found
+        return Page(audit_page(result, gallery)), result
 
     return page
 
@@ -181,14 +181,14 @@ def test_hostile_texts_are_shown_as_texts(draw, tables, built, workspace):
         "dropped": {HOSTILE: 2},
         "shared_images": [{"sources": [HOSTILE, "b"], "note": HOSTILE, "equal_pictures": 1}],
     }
-    page, found = draw(bad, **changes)
-    found["failures"] = [HOSTILE]
-    found["licences"][0]["licence"] = HOSTILE
-    found["batch_rules"]["label-prior"]["rows"] = [
+    page, result = draw(bad, **changes)
+    result["failures"] = [HOSTILE]
+    result["licences"][0]["licence"] = HOSTILE
+    result["batch_rules"]["label-prior"]["rows"] = [
         {"task": HOSTILE, "label": HOSTILE, "key": 1, "key_due": 1.0, "p": 1.0, "within": True}
     ]
     gallery = make_gallery(bad, by_id(samples), (), workspace.root)
-    page = Page(audit_page(found, gallery))
+    page = Page(audit_page(result, gallery))
     assert "script" not in page.elements
     assert all(uri.startswith("data:") for uri in page.pictures)
     assert not [name for _, name, _ in page.attributes if name.startswith("on")]
@@ -199,21 +199,21 @@ def test_figures_are_of_the_release_not_of_the_build(draw, tables):
     items, _ = tables
     some = [item for item in items if item.task == "Disease Diagnosis"]
     assert 0 < len(some) < len(items)
-    page, found = draw(some)
-    assert found["items"] == len(some)
-    assert set(found["by_task"]) == {"Disease Diagnosis"}
-    assert found["pictures"] == len({item.sample for item in some})
-    assert sum(row["items"] for row in found["sources"].values()) == len(some)
-    assert sum(row["items"] for row in found["licences"]) == len(some)
-    assert sum(found["by_difficulty"].values()) == len(some)
+    page, result = draw(some)
+    assert result["items"] == len(some)
+    assert set(result["by_task"]) == {"Disease Diagnosis"}
+    assert result["pictures"] == len({item.sample for item in some})
+    assert sum(row["items"] for row in result["sources"].values()) == len(some)
+    assert sum(row["items"] for row in result["licences"]) == len(some)
+    assert sum(result["by_difficulty"].values()) == len(some)
     assert f"{len(some)} items" in page.text
 
 
 def test_what_only_the_build_knows_stays(draw, tables):
-    _, found = draw(tables[0][:3], quarantine={"toy / render / blank": 2}, absent={"toy": 5})
-    assert found["quarantine"] == {"toy / render / blank": 2}
-    assert found["absent"] == {"toy": 5}
-    assert found["ontologies"]["editions"]
+    _, result = draw(tables[0][:3], quarantine={"toy / render / blank": 2}, absent={"toy": 5})
+    assert result["quarantine"] == {"toy / render / blank": 2}
+    assert result["absent"] == {"toy": 5}
+    assert result["ontologies"]["editions"]
 
 
 def test_no_patient_stands_in_the_audit(public, tables):
@@ -275,11 +275,11 @@ def test_a_review_that_states_no_agreement_is_shown_all_the_same(draw, tables):
 
 
 def test_a_rule_that_does_not_hold_stands_at_the_head_of_the_page(draw, built):
-    page, found = draw()
+    page, result = draw()
     assert "rules of a batch do" not in page.text
-    found["batch_rules"]["longest-option"]["holds"] = False
+    result["batch_rules"]["longest-option"]["holds"] = False
     gallery = make_gallery([], {}, (), None)
-    page = Page(audit_page(found, gallery))
+    page = Page(audit_page(result, gallery))
     assert f"1 of {len(BATCH_RULES)} batch rules does not hold: the longest" in page.text
 
 
@@ -310,8 +310,8 @@ def test_the_profile_is_compared_with_what_is_released(draw, tables):
         "chains": 1,
         "pictures": 2,
     }
-    page, found = draw(profile=profile)
-    released = [margin["released"] for margin in found["profile"]["margins"]]
+    page, result = draw(profile=profile)
+    released = [margin["released"] for margin in result["profile"]["margins"]]
     diagnoses = sum(item.task == "Disease Diagnosis" for item in items)
     outside = sum(item.task == "ROI Grounding" for item in items)
     assert diagnoses
@@ -334,10 +334,10 @@ def test_sheets_show_every_source_and_answer_in_turn_and_no_picture_twice(tables
     for sheet in gallery.sheets:
         uris = [shown.uri for shown in sheet.shown]
         assert len(set(uris)) == len(uris) <= IN_CELL
-        members = [it for it in items if (it.anatomy, it.modality, it.task) == sheet.cell]
-        free = [it for it in members if by_id(samples)[it.sample].redistribute]
+        members = [item for item in items if (item.anatomy, item.modality, item.task) == sheet.cell]
+        free = [member for member in members if by_id(samples)[member.sample].redistribute]
         answers = {item.options[item.key].text for item in free}
-        assert len({it.title for it in sheet.shown}) == min(len(answers), IN_CELL)
+        assert len({entry.title for entry in sheet.shown}) == min(len(answers), IN_CELL)
 
 
 @pytest.mark.thorough
@@ -355,8 +355,8 @@ def test_the_truth_of_a_box_is_drawn_over_its_picture(tables, workspace, built):
         visible="yes", variant="0", template="1", **known, **shared,
     )  # fmt: skip
     gallery = make_gallery([box], by_id(samples), (), workspace.root)
-    found, _ = release_audit(built, items, samples, workspace.root)
-    page = Page(audit_page(found, gallery))
+    result, _ = release_audit(built, items, samples, workspace.root)
+    page = Page(audit_page(result, gallery))
     assert ("path", "d", "M8 6H32V24H8Z") in page.attributes
     words = "Drawn: the true box, 12 to 50 % from the left and 12 to 50 % from the top"
     assert ("svg", "aria-label", words) in page.attributes
@@ -392,8 +392,8 @@ def test_the_page_of_a_full_cube_stays_small(tables, tmp_path, built):
     assert len(gallery.sheets) == len(cells) == 160
     assert all(sheet.shown for sheet in gallery.sheets)
     assert sum(len(shown.uri) for sheet in gallery.sheets for shown in sheet.shown) <= LARGEST
-    found, _ = release_audit(built, asked, pictures, tmp_path)
-    assert len(audit_page(found, gallery)) < 6_000_000
+    result, _ = release_audit(built, asked, pictures, tmp_path)
+    assert len(audit_page(result, gallery)) < 6_000_000
 
 
 def test_a_picture_that_is_gone_stops_a_release(released, workspace):

@@ -41,9 +41,9 @@ def test_a_size_for_each_plane_is_found(count):
     (row,) = image_size(*batch(lambda plane, _: SIDES[plane], count))
     assert row["accuracy"] == 1
     assert not row["within"]
-    found = batch_rules(*batch(lambda plane, _: SIDES[plane], count))["image-size"]
-    assert (found["level"], found["holds"]) == ("warning", False)
-    assert "View, x by image size: 100.0%" in found["message"]
+    rule = batch_rules(*batch(lambda plane, _: SIDES[plane], count))["image-size"]
+    assert (rule["level"], rule["holds"]) == ("warning", False)
+    assert "View, x by image size: 100.0%" in rule["message"]
 
 
 @pytest.mark.parametrize("seed", range(5))

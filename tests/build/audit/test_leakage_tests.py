@@ -312,6 +312,9 @@ def test_the_standard_error_is_that_of_lots_or_of_groups_whichever_is_larger():
 @pytest.mark.parametrize("reader", [options_only, text_only])
 def test_numbered_boxes_are_left_to_the_reader_of_boxes(reader):
     items = [item(number, ("Box 1", "Box 2"), 0) for number in range(20)]
-    boxes = [replace(it, options=tuple(replace(o, concept="") for o in it.options)) for it in items]
+    boxes = [
+        replace(entry, options=tuple(replace(o, concept="") for o in entry.options))
+        for entry in items
+    ]
     assert reader(items, [sample(number) for number in range(20)])
     assert reader(boxes, [sample(number) for number in range(20)]) == []

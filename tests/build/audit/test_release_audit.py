@@ -13,7 +13,8 @@ def test_patients_are_counted_within_their_source():
         return type("Picture", (), fields)()
 
     pictures = {
-        it.id: it for it in (sample("a", "x", "p"), sample("b", "x", "q"), sample("c", "y", "p"))
+        entry.id: entry
+        for entry in (sample("a", "x", "p"), sample("b", "x", "q"), sample("c", "y", "p"))
     } | {"d": sample("d", "y", "")}
     items = [type("Question", (), {"sample": name})() for name in "aaabcd"]
     assert patient_overlap(items, pictures) == {

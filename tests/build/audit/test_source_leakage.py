@@ -62,15 +62,15 @@ def scores(items, samples):
 @pytest.mark.few(2)
 @pytest.mark.parametrize("cue", CUES)
 def test_a_cue_that_goes_with_the_key_is_found_by_itself_and_among_all(cue):
-    found = scores(*batch(cue))
-    assert {name for name, row in found.items() if row["accuracy"] > MUCH} == {cue, ALL_CUES}
-    assert not found[cue]["within"]
+    rows = scores(*batch(cue))
+    assert {name for name, row in rows.items() if row["accuracy"] > MUCH} == {cue, ALL_CUES}
+    assert not rows[cue]["within"]
 
 
 def test_nothing_is_found_where_nothing_is_given_away():
-    found = scores(*batch())
-    assert [*found] == [*CUES, ALL_CUES]
-    assert all(row["accuracy"] < MUCH for row in found.values())
+    rows = scores(*batch())
+    assert [*rows] == [*CUES, ALL_CUES]
+    assert all(row["accuracy"] < MUCH for row in rows.values())
 
 
 def test_items_count_as_within_a_source_only_where_it_has_all_their_options_as_keys():

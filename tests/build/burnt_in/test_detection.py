@@ -112,7 +112,7 @@ def test_without_a_region_words_lie_inside_or_on_the_rim(where, place):
 
 
 @pytest.mark.parametrize(
-    ("graphics", "told"),
+    ("graphics", "expected"),
     [
         ("", False),
         ("text:apart", False),
@@ -125,8 +125,8 @@ def test_without_a_region_words_lie_inside_or_on_the_rim(where, place):
         ("colour:on", True),
     ],
 )
-def test_what_points_at_a_lesion_gives_it_away(graphics, told):
-    assert points_at_lesion(graphics) is told
+def test_what_points_at_a_lesion_gives_it_away(graphics, expected):
+    assert points_at_lesion(graphics) is expected
 
 
 def of_busi(folder, key):

@@ -175,9 +175,9 @@ def test_a_case_that_no_worker_can_read_stays_a_problem(cluster, jobs, raw, imag
         path.write_bytes(b"no image")
     cluster.worker()
     cluster.worker()
-    found = list(DaskEngine(cluster.address, 2).run(jobs, images))
-    assert len(found) == len(jobs)
-    assert all(rendered.problems for _, rendered in found)
+    results = list(DaskEngine(cluster.address, 2).run(jobs, images))
+    assert len(results) == len(jobs)
+    assert all(rendered.problems for _, rendered in results)
 
 
 def test_a_scheduler_that_is_killed_ends_the_build_in_one_line(cluster, jobs, images):

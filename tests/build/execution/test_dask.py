@@ -84,11 +84,13 @@ def test_a_case_that_kills_its_worker_takes_no_other_with_it(
     adapter.write_text(adapter.read_text() + HOOK)
     cluster.scheduler.allowed_failures = 0
     jobs = plan_jobs(toy, raw, list(toy.scan(raw, "flat")))
-    found = list(DaskEngine(cluster.scheduler_address, 2).run(jobs, tmp_path / "images"))
-    assert sorted(job.case.key for job, _ in found) == sorted(job.case.key for job in jobs)
-    codes = {job.case.key: [it.code for it in rendered.problems] for job, rendered in found}
+    results = list(DaskEngine(cluster.scheduler_address, 2).run(jobs, tmp_path / "images"))
+    assert sorted(job.case.key for job, _ in results) == sorted(job.case.key for job in jobs)
+    codes = {
+        job.case.key: [problem.code for problem in rendered.problems] for job, rendered in results
+    }
     assert {key: code for key, code in codes.items() if code} == {"m (3)": ["worker-died"]}
-    assert all(job.case.key == rendered.case for job, rendered in found)
+    assert all(job.case.key == rendered.case for job, rendered in results)
 
 
 @pytest.mark.thorough

@@ -81,9 +81,9 @@ def test_a_link_that_leads_elsewhere_shows(tree):
 
 def test_a_file_that_was_just_written_is_waited_for(tree):
     (tree / "a.txt").write_text("new")
-    found = snapshot(tree)
-    assert found.settled
-    assert time.time_ns() > found.states["a.txt"].changed + file_states._TICK_NS
+    tree_snapshot = snapshot(tree)
+    assert tree_snapshot.settled
+    assert time.time_ns() > tree_snapshot.states["a.txt"].changed + file_states._TICK_NS
 
 
 def test_a_tree_that_is_written_while_it_is_looked_at_is_not_settled(tree, monkeypatch):
@@ -102,14 +102,14 @@ def test_a_folder_that_is_not_there_holds_nothing(tmp_path):
 
 
 def test_a_file_is_found_by_its_path(tree):
-    found = snapshot(tree)
+    tree_snapshot = snapshot(tree)
     path = tree / "a" / "deep" / "3.txt"
-    assert found.state(path) == file_state(path)
-    assert found.state(tree / "a" / "none") is None
+    assert tree_snapshot.state(path) == file_state(path)
+    assert tree_snapshot.state(tree / "a" / "none") is None
 
 
-def _same(one, other):
-    return (one, list(one.states), one.digest) == (other, list(other.states), other.digest)
+def _same(first, second):
+    return (first, list(first.states), first.digest) == (second, list(second.states), second.digest)
 
 
 def _between(tree):
@@ -148,7 +148,7 @@ def test_a_folder_with_more_files_beside_a_tree_than_allowed_is_not_taken(tree):
 
 
 def test_the_files_of_each_folder_are_told(tree):
-    told = []
+    tree_names = []
     time.sleep(0.05)  # else it is looked at twice
-    snapshot(tree, told.append)
-    assert told == [2, 0, 1, 2]
+    snapshot(tree, tree_names.append)
+    assert tree_names == [2, 0, 1, 2]

@@ -62,10 +62,10 @@ class Work:
 
     def done(self):
         """(sources scanned, cases rendered, cases derived) since the last call."""
-        found = (Counter(self.scans), Counter(self.engine.jobs), Counter(self.derived))
+        counts = (Counter(self.scans), Counter(self.engine.jobs), Counter(self.derived))
         for counter in (self.scans, self.engine.jobs, self.derived):
             counter.clear()
-        return found
+        return counts
 
 
 @pytest.fixture

@@ -173,8 +173,8 @@ def test_a_foreign_record_runs_no_code(module, name):
 
 
 def test_a_record_of_a_scan_is_read_back_as_it_was(toy, raw):
-    found = list(toy.scan(raw, "flat"))
-    assert result_cache.parse_record(result_cache.dump_record(found)) == found
+    entries = list(toy.scan(raw, "flat"))
+    assert result_cache.parse_record(result_cache.dump_record(entries)) == entries
 
 
 @given(place=st.floats(0, 1, exclude_max=True), byte=st.integers(0, 255), cut=st.booleans())

@@ -213,11 +213,12 @@ def test_pairs_have_one_item_of_each_role_one_question_and_one_list_of_options(b
     items = compose(questions).items
     pairs = {name: [item for item in items if item.set == name] for name in {i.set for i in items}}
     assert len(pairs) == 7
-    for one, other in pairs.values():
-        assert {one.role, other.role} == {"yes", "no"}
-        assert one.question == other.question
+    for first, second in pairs.values():
+        assert {first.role, second.role} == {"yes", "no"}
+        assert first.question == second.question
         assert (
-            dict(one.target.options)[one.target.key] != dict(other.target.options)[other.target.key]
+            dict(first.target.options)[first.target.key]
+            != dict(second.target.options)[second.target.key]
         )
     assert all(item.chance == 0.5 for item in items)
 

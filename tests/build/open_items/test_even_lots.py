@@ -86,13 +86,13 @@ def test_where_no_draw_keeps_to_the_bound_the_least_share_stays():
 def test_a_reader_of_the_frame_counts_as_blind():
     luck = np.random.default_rng(1)
     extents = luck.uniform(1, 3, 80)
-    told = [
+    questions = [
         question_of(float(np.exp(extent)), seen=(float(extent),), within=0.5) for extent in extents
     ]
-    untold = [question_of(question.target.value, within=0.5) for question in told]
-    assert chance_of(told) > 0.9
+    untold = [question_of(question.target.value, within=0.5) for question in questions]
+    assert chance_of(questions) > 0.9
     assert chance_of(untold) < 0.3
-    assert asks_numbers(told)
+    assert asks_numbers(questions)
 
 
 def test_answers_of_baselines_pass_no_more_than_the_chance(fractions):

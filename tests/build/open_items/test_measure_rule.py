@@ -87,9 +87,9 @@ BAR = {"field": "nodule", "marked": NODULE, "height": 530}
 def ask_nodule(*, sample=None, rows=None, case=None, **known):
     row = row_of(**{"field": "nodule", "concept": NODULE, "longest": 20.0, **known})
     samples = [sample_of(), sample_of("scale-bar", **{**BAR, **(sample or {})})]
-    found = ask("Longest Diameter", "lidc-idri", case or case_of(), samples, rows or [row])
-    assert {question.sample.artefact for question in found} == {"scale-bar"}
-    return found
+    replies = ask("Longest Diameter", "lidc-idri", case or case_of(), samples, rows or [row])
+    assert {question.sample.artefact for question in replies} == {"scale-bar"}
+    return replies
 
 
 def test_a_diameter_is_asked_in_mm_beside_the_bar_that_is_drawn():

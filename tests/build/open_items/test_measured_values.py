@@ -95,9 +95,9 @@ def test_twice_the_pixels_give_the_same_millimetres(seed, origin):
     coarse = measured_region(row_of(mask, side), origin, side)
     fine = measured_region(row_of(twice, side / 2), origin, side / 2)
     assert fine.value == pytest.approx(coarse.value, abs=side)
-    for one, other in ((coarse, fine), (fine, coarse)):
-        target = number_target(one, Tolerance(share=0.05), "mm")
-        assert form_of(target).score(other.value, target).passed
+    for first, second in ((coarse, fine), (fine, coarse)):
+        target = number_target(first, Tolerance(share=0.05), "mm")
+        assert form_of(target).score(second.value, target).passed
 
 
 @given(st.floats(0.3, 1.5), st.integers(200, 700))

@@ -113,8 +113,8 @@ def test_the_audit_finds_a_chance_that_is_stated_too_low(clinic):
 def test_the_audit_finds_numbers_that_follow_the_frame(asked):
     luck = np.random.default_rng(1)
     extents = luck.uniform(2.5, 4.3, 60)
-    told = [
+    lengths = [
         fraction(asked, n, float(np.exp(extent)), seen=(float(extent),))
         for n, extent in enumerate(extents)
     ]
-    assert compose(told).items == ()
+    assert compose(lengths).items == ()

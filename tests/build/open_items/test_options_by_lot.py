@@ -72,10 +72,10 @@ def test_every_patient_has_one_pair_with_one_list_of_options(items):
     for item in items:
         pairs[item.set].append(item)
     assert len(pairs) == 80
-    for one, other in pairs.values():
-        assert one.target.options == other.target.options
-        assert one.question == other.question
-        assert {one.role, other.role} == {"shown", "hidden"}
+    for first, second in pairs.values():
+        assert first.target.options == second.target.options
+        assert first.question == second.question
+        assert {first.role, second.role} == {"shown", "hidden"}
 
 
 def test_every_list_of_options_holds_each_of_its_ranges_as_an_answer(items):

@@ -122,11 +122,11 @@ def test_waiting_questions_are_told_by_lot_one_of_each_image():
         for n, image in enumerate("aabcab")
     ]
     waiting = Waiting(questions)
-    told = []
+    ids = []
     while waiting:
-        told.append([question.sample.id for question in waiting.first(3)])
+        ids.append([question.sample.id for question in waiting.first(3)])
         waiting.take(waiting.first(3)[-1])
-    assert told == [["0", "2", "3"], ["0", "2"], ["0", "5"], ["0"], ["1"], ["4"]]
+    assert ids == [["0", "2", "3"], ["0", "2"], ["0", "5"], ["0"], ["1"], ["4"]]
     assert waiting.first(3) == []
 
 

@@ -315,7 +315,7 @@ def test_a_voxel_without_a_value_is_background_but_for_a_marked_region(job, tmp_
 
 
 @pytest.mark.parametrize(
-    ("suffix", "values", "told"),
+    ("suffix", "values", "expected"),
     [
         (".png", (), "the mask holds 0; expected more than 0"),
         (".jpg", (), "the mask holds 0; expected more than 127"),
@@ -323,11 +323,11 @@ def test_a_voxel_without_a_value_is_background_but_for_a_marked_region(job, tmp_
     ],
 )
 def test_a_mask_that_marks_nothing_tells_what_it_holds_and_what_would_mark(
-    tmp_path, suffix, values, told
+    tmp_path, suffix, values, expected
 ):
     path = tmp_path / f"mask{suffix}"
     Image.fromarray(np.zeros((16, 16), np.uint8)).save(path)
-    assert describe_values(MaskFile(paths=(path,), values=values)) == told
+    assert describe_values(MaskFile(paths=(path,), values=values)) == expected
 
 
 def nifti(path, values, affine=None):

@@ -28,9 +28,9 @@ def head(count, first, last, *, noise=20, dtype=np.int16):
     dtype=st.sampled_from([np.int16, np.uint16, np.float32, np.float64]),
 )
 def test_the_extent_of_a_head_does_not_depend_on_the_air_around_it(first, size, above, dtype):
-    found = body_extent(head(first + size + above, first, first + size - 1, dtype=dtype))
-    assert abs(found[0] - first) <= 1
-    assert abs(found[1] - (first + size - 1)) <= 1
+    extent = body_extent(head(first + size + above, first, first + size - 1, dtype=dtype))
+    assert abs(extent[0] - first) <= 1
+    assert abs(extent[1] - (first + size - 1)) <= 1
 
 
 @pytest.mark.parametrize("height", [Fraction(1, 2), Fraction(58, 100)])

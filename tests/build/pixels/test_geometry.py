@@ -112,9 +112,9 @@ def test_affine_of_the_pictures_maps_each_pixel_to_where_it_was(storage, plane, 
     array, affine = stored_as(ras, *storage)
     for axis, angle in enumerate(angles):
         turn = np.eye(4)
-        one, two = (axis + 1) % 3, (axis + 2) % 3
-        turn[one, one] = turn[two, two] = np.cos(angle)
-        turn[one, two], turn[two, one] = -np.sin(angle), np.sin(angle)
+        first, second = (axis + 1) % 3, (axis + 2) % 3
+        turn[first, first] = turn[second, second] = np.cos(angle)
+        turn[first, second], turn[second, first] = -np.sin(angle), np.sin(angle)
         affine = turn @ affine
     volume = volume_of(array, affine)
     shown = reorient(volume, plane)

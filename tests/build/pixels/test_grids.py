@@ -43,9 +43,9 @@ def turned(angles):
     turn = np.eye(4)
     for axis, angle in enumerate(angles):
         step = np.eye(4)
-        one, two = (axis + 1) % 3, (axis + 2) % 3
-        step[one, one] = step[two, two] = math.cos(angle)
-        step[one, two], step[two, one] = -math.sin(angle), math.sin(angle)
+        first, second = (axis + 1) % 3, (axis + 2) % 3
+        step[first, first] = step[second, second] = math.cos(angle)
+        step[first, second], step[second, first] = -math.sin(angle), math.sin(angle)
         turn = step @ turn
     return turn
 
@@ -193,14 +193,14 @@ def test_a_mask_on_another_grid_marks_the_voxels_whose_middles_it_holds(mask_aff
     array, shape = marks(seed), (4, 3, 6)
     carried = resample_mask_to(mask_of(array), mask_affine, grid(mask_affine @ inner, shape))
     assert carried.shape == shape
-    found = stack_slices(carried)
+    stack = stack_slices(carried)
     for at in itertools.product(*map(range, shape)):
         place = (inner @ (*at, 1))[:3]
         if np.abs(place - np.floor(place) - 0.5).min() < 1e-5:
             continue  # on the border between two voxels
         near = tuple(int(x) for x in np.rint(place))
         inside = all(0 <= x < size for x, size in zip(near, SHAPE, strict=True))
-        assert found[at] == (inside and array[near])
+        assert stack[at] == (inside and array[near])
 
 
 @pytest.mark.parametrize("orientation", ORIENTATIONS)

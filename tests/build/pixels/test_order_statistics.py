@@ -24,8 +24,8 @@ def test_every_place_holds_what_sorting_puts_there(kind):
     @given(values=values_of(kind))
     def check(values):
         places = [0, values.size // 3, values.size // 2, values.size - 1]
-        found = values_at_ranks(values, places)
-        assert np.array_equal(found, np.sort(values, axis=None)[places].astype(found.dtype))
+        result = values_at_ranks(values, places)
+        assert np.array_equal(result, np.sort(values, axis=None)[places].astype(result.dtype))
 
     check()
 
@@ -42,8 +42,8 @@ def test_values_of_every_type_come_back_at_every_place(kind):
         limits = np.iinfo(dtype)
         drawn = [limits.max, limits.min, 0, 1, 2, 100, limits.max - 1, limits.min + 1]
     values = np.array(drawn[::-1] + drawn[::2], dtype).reshape(1, 1, -1)
-    found = values_at_ranks(values, range(values.size))
-    assert found.tolist() == np.sort(values, axis=None).tolist()
+    result = values_at_ranks(values, range(values.size))
+    assert result.tolist() == np.sort(values, axis=None).tolist()
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (3, 1 << 16), (5, 1 << 17), (2, 1 << 18), (400, 1000)])
@@ -70,8 +70,8 @@ def test_values_with_one_exponent_are_told_apart():
 
 
 def test_zero_has_no_sign():
-    found = values_at_ranks(np.array([[[-0.0, 0.0, -0.0]]], np.float32), [0, 1, 2])
-    assert not np.signbit(found).any()
+    values = values_at_ranks(np.array([[[-0.0, 0.0, -0.0]]], np.float32), [0, 1, 2])
+    assert not np.signbit(values).any()
 
 
 def test_slices_are_taken_one_at_a_time():

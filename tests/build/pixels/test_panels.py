@@ -50,8 +50,11 @@ def test_each_image_stands_whole_below_its_own_number(rows, columns, colour, dat
 
 
 def test_the_numbers_count_the_places_from_one():
-    one, two = (np.full((40, 40), grey, np.uint8) for grey in (90, 200))
-    straight, turned = number_panels([one, two], (0, 1)), number_panels([one, two], (1, 0))
+    first, second = (np.full((40, 40), grey, np.uint8) for grey in (90, 200))
+    straight, turned = (
+        number_panels([first, second], (0, 1)),
+        number_panels([first, second], (1, 0)),
+    )
     strip = straight.shape[0] - 40
     assert (straight[:strip] == turned[:strip]).all()
     assert (straight[:strip, :40] != straight[:strip, 48:]).any()

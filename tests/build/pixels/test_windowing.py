@@ -88,9 +88,9 @@ def test_both_polarities_of_one_picture_look_the_same(stored, centre, width, pol
     policy = "header" if policy == "range" else policy
     plain = PixelSemantics(windows=((centre, width),) * windows, bits=12)
     mirrored = PixelSemantics(windows=((4096 - centre, width),) * windows, bits=12, inverted=True)
-    one = shown(Volume(slices=stored, greys=plain), policy)
-    two = shown(Volume(slices=4095 - stored, greys=mirrored), policy)
-    assert np.array_equal(one, two)
+    first = shown(Volume(slices=stored, greys=plain), policy)
+    second = shown(Volume(slices=4095 - stored, greys=mirrored), policy)
+    assert np.array_equal(first, second)
 
 
 def test_both_polarities_round_a_tie_to_the_same_grey():
@@ -385,13 +385,13 @@ def test_modality_table_goes_before_slope():
     assert (scale.numbers["low"], scale.numbers["modality"]) == (100, "table")
 
 
-@pytest.mark.parametrize(("slices", "told"), [(0, None), (3, 3)])
-def test_numbers_tell_of_how_many_slices_a_window_is_the_median(slices, told):
+@pytest.mark.parametrize(("slices", "expected"), [(0, None), (3, 3)])
+def test_numbers_tell_of_how_many_slices_a_window_is_the_median(slices, expected):
     greys = PixelSemantics(windows=((40.0, 400.0),), median_of=slices)
     stored = np.zeros((3, 2, 2), np.int16)
     assert (
         display_transform(Volume(slices=stored, greys=greys), "header").numbers.get("median_of")
-        == told
+        == expected
     )
     table = LookupTable(first=0, entries=np.array([0, 255], np.uint16), bits=8)
     tabled = PixelSemantics(windows=((40.0, 400.0),), median_of=slices, voi_table=table)
@@ -401,7 +401,7 @@ def test_numbers_tell_of_how_many_slices_a_window_is_the_median(slices, told):
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "expected"),
     [
         ({}, {}),
         ({"slope": 2.0}, {"slope": 2.0, "intercept": 0.0}),
@@ -409,13 +409,13 @@ def test_numbers_tell_of_how_many_slices_a_window_is_the_median(slices, told):
         ({"inverted": True}, {"inverted": "yes"}),
     ],
 )
-def test_numbers_tell_of_a_rescale_and_an_inversion_where_there_is_one(changes, told):
+def test_numbers_tell_of_a_rescale_and_an_inversion_where_there_is_one(changes, expected):
     greys = PixelSemantics(windows=((40.0, 400.0),), **changes)
     numbers = display_transform(
         Volume(slices=np.zeros((1, 2, 2), np.int16), greys=greys), "header"
     ).numbers
     named = {"policy": "header", "window": "linear", "centre": 40.0, "width": 400.0}
-    assert dict(numbers) == named | told
+    assert dict(numbers) == named | expected
 
 
 def test_numbers_tell_what_was_done():

@@ -113,7 +113,7 @@ def test_a_cell_gets_what_is_wanted_as_far_as_the_bound_on_patients_goes(
     cells = {cell: min(wanted, most) for cell, most in room.items()}
     chosen = select_cells(asked, cells, {}, per_patient=bound)
     assert Counter(map(cell_of, chosen)) == Counter(cells)
-    each = Counter((cell_of(it), patient_of(it)) for it in chosen)
+    each = Counter((cell_of(item), patient_of(item)) for item in chosen)
     assert max(each.values(), default=0) <= bound
 
 
@@ -137,7 +137,7 @@ def test_a_lot_waits_when_it_has_its_due():
     block_group = answer_cell_of(asked[0]).block_group
     due = {AnswerCell(CHEST, block_group, "edema"): 7, AnswerCell(CHEST, block_group, "nodule"): 3}
     chosen = select_cells(asked, {CHEST: 10}, due, per_patient=4)
-    assert Counter(it.answer for it in chosen) == {"edema": 7, "nodule": 3}
+    assert Counter(item.answer for item in chosen) == {"edema": 7, "nodule": 3}
 
 
 def test_answers_and_sources_are_even_where_nothing_else_is_due():
@@ -146,8 +146,8 @@ def test_answers_and_sources_are_even_where_nothing_else_is_due():
     ]
     due = dict.fromkeys(map(answer_cell_of, asked), 99)
     chosen = select_cells(asked, {CHEST: 36}, due, per_patient=4)
-    assert Counter(it.answer for it in chosen) == dict.fromkeys(ANSWERS, 12)
-    assert Counter(it.query.sample.source for it in chosen) == {"big": 18, "small": 18}
+    assert Counter(item.answer for item in chosen) == dict.fromkeys(ANSWERS, 12)
+    assert Counter(item.query.sample.source for item in chosen) == {"big": 18, "small": 18}
 
 
 def held_by(holders, each=6):
@@ -172,19 +172,19 @@ def test_a_key_goes_to_another_source_before_it_comes_from_one_again(holders, wa
     least = sum(min(wanted, len(sources)) for sources in holders.values())
     room = {CHEST: min(least + more, len(asked))}
     due = {
-        answer_cell_of(one): 0 for one in asked
+        answer_cell_of(question): 0 for question in asked
     }  # what a plan leaves out must not keep sources away
     chosen = select_cells(asked, room, due, per_patient=99, sources_per_key=wanted)
     for name, sources in holders.items():
-        found = {it.query.sample.source for it in chosen if it.answer == name}
-        assert len(found) >= min(wanted, len(sources))
+        values = {item.query.sample.source for item in chosen if item.answer == name}
+        assert len(values) >= min(wanted, len(sources))
 
 
 def test_a_key_that_one_source_holds_is_not_kept_waiting_for_a_second():
     asked = held_by({"edema": ["a"], "nodule": ["a", "b"]})
     due = dict.fromkeys(map(answer_cell_of, asked), 99)
     chosen = select_cells(asked, {CHEST: 9}, due, per_patient=99, sources_per_key=2)
-    assert Counter(it.answer for it in chosen) == {"edema": 4, "nodule": 5}
+    assert Counter(item.answer for item in chosen) == {"edema": 4, "nodule": 5}
 
 
 def test_one_source_for_each_key_changes_nothing():
@@ -195,10 +195,10 @@ def test_one_source_for_each_key_changes_nothing():
 
 
 def test_a_number_of_a_box_is_no_part_of_the_key():
-    one, other = (replace(ready(n, answer=f"edema {n}"), compatible=None) for n in (1, 2))
-    query = replace(one.query, key="edema")
-    one, other = replace(one, query=query), replace(other, query=query)
-    assert key_of(one) == key_of(other) == (AD, "", "edema")
+    first, second = (replace(ready(n, answer=f"edema {n}"), compatible=None) for n in (1, 2))
+    query = replace(first.query, key="edema")
+    first, second = replace(first, query=query), replace(second, query=query)
+    assert key_of(first) == key_of(second) == (AD, "", "edema")
 
 
 def test_tasks_of_several_levels_meet_on_the_same_pictures():
@@ -207,8 +207,8 @@ def test_tasks_of_several_levels_meet_on_the_same_pictures():
     asked += [ready(n, cell=replace(CHEST, task=DD)) for n in range(10, 18)]
     chosen = select_cells(asked, dict.fromkeys(map(cell_of, asked), 5), {}, per_patient=4)
     pictures = {}
-    for it in chosen:
-        pictures.setdefault(it.query.task, set()).add(it.query.sample.id)
+    for item in chosen:
+        pictures.setdefault(item.query.task, set()).add(item.query.sample.id)
     assert pictures[AD] == pictures[VR] == pictures[DD]
 
 
@@ -217,15 +217,15 @@ def aim(total, **changes):
     return replace(UPSTREAM, **{**free, "total": total, **changes})
 
 
-def item_like(one):
+def item_like(item):
     """An item of a question, as ``plan_items`` looks at it."""
     return _Item(
-        task=one.query.task.value,
-        sample=one.query.sample.id,
-        field=one.query.field,
-        concept=one.query.key,
-        anatomy=one.query.sample.anatomy,
-        modality=one.query.sample.modality,
+        task=item.query.task.value,
+        sample=item.query.sample.id,
+        field=item.query.field,
+        concept=item.query.key,
+        anatomy=item.query.sample.anatomy,
+        modality=item.query.sample.modality,
     )
 
 
@@ -241,14 +241,14 @@ class _Item:
 
 def made_of(asked, trim, good=bool):
     """Items of the good questions, the others lost, as far as the plan goes."""
-    bad = [one for one in asked if not good(one)]
-    written = [item_like(one) for one in asked if good(one)]
+    bad = [question for question in asked if not good(question)]
+    written = [item_like(question) for question in asked if good(question)]
     items = trim(written)
     return ItemBatch(
         written=items,
         kept=items,
-        failed=frozenset(one.identity for one in bad),
-        lost=Counter(f"{one.query.task.value}: lint x" for one in bad),
+        failed=frozenset(entry.identity for entry in bad),
+        lost=Counter(f"{entry.query.task.value}: lint x" for entry in bad),
         dropped=Counter({f"{AD.value}: quota": len(written) - len(items)}),
     )
 
@@ -261,7 +261,7 @@ def test_what_fails_is_made_good_by_other_questions():
     asked = [ready(n, answer=ANSWERS[n % 2]) for n in range(100)]
 
     def flawed(chosen, trim):
-        return made_of(chosen, trim, lambda one: int(one.query.sample.id[1:]) % 5)
+        return made_of(chosen, trim, lambda entry: int(entry.query.sample.id[1:]) % 5)
 
     plan = plan_items(aim(50), asked, flawed)
     assert len(plan.items) == 50
@@ -272,7 +272,7 @@ def test_every_question_that_became_no_item_is_counted_once():
     asked = [ready(n, answer=ANSWERS[n % 2]) for n in range(100)]
 
     def flawed(chosen, trim):
-        return made_of(chosen, trim, lambda one: int(one.query.sample.id[1:]) % 3)
+        return made_of(chosen, trim, lambda entry: int(entry.query.sample.id[1:]) % 3)
 
     plan = plan_items(aim(90), asked, flawed)
     assert len(plan.items) + sum(plan.dropped.values()) == 100
@@ -288,7 +288,9 @@ def test_answers_that_the_rules_cut_are_not_asked_again():
 
     def cut(chosen, trim):
         made = made_of(chosen, trim)
-        edema = [it for it in made.written if it.anatomy == "Chest" and it.concept == "edema"]
+        edema = [
+            entry for entry in made.written if entry.anatomy == "Chest" and entry.concept == "edema"
+        ]
         kept = [item for item in made.written if item not in edema[3:]]
         out = Counter({f"{AD.value}: uneven": len(edema[3:])})
         return replace(made, kept=kept, dropped=made.dropped + out)
@@ -329,8 +331,8 @@ def hundred_thousand():
     for source in find_sources().values():
         if source.id not in UPSTREAM.off:
             for cell in source.card.voxels:
-                found = places.setdefault((cell.anatomy, cell.modality, source.id), set())
-                found.add(cell.task)
+                entry = places.setdefault((cell.anatomy, cell.modality, source.id), set())
+                entry.add(cell.task)
     rng = random.Random(5)
     asked, number = [], 0
     while len(asked) < 100_000:
@@ -363,13 +365,13 @@ def test_the_published_margins_are_met_out_of_100_000_questions_in_seconds(hundr
     seconds = time.process_time() - started
     chosen = plan.answered
     assert len(plan.items) == 7626
-    sums = Counter(bound for one in chosen for bound in UPSTREAM.bounds(cell_of(one)))
+    sums = Counter(bound for item in chosen for bound in UPSTREAM.bounds(cell_of(item)))
     assert sums == {
         (axis, value): count
         for axis, margin in UPSTREAM.margins.items()
         for value, count in margin.items()
     }
-    each = Counter((cell_of(one), patient_of(one)) for one in chosen)
+    each = Counter((cell_of(item), patient_of(item)) for item in chosen)
     assert max(each.values()) <= UPSTREAM.per_patient
     assert seconds < 60  # about 5, and a third more where coverage is traced
 
@@ -382,10 +384,10 @@ def test_out_of_100_000_questions_the_keys_come_out_even(hundred_thousand):
     held, taken, totals = {}, {}, {}
     for lot, most in stock.lots.items():
         held.setdefault((lot.block_group, lot.cell), Counter())[lot.answer] += most
-    for one in chosen:
-        block_group = answer_cell_of(one).block_group
-        taken.setdefault((block_group, cell_of(one)), Counter())[one.answer] += 1
-        totals.setdefault(block_group, Counter())[one.answer] += 1
+    for item in chosen:
+        block_group = answer_cell_of(item).block_group
+        taken.setdefault((block_group, cell_of(item)), Counter())[item.answer] += 1
+        totals.setdefault(block_group, Counter())[item.answer] += 1
     modality = totals["Modality Recognition"]  # here the cell decides over the answer
     assert max(modality.values()) <= modality.total() / 2
     for (block_group, cell), answers in taken.items():
@@ -406,7 +408,7 @@ def test_real_composing_holds_under_a_profile():
 
     def query(n):
         key = findings[n % 7 % 5]
-        found = CaseFacts(
+        facts = CaseFacts(
             present={key: mark},
             absent={label: mark for label in findings if label != key},
             unknown=frozenset(),
@@ -414,16 +416,16 @@ def test_real_composing_holds_under_a_profile():
             modality=Modality("X-ray"),
         )
         base = ready(n, patient=f"p{n % 30}").query
-        return replace(base, key=key, ground=found, pool=findings)
+        return replace(base, key=key, ground=facts, pool=findings)
 
     queries = [query(n) for n in range(400)]
     profile = aim(100, per_patient=5)
     composed = compose(queries, load_terms(), load_relations(), profile=profile)
     assert len(composed.items) == 100
-    keys = Counter(it.concept for it in composed.items)
+    keys = Counter(item.concept for item in composed.items)
     assert all(count == pytest.approx(20, abs=12) for count in keys.values())
-    for size in {len(it.options) for it in composed.items}:
-        places = Counter(it.key for it in composed.items if len(it.options) == size)
+    for size in {len(item.options) for item in composed.items}:
+        places = Counter(item.key for item in composed.items if len(item.options) == size)
         assert max(places.values()) - min(places.values()) <= 1
     assert len(composed.items) + composed.dropped.total() == 400
     again = compose(queries[::-1], load_terms(), load_relations(), profile=profile)

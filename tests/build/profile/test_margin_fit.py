@@ -33,7 +33,9 @@ def boxed(rooms, kinds=(0,) * 12):
     for (cell, room), kind in zip(rooms.items(), kinds, strict=False):
         lot = AnswerCell(cell, str(cell.task), ANSWERS[kind - 1]) if kind else AnswerCell(cell)
         lots[lot] = room
-    names = {(str(task), it): frozenset(ANSWERS) - {it} for task in TASKS for it in ANSWERS}
+    names = {
+        (str(task), answer): frozenset(ANSWERS) - {answer} for task in TASKS for answer in ANSWERS
+    }
     return Supply(cells=rooms, lots=lots, names=names)
 
 
@@ -104,11 +106,11 @@ def test_there_is_no_table_with_more_items(profile, rooms):
 @pytest.mark.thorough
 @given(profiles(), stocks, stocks)
 @settings(max_examples=60)
-def test_a_further_source_never_makes_the_distance_longer(profile, one, other):
-    alone = fit_margins(profile, one)
-    both = fit_margins(profile, one.beside(other))
+def test_a_further_source_never_makes_the_distance_longer(profile, first, second):
+    alone = fit_margins(profile, first)
+    both = fit_margins(profile, first.beside(second))
     assert sum(both.cells.values()) >= sum(alone.cells.values())
-    assert reachable_items(profile, one.beside(other)) >= reachable_items(profile, one) - 1e-6
+    assert reachable_items(profile, first.beside(second)) >= reachable_items(profile, first) - 1e-6
 
 
 @pytest.mark.thorough
@@ -134,7 +136,7 @@ def test_an_answer_gets_no_more_questions_than_it_has_partners():
         AnswerCell(cell, "s", "no"): 7,
         AnswerCell(cell, "s", "maybe"): 5,
     }
-    names = {("s", it): frozenset(ANSWERS) for it in ANSWERS}  # none is its own partner
+    names = {("s", answer): frozenset(ANSWERS) for answer in ANSWERS}  # none is its own partner
     table = alone(100, Supply(cells={cell: 102}, lots=lots, names=names))
     assert table.cells == {cell: 24}
     assert 12 <= table.lots[AnswerCell(cell, "s", "yes")] < 18
@@ -142,7 +144,7 @@ def test_an_answer_gets_no_more_questions_than_it_has_partners():
 
 def test_an_answer_that_no_other_may_stand_against_is_not_asked():
     cell = CUBE[0]
-    lots = {AnswerCell(cell, "s", it): 10 for it in ANSWERS}
+    lots = {AnswerCell(cell, "s", answer): 10 for answer in ANSWERS}
     names = {
         ("s", "yes"): frozenset({"no"}),
         ("s", "no"): frozenset({"yes", "maybe"}),
@@ -154,11 +156,11 @@ def test_an_answer_that_no_other_may_stand_against_is_not_asked():
 
 
 def test_partners_may_come_from_other_cells():
-    one, other = CUBE[0], CUBE[3]
-    lots = {AnswerCell(one, "s", "yes"): 10, AnswerCell(other, "s", "no"): 10}
+    first, second = CUBE[0], CUBE[3]
+    lots = {AnswerCell(first, "s", "yes"): 10, AnswerCell(second, "s", "no"): 10}
     names = {("s", "yes"): frozenset({"no"}), ("s", "no"): frozenset({"yes"})}
-    stock = Supply(cells={one: 10, other: 10}, lots=lots, names=names)
-    assert alone(20, stock).cells == {one: 10, other: 10}
+    stock = Supply(cells={first: 10, second: 10}, lots=lots, names=names)
+    assert alone(20, stock).cells == {first: 10, second: 10}
 
 
 def test_without_need_cells_and_keys_are_even():
@@ -170,7 +172,7 @@ def test_without_need_cells_and_keys_are_even():
         AnswerCell(cell, "s", "no"): 90,
         AnswerCell(cell, "s", "maybe"): 90,
     }
-    names = {("s", it): frozenset(ANSWERS) - {it} for it in ANSWERS}
+    names = {("s", answer): frozenset(ANSWERS) - {answer} for answer in ANSWERS}
     table = alone(90, Supply(cells={cell: 1080}, lots=lots, names=names))
     assert len(set(table.lots.values())) == 1
 

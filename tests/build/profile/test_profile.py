@@ -110,10 +110,10 @@ def test_a_profile_may_have_a_total_alone(read):
 def test_margins_that_cannot_all_hold_are_named(read):
     with pytest.raises(ProfileError) as error:
         read(GOOD.replace("MRI = 5", "MRI = 6"))
-    said = str(error.value)
-    assert "mine.toml" in said
-    assert "margins.task 20, margins.modality 21, margins.anatomy 20" in said
-    assert "without View Recognition" in said
+    message = str(error.value)
+    assert "mine.toml" in message
+    assert "margins.task 20, margins.modality 21, margins.anatomy 20" in message
+    assert "without View Recognition" in message
 
 
 @pytest.mark.parametrize(

@@ -48,11 +48,21 @@ def run(toy, quiet, workspace, profile):
 def test_a_build_makes_what_the_margins_ask_for_and_says_so(run):
     report, audit = run()
     assert audit["by_task"] == {"Disease Diagnosis": 3, "ROI Grounding": 3}
-    said = audit["profile"]
-    assert (said["name"], said["wanted"], said["made"], said["distance"]) == ("small", 6, 6, 0)
-    assert said["distances"] == {"task": 0, "modality": 0}
-    assert said["mix"] == {"task": 0, "modality": 0}
-    assert said["closers"] == []
+    profile_report = audit["profile"]
+    assert (
+        profile_report["name"],
+        profile_report["wanted"],
+        profile_report["made"],
+        profile_report["distance"],
+    ) == (
+        "small",
+        6,
+        6,
+        0,
+    )
+    assert profile_report["distances"] == {"task": 0, "modality": 0}
+    assert profile_report["mix"] == {"task": 0, "modality": 0}
+    assert profile_report["closers"] == []
     assert report.profile.lines()[0] == (
         "profile small: 6 of 6 items; 0.0% missing; mix off by task 0%, modality 0%"
     )
@@ -64,12 +74,14 @@ def test_each_margin_stands_beside_what_all_sources_would_give_in_text_and_in_js
     report, audit = run()
     cards = [*(source.card for source in find_sources().values()), toy.card]
     whole, margins = full_size_of(cards, load_profile(str(profile)))
-    said = audit["profile"]
-    assert {(row["axis"], row["value"]): row["expected"] for row in said["margins"]} == margins
+    profile_report = audit["profile"]
+    assert {
+        (row["axis"], row["value"]): row["expected"] for row in profile_report["margins"]
+    } == margins
     assert margins["modality", "MRI"] > 6
-    assert said["full_size"] == asdict(whole)
-    assert said["full_size"]["items"] == 6
-    assert "unknown counts are taken as zero" in said["full_size"]["basis"]
+    assert profile_report["full_size"] == asdict(whole)
+    assert profile_report["full_size"]["items"] == 6
+    assert "unknown counts are taken as zero" in profile_report["full_size"]["basis"]
     heads, rows = report.profile.table()
     assert heads == ("", "wanted", "made", "missing", "all sources")
     assert rows[-1] == ("MRI", 6, 6, 0, margins["modality", "MRI"])
@@ -79,22 +91,24 @@ def test_each_margin_stands_beside_what_all_sources_would_give_in_text_and_in_js
 def test_keys_that_stay_on_one_source_are_named(run, profile):
     profile.write_text(f"{PROFILE}[items]\nsources_per_key = 2\n")
     report, audit = run()
-    said = audit["profile"]
-    assert said["sources_per_key"] == 2
-    assert said["keys"] == len(said["few_sources"]) > 0
-    assert {tuple(it["sources"]) for it in said["few_sources"]} == {("toy",)}
-    assert not any(it["others"] for it in said["few_sources"])
-    assert any("keys have items of fewer than 2 sources" in it for it in report.profile.lines())
+    profile_report = audit["profile"]
+    assert profile_report["sources_per_key"] == 2
+    assert profile_report["keys"] == len(profile_report["few_sources"]) > 0
+    assert {tuple(entry["sources"]) for entry in profile_report["few_sources"]} == {("toy",)}
+    assert not any(entry["others"] for entry in profile_report["few_sources"])
+    assert any("keys have items of fewer than 2 sources" in line for line in report.profile.lines())
 
 
 def test_every_question_has_an_item_or_a_reason(run):
     _, audit = run()
     cube = [f"{task}: " for task in cube_tasks()]
-    dropped = {it: n for it, n in audit["dropped"].items() if it.startswith(tuple(cube))}
+    dropped = {key: n for key, n in audit["dropped"].items() if key.startswith(tuple(cube))}
     beyond = Counter()
     for reason in audit["dropped"].keys() - dropped.keys():
         beyond[reason.partition(": ")[0]] += audit["dropped"][reason]
-    disease = {it: n for it, n in audit["dropped"].items() if it.startswith("Disease Diagnosis: ")}
+    disease = {
+        key: n for key, n in audit["dropped"].items() if key.startswith("Disease Diagnosis: ")
+    }
     assert sum(disease.values()) == 3
     assert audit["dropped"]["Modality Recognition: quota"] == 6
     # Six pictures, each asked in three tasks of the cube.
@@ -107,18 +121,18 @@ def test_every_question_has_an_item_or_a_reason(run):
 def test_what_is_missing_is_named_with_the_sources_that_hold_it(run, profile):
     profile.write_text(PROFILE.replace("MRI = 6", "MRI = 5\nCT = 1"))
     report, audit = run()
-    said = audit["profile"]
-    assert (said["made"], said["wanted"]) == (5, 6)
-    ct = next(row for row in said["margins"] if row["value"] == "CT")
+    profile_report = audit["profile"]
+    assert (profile_report["made"], profile_report["wanted"]) == (5, 6)
+    ct = next(row for row in profile_report["margins"] if row["value"] == "CT")
     assert (ct["wanted"], ct["made"]) == (1, 0)
     names = [name for name, _ in ct["sources"]]
     assert "lidc-idri" in names
     assert "busi" not in names
-    assert all(closer["adds"] == 1 for closer in said["closers"])
-    assert {closer["source"] for closer in said["closers"]} == set(names)
-    access = [closer["access"] for closer in said["closers"]]
+    assert all(closer["adds"] == 1 for closer in profile_report["closers"])
+    assert {closer["source"] for closer in profile_report["closers"]} == set(names)
+    access = [closer["access"] for closer in profile_report["closers"]]
     assert access == sorted(access, key=["open", "form", "account", "credentialed"].index)
-    assert len(said["way"]) == 1
+    assert len(profile_report["way"]) == 1
     heads, rows = report.profile.table()
     assert heads[-1] == "would add most"
     assert rows[-1][:4] == ("CT", 1, 0, 1)
@@ -213,7 +227,7 @@ def test_the_command_line_shows_one_table(tmp_path, monkeypatch, capsys):
     assert "of 7,626 items" in out
     assert "all sources at full size (49, without those switched off): 7,193 of 7,626" in out
     status, out, _ = call(*base, "--profile", "medrcube", "--json")
-    said = json.loads(out)["profile"]
-    assert (said["wanted"], said["full_size"]["items"]) == (7626, 7193)
-    heart = next(row for row in said["margins"] if row["value"] == "Heart")
+    profile_report = json.loads(out)["profile"]
+    assert (profile_report["wanted"], profile_report["full_size"]["items"]) == (7626, 7193)
+    heart = next(row for row in profile_report["margins"] if row["value"] == "Heart")
     assert (heart["wanted"], heart["expected"], heart["made"]) == (420, 9491, 0)

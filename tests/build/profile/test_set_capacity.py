@@ -43,15 +43,15 @@ def test_sets_of_two_are_as_many_as_any_choice_could_make(counts):
 @settings(deadline=None, max_examples=60)
 @given(st.dictionaries(st.sampled_from("abcd"), st.integers(0, 3), min_size=3, max_size=4))
 def test_sets_of_three_are_as_many_as_any_choice_could_make(counts):
-    found = set_capacity(counts, everyone(counts), options=3)
+    capacity = set_capacity(counts, everyone(counts), options=3)
     if sum(count > 0 for count in counts.values()) >= 3:
-        assert found.more == most_in_sets_of(counts, 3)
+        assert capacity.more == most_in_sets_of(counts, 3)
 
 
 @given(tallies)
 def test_no_answer_is_the_key_more_often_than_it_is_stated(counts):
-    found = set_capacity(counts, everyone(counts))
-    assert all(found.keys[name] + found.pairs[name] <= counts[name] for name in counts)
+    capacity = set_capacity(counts, everyone(counts))
+    assert all(capacity.keys[name] + capacity.pairs[name] <= counts[name] for name in counts)
 
 
 @given(tallies, st.sampled_from(NAMES), st.integers(1, 6))
@@ -65,8 +65,8 @@ def test_more_pictures_never_take_half_a_set_away(counts, name, more):
 
 
 def test_four_options_go_first_and_what_is_left_fills_smaller_sets():
-    found = set_capacity({"a": 10, "b": 10, "c": 10, "d": 2}, everyone("abcd"))
-    assert (found.more, found.two) == (4 * 2 + 3 * 8, 0)
+    capacity = set_capacity({"a": 10, "b": 10, "c": 10, "d": 2}, everyone("abcd"))
+    assert (capacity.more, capacity.two) == (4 * 2 + 3 * 8, 0)
     assert set_capacity({"a": 10, "b": 3}, everyone("ab")).two == 6
 
 
@@ -77,8 +77,8 @@ def test_a_single_answer_makes_no_item(counts):
 
 def test_answers_that_may_not_stand_against_each_other_share_no_set():
     beside = {"a": frozenset("b"), "b": frozenset("a"), "c": frozenset()}
-    found = set_capacity({"a": 5, "b": 5, "c": 5}, beside)
-    assert found.pairs == {"a": 5, "b": 5, "c": 0}
+    capacity = set_capacity({"a": 5, "b": 5, "c": 5}, beside)
+    assert capacity.pairs == {"a": 5, "b": 5, "c": 0}
 
 
 def test_one_side_is_not_enough_to_stand_against_another():

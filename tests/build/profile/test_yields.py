@@ -27,7 +27,10 @@ def counted(card, *entries):
 
 
 def changed(card, name, **values):
-    fields = {key: replace(it, **values) if key == name else it for key, it in card.fields.items()}
+    fields = {
+        key: replace(field, **values) if key == name else field
+        for key, field in card.fields.items()
+    }
     return replace(card, fields=fields)
 
 
@@ -39,8 +42,8 @@ BUSI = counted(
 
 
 def test_classes_fill_sets_of_three_and_then_of_two():
-    found = expected_items(BUSI)[Task("Disease Diagnosis")]
-    assert (found.items, found.two) == (30, 40)
+    expectation = expected_items(BUSI)[Task("Disease Diagnosis")]
+    assert (expectation.items, expectation.two) == (30, 40)
 
 
 def test_every_marked_picture_is_an_item_since_numbers_need_no_set():
@@ -48,18 +51,22 @@ def test_every_marked_picture_is_an_item_since_numbers_need_no_set():
 
 
 def test_what_no_card_counts_is_not_known_and_counts_nothing():
-    found = expected_items(counted(CARDS["busi"]))
-    assert found[Task("Disease Diagnosis")].unknown == ("diagnosis",)
-    assert found[Task("Disease Diagnosis")].items == found[Task("Disease Diagnosis")].two == 0
-    assert yield_cell(found[Task("Disease Diagnosis")]) == "?"
+    expectations = expected_items(counted(CARDS["busi"]))
+    assert expectations[Task("Disease Diagnosis")].unknown == ("diagnosis",)
+    assert (
+        expectations[Task("Disease Diagnosis")].items
+        == expectations[Task("Disease Diagnosis")].two
+        == 0
+    )
+    assert yield_cell(expectations[Task("Disease Diagnosis")]) == "?"
 
 
 def test_what_a_picture_cannot_show_gives_nothing_and_says_why():
-    found = expected_items(changed(BUSI, "diagnosis", visible=Visibility.NO))[
+    expectation = expected_items(changed(BUSI, "diagnosis", visible=Visibility.NO))[
         Task("Disease Diagnosis")
     ]
-    assert found.items == found.two == 0
-    assert found.nothing == (("diagnosis", "not-visible"),)
+    assert expectation.items == expectation.two == 0
+    assert expectation.nothing == (("diagnosis", "not-visible"),)
 
 
 def test_silence_is_no_evidence_here_either():
@@ -95,8 +102,8 @@ def test_what_stands_against_what_on_real_pictures_goes_before_a_value_alone():
 
 def test_values_that_need_a_denial_are_not_known_from_their_number_alone():
     card = counted(CARDS["chexpert"], ("finding", "clean", {"Edema": 900, "Fracture": 900}))
-    found = expected_items(card)[Task("Abnormality Diagnosis")]
-    assert (found.items, found.two, found.unknown) == (0, 0, ("finding",))
+    expectation = expected_items(card)[Task("Abnormality Diagnosis")]
+    assert (expectation.items, expectation.two, expectation.unknown) == (0, 0, ("finding",))
 
 
 def test_a_source_of_one_modality_waits_for_others():
@@ -111,8 +118,8 @@ def test_a_source_of_one_modality_waits_for_others():
 
 
 def test_two_frames_side_by_side_are_two_options():
-    found = expected_items(CARDS["acdc"])[Task("Imaging Protocols Recognition")]
-    assert (found.items, found.two) == (0, 150)
+    expectation = expected_items(CARDS["acdc"])[Task("Imaging Protocols Recognition")]
+    assert (expectation.items, expectation.two) == (0, 150)
 
 
 @pytest.mark.parametrize(("more", "two", "kept"), [(0, 90, 0), (40, 90, 10), (40, 3, 3)])
@@ -124,10 +131,16 @@ def test_a_fifth_of_a_task_has_two_options(more, two, kept):
 def test_counts_of_a_card_lead_to_items_or_to_a_reason(name):
     """A count of what no rule asks for would never be noticed."""
     card = CARDS[name]
-    asked = {field for it in expected_items(card).values() for field, _ in it.nothing}
+    asked = {
+        field for expectation in expected_items(card).values() for field, _ in expectation.nothing
+    }
     plain = expected_items(replace(card, counts=()))
-    asked |= {field for it in plain.values() for field in it.unknown}
-    asked |= {it.name for it in card.fields.values() if it.constant and _changes(card, it.name)}
+    asked |= {field for entry in plain.values() for field in entry.unknown}
+    asked |= {
+        field.name
+        for field in card.fields.values()
+        if field.constant and _changes(card, field.name)
+    }
     assert {count.field for count in card.counts} <= asked
 
 
@@ -150,12 +163,14 @@ def test_a_constant_that_is_seen_in_some_pictures_is_expected_of_those():
 
 def test_the_adapter_counts_what_its_fixture_holds(tmp_path):
     SOURCES["busi"].build_fixture(tmp_path, "original")
-    found = count_answers(SOURCES["busi"], tmp_path)
-    files = {it: len(list(tmp_path.glob(f"{it}/{it} (*).png"))) for it in ("benign", "normal")}
-    asked = found["diagnosis", "clean"].pictures
+    counts = count_answers(SOURCES["busi"], tmp_path)
+    files = {
+        name: len(list(tmp_path.glob(f"{name}/{name} (*).png"))) for name in ("benign", "normal")
+    }
+    asked = counts["diagnosis", "clean"].pictures
     assert 0 < asked["NORMAL"] <= files["normal"]
     assert 0 < asked["BENIGN"] <= files["benign"] - 1  # the mask is no picture
-    text = as_toml(as_counts(found, "the fixture"))
+    text = as_toml(as_counts(counts, "the fixture"))
     assert f'"NORMAL" = {asked["NORMAL"]}' in text
 
 

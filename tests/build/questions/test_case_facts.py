@@ -52,9 +52,9 @@ def ground(card):
                 for value in boxes
             ),
         )
-        found = facts_of_case(card(FIELDS.replace('"A"', f'"{stated}"')), case, load_terms())
-        assert found.unknown.isdisjoint({*found.present, *found.absent})
-        return found
+        facts = facts_of_case(card(FIELDS.replace('"A"', f'"{stated}"')), case, load_terms())
+        assert facts.unknown.isdisjoint({*facts.present, *facts.absent})
+        return facts
 
     return read
 
@@ -62,8 +62,8 @@ def ground(card):
 @pytest.mark.parametrize("second", ["finding", "second"])
 @pytest.mark.parametrize("states", [(PRESENT, ABSENT), (ABSENT, PRESENT)])
 def test_what_one_says_and_another_denies_is_unknown(ground, states, second):
-    found = ground(("finding", "edema", states[0]), (second, "edema", states[1]))
-    assert found.unknown == {"Edema"}
+    facts = ground(("finding", "edema", states[0]), (second, "edema", states[1]))
+    assert facts.unknown == {"Edema"}
 
 
 def test_what_is_denied_and_boxed_is_unknown(ground):
@@ -72,15 +72,15 @@ def test_what_is_denied_and_boxed_is_unknown(ground):
 
 @pytest.mark.parametrize("state", [PRESENT, ABSENT])
 def test_what_is_left_open_once_is_unknown_whatever_else_is_said(ground, state):
-    found = ground(("finding", "edema", UNKNOWN), ("second", "edema", state))
-    assert found.unknown == {"Edema"}
+    facts = ground(("finding", "edema", UNKNOWN), ("second", "edema", state))
+    assert facts.unknown == {"Edema"}
 
 
 @pytest.mark.parametrize("state", [PRESENT, ABSENT])
 def test_what_is_said_twice_alike_is_known(ground, state):
-    found = ground(("finding", "edema", state), ("second", "edema", state))
-    assert not found.unknown
-    assert "Edema" in (found.present if state is PRESENT else found.absent)
+    facts = ground(("finding", "edema", state), ("second", "edema", state))
+    assert not facts.unknown
+    assert "Edema" in (facts.present if state is PRESENT else facts.absent)
 
 
 @pytest.mark.parametrize(
@@ -91,16 +91,16 @@ def test_what_is_said_twice_alike_is_known(ground, state):
     ],
 )
 def test_no_finding_and_the_finding_beside_it_are_unknown_and_deny_nothing(ground, label, unknown):
-    found = ground(NORMAL, label)
-    assert found.unknown == unknown
-    assert not found.present
-    assert found.absent["Nodule"].grade is Grade.C
+    facts = ground(NORMAL, label)
+    assert facts.unknown == unknown
+    assert not facts.present
+    assert facts.absent["Nodule"].grade is Grade.C
 
 
 def test_no_finding_and_the_finding_in_a_box_beside_it_are_unknown(ground):
-    found = ground(NORMAL, boxes=["nodule"])
-    assert found.unknown == {"No Finding", "Nodule"}
-    assert not found.present
+    facts = ground(NORMAL, boxes=["nodule"])
+    assert facts.unknown == {"No Finding", "Nodule"}
+    assert not facts.present
 
 
 @pytest.mark.parametrize(
@@ -112,14 +112,14 @@ def test_no_finding_and_the_finding_in_a_box_beside_it_are_unknown(ground):
     ],
 )
 def test_no_finding_stands_beside_what_it_does_not_deny(ground, label):
-    found = ground(NORMAL, label)
-    assert not found.unknown
-    assert "No Finding" in found.present
-    assert found.absent["Nodule"].grade is Grade.B
+    facts = ground(NORMAL, label)
+    assert not facts.unknown
+    assert "No Finding" in facts.present
+    assert facts.absent["Nodule"].grade is Grade.B
 
 
 @pytest.mark.parametrize("stated", ["B", "C"])
 def test_no_finding_that_no_reader_stated_proves_no_more_than_silence(ground, stated):
-    found = ground(NORMAL, stated=stated)
-    assert "No Finding" in found.present
-    assert {found.absent[name].grade for name in ("Edema", "Nodule")} == {Grade.C}
+    facts = ground(NORMAL, stated=stated)
+    assert "No Finding" in facts.present
+    assert {facts.absent[name].grade for name in ("Edema", "Nodule")} == {Grade.C}

@@ -20,14 +20,14 @@ SOURCES = ["chexpert", "nih-chestxray14", "vindr-cxr", "lidc-idri", "brats2021",
 def test_what_is_shared_is_what_each_case_says(name, tmp_path):
     source = find_sources()[name]
     source.build_fixture(tmp_path / "raw", source.card.layouts[0].name)
-    found = scan(source, tmp_path / "raw", b"k")
+    source_scan = scan(source, tmp_path / "raw", b"k")
     grounds = CaseFactsCache(card=source.card)
     # Every case twice, and once more with all that must not matter told otherwise.
     others = [
         replace(case, key=f"{case.key} again", patient="another", shows=Scope.PATIENT, split="test")
-        for case in found.cases
+        for case in source_scan.cases
     ]
-    for case in (*found.cases, *found.cases, *others):
+    for case in (*source_scan.cases, *source_scan.cases, *others):
         assert grounds.of(case) == facts_of_case(source.card, case, load_terms())
 
 

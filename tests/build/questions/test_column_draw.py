@@ -68,10 +68,10 @@ def _batches(draw):
             truth=draw(st.sampled_from("1234")),
         )
         samples.append(sample)
-        said = Evidence(field="finding", scope=Scope.IMAGE, grade=Grade.A)
+        evidence = Evidence(field="finding", scope=Scope.IMAGE, grade=Grade.A)
         ground = CaseFacts(
-            present=dict.fromkeys(sorted(present), said),
-            absent=dict.fromkeys(sorted(set(FINDINGS) - present), said),
+            present=dict.fromkeys(sorted(present), evidence),
+            absent=dict.fromkeys(sorted(set(FINDINGS) - present), evidence),
             unknown=frozenset(),
             anatomy=Anatomy("Chest"),
             modality=Modality("X-ray"),

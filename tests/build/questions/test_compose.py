@@ -96,19 +96,19 @@ def company(*asked, copies=6):
     """
     rules = SafetyRules(terms=load_terms(), relations=load_relations(), evidence=Grade.C)
     made, number = [], 1000
-    for one in asked:
-        ready = prepare_questions([one], rules, SOURCES, 0, least_visible=Visibility.NO).ready
-        labels = [it for found in ready for it in found.compatible.labels.values()]
-        for label in (one.key, *labels):
-            mark = one.ground.present[one.key]
-            others = {it: mark for it in (one.key, *labels) if it != label}
-            ground = replace(one.ground, present={label: mark}, absent={**others})
+    for question in asked:
+        ready = prepare_questions([question], rules, SOURCES, 0, least_visible=Visibility.NO).ready
+        labels = [value for entry in ready for value in entry.compatible.labels.values()]
+        for label in (question.key, *labels):
+            mark = question.ground.present[question.key]
+            others = {entry: mark for entry in (question.key, *labels) if entry != label}
+            ground = replace(question.ground, present={label: mark}, absent={**others})
             for _ in range(copies):
                 number += 1
-                picture = replace(one.sample, id=f"s{number}", case=f"c{number}")
-                other = replace(one, key=label, ground=ground, sample=picture)
-                if label == one.key:
-                    other = replace(one, sample=picture)
+                picture = replace(question.sample, id=f"s{number}", case=f"c{number}")
+                other = replace(question, key=label, ground=ground, sample=picture)
+                if label == question.key:
+                    other = replace(question, sample=picture)
                 made.append(other)
     return [*asked, *made]
 
@@ -157,10 +157,10 @@ def test_an_item_carries_its_key_its_options_and_why_they_are_safe():
 @pytest.mark.parametrize("marked", [False, True])
 def test_what_a_reader_could_not_know_is_counted_and_not_asked(least, seen, asked, marked):
     plain = query("Pneumothorax", absent=FINDINGS, pool=FINDINGS, visible=seen)
-    one = boxes(visible=seen) if marked else plain
-    made = run([one] if marked else company(one), **least)
+    result = boxes(visible=seen) if marked else plain
+    made = run([result] if marked else company(result), **least)
     assert {item.visible for item in made.items} == ({seen.name.lower()} if asked else set())
-    assert (made.dropped[f"{one.task.value}: not-visible"] > 0) is not asked
+    assert (made.dropped[f"{result.task.value}: not-visible"] > 0) is not asked
 
 
 def test_the_grade_of_an_item_is_that_of_its_weakest_option():
@@ -296,11 +296,11 @@ def chest_views(**counts):
 
 
 def test_every_set_of_options_is_shown_with_each_of_its_labels_as_key():
-    found = {}
+    entries = {}
     for item in run(chest_views(AP=20, PA=50, LATERAL=8)).items:
-        found.setdefault(shown(item), Counter())[item.concept] += 1
-    assert set(found) == {frozenset({"AP", "PA", "LATERAL"}), frozenset({"AP", "PA"})}
-    assert all(set(keys) == names for names, keys in found.items())
+        entries.setdefault(shown(item), Counter())[item.concept] += 1
+    assert set(entries) == {frozenset({"AP", "PA", "LATERAL"}), frozenset({"AP", "PA"})}
+    assert all(set(keys) == names for names, keys in entries.items())
 
 
 @pytest.mark.thorough
@@ -312,8 +312,10 @@ def test_who_knows_the_other_keys_of_a_set_knows_no_more_than_by_chance(sign):
         items = run(chest_views(AP=60, PA=60, LATERAL=60), seed=seed, per_cell=30).items
         keys = Counter(item.concept for item in items)
         for item in items:
-            others = {it: sign * (keys[it] - (it == item.concept)) for it in shown(item)}
-            named = [it for it in others if others[it] == max(others.values())]
+            others = {
+                entry: sign * (keys[entry] - (entry == item.concept)) for entry in shown(item)
+            }
+            named = [other for other in others if others[other] == max(others.values())]
             hits += (item.concept in named) / len(named)
             count += 1
     assert count == 30 * 30
@@ -378,7 +380,7 @@ def test_questions_of_a_block_read_the_same():
     for item in run(asked).items:
         keys.setdefault(item.question, Counter())[item.concept] += 1
     assert len(keys) == 6  # two kinds of pictures, three wordings
-    assert all(set(found) == {"axial", "coronal"} for found in keys.values())
+    assert all(set(entries) == {"axial", "coronal"} for entries in keys.values())
 
 
 def test_pictures_that_the_words_tell_apart_share_no_block():
@@ -407,7 +409,7 @@ def test_a_third_label_must_be_wrong_in_every_question_of_a_block(seed):
         query("osteopenia", 3, absent=("Hernia", "Pneumothorax"), pool=FINDINGS),
     ]
     for item in run(asked, seed=seed).items:
-        safe = next(it.ground.absent for it in asked if it.key == item.concept)
+        safe = next(question.ground.absent for question in asked if question.key == item.concept)
         assert shown(item) - {item.concept} <= set(safe)
 
 
@@ -494,7 +496,9 @@ def test_what_the_source_shows_beside_the_key_is_the_harder_option():
     others = [query(key, 100 + n, absent=pool, pool=pool) for n, key in enumerate(pool[1:] * 30)]
     both = []
     for n in range(30, 60):
-        asked = query("Hernia", n, absent=[it for it in pool if it != "Pneumothorax"], pool=pool)
+        asked = query(
+            "Hernia", n, absent=[entry for entry in pool if entry != "Pneumothorax"], pool=pool
+        )
         there = {**asked.ground.present, "Pneumothorax": asked.ground.present["Hernia"]}
         both.append(replace(asked, ground=replace(asked.ground, present=there)))
     items = run(alone + both + others, options=2, difficulty=Difficulty.HARD).items
@@ -562,8 +566,8 @@ FITTING = {
 
 
 def test_options_carry_the_preferred_name_and_where_it_stands():
-    found = texts(FITTING)
-    key, wrong = found["Pneumothorax"], found["Hernia"]
+    options = texts(FITTING)
+    key, wrong = options["Pneumothorax"], options["Hernia"]
     assert (key.text, key.named_by) == ("Traumatic pneumothorax", "hpo:X:1 (2031-01)")
     assert (wrong.text, wrong.named_by) == ("Hernia of the diaphragm", "hpo:X:1 (2031-01)")
     assert dict(zip(key.ids, key.versions, strict=True))["hpo:HP:0002107"] == "2031-01"
@@ -591,9 +595,9 @@ def test_without_a_preferred_name_the_wording_is_our_own_with_a_capital():
     ],
 )
 def test_a_name_that_gives_itself_away_puts_the_whole_item_in_our_words(name):
-    found = texts({**FITTING, "Pneumothorax": name})
-    assert found["Pneumothorax"].text == "Pneumothorax"
-    assert {option.named_by for option in found.values()} == {""}
+    options = texts({**FITTING, "Pneumothorax": name})
+    assert options["Pneumothorax"].text == "Pneumothorax"
+    assert {option.named_by for option in options.values()} == {""}
 
 
 @dataclass(frozen=True)
@@ -626,24 +630,24 @@ def test_capitals_of_abbreviations_stay():
 
 
 def test_key_positions_are_even():
-    found = Counter(item.key for item in run(findings(), seed=3).items)
-    assert len(found) == 4
-    assert max(found.values()) - min(found.values()) <= 1
-    found = Counter(item.key for item in run(views(), seed=3).items)
-    assert len(found) == 3
-    assert max(found.values()) - min(found.values()) <= 1
+    counts = Counter(item.key for item in run(findings(), seed=3).items)
+    assert len(counts) == 4
+    assert max(counts.values()) - min(counts.values()) <= 1
+    counts = Counter(item.key for item in run(views(), seed=3).items)
+    assert len(counts) == 3
+    assert max(counts.values()) - min(counts.values()) <= 1
 
 
 def test_the_order_and_number_of_queries_of_one_kind_do_not_matter():
     queries = [*findings(), *views()]
     shuffled = [*queries, *queries[:5]]
-    shuffled.sort(key=lambda it: (it.sample.id[::-1], it.task))
+    shuffled.sort(key=lambda entry: (entry.sample.id[::-1], entry.task))
     assert run(queries, seed=5) == run(shuffled, seed=5)
 
 
 def test_another_seed_makes_other_items_of_the_same_facts():
-    one, other = run(findings(), seed=1).items, run(findings(), seed=2).items
-    assert {item.id for item in one} != {item.id for item in other}
+    first, second = run(findings(), seed=1).items, run(findings(), seed=2).items
+    assert {item.id for item in first} != {item.id for item in second}
 
 
 def test_the_id_says_what_is_asked_and_not_where_the_key_stands():

@@ -127,13 +127,13 @@ def test_of_a_bar_and_an_invisible_fact_the_bar_is_counted(make):
 
 
 def test_one_question_that_comes_twice_is_asked_once():
-    one = asked("Hernia")
-    assert len(prepared(one, one, asked("Hernia", 1)).ready) == 2
-    assert identity_of(one) == "Abnormality Diagnosis|toy|c0|s0|f|Hernia"
+    questions = asked("Hernia")
+    assert len(prepared(questions, questions, asked("Hernia", 1)).ready) == 2
+    assert identity_of(questions) == "Abnormality Diagnosis|toy|c0|s0|f|Hernia"
 
 
 def test_an_answer_is_the_key_in_one_spelling_and_for_numbers_also_the_number():
-    answers = {one.answer for one in prepared(asked("No Finding"), boxes(1)).ready}
+    answers = {entry.answer for entry in prepared(asked("No Finding"), boxes(1)).ready}
     assert answers == {"no abnormality", "Hernia 2"}
 
 
@@ -152,7 +152,7 @@ def test_an_answer_is_the_key_in_one_spelling_and_for_numbers_also_the_number():
 def test_answers_stay_within_their_source_unless_it_has_one_by_its_nature(questions, within):
     ready = prepared(*questions).ready
     assert len(ready) == len(questions)
-    assert {one.within for one in ready} == within
+    assert {entry.within for entry in ready} == within
 
 
 def test_modality_and_a_single_organ_are_constant_and_an_unknown_task_is_not():
@@ -185,22 +185,22 @@ ALONE = asked("Hernia")
     ],
 )
 def test_questions_share_their_options_exactly_if_all_that_bears_on_them_is_alike(other, shared):
-    one, two = prepared(ALONE, other).ready
-    assert (one.compatible is two.compatible) is shared
-    assert {one.compatible.number, two.compatible.number} == ({0} if shared else {0, 1})
+    first, second = prepared(ALONE, other).ready
+    assert (first.compatible is second.compatible) is shared
+    assert {first.compatible.number, second.compatible.number} == ({0} if shared else {0, 1})
 
 
 def test_options_are_held_by_their_names():
-    (one,) = prepared(ALONE).ready
-    assert set(one.compatible.labels.values()) == set(one.compatible.pool.allowed)
-    assert one.compatible.labels["fracture"] == "Fracture"
-    assert one.compatible.passed == (12,)
+    (entry,) = prepared(ALONE).ready
+    assert set(entry.compatible.labels.values()) == set(entry.compatible.pool.allowed)
+    assert entry.compatible.labels["fracture"] == "Fracture"
+    assert entry.compatible.passed == (12,)
 
 
 def test_a_block_is_of_one_task_group_wording_and_source():
-    (one,) = prepared(ALONE).ready
-    assert one.block_group.startswith("Abnormality Diagnosis||")
-    assert one.block_group.endswith("|toy")
+    (entry,) = prepared(ALONE).ready
+    assert entry.block_group.startswith("Abnormality Diagnosis||")
+    assert entry.block_group.endswith("|toy")
     (single,) = prepared(organ("brain")).ready
     assert single.block_group.startswith("Organ Recognition|organ")
     assert not single.block_group.endswith("|")

@@ -192,13 +192,13 @@ def test_no_finding_lifts_silence_to_grade_b_devices_aside(card):
 def test_an_exclusive_field_that_states_nothing_says_nothing(card):
     source = card(DISEASE)
     assert facts_of_case(source, case(), load_terms()).absent == {}
-    told = facts_of_case(source, case(("disease", "g", PRESENT)), load_terms())
-    assert set(told.absent) == {"meningioma"}
+    facts = facts_of_case(source, case(("disease", "g", PRESENT)), load_terms())
+    assert set(facts.absent) == {"meningioma"}
 
 
 def test_the_pool_holds_the_findings_of_the_label_table(card):
     queries = derive_questions(card(FINDINGS), case(("finding", "edema", PRESENT)), [sample()])
-    (query,) = [it for it in queries if it.task is Task("Abnormality Diagnosis")]
+    (query,) = [entry for entry in queries if entry.task is Task("Abnormality Diagnosis")]
     assert query.group is None
     assert {"Nodule", "Cardiomegaly", "No Finding"} <= set(query.pool)
 
@@ -325,7 +325,7 @@ def test_structures_beside_others_are_no_answer_to_which_organ_is_shown(card):
 def test_a_constant_organ_is_asked_of_the_clean_picture(card):
     organ = '\n[[field]]\nname = "o"\nkind = "structure"\nabsence = "reader"\nconstant = "breast"\n'
     queries = derive_questions(card(organ), case(), [sample()])
-    (query,) = [it for it in queries if it.task is Task("Organ Recognition")]
+    (query,) = [entry for entry in queries if entry.task is Task("Organ Recognition")]
     assert (query.key, query.group) == ("breast", "organ")
 
 
@@ -352,8 +352,8 @@ def test_a_second_box_on_the_spot_makes_its_concept_unknown(card):
 )
 def test_boxes_that_share_a_pixel_lie_on_one_spot(card, box, met):
     source = card(STRUCTURES)
-    for one, other in ((REGIONS[0][2], box), (box, REGIONS[0][2])):
-        facts = case(regions=(("structure", "heart", one), ("structure", "left", other)))
+    for first, second in ((REGIONS[0][2], box), (box, REGIONS[0][2])):
+        facts = case(regions=(("structure", "heart", first), ("structure", "left", second)))
         known = facts_of_case(source, facts, load_terms())
         ground = facts_of_region(source, facts, known, "heart")
         assert ("left lung" in ground.unknown) is met
@@ -438,7 +438,7 @@ def test_the_card_says_how_large_a_region_must_be(card):
     small = sample(**{**BOXES, "area": 0.0015})
     large = sample(**{**BOXES, "area": 0.0025})
     facts = case(regions=REGIONS)
-    assert [derive_questions(patient, facts, [one])[0].barred for one in (small, large)] == [
+    assert [derive_questions(patient, facts, [entry])[0].barred for entry in (small, large)] == [
         "",
         "roi-size",
     ]
@@ -498,10 +498,10 @@ def test_a_clean_picture_is_not_asked_what_its_panels_show(card):
 def test_modality_is_asked_of_single_pictures_alone(card):
     pair = replace(case(), images=(ImageRef(paths=(Path("a.png"),)),) * 2)
     tasks = [
-        {it.task for it in derive_questions(card(VIEW), shown, [sample()])}
+        {question.task for question in derive_questions(card(VIEW), shown, [sample()])}
         for shown in (case(), pair)
     ]
-    assert [Task("Modality Recognition") in found for found in tasks] == [True, False]
+    assert [Task("Modality Recognition") in task for task in tasks] == [True, False]
 
 
 def test_a_question_of_images_side_by_side_knows_what_each_shows(card):

@@ -37,7 +37,7 @@ def keyed(start=0, labels=PAIR, **counts):
     return [item(start + number, key, labels) for number, key in enumerate(keys)]
 
 
-def found(items):
+def contents_of(items):
     return {(entry.options, entry.concept, entry.key, entry.shown) for entry in items}
 
 
@@ -45,7 +45,7 @@ def test_an_option_of_a_set_is_never_the_key_from_ten_items_on():
     few = [*keyed(edema=9), *keyed(50, ("hernia", "mass"), hernia=1, mass=8)]
     assert unbalanced_options(few) == []
     many = [*keyed(edema=10), *keyed(50, ("hernia", "mass"), hernia=1, mass=8)]
-    assert found(unbalanced_options(many)) == {
+    assert contents_of(unbalanced_options(many)) == {
         (PAIR, "edema", 10, 10),
         (PAIR, "hernia", 0, 10),
         ((), "edema", 10, 10),
@@ -83,14 +83,14 @@ def test_the_only_answer_of_a_task_is_found_however_few_show_it():
 
 
 def test_sources_and_tasks_are_counted_apart():
-    one = [item(n, "edema") for n in range(6)]
+    items = [item(n, "edema") for n in range(6)]
     other = [item(10 + n, "hernia", source="other") for n in range(6)]
-    entries = unbalanced_options([*one, *other])
+    entries = unbalanced_options([*items, *other])
     assert {(entry.place, entry.concept) for entry in entries} == {
         ("toy", "edema"),
         ("other", "hernia"),
     }
-    tasks = [*one, *(item(20 + n, "hernia", task="Disease Diagnosis") for n in range(6))]
+    tasks = [*items, *(item(20 + n, "hernia", task="Disease Diagnosis") for n in range(6))]
     assert {(entry.task, entry.concept) for entry in unbalanced_options(tasks)} == {
         (ABNORMALITY, "edema"),
         ("Disease Diagnosis", "hernia"),
@@ -131,7 +131,7 @@ def test_an_option_that_is_never_the_key_takes_all_items_that_show_it():
         for other in ("mass", "nodule")
         for n in range(5)
     ]
-    shown = [item(n, it.concept, option_set(it)) for n, it in enumerate(shown)]
+    shown = [item(n, entry.concept, option_set(entry)) for n, entry in enumerate(shown)]
     even = keyed(50, ("edema", "mass"), edema=5, mass=5)
     assert drop_unbalanced([*shown, *even]) == tuple(even)
 

@@ -32,7 +32,7 @@ def question(answer, lot=0, *, names=NAMES, number=None, source="toy", modality=
 
 
 def block(*questions):
-    return [BlockMember(ready=one, wrong=()) for one in questions]
+    return [BlockMember(ready=entry, wrong=()) for entry in questions]
 
 
 def planned(count, names=NAMES, **changes):
@@ -102,7 +102,7 @@ def test_questions_of_the_block_come_before_spare_ones():
     spare = [question(name, 100 + n) for name in NAMES for n in range(20)]
     members = [member.ready for group in drawn(own, spare) for member in group.members]
     for name in NAMES:
-        lots = [int(one.lot) for one in members if one.answer == name]
+        lots = [int(member.lot) for member in members if member.answer == name]
         assert lots == sorted(lots)
         assert lots[:4] == list(range(min(4, len(lots))))
 
@@ -121,7 +121,7 @@ def test_cells_and_sources_take_turns(other):
     edemas = [*(question("edema", n) for n in range(8)), *few]
     blocks = [block(edema, question("hernia", n)) for n, edema in enumerate(edemas)]
     members = [member.ready for group in drawn(blocks) for member in group.members]
-    lots = [int(one.lot) for one in members if one.answer == "edema"]
+    lots = [int(member.lot) for member in members if member.answer == "edema"]
     assert lots == [0, 50, 1, 51, *range(2, 8)][: len(lots)]
     assert len(lots) > 4
 
@@ -131,7 +131,7 @@ def test_of_questions_in_turn_the_one_that_fits_least_elsewhere_comes_first():
     narrow = question("edema", 9, source="narrow")
     blocks = [block(edema, question("hernia", n)) for n, edema in enumerate((wide, narrow))]
     members = [member.ready for group in drawn(blocks) for member in group.members]
-    edemas = [one.query.sample.source for one in members if one.answer == "edema"]
+    edemas = [member.query.sample.source for member in members if member.answer == "edema"]
     assert edemas == ["narrow", "wide"][: len(edemas)]
 
 

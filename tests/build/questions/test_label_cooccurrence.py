@@ -34,7 +34,7 @@ def ground(present, absent=(), grade=Grade.A, **changes):
     )
 
 
-def query(number, said, *, source="toy", picture="", **changes):
+def query(number, values, *, source="toy", picture="", **changes):
     return QuestionCandidate(
         **{
             "task": Task("Abnormality Diagnosis"),
@@ -44,7 +44,7 @@ def query(number, said, *, source="toy", picture="", **changes):
             "field": "f",
             "key": "Edema",
             "scope": Scope.IMAGE,
-            "ground": said,
+            "ground": values,
             "pool": POOL,
             **changes,
         }

@@ -167,16 +167,18 @@ def test_only_a_concept_of_a_field_with_a_group_is_sole(asked, group):
     ],
 )
 def test_an_image_that_denies_a_finding_tells_what_else_it_shows(asked, parts, labels, contrast):
-    found = asked(parts, *(("finding", value, state) for value, state in labels))
-    (heart,) = (question for question in found if question.concept == "Cardiomegaly")
+    questions = asked(parts, *(("finding", value, state) for value, state in labels))
+    (heart,) = (question for question in questions if question.concept == "Cardiomegaly")
     assert (heart.role, heart.contrast) == ("no", contrast)
-    assert {question.contrast for question in found if question.role == "yes"} <= {""}
+    assert {question.contrast for question in questions if question.role == "yes"} <= {""}
 
 
 def test_a_finding_of_the_patient_is_no_contrast_of_the_image(asked):
     wider = TUMOR.replace("[[field]]", '[[field]]\nscope = "patient"')
-    found = asked(AIR + wider, ("air", "no", PRESENT), ("tumor", "g", PRESENT), shows=Scope.PATIENT)
-    assert {q.contrast for q in found if q.concept == "Pneumothorax"} == {"normal"}
+    questions = asked(
+        AIR + wider, ("air", "no", PRESENT), ("tumor", "g", PRESENT), shows=Scope.PATIENT
+    )
+    assert {q.contrast for q in questions if q.concept == "Pneumothorax"} == {"normal"}
 
 
 def test_devices_doubts_rest_classes_and_no_finding_are_not_asked(asked):
@@ -202,8 +204,8 @@ def test_images_of_one_stratum_share_view_device_and_origin(asked):
     assert stratum(pa) != stratum(("view", "AP", PRESENT))
     assert stratum(("view", "odd", PRESENT)) != stratum(pa)
     assert stratum(pa, facts=(("machine", "A"),)) != stratum(pa, facts=(("machine", "B"),))
-    one, other = (("provenance", "site a"),), (("provenance", "site b"),)
-    assert stratum(pa, facts=one) != stratum(pa, facts=other)
+    first, second = (("provenance", "site a"),), (("provenance", "site b"),)
+    assert stratum(pa, facts=first) != stratum(pa, facts=second)
     for change in ({"split": "test"}, {"licence": "CC-BY-4.0"}, {"colour": True}):
         assert stratum(pa, picture=change) != stratum(pa)
     assert stratum(pa, facts=(("age", "40"),)) == stratum(pa, facts=(("age", "50"),))

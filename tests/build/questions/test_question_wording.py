@@ -45,28 +45,32 @@ def test_questions_of_one_context_read_the_same_in_every_wording(task):
         values = wording_values(asked, load_terms(), load_relations())
         read = tuple(render_question(task, name, **values) for name in wording_names(task))
         texts.setdefault(wording_context(asked), set()).add(read)
-    assert {told: read for told, read in texts.items() if len(read) > 1} == {}
+    assert {key: read for key, read in texts.items() if len(read) > 1} == {}
 
 
 def test_the_outline_above_a_scale_bar_is_named():
     place = (Anatomy("Heart"), Modality("MRI"), "0")
     task = Task("Organ Recognition")
-    told = {kind: read(query(task, *place, kind, Scope.IMAGE)) for kind in ("outline", "scale-bar")}
-    assert told["scale-bar"] == told["outline"]
+    results = {
+        kind: read(query(task, *place, kind, Scope.IMAGE)) for kind in ("outline", "scale-bar")
+    }
+    assert results["scale-bar"] == results["outline"]
 
 
 def test_a_question_on_the_modality_has_no_context():
-    told = {wording_context(query(Task("Modality Recognition"), *picture)) for picture in PICTURES}
-    assert told == {""}
+    contexts = {
+        wording_context(query(Task("Modality Recognition"), *picture)) for picture in PICTURES
+    }
+    assert contexts == {""}
 
 
 PHASES = ("end-diastole", "end-systole")
 
 
 def ejection(**more):
-    told = {"group": "LVEF band", "panels": PHASES, **more}
+    values = {"group": "LVEF band", "panels": PHASES, **more}
     place = (Anatomy("Heart"), Modality("Ultrasound"), "0+9", "clean", Scope.PATIENT)
-    return query(Task("Severity Grading"), *place, **told)
+    return query(Task("Severity Grading"), *place, **values)
 
 
 def read(asked):

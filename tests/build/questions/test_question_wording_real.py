@@ -42,7 +42,7 @@ def knowledge(tmp_path_factory, real_ontologies):
 def broken(labels, knowledge, *, ranks=()):
     """Rules of form that a set breaks under every style in which a build may name it."""
     styles = (preferred_names(labels, TERMS, knowledge), own_names(labels, TERMS))
-    found = []
+    entries = []
     for shown in filter(None, styles):
         draft = ItemText(
             question="",
@@ -52,10 +52,10 @@ def broken(labels, knowledge, *, ranks=()):
             grouped=True,
             ranks=ranks,
         )
-        found = [(rule.id, draft.options) for rule in FORM_RULES for _ in rule.check(draft)]
-        if not found:
+        entries = [(rule.id, draft.options) for rule in FORM_RULES for _ in rule.check(draft)]
+        if not entries:
             break
-    return found
+    return entries
 
 
 @pytest.mark.parametrize("group", sorted(ASKED))
@@ -70,7 +70,7 @@ def test_every_set_of_a_group_has_one_form(group, knowledge):
 def test_brain_tumors_keep_their_nouns_and_number(knowledge):
     labels = ("glioma", "meningioma", "pituitary tumor")
     shown = preferred_names(labels, TERMS, knowledge) or own_names(labels, TERMS)
-    assert {it.text for it in shown.values()} == {"Glioma", "Meningioma", "Pituitary tumor"}
+    assert {entry.text for entry in shown.values()} == {"Glioma", "Meningioma", "Pituitary tumor"}
 
 
 def test_no_descriptor_is_exact_for_something_that_it_describes(knowledge):

@@ -57,9 +57,9 @@ def test_flat_metaimage_is_one_slice_without_place(tmp_path):
 
 def test_frame_of_a_metaimage_sequence(tmp_path):
     path = save_meta(tmp_path / "a.mhd")
-    one = load(path, frame=2)
-    assert np.array_equal(one.slices, BODY[2:3])
-    assert (one.affine @ [0, 0, 0, 1]).tolist() == [-10, -28, 30, 1]
+    volume = load(path, frame=2)
+    assert np.array_equal(volume.slices, BODY[2:3])
+    assert (volume.affine @ [0, 0, 0, 1]).tolist() == [-10, -28, 30, 1]
     assert refused(path, frame=4) == "missing-frame"
 
 

@@ -168,8 +168,8 @@ def test_both_polarities_of_one_picture_give_one_picture(tmp_path):
         WindowCenter=4096 - 1500,
         **window,
     )
-    one, two = (load(tmp_path / name) for name in ("m1", "m2"))
-    pictures = [display_transform(v, "header").apply(v.slices[0]) for v in (one, two)]
+    first, second = (load(tmp_path / name) for name in ("m1", "m2"))
+    pictures = [display_transform(v, "header").apply(v.slices[0]) for v in (first, second)]
     assert np.array_equal(*pictures)
     assert pictures[0].std() > 10
 

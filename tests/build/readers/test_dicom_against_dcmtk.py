@@ -34,7 +34,7 @@ EXPLAINED = {
 def tool_for(syntax):
     if "2000" in syntax.name:
         return None  # dcmtk has no JPEG 2000
-    coding = next((it for it in ("JPEG-LS", "JPEG") if syntax.name.startswith(it)), "")
+    coding = next((name for name in ("JPEG-LS", "JPEG") if syntax.name.startswith(name)), "")
     return DEPENDS.get(coding, "dcm2pnm")
 
 
@@ -42,12 +42,12 @@ def by_dcmtk(tool, path, target):
     """First frame from its lowest to its highest value, or ``None`` where dcmtk refuses it."""
     arguments = ["--write-raw-pnm", "+Wm", "+F", "1", path, target]
     done = subprocess.run([shutil.which(tool), *arguments], capture_output=True, check=False)
-    found = next(iter(sorted(target.parent.glob(f"{target.name}*"))), None)
-    if done.returncode or found is None:
+    entry = next(iter(sorted(target.parent.glob(f"{target.name}*"))), None)
+    if done.returncode or entry is None:
         return None
-    with Image.open(found) as picture:
+    with Image.open(entry) as picture:
         pixels = np.asarray(picture).astype(float)
-    found.unlink()
+    entry.unlink()
     return pixels
 
 
@@ -61,10 +61,12 @@ def ours(path):
     return 255 - shades if volume.greys.inverted else shades
 
 
-def difference(one, other):
-    if one.ndim != other.ndim:
-        one, other = (it if it.ndim == 3 else it[..., None] for it in (one, other))
-    return float(np.abs(one - other).max()) if one.shape[:2] == other.shape[:2] else np.inf
+def difference(first, second):
+    if first.ndim != second.ndim:
+        first, second = (
+            entry if entry.ndim == 3 else entry[..., None] for entry in (first, second)
+        )
+    return float(np.abs(first - second).max()) if first.shape[:2] == second.shape[:2] else np.inf
 
 
 def test_dcmtk_shows_every_real_file_as_we_do(real_raw, tmp_path):

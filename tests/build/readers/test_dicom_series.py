@@ -44,7 +44,7 @@ def series(tmp_path):
 
     def write(*, at=STACK, pixels=PIXELS, folder="s", **each):
         for k in range(at.count):
-            one = Stack(
+            stack = Stack(
                 name=at.name,
                 count=1,
                 spacing=at.spacing,
@@ -53,7 +53,7 @@ def series(tmp_path):
             )
             tags = {keyword: values[k] for keyword, values in each.items()}
             tags = {"SOPInstanceUID": at.slice(k), "InstanceNumber": k + 1, **tags}
-            write_stack(tmp_path / folder / "new", pixels[k : k + 1], one, **tags)[0].rename(
+            write_stack(tmp_path / folder / "new", pixels[k : k + 1], stack, **tags)[0].rename(
                 tmp_path / folder / f"{(7 * k) % 11}.dcm"
             )
         return [tmp_path / folder / f"{(7 * k) % 11}.dcm" for k in range(at.count)]
@@ -135,8 +135,8 @@ def test_adapter_sees_the_order_of_the_stack(tmp_path):
         paths = write_stack(tmp_path / str(number), pixels, place)
         order = in_slice_order(reversed(paths))
         volume = load(order)
-        found = [read_header(path, ["SOPInstanceUID"])["SOPInstanceUID"] for path in order]
-        assert found == list(volume.slice_ids)
+        uids = [read_header(path, ["SOPInstanceUID"])["SOPInstanceUID"] for path in order]
+        assert uids == list(volume.slice_ids)
 
 
 def test_copy_of_a_slice_is_left_out_by_its_number_and_still_known_by_name(series, tmp_path):
@@ -322,13 +322,13 @@ def test_median_window_is_that_of_a_slice_with_half_of_the_slices_on_either_side
     windows, function, median_of = common_window(each)
     ((centre, width),) = windows
     assert (width, function) == (100, "linear")
-    assert 2 * sum(it < centre for it in centres) <= len(centres)
-    assert 2 * sum(it > centre for it in centres) <= len(centres)
+    assert 2 * sum(entry < centre for entry in centres) <= len(centres)
+    assert 2 * sum(entry > centre for entry in centres) <= len(centres)
     assert median_of == (0 if len(set(centres)) == 1 else len(centres))
 
 
 def test_windows_of_few_slices_or_of_two_functions_are_none_of_the_series():
-    one, none = (((1.0, 2.0),), "linear"), ((), "linear")
-    assert common_window([one, none, none]) == ((), "linear", 0)
-    assert common_window([one, one, none]) == (*one, 2)
-    assert common_window([one, (one[0], "sigmoid")]) == ((), "linear", 0)
+    counts, none = (((1.0, 2.0),), "linear"), ((), "linear")
+    assert common_window([counts, none, none]) == ((), "linear", 0)
+    assert common_window([counts, counts, none]) == (*counts, 2)
+    assert common_window([counts, (counts[0], "sigmoid")]) == ((), "linear", 0)

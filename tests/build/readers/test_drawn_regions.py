@@ -53,14 +53,14 @@ def test_segmentation_lands_on_the_lesion_in_any_frame_order(series, tmp_path, h
         kind=how if how.isupper() else "BINARY",
     )
     volume = load(series)
-    found = [
+    stacks = [
         stack_slices(read_mask(MaskFile(paths=(tmp_path / "seg.dcm",), values=values), volume))
         for values in ((1,), (2,), (), (1, 2))
     ]
-    assert np.array_equal(found[0], other)
-    assert np.array_equal(found[1], LESION)
-    assert found[2].all()
-    assert found[3].all()
+    assert np.array_equal(stacks[0], other)
+    assert np.array_equal(stacks[1], LESION)
+    assert stacks[2].all()
+    assert stacks[3].all()
 
 
 @pytest.mark.parametrize(("count", "rows", "columns"), [(5, 23, 31), (3, 5, 7), (2, 3, 3)])
@@ -77,8 +77,8 @@ def test_segmentation_of_another_orientation_is_turned_to_its_image(series, tmp_
     for turn in AXIAL:
         place, (mask,) = stored_as(STACK, turn, LESION)
         write_seg(tmp_path / "seg.dcm", {"Lesion": mask}, place, references=False)
-        found = stack_slices(read_mask(MaskFile(paths=(tmp_path / "seg.dcm",)), load(series)))
-        assert np.array_equal(found, LESION)
+        stack = stack_slices(read_mask(MaskFile(paths=(tmp_path / "seg.dcm",)), load(series)))
+        assert np.array_equal(stack, LESION)
 
 
 def test_segment_that_the_file_lacks_is_refused(series, tmp_path):
@@ -116,11 +116,11 @@ def test_structure_lands_on_the_lesion_however_the_slices_are_stored(tmp_path, t
     paths = write_stack(tmp_path / "s", pixels, place, SOPInstanceUID="")
     # Lines in space know nothing of rows and columns.
     write_rtstruct(tmp_path / "rt.dcm", {"GTV-1": rois(LESION), "Heart": {}}, STACK)
-    found, nothing = (
+    stack, nothing = (
         stack_slices(read_mask(MaskFile(paths=(tmp_path / "rt.dcm",), member=name), load(paths)))
         for name in ("GTV-1", "Heart")
     )
-    assert np.array_equal(found, mask)
+    assert np.array_equal(stack, mask)
     assert not nothing.any()
 
 
@@ -203,11 +203,11 @@ def test_outline_of_a_reader_lands_on_the_lesion(series):
         for k, mask in enumerate(LESION)
         if mask.any()
     )
-    found = stack_slices(rasterise(Polygons(outlines=outlines), load(reversed(series))))
-    assert found.any(axis=(1, 2)).tolist() == [False, True, True, True, False]
-    assert not (found & ~LESION).any()
+    stack = stack_slices(rasterise(Polygons(outlines=outlines), load(reversed(series))))
+    assert stack.any(axis=(1, 2)).tolist() == [False, True, True, True, False]
+    assert not (stack & ~LESION).any()
 
 
 def test_box_counts_slices_in_the_order_of_the_stack(series):
-    found = rasterise(Rectangle(xyxy=(1, 1, 4, 4), slices=(1, 2)), load(reversed(series)))
-    assert (found.areas() > 0).tolist() == [False, True, False, False, False]
+    mask = rasterise(Rectangle(xyxy=(1, 1, 4, 4), slices=(1, 2)), load(reversed(series)))
+    assert (mask.areas() > 0).tolist() == [False, True, False, False, False]

@@ -144,8 +144,8 @@ def test_dicom_mask_of_one_file_a_slice_lies_where_its_slices_do(tmp_path):
     image = read(ImageRef(paths=write_stack(tmp_path / "image", 40 * marked + 7, stack)))
     mask = replace(stack, name="mask", spacing=(-3.0, 1.0, 1.0), origin=(0.0, 0.0, 6.0))
     paths = write_stack(tmp_path / "mask", marked[::-1], mask, Modality="MR")
-    found = read_mask(MaskFile(paths=paths), image)
-    assert np.argwhere(np.stack([found[k] for k in range(3)])).tolist() == [[2, 1, 4]]
+    result = read_mask(MaskFile(paths=paths), image)
+    assert np.argwhere(np.stack([result[k] for k in range(3)])).tolist() == [[2, 1, 4]]
 
 
 def test_dicom_mask_that_lacks_a_slice_is_refused(tmp_path):
@@ -297,7 +297,9 @@ def spacings(rounding):
     """
     if rounding == "quaternion":
         uneven = st.tuples(*[st.floats(1, 1.25)] * 3)
-        return st.tuples(st.floats(0.4, 6), uneven).map(lambda it: tuple(it[0] * n for n in it[1]))
+        return st.tuples(st.floats(0.4, 6), uneven).map(
+            lambda entry: tuple(entry[0] * n for n in entry[1])
+        )
     return st.tuples(*[st.floats(1 if rounding == "three decimals" else 0.4, 8)] * 3)
 
 
@@ -320,8 +322,8 @@ def test_rounding_of_headers_moves_no_grid(turn, tilt, origin, spaced):
     affine[:3, :3] *= spacing
     affine[:3, 3] = origin
     slices = np.broadcast_to(np.uint8(0), (60, 256, 256))
-    one = Volume(slices=slices, affine=affine[:, [2, 1, 0, 3]])
-    assert same_grid(one, Volume(slices=slices, affine=noisy(affine, rounding)[:, [2, 1, 0, 3]]))
+    volume = Volume(slices=slices, affine=affine[:, [2, 1, 0, 3]])
+    assert same_grid(volume, Volume(slices=slices, affine=noisy(affine, rounding)[:, [2, 1, 0, 3]]))
 
 
 @settings(max_examples=60)

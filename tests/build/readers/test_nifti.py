@@ -172,9 +172,9 @@ def test_single_time_point_needs_no_choice(tmp_path):
 
 def test_slice_of_a_volume_is_chosen_by_frame(tmp_path):
     whole = load(save(tmp_path / "a.nii"))
-    one = load(tmp_path / "a.nii", frame=2)
-    assert np.array_equal(one.slices, whole.slices[2:3])
-    assert np.allclose(one.affine @ [0, 1, 2, 1], whole.affine @ [2, 1, 2, 1])
+    volume = load(tmp_path / "a.nii", frame=2)
+    assert np.array_equal(volume.slices, whole.slices[2:3])
+    assert np.allclose(volume.affine @ [0, 1, 2, 1], whole.affine @ [2, 1, 2, 1])
 
 
 def test_flat_picture_is_one_slice(tmp_path):

@@ -54,8 +54,8 @@ def test_an_oblique_volume_is_what_the_same_one_is_as_nifti_and_as_metaimage(
 
 def test_a_nifti_2_file_lies_where_the_same_nifti_1_file_does(tmp_path):
     SimpleITK.WriteImage(_oblique(), str(tmp_path / "one.nii.gz"))
-    one = nib.load(tmp_path / "one.nii.gz")
-    nib.save(nib.Nifti2Image(one.dataobj, one.affine), tmp_path / "two.nii.gz")
+    volume = nib.load(tmp_path / "one.nii.gz")
+    nib.save(nib.Nifti2Image(volume.dataobj, volume.affine), tmp_path / "two.nii.gz")
     first, second = _read(tmp_path / "one.nii.gz"), _read(tmp_path / "two.nii.gz")
     np.testing.assert_array_equal(first.slices, second.slices)
     np.testing.assert_allclose(first.affine, second.affine, atol=1e-5)
@@ -126,6 +126,6 @@ def test_several_values_for_each_voxel_are_refused(tmp_path):
 
 def test_one_slice_of_a_volume_lies_where_it_lay(tmp_path):
     SimpleITK.WriteImage(_oblique(), str(tmp_path / "v.nrrd"))
-    whole, one = _read(tmp_path / "v.nrrd"), _read(tmp_path / "v.nrrd", 2)
-    np.testing.assert_array_equal(one.slices[0], whole.slices[2])
-    np.testing.assert_allclose(one.affine @ [0, 1, 1, 1], whole.affine @ [2, 1, 1, 1])
+    whole, result = _read(tmp_path / "v.nrrd"), _read(tmp_path / "v.nrrd", 2)
+    np.testing.assert_array_equal(result.slices[0], whole.slices[2])
+    np.testing.assert_allclose(result.affine @ [0, 1, 1, 1], whole.affine @ [2, 1, 1, 1])

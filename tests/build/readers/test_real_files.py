@@ -46,9 +46,9 @@ def load(path, frame=None):
 
 
 def files(*suffixes):
-    found = sorted(path for path in RAW.rglob("*") if path.suffix.lower() in suffixes)
-    assert found
-    return found
+    paths = sorted(path for path in RAW.rglob("*") if path.suffix.lower() in suffixes)
+    assert paths
+    return paths
 
 
 def is_dicom(path):
@@ -110,9 +110,9 @@ def test_lossy_codings_of_one_slice_look_alike(syntax, tolerance):
 
 def test_two_lossless_codings_of_one_colour_picture_are_equal():
     folder = RAW / "DICOM_WG04"
-    one, two = (load(folder / name).slices for name in ("RLE/US1_RLE", "J2KR/US1_J2KR"))
-    assert one.shape == (1, 480, 640, 3)
-    assert np.array_equal(one, two)
+    first, second = (load(folder / name).slices for name in ("RLE/US1_RLE", "J2KR/US1_J2KR"))
+    assert first.shape == (1, 480, 640, 3)
+    assert np.array_equal(first, second)
 
 
 @pytest.mark.parametrize("suffix", PICTURES)

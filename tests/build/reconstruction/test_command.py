@@ -87,10 +87,10 @@ def test_whoever_has_one_source_of_many_sees_what_became_of_that_one(monkeypatch
     others = [outcome(name, Status.SOURCE_NOT_GIVEN) for name in "abcdef"]
     mine = outcome("mine", Status.RAW_FILE_DIFFERS)
     monkeypatch.setenv("COLUMNS", "200")
-    for sources, told in ((others, "6 images of 6 sources"), (others[:1], "--source a=ROOT")):
+    for sources, text in ((others, "6 images of 6 sources"), (others[:1], "--source a=ROOT")):
         reconstruct._show(Reconstruction(sources=(*sources, mine)), Reporter())
         out = capsys.readouterr().out
-        assert told in out
+        assert text in out
         assert "raw-file-differs  mine.png: why mine" in out
         assert "how to get mine" in out
         assert ("how to get a" in out) == (len(sources) == 1)
@@ -98,7 +98,7 @@ def test_whoever_has_one_source_of_many_sees_what_became_of_that_one(monkeypatch
 
 
 def test_status_2_says_what_is_wrong(run, public, tmp_path):
-    for arguments, told in (
+    for arguments, text in (
         ((tmp_path / "nowhere",), "nowhere"),
         ((public, "--source", "camus"), "expected ID=ROOT"),
         ((public, "--source", "camsu=x"), "did you mean 'camus'"),
@@ -108,20 +108,20 @@ def test_status_2_says_what_is_wrong(run, public, tmp_path):
         ((public, "--report", public / "report.json"), "is inside the release"),
     ):
         status, _, err = run("reconstruct", *arguments)
-        assert (status, told in err) == (2, True), err
+        assert (status, text in err) == (2, True), err
 
 
 def test_programs_get_one_object_with_every_picture(run, public, tmp_path):
     report = tmp_path / "report.json"
     status, out, _ = run("reconstruct", public, "--json", "--report", report)
     assert status == 1
-    told = json.loads(out)
-    assert told == json.loads(report.read_text())
-    camus = told["sources"]["camus"]
-    assert camus["counts"] == {"source-not-given": told["short"]}
-    assert len(camus["pictures"]) == told["short"]
+    data = json.loads(out)
+    assert data == json.loads(report.read_text())
+    camus = data["sources"]["camus"]
+    assert camus["counts"] == {"source-not-given": data["short"]}
+    assert len(camus["pictures"]) == data["short"]
     assert set(camus["pictures"][0]) == {"image", "status", "case", "detail"}
-    assert set(told["sources"]["bus-bra"]["counts"]) == {"already-there"}
+    assert set(data["sources"]["bus-bra"]["counts"]) == {"already-there"}
 
 
 def test_the_list_of_one_source_is_printed_bare(run, public, tmp_path):
@@ -172,16 +172,16 @@ def test_a_raw_file_that_leads_elsewhere_is_refused(run, public, path):
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         (("--needed", "--source", "camus=x"), "reads only the release"),
         (("--out", "lists"), "require --needed"),
         (("--needed", "--only", "camsu"), "did you mean 'camus'"),
     ],
 )
-def test_options_that_do_not_go_together_are_told(run, public, options, told):
+def test_options_that_do_not_go_together_are_told(run, public, options, message):
     status, _, err = run("reconstruct", public, *options)
-    assert (status, told in err) == (2, True), err
+    assert (status, message in err) == (2, True), err
 
 
 # Children are forked off a process that has loaded everything: a kill lands in the work. A child

@@ -71,7 +71,7 @@ def job_of(names, artefacts=(CLEAN,)):
     )
 
 
-def told(was, now, *, problems=(), artefacts=(CLEAN,), changed=(), **made):
+def diagnosed(was, now, *, problems=(), artefacts=(CLEAN,), changed=(), **made):
     """The outcome where the release was made of some files and this copy holds others."""
     rendered = RenderResult(
         case="g",
@@ -86,7 +86,7 @@ CONTENTS = st.dictionaries(st.sampled_from("abcdef"), st.integers(0, 4), min_siz
 
 @given(was=CONTENTS, now=CONTENTS)
 def test_files_are_others_exactly_if_their_contents_are(was, now):
-    outcome = told(was, now)
+    outcome = diagnosed(was, now)
     alike = sorted(was.values()) == sorted(now.values())
     assert (outcome.status is Status.RAW_FILE_DIFFERS) is (not alike and bool(outcome.raw))
     if alike:
@@ -94,12 +94,12 @@ def test_files_are_others_exactly_if_their_contents_are(was, now):
     lost, new = set(was.values()) - set(now.values()), set(now.values()) - set(was.values())
     recorded = [file.recorded for file in outcome.raw if file.recorded]
     assert sorted(recorded) == sorted(digest(c) for c in was.values() if c in lost)
-    found = {file.found for file in outcome.raw if file.found}
-    assert found >= {digest(content) for content in new}
+    founds = {file.found for file in outcome.raw if file.found}
+    assert founds >= {digest(content) for content in new}
 
 
 def test_a_file_of_other_content_is_told_with_both_digests():
-    outcome = told({"a": 1, "m": 2}, {"a": 1, "m": 3})
+    outcome = diagnosed({"a": 1, "m": 2}, {"a": 1, "m": 3})
     (file,) = outcome.raw
     assert (file.name, file.recorded, file.found) == ("m", digest(2), digest(3))
     assert file.found_name is None
@@ -109,30 +109,32 @@ def test_a_file_of_other_content_is_told_with_both_digests():
 
 
 def test_an_image_of_other_name_and_content_is_held_against_that_of_the_release():
-    outcome = told({"a": 1, "m": 2}, {"b": 3, "m": 2})
+    outcome = diagnosed({"a": 1, "m": 2}, {"b": 3, "m": 2})
     (file,) = outcome.raw
     assert (file.name, file.found_name, file.found) == ("a", "b", digest(3))
     assert outcome.detail.startswith("a (b here): SHA-256 is")
 
 
 def test_files_that_came_and_went_are_told_and_the_others_counted():
-    assert told({"a": 1}, {"a": 1, "m": 2}).detail == (
+    assert diagnosed({"a": 1}, {"a": 1, "m": 2}).detail == (
         "m: belongs to the case here and did not in the release"
     )
-    assert told({"a": 1, "m": 2}, {"a": 1}).detail == (
+    assert diagnosed({"a": 1, "m": 2}, {"a": 1}).detail == (
         "m: belonged to the case in the release and does not here"
     )
-    assert told({"a": 1, "m": 2, "n": 3}, {"a": 1}).detail.endswith("does not here (and 1 more)")
+    assert diagnosed({"a": 1, "m": 2, "n": 3}, {"a": 1}).detail.endswith(
+        "does not here (and 1 more)"
+    )
 
 
 def test_files_under_other_names_are_no_difference():
-    assert not told({"a": 1, "m": 2}, {"x": 1, "y": 2}).raw
+    assert not diagnosed({"a": 1, "m": 2}, {"x": 1, "y": 2}).raw
 
 
 def test_of_a_file_that_differs_and_a_failure_the_file_is_told():
     failure = QuarantineRow(source="toy", case="g", stage="render", code="c", message="too dark")
-    assert told({"a": 1}, {"a": 2}, problems=[failure]).status is Status.RAW_FILE_DIFFERS
-    outcome = told({"a": 1}, {"a": 1}, problems=[failure], changed=("the card has changed",))
+    assert diagnosed({"a": 1}, {"a": 2}, problems=[failure]).status is Status.RAW_FILE_DIFFERS
+    outcome = diagnosed({"a": 1}, {"a": 1}, problems=[failure], changed=("the card has changed",))
     assert outcome.status is Status.NOT_RENDERED
     assert outcome.detail == "too dark; the card has changed"
     assert outcome.stage == ""
@@ -140,7 +142,7 @@ def test_of_a_file_that_differs_and_a_failure_the_file_is_told():
 
 def test_a_mark_that_could_not_be_drawn_is_no_failure_to_render():
     failure = QuarantineRow(source="toy", case="g", stage="compose", code="c", message="no room")
-    outcome = told({"a": 1}, {"a": 1}, problems=[failure])
+    outcome = diagnosed({"a": 1}, {"a": 1}, problems=[failure])
     assert (outcome.status, outcome.stage, outcome.detail) == (
         Status.HASH_DIFFERS,
         "overlay",
@@ -149,25 +151,25 @@ def test_a_mark_that_could_not_be_drawn_is_no_failure_to_render():
 
 
 def test_a_picture_that_is_not_planned_or_of_another_slice_is_told():
-    assert told({"a": 1}, {"a": 1}, artefacts=()).stage == "plan"
-    outcome = told({"a": 1}, {"a": 1})
+    assert diagnosed({"a": 1}, {"a": 1}, artefacts=()).stage == "plan"
+    outcome = diagnosed({"a": 1}, {"a": 1})
     assert (outcome.stage, outcome.detail) == ("slice", "frame 3 in the release, none now")
 
 
 def test_the_first_key_of_a_policy_that_differs_is_told_before_the_slice():
     was = {**asdict(POLICY), "window": "x" * 400, "slice": "all"}
-    outcome = told({"a": 1}, {"a": 1}, origin={"policy": was})
+    outcome = diagnosed({"a": 1}, {"a": 1}, origin={"policy": was})
     assert outcome.stage == "card"
     shown = f"'{'x' * 156}... in the release, 'bits' now"
     assert outcome.detail == f"the card's pixels.window: {shown}"
     assert len(f"'{'x' * 156}...") == 160
-    short = told({"a": 1}, {"a": 1}, origin={"policy": {**was, "window": "x" * 158}})
+    short = diagnosed({"a": 1}, {"a": 1}, origin={"policy": {**was, "window": "x" * 158}})
     assert short.detail == f"the card's pixels.window: '{'x' * 158}' in the release, 'bits' now"
 
 
 def test_keys_that_the_recorded_policy_lacks_are_no_difference():
-    assert told({"a": 1}, {"a": 1}, origin={"policy": {"slice": "middle"}}).stage == "slice"
-    assert told({"a": 1}, {"a": 1}, origin={"policy": "bits"}).stage == "slice"
+    assert diagnosed({"a": 1}, {"a": 1}, origin={"policy": {"slice": "middle"}}).stage == "slice"
+    assert diagnosed({"a": 1}, {"a": 1}, origin={"policy": "bits"}).stage == "slice"
 
 
 def test_what_of_a_source_has_changed_is_told_as_far_as_it_was_recorded():

@@ -40,9 +40,11 @@ def _stopped_by_nothing(workspace):
     Pictures are what is proved here, so every question that gives one is asked; a release for
     readers may not be made so.
     """
-    told = json.loads(workspace.audit.read_text())
-    assert [it for it in told["failures"] if not it.startswith("batch rule even-keys:")] == []
-    workspace.audit.write_text(json.dumps({**told, "failures": []}))
+    audit = json.loads(workspace.audit.read_text())
+    assert [
+        failure for failure in audit["failures"] if not failure.startswith("batch rule even-keys:")
+    ] == []
+    workspace.audit.write_text(json.dumps({**audit, "failures": []}))
 
 
 @pytest.fixture(scope="module")
@@ -64,11 +66,11 @@ def pressed(built_layout, tmp_path_factory):
         build(workspace, SOURCES, LocalEngine(1), Reporter(quiet=True))
         _stopped_by_nothing(workspace)
         for edition in ("public", "private"):
-            told = release(
+            report = release(
                 workspace, SOURCES, root / edition, name="x", allow_unreviewed=True,
                 private=edition == "private",
             )  # fmt: skip
-            assert (told.withheld > 0) == (edition == "public")
+            assert (report.withheld > 0) == (edition == "public")
         shutil.rmtree(workspace.root)
         made[source.id] = built.sources[source.id], root / "public", root / "private"
         return made[source.id]
@@ -162,10 +164,10 @@ def test_another_layout_gives_the_published_pixels_or_says_why_not(
     _, public, private = released(source)
     other = tmp_path / "other"
     source.build_fixture(other, layout)
-    (told,) = reconstruct(public, {name: other}, SOURCES, LocalEngine(1), quiet).sources
+    (entry,) = reconstruct(public, {name: other}, SOURCES, LocalEngine(1), quiet).sources
     published = files_of(private)
-    assert told.pictures
-    for outcome in told.pictures:
+    assert entry.pictures
+    for outcome in entry.pictures:
         if outcome.status in (Status.REBUILT, Status.ALREADY_THERE):
             assert (public / outcome.image).read_bytes() == published[outcome.image]
             assert outcome.detail == ""

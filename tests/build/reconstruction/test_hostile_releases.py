@@ -43,7 +43,7 @@ def attack(released, toy, raw, tmp_path, quiet):
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "told"),
+    ("field", "value", "message"),
     [
         ("image", "../../victim.png", "expected TOY/pictures/HH/NAME.png"),
         ("image", "TOY/pictures/../../../victim.png", "expected TOY/pictures/HH/NAME.png"),
@@ -81,11 +81,11 @@ def attack(released, toy, raw, tmp_path, quiet):
         ("mark", {"kind": "boxes", "field": "", "concept": ESCAPE}, "expected a field"),
     ],
 )
-def test_a_recipe_that_is_not_ours_stops_everything(attack, released, field, value, told):
+def test_a_recipe_that_is_not_ours_stops_everything(attack, released, field, value, message):
     _change(released, **{field: value})
     with pytest.raises(ReleaseError, match="recipe 1: ") as stopped:
         attack()
-    assert told in str(stopped.value)
+    assert message in str(stopped.value)
     assert ESCAPE not in str(stopped.value)
     assert not list(released.rglob("*.png"))
 

@@ -77,9 +77,9 @@ def test_the_lines_of_a_reason_speak_of_every_picture(kinds, most):
     reasons = list(dict.fromkeys(kinds))
     for kind, line in zip(reasons[:most], lines, strict=False):
         more = kinds.count(kind) - 1
-        said = f" (and {more} more)" if more else ""
+        text = f" (and {more} more)" if more else ""
         first = kinds.index(kind)
-        assert line == f"case-missing  A/pictures/{first}.png{said}: reason {kind}"
+        assert line == f"case-missing  A/pictures/{first}.png{text}: reason {kind}"
     rest = sum(kinds.count(kind) for kind in reasons[most:])
     assert len(lines) == min(most, len(reasons)) + bool(rest)
     if rest:

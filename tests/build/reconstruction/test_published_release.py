@@ -45,16 +45,16 @@ def run(published, quiet):
 
     def adopt_pictures(*, place=False, **roots):
         done = adopt(published, roots, SOURCES, LocalEngine(1), quiet, place=place)
-        return {it.image: it for source in done.sources for it in source.pictures}
+        return {picture.image: picture for source in done.sources for picture in source.pictures}
 
     return adopt_pictures
 
 
 def test_names_that_the_rule_knows_lead_to_cases_and_nothing_is_written(run, busi, published):
     before = _files(published)
-    told = run(busi=busi)
-    assert told["BUSI/pictures/benign_277.png"].case == "benign (277)"
-    assert {name: it.status for name, it in told.items()} == {
+    result = run(busi=busi)
+    assert result["BUSI/pictures/benign_277.png"].case == "benign (277)"
+    assert {name: value.status for name, value in result.items()} == {
         "BUSI/pictures/benign_277.png": Status.MATCHED_BY_NAME,
         "BUSI/pictures/malignant_1.png": Status.MATCHED_BY_NAME,
         "BUSI/pictures/benign_9999.png": Status.CASE_MISSING,
@@ -65,10 +65,10 @@ def test_names_that_the_rule_knows_lead_to_cases_and_nothing_is_written(run, bus
 
 
 def test_what_is_placed_on_demand_is_called_unproved_and_unlike_the_published(run, busi, published):
-    told = run(place=True, busi=busi)["BUSI/pictures/benign_277.png"]
-    assert told.status is Status.PLACED_BY_NAME
-    assert "by name, unproved" in told.detail
-    assert "shows the mask in red" in told.detail
+    entry = run(place=True, busi=busi)["BUSI/pictures/benign_277.png"]
+    assert entry.status is Status.PLACED_BY_NAME
+    assert "by name, unproved" in entry.detail
+    assert "shows the mask in red" in entry.detail
     assert stored_hash(published / "BUSI/pictures/benign_277.png") is not None
     assert set(_files(published)) == {
         "PRIVATE.md",  # nobody is known to permit their redistribution
@@ -83,15 +83,15 @@ def test_a_picture_that_is_there_is_never_touched_nor_called_proved(run, busi, p
     picture = published / "BUSI/pictures/benign_277.png"
     picture.parent.mkdir()
     picture.write_bytes(b"of the authors")
-    told = run(place=True, busi=busi)
-    assert told["BUSI/pictures/benign_277.png"].status is Status.THERE_UNPROVED
+    result = run(place=True, busi=busi)
+    assert result["BUSI/pictures/benign_277.png"].status is Status.THERE_UNPROVED
     assert picture.read_bytes() == b"of the authors"
 
 
 def test_of_a_source_without_rule_it_is_said_that_none_is_known(run):
-    told = run()["HC18/pictures/1_HC.png"]
-    assert "no rule is known" in told.detail
-    assert "known: BUSI" in told.detail
+    entry = run()["HC18/pictures/1_HC.png"]
+    assert "no rule is known" in entry.detail
+    assert "known: BUSI" in entry.detail
 
 
 def test_nothing_is_placed_unless_that_is_asked_for(published, busi, quiet):
@@ -108,8 +108,8 @@ def test_the_rule_and_its_evidence_are_told(published, busi, quiet):
 
 def test_without_the_raw_data_it_says_how_to_get_them(published, quiet):
     first, _ = adopt(published, {}, SOURCES, LocalEngine(1), quiet).sources
-    told = {it.image: it.status for it in first.pictures}
-    assert told["BUSI/pictures/benign_277.png"] is Status.SOURCE_NOT_GIVEN
+    status = {picture.image: picture.status for picture in first.pictures}
+    assert status["BUSI/pictures/benign_277.png"] is Status.SOURCE_NOT_GIVEN
     assert f"  1. {SOURCES['busi'].card.access.steps[0]}" in first.notes
 
 
@@ -122,10 +122,10 @@ def test_an_item_that_names_no_picture_is_told_by_its_id(run, published):
 
 def test_a_raw_picture_that_cannot_be_read_is_not_placed(run, busi, published):
     (busi / "benign/benign (277).png").write_bytes(b"no picture")
-    told = run(place=True, busi=busi)["BUSI/pictures/benign_277.png"]
-    assert told.status is Status.NOT_RENDERED
-    assert "benign (277).png" in told.detail
-    assert not (published / told.image).exists()
+    entry = run(place=True, busi=busi)["BUSI/pictures/benign_277.png"]
+    assert entry.status is Status.NOT_RENDERED
+    assert "benign (277).png" in entry.detail
+    assert not (published / entry.image).exists()
 
 
 def test_a_release_with_recipes_is_not_adopted(run, published):
@@ -155,7 +155,7 @@ def test_a_card_without_rule_has_none(toy_source):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "message"),
     [
         ("[0-9]+)", "[0-9]+", "a regular expression"),
         ("{label}", "{lable}", "the named groups"),
@@ -168,10 +168,10 @@ def test_a_card_without_rule_has_none(toy_source):
         ("unproved", "unprooved", "unprooved"),
     ],
 )
-def test_a_rule_that_is_not_well_formed_is_refused(toy_source, toy_card, old, new, told):
+def test_a_rule_that_is_not_well_formed_is_refused(toy_source, toy_card, old, new, message):
     assert load_card(toy_source(card=toy_card + RULE) / "card.toml").adopt
     assert RULE.replace(old, new) != RULE
-    with pytest.raises(CardError, match=told):
+    with pytest.raises(CardError, match=message):
         load_card(toy_source(card=toy_card + RULE.replace(old, new)) / "card.toml")
 
 

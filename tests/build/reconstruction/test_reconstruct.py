@@ -55,17 +55,17 @@ def again(released, withheld, raw, quiet):
     def run(source=withheld, roots=None):
         roots = {"toy": raw} if roots is None else roots
         done = reconstruct(released, roots, {"toy": source}, LocalEngine(1), quiet)
-        return {it.image: it for source in done.sources for it in source.pictures}
+        return {picture.image: picture for source in done.sources for picture in source.pictures}
 
     return run
 
 
 def test_all_pictures_come_back_and_a_second_run_leaves_them_as_they_are(again, released):
     first = again()
-    assert {it.status for it in first.values()} == {Status.REBUILT}
+    assert {entry.status for entry in first.values()} == {Status.REBUILT}
     states = {image: _untouched(released / image) for image in first}
     second = again()
-    assert {it.status for it in second.values()} == {Status.ALREADY_THERE}
+    assert {entry.status for entry in second.values()} == {Status.ALREADY_THERE}
     assert {image: _untouched(released / image) for image in first} == states
 
 
@@ -73,7 +73,7 @@ def test_each_folder_of_the_raw_tree_is_listed_once(again, raw, monkeypatch):
     listed = []
     scandir = os.scandir
 
-    def told(folder="."):
+    def recording_scandir(folder="."):
         if isinstance(folder, (str, os.PathLike)) and Path(folder).is_relative_to(raw):
             listed.append(os.fspath(folder))
         return scandir(folder)
@@ -81,10 +81,10 @@ def test_each_folder_of_the_raw_tree_is_listed_once(again, raw, monkeypatch):
     monkeypatch.setattr(
         file_states, "_TICK_NS", 0
     )  # no second look at a copy that is being written
-    monkeypatch.setattr(os, "scandir", told)
-    assert {it.status for it in again().values()} == {Status.REBUILT}
+    monkeypatch.setattr(os, "scandir", recording_scandir)
+    assert {outcome.status for outcome in again().values()} == {Status.REBUILT}
     monkeypatch.undo()
-    folders = [raw, *(it for it in raw.rglob("*") if it.is_dir())]
+    folders = [raw, *(path for path in raw.rglob("*") if path.is_dir())]
     assert sorted(listed) == sorted(map(str, folders))
 
 
@@ -130,10 +130,10 @@ def test_a_picture_with_other_pixels_is_made_again(again, released):
     with Image.open(released / CLEAN) as picture:
         turned = picture.rotate(180)
     turned.save(released / CLEAN)
-    told = again()
-    assert told[CLEAN].status is Status.REBUILT
+    outcomes = again()
+    assert outcomes[CLEAN].status is Status.REBUILT
     assert (released / CLEAN).read_bytes() == right
-    assert sum(it.status is Status.REBUILT for it in told.values()) == 1
+    assert sum(outcome.status is Status.REBUILT for outcome in outcomes.values()) == 1
 
 
 @pytest.mark.parametrize("data", [b"", b"no picture", b"\x89PNG\r\n\x1a\n" + b"\0" * 40])
@@ -174,22 +174,24 @@ def test_one_flipped_byte_is_told_with_both_digests_and_only_of_its_case(again, 
     data[len(data) // 2] ^= 1
     path.write_bytes(data)
     now = hashlib.sha256(data).hexdigest()
-    told = again()
-    mine = [it for it in told.values() if it.case == "g (0)"]
-    assert {it.status for it in mine} == {Status.RAW_FILE_DIFFERS}
+    outcomes = again()
+    mine = [outcome for outcome in outcomes.values() if outcome.case == "g (0)"]
+    assert {entry.status for entry in mine} == {Status.RAW_FILE_DIFFERS}
     (file,) = mine[0].raw
     assert (file.name, file.recorded, file.found) == ("g (0).png", was, now)
     assert was in mine[0].detail
     assert now in mine[0].detail
-    assert {it.status for it in told.values() if it.case != "g (0)"} == {Status.REBUILT}
+    assert {outcome.status for outcome in outcomes.values() if outcome.case != "g (0)"} == {
+        Status.REBUILT
+    }
     assert not (released / CLEAN).exists()
 
 
 def test_boxes_come_back_from_the_recipe_though_the_mask_is_another(again, raw):
     shutil.copyfile(raw / "g (1)_mask.png", raw / "g (0)_mask.png")
-    told = {it.image: it for it in again().values() if it.case == "g (0)"}
-    assert any(".boxes-" in image for image in told)
-    assert {it.status for it in told.values()} == {Status.REBUILT}
+    outcomes = {outcome.image: outcome for outcome in again().values() if outcome.case == "g (0)"}
+    assert any(".boxes-" in image for image in outcomes)
+    assert {outcome.status for outcome in outcomes.values()} == {Status.REBUILT}
 
 
 def test_boxes_come_back_from_the_recipe_where_the_clean_picture_is_there_already(
@@ -199,21 +201,23 @@ def test_boxes_come_back_from_the_recipe_where_the_clean_picture_is_there_alread
     for path in (tmp_path / "private/TOY/pictures/0a").glob("g_0*"):
         if ".boxes-" not in path.name:
             place_picture(released, f"TOY/pictures/0a/{path.name}", path.read_bytes())
-    told = {it.image: it.status for it in again().values() if it.case == "g (0)"}
-    assert {image for image, status in told.items() if status is Status.REBUILT} == {
-        image for image in told if ".boxes-" in image
+    values_by_key = {
+        outcome.image: outcome.status for outcome in again().values() if outcome.case == "g (0)"
     }
-    assert Status.REBUILT in told.values()
-    assert set(told.values()) == {Status.REBUILT, Status.ALREADY_THERE}
+    assert {image for image, status in values_by_key.items() if status is Status.REBUILT} == {
+        image for image in values_by_key if ".boxes-" in image
+    }
+    assert Status.REBUILT in values_by_key.values()
+    assert set(values_by_key.values()) == {Status.REBUILT, Status.ALREADY_THERE}
 
 
 def test_another_mask_is_told_where_it_shows_and_the_clean_picture_comes_back(again, raw, released):
     shutil.copyfile(raw / "g (1)_mask.png", raw / "g (0)_mask.png")
     _rewrite(released, lambda recipe: recipe["mark"].update(boxes=[]))
-    told = {it.image: it for it in again().values() if it.case == "g (0)"}
-    assert told.pop(CLEAN).status is Status.REBUILT
-    assert told
-    for outcome in told.values():
+    outcomes = {entry.image: entry for entry in again().values() if entry.case == "g (0)"}
+    assert outcomes.pop(CLEAN).status is Status.REBUILT
+    assert outcomes
+    for outcome in outcomes.values():
         assert outcome.status is Status.RAW_FILE_DIFFERS
         assert [file.name for file in outcome.raw] == ["g (0)_mask.png"]
 
@@ -223,18 +227,20 @@ def test_a_file_that_was_merely_written_anew_gives_its_picture(again, raw):
         with Image.open(path) as picture:
             picture.load()
         picture.save(path, compress_level=1)
-    assert {it.status for it in again().values()} == {Status.REBUILT}
+    assert {outcome.status for outcome in again().values()} == {Status.REBUILT}
 
 
 @pytest.mark.parametrize("name", ["g (0).png", "g (0)_mask.png"])
 def test_a_missing_file_is_named(again, raw, released, name):
     (raw / name).unlink()
     _rewrite(released, _of_other_pixels, case="g (0)")
-    told = again()
-    mine = [it for it in told.values() if it.case == "g (0)"]
-    assert {it.status for it in mine} == {Status.RAW_FILE_MISSING}
-    assert all(it.detail.count(name) == 1 for it in mine)
-    assert {it.status for it in told.values() if it.case != "g (0)"} == {Status.REBUILT}
+    outcomes = again()
+    mine = [outcome for outcome in outcomes.values() if outcome.case == "g (0)"]
+    assert {entry.status for entry in mine} == {Status.RAW_FILE_MISSING}
+    assert all(entry.detail.count(name) == 1 for entry in mine)
+    assert {outcome.status for outcome in outcomes.values() if outcome.case != "g (0)"} == {
+        Status.REBUILT
+    }
 
 
 @pytest.mark.thorough
@@ -250,39 +256,43 @@ def test_a_table_without_its_films_names_each(tmp_path, quiet):
     recipe = json.loads((tmp_path / "out/recipes.jsonl").read_text().splitlines()[0])
     (name,) = recipe["files"]
     (raw / name).unlink()
-    (told,) = reconstruct(
+    (entry,) = reconstruct(
         tmp_path / "out", {source.id: raw}, sources, LocalEngine(1), quiet
     ).sources
-    mine = [it for it in told.pictures if it.case == recipe["case"]]
-    assert {it.status for it in mine} == {Status.RAW_FILE_MISSING}
-    assert all([file.name for file in it.raw] == [name] for it in mine)
+    mine = [picture for picture in entry.pictures if picture.case == recipe["case"]]
+    assert {result.status for result in mine} == {Status.RAW_FILE_MISSING}
+    assert all([file.name for file in result.raw] == [name] for result in mine)
 
 
 @pytest.mark.parametrize("count", [1, 3, 4])
 def test_up_to_three_missing_files_of_a_case_are_named(again, released, raw, count):
     names = [f"gone {number}.png" for number in range(count)]
-    _rewrite(released, lambda it: it["files"].update(dict.fromkeys(names, "0" * 64)), only=CLEAN)
+    _rewrite(
+        released, lambda entry: entry["files"].update(dict.fromkeys(names, "0" * 64)), only=CLEAN
+    )
     (raw / "g (0).png").unlink()
     (raw / "g (0)_mask.png").unlink()
-    told = again()[CLEAN]
-    assert told.status is Status.RAW_FILE_MISSING
-    gone = [file.name for file in told.raw]
+    outcome = again()[CLEAN]
+    assert outcome.status is Status.RAW_FILE_MISSING
+    gone = [file.name for file in outcome.raw]
     assert set(names) < set(gone)
-    assert told.detail.startswith(f"{', '.join(gone[:3])}: a raw file of the case")
+    assert outcome.detail.startswith(f"{', '.join(gone[:3])}: a raw file of the case")
 
 
 def test_a_copy_that_fits_no_layout_is_told_by_the_files_that_it_lacks(again, raw):
     for path in raw.glob("*.png"):
         path.unlink()
-    told = again()
-    assert {it.status for it in told.values()} == {Status.RAW_FILE_MISSING}
-    assert all("fits no layout" in it.detail for it in told.values())
+    outcomes = again()
+    assert {outcome.status for outcome in outcomes.values()} == {Status.RAW_FILE_MISSING}
+    assert all("fits no layout" in outcome.detail for outcome in outcomes.values())
 
 
 def test_a_case_that_a_bad_row_sets_aside_comes_back_by_its_recipes(again, withheld):
-    told = again(_edit(withheld, 'values = { g = "glioma", m', "values = { m"))
-    assert any(".boxes-" in it.image for it in told.values() if it.case.startswith("g"))
-    assert {it.status for it in told.values()} == {Status.REBUILT}
+    outcomes = again(_edit(withheld, 'values = { g = "glioma", m', "values = { m"))
+    assert any(
+        ".boxes-" in outcome.image for outcome in outcomes.values() if outcome.case.startswith("g")
+    )
+    assert {outcome.status for outcome in outcomes.values()} == {Status.REBUILT}
 
 
 def test_a_case_that_a_bad_row_sets_aside_is_told_with_its_value_where_no_recipe_gives_it(
@@ -290,33 +300,33 @@ def test_a_case_that_a_bad_row_sets_aside_is_told_with_its_value_where_no_recipe
 ):
     for case in ("g (0)", "g (1)"):
         _rewrite(released, _of_other_pixels, case=case)
-    told = again(_edit(withheld, 'values = { g = "glioma", m', "values = { m"))
-    mine = [it for it in told.values() if it.case.startswith("g")]
-    assert {it.status for it in mine} == {Status.CASE_MISSING}
-    assert all("value 'g'" in it.detail and "(bad-row)" in it.detail for it in mine)
-    others = {it.status for it in told.values() if not it.case.startswith("g")}
+    outcomes = again(_edit(withheld, 'values = { g = "glioma", m', "values = { m"))
+    mine = [outcome for outcome in outcomes.values() if outcome.case.startswith("g")]
+    assert {entry.status for entry in mine} == {Status.CASE_MISSING}
+    assert all("value 'g'" in entry.detail and "(bad-row)" in entry.detail for entry in mine)
+    others = {outcome.status for outcome in outcomes.values() if not outcome.case.startswith("g")}
     assert others == {Status.REBUILT}
 
 
 def test_a_row_that_is_new_and_bad_costs_no_published_picture(again, raw, write_case):
     write_case(raw, "q (7)")
-    assert {it.status for it in again().values()} == {Status.REBUILT}
+    assert {outcome.status for outcome in again().values()} == {Status.REBUILT}
 
 
 def test_a_copy_whose_cases_share_a_key_is_told(again, released, withheld):
     _rewrite(released, _of_other_pixels)
     adapter = withheld.folder / "adapter.py"
     adapter.write_text(adapter.read_text().replace("key=path.stem,\n", "key=letter,\n"))
-    told = again(load_source(withheld.folder))
-    assert {it.status for it in told.values()} == {Status.CASE_MISSING}
+    outcomes = again(load_source(withheld.folder))
+    assert {outcome.status for outcome in outcomes.values()} == {Status.CASE_MISSING}
 
 
 def test_a_card_with_another_window_gives_the_images_of_the_release_by_their_recipes(
     again, withheld
 ):
     policy = '[pixels]\nwindow = "percentile:10-90"\n\n[[field]]\nname = "tumour"'
-    told = again(_edit(withheld, '[[field]]\nname = "tumour"', policy))
-    assert {it.status for it in told.values()} == {Status.REBUILT}
+    outcomes = again(_edit(withheld, '[[field]]\nname = "tumour"', policy))
+    assert {outcome.status for outcome in outcomes.values()} == {Status.REBUILT}
 
 
 def test_a_card_with_another_window_is_told_where_the_recipes_do_not_tell_theirs(
@@ -327,9 +337,9 @@ def test_a_card_with_another_window_is_told_where_the_recipes_do_not_tell_theirs
 
     _rewrite(released, of_a_later_version)
     policy = '[pixels]\nwindow = "percentile:10-90"\n\n[[field]]\nname = "tumour"'
-    told = again(_edit(withheld, '[[field]]\nname = "tumour"', policy))
-    assert {it.status for it in told.values()} == {Status.HASH_DIFFERS}
-    for outcome in told.values():
+    outcomes = again(_edit(withheld, '[[field]]\nname = "tumour"', policy))
+    assert {entry.status for entry in outcomes.values()} == {Status.HASH_DIFFERS}
+    for outcome in outcomes.values():
         assert outcome.stage == "card"
         assert "'of-a-later-version' in the release, 'percentile:10-90' now" in outcome.detail
         assert "the card of toy has changed" in outcome.detail
@@ -357,28 +367,28 @@ def test_the_slices_of_the_release_are_those_of_the_first_image_that_names_none(
 
 
 def test_a_card_that_changed_in_another_fact_gives_the_same_pictures(again, withheld):
-    told = again(_edit(withheld, 'release = "1.0"', 'release = "1.1"'))
-    assert {it.status for it in told.values()} == {Status.REBUILT}
+    outcomes = again(_edit(withheld, 'release = "1.0"', 'release = "1.1"'))
+    assert {outcome.status for outcome in outcomes.values()} == {Status.REBUILT}
 
 
 def test_a_card_that_drops_a_case_is_told_with_its_reason_where_no_recipe_gives_it(
     again, released, withheld
 ):
     _rewrite(released, _of_other_pixels, case="g (0)")
-    told = again(_edit(withheld, 'keys = ["g (9)"]', 'keys = ["g (0)"]'))
-    mine = [it for it in told.values() if it.case == "g (0)"]
-    assert {it.status for it in mine} == {Status.CASE_MISSING}
-    assert all("a duplicate" in it.detail for it in mine)
-    assert all("the card of toy has changed" in it.detail for it in mine)
+    outcomes = again(_edit(withheld, 'keys = ["g (9)"]', 'keys = ["g (0)"]'))
+    mine = [outcome for outcome in outcomes.values() if outcome.case == "g (0)"]
+    assert {entry.status for entry in mine} == {Status.CASE_MISSING}
+    assert all("a duplicate" in entry.detail for entry in mine)
+    assert all("the card of toy has changed" in entry.detail for entry in mine)
 
 
 def test_marks_that_no_task_asks_for_any_longer_come_back(again, released, withheld):
     _rewrite(released, lambda recipe: recipe["mark"].update(boxes=[]))
-    told = again(
+    outcomes = again(
         _edit(withheld, "tasks = [", 'tasks = ["Organ Recognition", ', '"ROI Grounding", ', "")
     )
-    assert any(".boxes-" in it.image for it in told.values())
-    assert {it.status for it in told.values()} == {Status.REBUILT}
+    assert any(".boxes-" in outcome.image for outcome in outcomes.values())
+    assert {outcome.status for outcome in outcomes.values()} == {Status.REBUILT}
 
 
 def test_an_outline_comes_back_though_its_field_is_of_a_kind_that_none_is_drawn_of(
@@ -390,9 +400,9 @@ def test_an_outline_comes_back_though_its_field_is_of_a_kind_that_none_is_drawn_
     release(workspace, {"toy": toy}, tmp_path / "out", name="x", allow_unreviewed=True)
     toy = _edit(toy, 'kind = "structure"', 'kind = "finding"')
     done = reconstruct(tmp_path / "out", {"toy": raw}, {"toy": toy}, LocalEngine(1), quiet)
-    told = {it.image: it for it in done.sources[0].pictures}
-    assert any(".outline-" in image for image in told)
-    assert {it.status for it in told.values()} == {Status.REBUILT}
+    pictures = {picture.image: picture for picture in done.sources[0].pictures}
+    assert any(".outline-" in image for image in pictures)
+    assert {picture.status for picture in pictures.values()} == {Status.REBUILT}
 
 
 def test_marks_come_back_though_the_slice_no_longer_shows_all_that_their_names_say(
@@ -402,9 +412,9 @@ def test_marks_come_back_though_the_slice_no_longer_shows_all_that_their_names_s
     adapter = withheld.folder / "adapter.py"
     text = adapter.read_text().replace("paths=(mask,))", "paths=(mask,), needs=((7,),))")
     adapter.write_text(text)
-    told = again(load_source(withheld.folder))
-    assert any(".boxes-" in it.image for it in told.values())
-    assert {it.status for it in told.values()} == {Status.REBUILT}
+    outcomes = again(load_source(withheld.folder))
+    assert any(".boxes-" in outcome.image for outcome in outcomes.values())
+    assert {outcome.status for outcome in outcomes.values()} == {Status.REBUILT}
 
 
 def test_windows_come_back_by_their_numbers_though_the_rule_now_gives_others(
@@ -417,17 +427,17 @@ def test_windows_come_back_by_their_numbers_though_the_rule_now_gives_others(
     release(workspace, {"toy": toy}, tmp_path / "out", name="x", allow_unreviewed=True)
     monkeypatch.setattr(windowing, "_percentiles", lambda *_: (0.0, 1.0))
     done = reconstruct(tmp_path / "out", {"toy": raw}, {"toy": toy}, LocalEngine(1), quiet)
-    assert {it.status for it in done.sources[0].pictures} == {Status.REBUILT}
+    assert {picture.status for picture in done.sources[0].pictures} == {Status.REBUILT}
 
 
 def test_a_card_that_marks_another_field_is_told_as_another_plan(again, released, withheld):
     _rewrite(released, lambda recipe: recipe["mark"].update(boxes=[]))
     adapter = withheld.folder / "adapter.py"
     adapter.write_text(adapter.read_text().replace('field="region"', 'field="area"'))
-    told = again(_edit(withheld, 'name = "region"', 'name = "area"'))
-    mine = [it for it in told.values() if ".boxes-" in it.image]
+    outcomes = again(_edit(withheld, 'name = "region"', 'name = "area"'))
+    mine = [outcome for outcome in outcomes.values() if ".boxes-" in outcome.image]
     assert mine
-    assert {(it.status, it.stage) for it in mine} == {(Status.HASH_DIFFERS, "plan")}
+    assert {(entry.status, entry.stage) for entry in mine} == {(Status.HASH_DIFFERS, "plan")}
 
 
 def test_a_case_that_the_adapter_no_longer_finds_is_told_where_no_recipe_gives_it(
@@ -438,11 +448,11 @@ def test_a_case_that_the_adapter_no_longer_finds_is_told_where_no_recipe_gives_i
     adapter.write_text(
         adapter.read_text().replace('"x"', '"g"').replace("yield Skip", "0 and Skip")
     )
-    told = again(load_source(withheld.folder))
-    mine = [it for it in told.values() if it.case.startswith("g")]
-    assert {it.status for it in mine} == {Status.CASE_MISSING}
-    assert all("its raw files are there" in it.detail for it in mine)
-    assert all("the adapter of toy has changed" in it.detail for it in mine)
+    outcomes = again(load_source(withheld.folder))
+    mine = [outcome for outcome in outcomes.values() if outcome.case.startswith("g")]
+    assert {entry.status for entry in mine} == {Status.CASE_MISSING}
+    assert all("its raw files are there" in entry.detail for entry in mine)
+    assert all("the adapter of toy has changed" in entry.detail for entry in mine)
 
 
 @pytest.mark.parametrize(
@@ -470,13 +480,13 @@ def test_the_first_stage_that_differs_is_named(again, released, path, value, sta
         place[path[-1]] = value
 
     _rewrite(released, change, only=CLEAN)
-    told = again()
-    assert (told[CLEAN].status, told[CLEAN].stage) == (Status.HASH_DIFFERS, stage)
+    outcomes = again()
+    assert (outcomes[CLEAN].status, outcomes[CLEAN].stage) == (Status.HASH_DIFFERS, stage)
     assert not (released / CLEAN).exists()
 
 
 def test_a_refusal_names_image_epoch_and_what_to_do(again, released):
-    _rewrite(released, lambda it: it.update(pixel_sha256="0" * 64, epoch=1), only=CLEAN)
+    _rewrite(released, lambda entry: entry.update(pixel_sha256="0" * 64, epoch=1), only=CLEAN)
     outcome = again()[CLEAN]
     assert outcome.image == CLEAN
     assert f"renderer epoch 1 made it, this is epoch {EPOCH}" in outcome.detail
@@ -495,14 +505,14 @@ def test_a_picture_that_cannot_be_rendered_now_says_why(again, released, raw):
     """Equal bytes that no decoder of this machine reads: here, since they were never a picture."""
     (raw / "g (0).png").write_bytes(b"no picture")
     digest = hashlib.sha256(b"no picture").hexdigest()
-    _rewrite(released, lambda it: it["files"].update({"g (0).png": digest}), only=CLEAN)
+    _rewrite(released, lambda entry: entry["files"].update({"g (0).png": digest}), only=CLEAN)
     assert again()[CLEAN].status is Status.NOT_RENDERED
     assert "g (0).png" in again()[CLEAN].detail
 
 
 def test_recipes_of_an_older_version_are_read_without_their_origin(again, released):
     _rewrite(released, lambda recipe: recipe.pop("origin"))
-    assert {it.status for it in again().values()} == {Status.REBUILT}
+    assert {outcome.status for outcome in again().values()} == {Status.REBUILT}
 
 
 def test_a_source_that_is_not_given_says_how_to_get_its_data(released, withheld, quiet):
@@ -511,21 +521,21 @@ def test_a_source_that_is_not_given_says_how_to_get_its_data(released, withheld,
     assert set(toy.counts) == {Status.SOURCE_NOT_GIVEN}
     assert done.short == len(toy.pictures)
     assert any(note == "  1. Download it." for note in toy.notes)
-    assert any("--source toy=ROOT" in it.detail for it in toy.pictures)
+    assert any("--source toy=ROOT" in picture.detail for picture in toy.pictures)
 
 
 def test_a_source_that_nobody_knows_is_told(released, quiet):
     done = reconstruct(released, {}, {}, LocalEngine(1), quiet)
-    assert {it.status for it in done.sources[0].pictures} == {Status.UNKNOWN_SOURCE}
+    assert {picture.status for picture in done.sources[0].pictures} == {Status.UNKNOWN_SOURCE}
 
 
 def test_an_item_without_recipe_is_told(again, released):
     lines = (released / "recipes.jsonl").read_text().splitlines(keepends=True)
     kept = [line for line in lines if json.loads(line)["image"] != CLEAN]
     (released / "recipes.jsonl").write_text("".join(kept))
-    told = again()
-    assert told[CLEAN].status is Status.NO_RECIPE
-    assert {it.status for it in told.values()} == {Status.NO_RECIPE, Status.REBUILT}
+    outcomes = again()
+    assert outcomes[CLEAN].status is Status.NO_RECIPE
+    assert {outcome.status for outcome in outcomes.values()} == {Status.NO_RECIPE, Status.REBUILT}
 
 
 def test_a_recipe_without_item_puts_nothing_into_the_tree(again, released):
@@ -613,7 +623,7 @@ def _rewrite(tree, change, *, only=None, case=None):
     for recipe in recipes:
         if only in (None, recipe["image"]) and case in (None, recipe["case"]):
             change(recipe)
-    (tree / "recipes.jsonl").write_text("".join(json.dumps(it) + "\n" for it in recipes))
+    (tree / "recipes.jsonl").write_text("".join(json.dumps(entry) + "\n" for entry in recipes))
 
 
 def _sums(path):

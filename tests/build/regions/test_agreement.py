@@ -23,8 +23,8 @@ def mask(array):
     return Mask.of(SHAPE, enumerate(array))
 
 
-def check(one, other, affine=AFFINE):
-    check_agreement("GTV-1", ((BOX, mask(one)), (BOX, mask(other))), affine)
+def check(first, second, affine=AFFINE):
+    check_agreement("GTV-1", ((BOX, mask(first)), (BOX, mask(second))), affine)
 
 
 @given(
@@ -32,11 +32,11 @@ def check(one, other, affine=AFFINE):
     second=st.tuples(st.integers(0, 4), st.integers(0, 34), st.integers(0, 42)),
 )
 def test_overlap_and_distance_are_those_of_whole_arrays(first, second):
-    one, other = block(*first), block(*second)
-    expected = 2 * (one & other).sum() / (one.sum() + other.sum())
-    assert dice(mask(one), mask(other)) == pytest.approx(expected)
+    result, other = block(*first), block(*second)
+    expected = 2 * (result & other).sum() / (result.sum() + other.sum())
+    assert dice(mask(result), mask(other)) == pytest.approx(expected)
     apart = np.linalg.norm(AFFINE[:3, :3] @ np.subtract(first, second))
-    assert millimetres_between(mask(one), mask(other), AFFINE) == pytest.approx(apart)
+    assert millimetres_between(mask(result), mask(other), AFFINE) == pytest.approx(apart)
 
 
 def test_drawings_that_differ_by_their_edges_agree():

@@ -71,14 +71,14 @@ def test_drawn_boxes_of_any_region_have_one_reading(shape, place, size, seed):
     end = [c + max(int(n * s), 1) for c, n, s in zip(corner, shape, size, strict=True)]
     region[corner[0] : end[0], corner[1] : end[1]] = True
     picture = np.full(shape, 90, np.uint8)
-    found = candidate_boxes(picture, region, [], ground=np.ones(shape, np.bool_), seed=seed)
-    if found is None:
+    candidates = candidate_boxes(picture, region, [], ground=np.ones(shape, np.bool_), seed=seed)
+    if candidates is None:
         return
-    left, top, right, bottom = found.window
+    left, top, right, bottom = candidates.window
     shown = (bottom - top, right - left)
-    assert list(ambiguous(found.boxes, place_tags(found.boxes, shown), shown)) == []
-    drawn = draw_boxes(picture[top:bottom, left:right], found.boxes)
-    for x0, y0, x1, y1 in found.boxes:
+    assert list(ambiguous(candidates.boxes, place_tags(candidates.boxes, shown), shown)) == []
+    drawn = draw_boxes(picture[top:bottom, left:right], candidates.boxes)
+    for x0, y0, x1, y1 in candidates.boxes:
         assert (drawn[y0:y1, x0:x1] == 90).all()
 
 

@@ -38,9 +38,9 @@ def refused(shape, volume):
 def box(mask):
     """First and last row and column of what is marked, with a check that nothing else is."""
     rows, columns = np.nonzero(mask)
-    found = (rows.min(), rows.max(), columns.min(), columns.max())
-    assert mask[found[0] : found[1] + 1, found[2] : found[3] + 1].all()
-    return tuple(int(number) for number in found)
+    bounds = (rows.min(), rows.max(), columns.min(), columns.max())
+    assert mask[bounds[0] : bounds[1] + 1, bounds[2] : bounds[3] + 1].all()
+    return tuple(int(number) for number in bounds)
 
 
 def on_line(points, x, y):
@@ -124,10 +124,10 @@ def test_hole_subtracts_whatever_the_order(order):
 
 
 def test_outlines_of_one_slice_are_joined():
-    other = tuple((x + 2, y + 1) for x, y in SQUARE)
-    one, two = (Outline(points=points) for points in (SQUARE, other))
-    both = rasterise(Polygons(outlines=(one, two)), image())[0]
-    parts = [rasterise(Polygons(outlines=(part,)), image())[0] for part in (one, two)]
+    second = tuple((x + 2, y + 1) for x, y in SQUARE)
+    first, two = (Outline(points=points) for points in (SQUARE, second))
+    both = rasterise(Polygons(outlines=(first, two)), image())[0]
+    parts = [rasterise(Polygons(outlines=(part,)), image())[0] for part in (first, two)]
     assert np.array_equal(both, parts[0] | parts[1])
 
 
@@ -255,16 +255,16 @@ def test_consensus_keeps_what_enough_readings_mark(share, least):
 
 
 def test_reading_that_marks_nothing_counts_as_a_reading():
-    one = Polygons(outlines=(Outline(points=SQUARE),))
+    polygons = Polygons(outlines=(Outline(points=SQUARE),))
     nothing = Polygons(outlines=())
-    assert rasterise(Consensus(readings=(one, nothing)), image()).any()
-    assert not rasterise(Consensus(readings=(one, nothing, nothing)), image()).any()
+    assert rasterise(Consensus(readings=(polygons, nothing)), image()).any()
+    assert not rasterise(Consensus(readings=(polygons, nothing, nothing)), image()).any()
 
 
 def test_share_that_is_no_exact_number_asks_for_no_reading_more():
     assert 0.28 * 25 > 7
-    one = Polygons(outlines=(Outline(points=SQUARE),))
-    readings = (*[one] * 7, *[Polygons(outlines=())] * 18)
+    polygons = Polygons(outlines=(Outline(points=SQUARE),))
+    readings = (*[polygons] * 7, *[Polygons(outlines=())] * 18)
     assert rasterise(Consensus(readings=readings, share=0.28), image()).any()
 
 

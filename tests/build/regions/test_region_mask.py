@@ -49,10 +49,10 @@ def test_pixels_are_looked_up_by_index_and_none_outside_is_marked(marked, far):
 
 
 def test_marks_of_one_slice_are_joined_in_any_order():
-    one, two = np.eye(9, dtype=np.bool_), np.eye(9, dtype=np.bool_)[::-1]
-    mask = Mask.of((3, 9, 9), [(2, one), (0, two), (2, two)])
-    assert np.array_equal(mask[2], one | two)
-    assert np.array_equal(mask[0], two)
+    first, second = np.eye(9, dtype=np.bool_), np.eye(9, dtype=np.bool_)[::-1]
+    mask = Mask.of((3, 9, 9), [(2, first), (0, second), (2, second)])
+    assert np.array_equal(mask[2], first | second)
+    assert np.array_equal(mask[0], second)
     assert not mask[1].any()
 
 

@@ -41,8 +41,8 @@ def kinds(old, new):
 
 
 def test_equal_releases_have_no_change(old, new):
-    found = find_changes(old, new)
-    assert (found.changes, found.same) == ((), len(all_rows(old)))
+    changes = find_changes(old, new)
+    assert (changes.changes, changes.same) == ((), len(all_rows(old)))
 
 
 def swap_key(row):
@@ -145,8 +145,8 @@ def test_a_fact_under_another_id_is_renamed_and_not_added(old, new):
     facts = new / "items.csv"
     assert FACT.search(facts.read_text())
     facts.write_text(facts.read_text().replace(f"TOY,{name},", "TOY,another,"))
-    found = find_changes(old, new)
-    assert [(c.item, c.kinds, c.before) for c in found.changes] == [
+    changes = find_changes(old, new)
+    assert [(c.item, c.kinds, c.before) for c in changes.changes] == [
         ("TOY/another", ("renamed",), f"TOY/{name}")
     ]
 
@@ -155,7 +155,7 @@ def test_a_picture_is_told_by_its_pixel_hash_also_where_it_is_withheld(old, new)
     recipes = [json.loads(line) for line in (new / "recipes.jsonl").read_text().splitlines()]
     withheld = next(recipe for recipe in recipes if recipe["restricted"])
     withheld["pixel_sha256"] = "0" * 64
-    (new / "recipes.jsonl").write_text("".join(json.dumps(one) + "\n" for one in recipes))
+    (new / "recipes.jsonl").write_text("".join(json.dumps(recipe) + "\n" for recipe in recipes))
     of_it = {
         f"TOY/{row['id']}"
         for row in all_rows(new)
@@ -175,9 +175,9 @@ def test_withdrawn_items_that_are_still_there_are_shouted(old, new):
     name = rows(old)[0]["id"]
     row = Erratum(dataset="TOY", id=name, by="maintainer", on="2026-01-01", why="Wrong key.")
     add_errata(old, [row], {f"TOY/{name}"})
-    found = find_changes(old, new)
-    assert found.still_there == (f"TOY/{name}",)
-    write_changes(new, found)
+    changes = find_changes(old, new)
+    assert changes.still_there == (f"TOY/{name}",)
+    write_changes(new, changes)
     assert "1 item withdrawn" in (new / PAGE).read_text()
 
 
@@ -185,6 +185,6 @@ def test_a_release_since_another_is_valid_and_holds_both_files(released, old, ch
     new = released("new", since=old)
     assert not check(new).findings
     assert "No item changed." in (new / PAGE).read_text(encoding="utf-8")
-    told = json.loads((new / DATA).read_text(encoding="utf-8"))
-    assert (told["old"]["name"], told["same"], told["counts"]) == ("x", len(all_rows(old)), {})
+    data = json.loads((new / DATA).read_text(encoding="utf-8"))
+    assert (data["old"]["name"], data["same"], data["counts"]) == ("x", len(all_rows(old)), {})
     assert not (old / PAGE).exists()

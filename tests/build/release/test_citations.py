@@ -7,14 +7,14 @@ import pytest
 
 from medrcube.build.release.citations import ONTOLOGIES, bibliography, bibtex_entries
 from medrcube.build.release.licences import citation_key
-from medrcube.build.release.metadata import ReleaseFacts, SourceFacts
+from medrcube.build.release.metadata import ReleasedSource, ReleaseFacts
 from medrcube.errors import ReleaseError
 from medrcube.sources.registry import find_sources
 
 
 def _facts(*cards, ontologies=()):
     sources = tuple(
-        SourceFacts(card=card, items=1, pictures=1, withheld=0, licences=()) for card in cards
+        ReleasedSource(card=card, items=1, pictures=1, withheld=0, licences=()) for card in cards
     )
     editions = tuple({"ontology": name} for name in ontologies)
     return ReleaseFacts(

@@ -44,7 +44,10 @@ def test_the_first_record_of_every_record_set_can_be_read(read, editions, editio
     for name in names:
         record = next(iter(dataset.records(name)))
         assert set(record) == {
-            field.id for it in dataset.metadata.record_sets if it.id == name for field in it.fields
+            field.id
+            for record_set in dataset.metadata.record_sets
+            if record_set.id == name
+            for field in record_set.fields
         }
 
 
@@ -52,7 +55,7 @@ def test_every_item_is_a_record_with_its_picture_or_none(read, editions):
     tree = editions[0]
     records = list(read(tree).records("items"))
     rows = [row for table in tree.glob("*/test.json") for row in json.loads(table.read_text())]
-    assert {it["items/id"].decode() for it in records} == {row["id"] for row in rows}
+    assert {entry["items/id"].decode() for entry in records} == {row["id"] for row in rows}
     assert len(records) == len(rows)
     for record in records:
         image = record["items/image"]
@@ -66,9 +69,9 @@ def test_every_item_is_a_record_with_its_picture_or_none(read, editions):
 def test_the_pictures_and_the_sources_are_those_of_the_tree(read, editions):
     tree = editions[0]
     dataset = read(tree)
-    paths = {it["pictures/path"].decode() for it in dataset.records("pictures")}
+    paths = {record["pictures/path"].decode() for record in dataset.records("pictures")}
     assert paths == {path.relative_to(tree).as_posix() for path in tree.glob("*/pictures/*/*.png")}
-    sources = {it["sources/dataset"]: it for it in dataset.records("sources")}
+    sources = {record["sources/dataset"]: record for record in dataset.records("sources")}
     assert set(sources) == {"BUSI", "VINDR-CXR"}
     assert sources["BUSI"]["sources/withheld"] == 0
     barred = sources["VINDR-CXR"]
@@ -82,20 +85,24 @@ def test_a_release_of_which_nothing_may_be_passed_on_can_be_read(read, release_a
     dataset = read(tree)
     assert not list(tree.rglob("*.png"))
     assert dataset.metadata.ctx.issues.warnings == set()
-    assert [it.id for it in dataset.metadata.record_sets] == ["items", "open", "sources"]
+    assert [record_set.id for record_set in dataset.metadata.record_sets] == [
+        "items",
+        "open",
+        "sources",
+    ]
     assert next(iter(dataset.records("items")))["items/image"] is None
 
 
 def test_every_file_is_named_by_its_digest_and_every_picture_is_in_a_set(read, editions):
     tree = editions[0]
     metadata = read(tree).metadata
-    named = {it.content_url: it.sha256 for it in metadata.file_objects}
+    named = {file_object.content_url: file_object.sha256 for file_object in metadata.file_objects}
     for name, digest in named.items():
         assert hashlib.sha256((tree / name).read_bytes()).hexdigest() == digest
     lines = (tree / "SHA256SUMS").read_text().splitlines()
     listed = {line.split("  ", 1)[1] for line in lines if not line.endswith(".png")}
     assert listed - {"croissant.json", "SHA256SUMS.restricted"} == set(named)
-    assert {it.id for it in metadata.file_sets} >= {"busi-png", "vindr-cxr-png"}
+    assert {file_set.id for file_set in metadata.file_sets} >= {"busi-png", "vindr-cxr-png"}
 
 
 def test_what_responsible_ai_asks_is_told(read, editions):
@@ -106,7 +113,7 @@ def test_what_responsible_ai_asks_is_told(read, editions):
     assert any("Not for clinical use" in text for text in metadata.data_use_cases)
     assert metadata.personal_sensitive_information
     assert metadata.annotations_per_item
-    told = json.loads((editions[0] / "croissant.json").read_text())
+    croissant = json.loads((editions[0] / "croissant.json").read_text())
     known = {
         "dataCollection", "dataCollectionType", "dataCollectionMissingData",
         "dataCollectionRawData", "dataPreprocessingProtocol", "dataImputationProtocol",
@@ -115,20 +122,20 @@ def test_what_responsible_ai_asks_is_told(read, editions):
         "annotatorDemographics", "machineAnnotationTools", "dataSocialImpact", "dataBiases",
         "dataLimitations", "dataUseCases",
     }  # fmt: skip
-    assert {name[4:] for name in told if name.startswith("rai:")} == known
+    assert {name[4:] for name in croissant if name.startswith("rai:")} == known
 
 
 def test_every_licence_and_source_is_named(editions):
-    told = json.loads((editions[0] / "croissant.json").read_text())
-    names = [it if isinstance(it, str) else it["name"] for it in told["license"]]
+    croissant = json.loads((editions[0] / "croissant.json").read_text())
+    names = [entry if isinstance(entry, str) else entry["name"] for entry in croissant["license"]]
     assert names == ["LicenseRef-BUSI", "LicenseRef-PhysioNet-Credentialed"]
-    derived = {it["@id"] for it in told["prov:wasDerivedFrom"]}
+    derived = {entry["@id"] for entry in croissant["prov:wasDerivedFrom"]}
     assert derived == {"urn:medrcube:source:busi", "urn:medrcube:source:vindr-cxr"}
 
 
 def test_an_spdx_licence_is_a_link(released):
-    told = json.loads((released() / "croissant.json").read_text())
-    assert told["license"] == ["https://spdx.org/licenses/CC-BY-4.0"]
+    croissant = json.loads((released() / "croissant.json").read_text())
+    assert croissant["license"] == ["https://spdx.org/licenses/CC-BY-4.0"]
 
 
 def test_the_context_holds_every_word_of_the_reference_implementation(read, editions):

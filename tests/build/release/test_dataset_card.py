@@ -49,6 +49,6 @@ def test_both_editions_have_the_same_texts(editions):
 def test_the_licences_say_of_each_source_what_is_known_and_claim_no_terms_for_it(editions):
     text = (editions[0] / "LICENSE.md").read_text()
     assert "- `BUSI`: CC BY 4.0 (see https://example.org). Not known: any terms: " in text
-    (told,) = (line for line in text.splitlines() if line.startswith("- `VINDR-CXR`"))
-    assert "No licence text and no statement of the owner has been seen. Not known: " in told
+    (entry,) = (line for line in text.splitlines() if line.startswith("- `VINDR-CXR`"))
+    assert "No licence text and no statement of the owner has been seen. Not known: " in entry
     assert "stated on the page" not in text

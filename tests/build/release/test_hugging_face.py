@@ -73,9 +73,9 @@ def test_datasets_gives_every_item_and_the_pictures_that_may_be_passed_on(load, 
             with Image.open(tree / row["dataset"] / row["image_path"]) as picture:
                 assert image == [picture.mode, _pixels(picture)]
         del row["licence"], row["pixel_sha256"]
-        told = facts[row["dataset"], row["id"]]
+        fact = facts[row["dataset"], row["id"]]
         for name in ("visible", "block", "unit", "fact"):
-            assert row.pop(name) == getattr(told, name)
+            assert row.pop(name) == getattr(fact, name)
         place = places.get((row["dataset"], row["id"]), ("", ""))
         assert (row.pop("set"), row.pop("role")) == place
         assert {name: value for name, value in row.items() if value is not None} == record
@@ -128,8 +128,10 @@ def test_the_schema_tells_datasets_what_each_column_is(editions):
         schema = pq.read_schema(path)
         features = json.loads(schema.metadata[b"huggingface"])["info"]["features"]
         assert list(features) == schema.names
-        assert [name for name, it in features.items() if it["_type"] == "Image"] == ["image"]
-        assert {it["dtype"] for it in features.values() if "dtype" in it} == {
+        assert [name for name, feature in features.items() if feature["_type"] == "Image"] == [
+            "image"
+        ]
+        assert {feature["dtype"] for feature in features.values() if "dtype" in feature} == {
             str(field.type) for field in schema if field.name != "image"
         }
 
@@ -164,7 +166,7 @@ def test_the_hub_reads_the_head_of_the_card(editions):
     assert (editions[0] / data.license_link).is_file()
     assert data.task_categories == ["visual-question-answering", "multiple-choice"]
     assert data.size_categories == ["n<1K"]
-    configs = {it["config_name"]: it for it in data.to_dict()["configs"]}
+    configs = {entry["config_name"]: entry for entry in data.to_dict()["configs"]}
     assert set(configs) == {"default", "busi", "vindr-cxr", "open"}
     for config in configs.values():
         (files,) = config["data_files"]

@@ -68,8 +68,12 @@ def test_it_is_marked_says_so_in_its_card_and_is_valid(hub, check, faults):
 def test_without_its_mark_it_is_refused(hub, check):
     (hub / "PRIVATE.md").unlink()
     shutil.rmtree(hub / "TOY/pictures")
-    found = {it.check: it for it in check(hub).findings if it.level == "error"}
-    assert any(example.startswith("data/toy/") for example in found["restricted-picture"].examples)
+    findings = {
+        finding.check: finding for finding in check(hub).findings if finding.level == "error"
+    }
+    assert any(
+        example.startswith("data/toy/") for example in findings["restricted-picture"].examples
+    )
 
 
 def test_a_picture_that_is_not_the_items_is_found(hub, faults):
@@ -99,11 +103,11 @@ def test_a_picture_with_other_pixels_stops_it_and_nothing_is_left(private, tmp_p
 
 
 def test_the_command_asks_for_private_and_overwrites_nothing(private, tmp_path):
-    told = ["export", str(private), "--to", "hub", "--out", str(tmp_path / "hub")]
-    ran = CliRunner().invoke(app, told)
+    texts = ["export", str(private), "--to", "hub", "--out", str(tmp_path / "hub")]
+    ran = CliRunner().invoke(app, texts)
     assert isinstance(ran.exception, WorkspaceError)
     assert "--private" in str(ran.exception)
-    ran = CliRunner().invoke(app, [*told, "--private"])
+    ran = CliRunner().invoke(app, [*texts, "--private"])
     assert (ran.exit_code, "never share it" in ran.output) == (0, True), ran.output
-    ran = CliRunner().invoke(app, [*told, "--private"])
+    ran = CliRunner().invoke(app, [*texts, "--private"])
     assert "exists already" in str(ran.exception)

@@ -39,9 +39,9 @@ def test_the_common_variable_goes_before_both(made, monkeypatch):
     assert day_of("2026-11-30", made) == date(1970, 1, 2)
 
 
-@pytest.mark.parametrize("told", ["yesterday", "9" * 30])
-def test_a_variable_that_is_no_time_is_an_error(made, monkeypatch, told):
-    monkeypatch.setenv("SOURCE_DATE_EPOCH", told)
+@pytest.mark.parametrize("expected", ["yesterday", "9" * 30])
+def test_a_variable_that_is_no_time_is_an_error(made, monkeypatch, expected):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", expected)
     with pytest.raises(ReleaseError, match="expected seconds since 1970"):
         day_of("v1", made)
 

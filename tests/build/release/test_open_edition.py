@@ -74,7 +74,7 @@ def test_open_items_have_documented_columns_and_no_restricted_image(made):
 def test_open_items_are_in_no_file_of_the_other_configuration(made):
     trees, facts = made
     head = yaml.safe_load(front_matter(facts, with_open=True).strip("-\n"))
-    paths = {it["config_name"]: it["data_files"][0]["path"] for it in head["configs"]}
+    paths = {config["config_name"]: config["data_files"][0]["path"] for config in head["configs"]}
     assert (paths["default"], paths["open"]) == ("data/*/*.parquet", "open/*/*.parquet")
     assert "open:" not in front_matter(facts)
     ids = {row["id"] for row in json.loads((trees["public"] / "TOY/test.json").read_text())}
@@ -96,8 +96,10 @@ def test_croissant_has_a_record_for_each_open_item(made, tmp_path, monkeypatch):
     records = list(dataset.records("open"))
     assert len(records) == len(json.loads((trees["public"] / "TOY/open.json").read_text()))
     assert json.loads(records[0]["open/truth"]) == TRUTH
-    (records_of_open,) = (it for it in dataset.metadata.record_sets if it.id == "open")
-    described = {it.id: it.description for it in records_of_open.fields}
+    (records_of_open,) = (
+        record_set for record_set in dataset.metadata.record_sets if record_set.id == "open"
+    )
+    described = {field.id: field.description for field in records_of_open.fields}
     assert all(described[f"open/{name}"] for name in ("form", "ask", "truth", "chance"))
 
 

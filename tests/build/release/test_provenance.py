@@ -32,13 +32,15 @@ RECIPE = {
 def documents(editions):
     """Each picture's document, by the picture's path in the release."""
     lines = (editions[0] / "prov.jsonl").read_text(encoding="utf-8").splitlines()
-    found = {}
+    entries = {}
     for line in lines:
         document = ProvDocument.deserialize(content=line, format="json")
-        (picture,) = (it for it in document.get_records(ProvEntity) if _place(it).endswith(".png"))
-        assert _place(picture) not in found
-        found[_place(picture)] = document
-    return found
+        (picture,) = (
+            record for record in document.get_records(ProvEntity) if _place(record).endswith(".png")
+        )
+        assert _place(picture) not in entries
+        entries[_place(picture)] = document
+    return entries
 
 
 def test_every_picture_has_one_also_those_that_are_left_out(documents, editions):
@@ -70,7 +72,7 @@ def test_it_is_derived_from_the_files_that_it_shows(documents, editions):
     for recipe in map(json.loads, recipes):
         shown = {recipe["files"][name] for image in recipe["images"] for name in image["files"]}
         derived = documents[recipe["image"]].get_records(ProvDerivation)
-        assert {_ends(it)[1].localpart for it in derived} == shown
+        assert {_ends(entry)[1].localpart for entry in derived} == shown
 
 
 def test_the_software_did_it_by_the_recipe(documents):
@@ -88,7 +90,7 @@ def test_the_software_did_it_by_the_recipe(documents):
 def test_two_files_of_equal_content_are_one_entity_with_two_names():
     document = provenance(RECIPE, "1.0", "0")
     assert document["entity"]["raw:" + "c" * 64] == {"prov:label": ["m (1).png", "copy of m.png"]}
-    used = {it["prov:entity"]: it["prov:role"] for it in document["used"].values()}
+    used = {entry["prov:entity"]: entry["prov:role"] for entry in document["used"].values()}
     assert used == {"raw:" + "b" * 64: "image", "raw:" + "c" * 64: "beside the image"}
 
 

@@ -37,12 +37,12 @@ def test_a_folder_of_which_no_picture_is_made_leaves_with_no_release(tmp_path, q
         sources={"acdc": raw},
     )
     build(workspace, {"acdc": source}, LocalEngine(1), quiet)
-    told = json.loads(workspace.audit.read_text())
-    workspace.audit.write_text(json.dumps({**told, "failures": []}))
+    audit = json.loads(workspace.audit.read_text())
+    workspace.audit.write_text(json.dumps({**audit, "failures": []}))
     release(workspace, {"acdc": source}, tmp_path / "r", name="x", allow_unreviewed=True)
-    holding = [it for it in (tmp_path / "r").rglob("*") if it.is_file()]
-    assert [it for it in holding if CANARY.encode() in it.read_bytes()] == []
-    listed = {it.path for it in read_raw_files(tmp_path / "r")}
+    holding = [path for path in (tmp_path / "r").rglob("*") if path.is_file()]
+    assert [entry for entry in holding if CANARY.encode() in entry.read_bytes()] == []
+    listed = {file.path for file in read_raw_files(tmp_path / "r")}
     recipes = (tmp_path / "r" / "recipes.jsonl").read_text().splitlines()
     used = {name for line in recipes for name in json.loads(line)["files"]}
     patients = {name.rpartition("/")[0] for name in used}
@@ -62,7 +62,7 @@ def chosen(tmp_path):
         (tmp_path / "made.jsonl").write_text("".join(row.line() for row in rows))
         used = {"toy": SourceUse(files=frozenset(files), cases=frozenset(cases))}
         write_raw_files(tmp_path, tmp_path / "made.jsonl", used)
-        return [(it.path, it.use) for it in read_raw_files(tmp_path)]
+        return [(file.path, file.use) for file in read_raw_files(tmp_path)]
 
     return write
 

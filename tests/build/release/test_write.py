@@ -221,10 +221,10 @@ def test_an_output_that_cannot_be_written_is_an_error(write, tmp_path):
 
 
 def test_two_releases_of_one_build_are_equal(write):
-    one, two = write("one").out, write("two").out
-    for path in one.rglob("*"):
+    first, second = write("one").out, write("two").out
+    for path in first.rglob("*"):
         if path.is_file():
-            assert path.read_bytes() == (two / path.relative_to(one)).read_bytes()
+            assert path.read_bytes() == (second / path.relative_to(first)).read_bytes()
 
 
 def _sums(path):
@@ -239,12 +239,12 @@ def test_whether_the_picture_shows_the_answer_is_told_of_every_item(built, write
     wanted = {row.id: (row.visible, row.block) for row in frame.itertuples()}
     out = write().out
     wanted |= {item["id"]: ("yes", "") for item in _open_items(out)}
-    told = {row.id: (row.visible, row.block) for row in read_item_facts(out).values()}
-    assert told == wanted
+    row_values = {row.id: (row.visible, row.block) for row in read_item_facts(out).values()}
+    assert row_values == wanted
     read = {item.id: (item.visible, item.block) for item in load_benchmark(out).items}
-    assert read == told
+    assert read == row_values
     kept = pd.read_parquet(out / "items.parquet").set_index("id")["visible"].to_dict()
-    cube = {item["id"]: told[item["id"]][0] for item in _items(out)}
+    cube = {item["id"]: row_values[item["id"]][0] for item in _items(out)}
     assert kept == cube
     seen = json.loads((out / "audit.json").read_text())["by_visible"]
     assert seen == dict(sorted(Counter(cube.values()).items()))
@@ -258,14 +258,14 @@ def test_the_unit_of_an_item_is_its_patient_else_its_case_and_names_neither(buil
     out = write().out
     of_sample = samples.set_index("id")
     kept = pd.read_parquet(out / "items.parquet")
-    told = {row.id: row for row in read_item_facts(out).values()}
+    rows = {row.id: row for row in read_item_facts(out).values()}
     units = {}
     for item in kept.itertuples():
         sample = of_sample.loc[item.sample]
-        units.setdefault(sample["patient"] or sample["case"], set()).add(told[item.id].unit)
+        units.setdefault(sample["patient"] or sample["case"], set()).add(rows[item.id].unit)
         kind = "patient" if sample["patient"] else "case"
-        assert told[item.id].unit.startswith(f"{kind}-")
-    assert all(len(found) == 1 for found in units.values())
+        assert rows[item.id].unit.startswith(f"{kind}-")
+    assert all(len(entries) == 1 for entries in units.values())
     assert len(set.union(*units.values())) == len(units) > 1
     again = {row.unit for row in read_item_facts(write("again").out).values()}
     assert again == set.union(*units.values())

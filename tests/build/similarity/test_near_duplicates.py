@@ -123,9 +123,9 @@ def clustered(draw):
 @given(clustered())
 def test_the_index_finds_what_comparing_every_pair_finds_each_once(drawn):
     hashes, distance = drawn
-    found = found_in(hashes, distance)
-    assert len(found) == len(set(found))
-    assert set(found) == brute_force(hashes, distance)
+    found_ins = found_in(hashes, distance)
+    assert len(found_ins) == len(set(found_ins))
+    assert set(found_ins) == brute_force(hashes, distance)
 
 
 @pytest.mark.parametrize("distance", [-1, 21])
@@ -148,9 +148,9 @@ def test_a_hundred_thousand_hashes_take_seconds_and_no_planted_pair_is_lost():
         hashes[place + 1] = hashes[place] ^ sum(1 << bit for bit in bits)
         planted.add((place, place + 1, MAX_DISTANCE))
     started = time.process_time()
-    found = set(found_in(hashes, MAX_DISTANCE))
+    result = set(found_in(hashes, MAX_DISTANCE))
     assert time.process_time() - started < 40  # about two
-    assert planted <= found
+    assert planted <= result
 
 
 @pytest.mark.parametrize("change", [brighter, cropped, halved, recoded])
@@ -167,18 +167,20 @@ def test_a_changed_copy_under_another_patient_is_found(change, picture, tmp_path
 @pytest.mark.thorough
 def test_pictures_of_other_patients_are_not_paired(picture, tmp_path):
     pictures = [picture(f"p{seed}", scene(seed)) for seed in range(40)]
-    found = find_duplicates(pictures, tmp_path)
-    assert found.near == ()
-    assert found.compared == 40
+    duplicates = find_duplicates(pictures, tmp_path)
+    assert duplicates.near == ()
+    assert duplicates.compared == 40
 
 
 def test_near_hashes_alone_make_no_pair(picture, tmp_path):
     """One coarse shape brings two hashes together; what is finer tells the pictures apart."""
     stripes = 25 * np.cos(20 * np.pi * np.linspace(0, 1, 256))
-    one, other = ((scene(1) * 0.6 + 50 + it).astype(np.uint8) for it in (stripes, -stripes))
-    found = find_duplicates([picture("a", one), picture("b", other)], tmp_path)
-    assert found.candidates == 1
-    assert found.near == ()
+    first, second = (
+        (scene(1) * 0.6 + 50 + entry).astype(np.uint8) for entry in (stripes, -stripes)
+    )
+    duplicates = find_duplicates([picture("a", first), picture("b", second)], tmp_path)
+    assert duplicates.candidates == 1
+    assert duplicates.near == ()
 
 
 def test_a_negative_is_not_alike():
@@ -221,18 +223,18 @@ def test_a_pair_says_what_its_pictures_have_to_do_with_each_other(
 ):
     grey = scene(1)
     pictures = [picture("a", grey, patient="p"), picture("b", brighter(grey), **changes)]
-    found = find_duplicates(pictures, tmp_path)
-    assert [pair.relation for pair in found.near] == [relation]
-    assert found.stated()["near"]["by_relation"][relation] == 1
+    duplicates = find_duplicates(pictures, tmp_path)
+    assert [pair.relation for pair in duplicates.near] == [relation]
+    assert duplicates.stated()["near"]["by_relation"][relation] == 1
 
 
 def test_equal_pictures_are_exact_duplicates_and_no_pair(picture, tmp_path):
     grey = scene(1)
     pictures = [picture("a", grey), picture("b", grey, source="other")]
-    found = find_duplicates(pictures, tmp_path)
-    assert found.near == ()
-    assert found.compared == 1
-    exact = found.stated()["exact"]
+    duplicates = find_duplicates(pictures, tmp_path)
+    assert duplicates.near == ()
+    assert duplicates.compared == 1
+    exact = duplicates.stated()["exact"]
     assert exact == {"groups": 1, "cases": 2, "across_sources": 1, "across_patients": 1}
 
 
@@ -319,8 +321,8 @@ def test_only_pictures_whose_hashes_lie_near_are_read(picture, tmp_path):
     for sample in far:
         (tmp_path / sample.image).unlink()
     pictures = [*far, picture("a", scene(1)), picture("b", brighter(scene(1)))]
-    found = find_duplicates(pictures, tmp_path)
-    assert (found.compared, len(found.near)) == (20, 1)
+    duplicates = find_duplicates(pictures, tmp_path)
+    assert (duplicates.compared, len(duplicates.near)) == (20, 1)
 
 
 @pytest.mark.thorough
@@ -338,15 +340,15 @@ def test_a_hundred_thousand_pictures_take_under_a_minute(picture, tmp_path):
         for number in range(100_000)
     ]
     started = time.process_time()
-    found = find_duplicates([*pictures, *alike], tmp_path)
+    duplicates = find_duplicates([*pictures, *alike], tmp_path)
     assert time.process_time() - started < 60  # ten seconds where nothing else is going on
-    assert {"a", "b"} in [{it.id for it in pair.pictures} for pair in found.near]
-    assert found.compared == 100_002
+    assert {"a", "b"} in [{entry.id for entry in pair.pictures} for pair in duplicates.near]
+    assert duplicates.compared == 100_002
 
 
 def test_no_pictures_are_no_duplicates(tmp_path):
-    found = find_duplicates([], tmp_path)
-    assert (found.compared, found.exact, found.near) == (0, [], ())
+    duplicates = find_duplicates([], tmp_path)
+    assert (duplicates.compared, duplicates.exact, duplicates.near) == (0, [], ())
 
 
 @pytest.mark.thorough

@@ -148,17 +148,19 @@ PRESENT, ABSENT, UNKNOWN = LabelState.PRESENT, LabelState.ABSENT, LabelState.UNK
     ],
 )
 def test_label_that_words_contradict_is_unknown(card, case, note, state, heard):
-    found = check_labels(card, case(note, finding=("Edema", state)), TERMS)
-    assert [it.state for it in found.case.labels if it.value == "Edema"] == [heard]
+    outcome = check_labels(card, case(note, finding=("Edema", state)), TERMS)
+    assert [label.state for label in outcome.case.labels if label.value == "Edema"] == [heard]
     broken = heard is UNKNOWN and state is not UNKNOWN
-    assert [it.code for it in found.problems if "Edema" in it.message] == [CONTRADICTED] * broken
+    assert [problem.code for problem in outcome.problems if "Edema" in problem.message] == [
+        CONTRADICTED
+    ] * broken
 
 
 def test_name_of_the_file_speaks_too(card, case):
-    found = check_labels(
+    outcome = check_labels(
         card, case("", name="Left_pulmonaryOedema.png", finding=("Edema", ABSENT)), TERMS
     )
-    assert found.case.labels[0].state is UNKNOWN
+    assert outcome.case.labels[0].state is UNKNOWN
 
 
 def test_words_of_a_name_that_the_card_does_not_read_say_nothing(card, case):
@@ -173,14 +175,14 @@ def test_words_of_a_name_that_the_card_does_not_read_say_nothing(card, case):
 
 
 def test_silence_that_words_break_is_no_absence(card, case):
-    found = check_labels(card, case("oedema"), TERMS).case
-    assert "Edema" in facts_of_case(card, found, TERMS).unknown
+    result = check_labels(card, case("oedema"), TERMS).case
+    assert "Edema" in facts_of_case(card, result, TERMS).unknown
     assert "Edema" in facts_of_case(card, case(""), TERMS).absent
 
 
 def test_affirmed_member_of_a_group_contradicts_the_others(card, case):
-    found = check_labels(card, case("bacterial", **{"class": ("v", PRESENT)}), TERMS).case
-    ground = facts_of_case(card, found, TERMS)
+    result = check_labels(card, case("bacterial", **{"class": ("v", PRESENT)}), TERMS).case
+    ground = facts_of_case(card, result, TERMS)
     assert "viral pneumonia" not in ground.present
     assert "bacterial pneumonia" not in ground.absent
 
@@ -199,22 +201,22 @@ def test_picture_called_normal_has_no_finding_disease_or_grade(card, case):
 
 @pytest.mark.parametrize(("value", "stays"), [("0.5", True), ("2", False)])
 def test_picture_called_normal_keeps_what_a_normal_picture_may_show(card, case, value, stays):
-    found = check_labels(card, case("unremarkable", extent=(value, PRESENT)), TERMS).case
-    assert (found.labels[0].state is PRESENT) == stays
+    result = check_labels(card, case("unremarkable", extent=(value, PRESENT)), TERMS).case
+    assert (result.labels[0].state is PRESENT) == stays
 
 
 def test_no_finding_beside_an_opacity_in_the_words_is_unknown(card, case):
-    found = check_labels(
+    result = check_labels(
         card, case("patchy opacities", finding=("No Finding", PRESENT)), TERMS
     ).case
-    assert facts_of_case(card, found, TERMS).present == {}
+    assert facts_of_case(card, result, TERMS).present == {}
 
 
 def test_marked_region_that_the_words_deny_is_unknown(card, case):
     box = Region(field="finding", value="Edema", shape=Rectangle(xyxy=(0, 0, 5, 5)), evidence="box")
-    found = check_labels(card, case("no oedema", regions=(box,)), TERMS)
-    assert "Edema" not in facts_of_case(card, found.case, TERMS).present
-    assert len(found.problems) == 1
+    outcome = check_labels(card, case("no oedema", regions=(box,)), TERMS)
+    assert "Edema" not in facts_of_case(card, outcome.case, TERMS).present
+    assert len(outcome.problems) == 1
 
 
 STATES = st.sampled_from(LabelState)
@@ -229,17 +231,17 @@ def test_words_never_make_a_label_of_an_unknown_and_are_gone(card, state, note):
         labels=(label,),
         words=(Words(name="note", text=f"{note} oedema", evidence="e"),),
     )
-    found = check_labels(card, whole, TERMS).case
-    assert found.words == ()
-    assert found.labels[0].state in (state, UNKNOWN)
+    result = check_labels(card, whole, TERMS).case
+    assert result.words == ()
+    assert result.labels[0].state in (state, UNKNOWN)
 
 
 def test_nothing_of_the_text_but_the_phrase_of_the_card_is_kept(card, case):
     note = f"{PERSON}, film of {PERSON} was normal. {PERSON}: oedema, {PERSON}"
-    found = check_labels(card, case(note, finding=("Edema", ABSENT)), TERMS)
-    assert found.problems
-    assert "Jane" not in repr(found)
-    assert "1950" not in repr(found)
+    outcome = check_labels(card, case(note, finding=("Edema", ABSENT)), TERMS)
+    assert outcome.problems
+    assert "Jane" not in repr(outcome)
+    assert "1950" not in repr(outcome)
 
 
 def test_problem_names_label_place_and_phrase(card, case):
@@ -252,23 +254,23 @@ def test_problem_names_label_place_and_phrase(card, case):
 def test_outcomes_are_counted(card, case):
     notes = ["oedema", "no oedema", "", "", "oedema"]
     labels = [("Edema", PRESENT)] * 3 + [("Consolidation", PRESENT)] * 2
-    found = [
+    outcomes = [
         outcome
         for note, label in zip(notes, labels, strict=True)
         for outcome in check_labels(card, case(note, finding=label), TERMS).outcomes
     ]
     counts = {"confirmed": 1, "contradicted": 1, "silent": 3, "mentioned": 1}
-    assert count_outcomes(found) == {"finding": counts}
-    (line,) = describe_words({"words": {"toy": count_outcomes(found)}})
+    assert count_outcomes(outcomes) == {"finding": counts}
+    (line,) = describe_words({"words": {"toy": count_outcomes(outcomes)}})
     assert "1 labels confirmed, 1 contradicted" in line
 
 
 def test_card_without_texts_leaves_a_case_as_it_is_but_for_its_words(read, case):
-    told = case("no oedema", finding=("Edema", PRESENT))
-    found = check_labels(read(""), told, TERMS)
-    assert found.case.labels == told.labels
-    assert found.case.words == ()
-    assert found.outcomes == ()
+    checked_case = case("no oedema", finding=("Edema", PRESENT))
+    outcome = check_labels(read(""), checked_case, TERMS)
+    assert outcome.case.labels == checked_case.labels
+    assert outcome.case.words == ()
+    assert outcome.outcomes == ()
 
 
 @pytest.mark.parametrize(

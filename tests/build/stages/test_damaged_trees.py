@@ -59,18 +59,18 @@ def _to_nothing(raw, _elsewhere):
 def test_what_leads_out_of_the_raw_root_is_not_read(toy, raw, tmp_path, harm, codes):
     (tmp_path / "elsewhere").mkdir()
     harm(raw, tmp_path / "elsewhere")
-    found = scan(toy, raw, b"k" * 32)
-    assert {problem.case: problem.code for problem in found.problems} == codes
-    assert len(found.cases) == 5
-    assert str(tmp_path) not in str(found.problems)
+    source_scan = scan(toy, raw, b"k" * 32)
+    assert {problem.case: problem.code for problem in source_scan.problems} == codes
+    assert len(source_scan.cases) == 5
+    assert str(tmp_path) not in str(source_scan.problems)
 
 
 def test_a_link_within_the_raw_root_is_followed(toy, raw):
     (raw / "store").mkdir()
     shutil.move(raw / "g (0).png", raw / "store" / "pixels")
     (raw / "g (0).png").symlink_to("store/pixels")
-    found = scan(toy, raw, b"k" * 32)
-    assert (len(found.cases), found.problems) == (6, ())
+    source_scan = scan(toy, raw, b"k" * 32)
+    assert (len(source_scan.cases), source_scan.problems) == (6, ())
 
 
 def test_a_table_cannot_lead_out_of_the_raw_root(toy, raw, tmp_path):
@@ -81,8 +81,10 @@ def test_a_table_cannot_lead_out_of_the_raw_root(toy, raw, tmp_path):
         adapter.read_text()
         + f"\n    yield Case(key='out', images=(ImageRef(paths=(root / {way},)),))\n"
     )
-    found = scan(toy, raw, b"k" * 32)
-    assert {problem.case: problem.code for problem in found.problems} == {"out": "outside-root"}
+    source_scan = scan(toy, raw, b"k" * 32)
+    assert {problem.case: problem.code for problem in source_scan.problems} == {
+        "out": "outside-root"
+    }
 
 
 def test_a_link_that_was_replaced_by_its_copy_is_seen(toy, raw, tmp_path):

@@ -77,45 +77,54 @@ def reasons(queries):
 
 
 def test_place_of_a_lesion_is_not_asked_where_equal_pictures_tell_another_lesion():
-    found = reasons([*asked("benign (433)", "BENIGN"), *asked("malignant (145)", "MALIGNANT")])
+    reason_by_question = reasons(
+        [*asked("benign (433)", "BENIGN"), *asked("malignant (145)", "MALIGNANT")]
+    )
     for case in ("benign (433)", "malignant (145)"):
-        assert found[case, "Disease Diagnosis"] == CONTRADICTION
-        assert found[case, "ROI Grounding"] == CONTRADICTION
+        assert reason_by_question[case, "Disease Diagnosis"] == CONTRADICTION
+        assert reason_by_question[case, "ROI Grounding"] == CONTRADICTION
 
 
 def test_what_is_known_to_be_in_doubt_still_shows_that_labels_disagree():
-    found = reasons(
+    reason_by_question = reasons(
         [
             *asked("benign (433)", "BENIGN", barred=UNDIAGNOSED),
             *asked("malignant (145)", "MALIGNANT", barred=UNDIAGNOSED),
         ]
     )
-    assert found["benign (433)", "Disease Diagnosis"] == UNDIAGNOSED
-    assert found["benign (433)", "ROI Grounding"] == CONTRADICTION
-    assert found["malignant (145)", "ROI Grounding"] == CONTRADICTION
+    assert reason_by_question["benign (433)", "Disease Diagnosis"] == UNDIAGNOSED
+    assert reason_by_question["benign (433)", "ROI Grounding"] == CONTRADICTION
+    assert reason_by_question["malignant (145)", "ROI Grounding"] == CONTRADICTION
 
 
 def test_what_does_not_rest_on_the_lesion_is_asked_once():
-    found = reasons([*asked("b", "BENIGN"), *asked("m", "MALIGNANT")])
-    assert found["b", "Modality Recognition"] == ""
-    assert found["m", "Modality Recognition"] == REPEAT
+    reason_by_question = reasons([*asked("b", "BENIGN"), *asked("m", "MALIGNANT")])
+    assert reason_by_question["b", "Modality Recognition"] == ""
+    assert reason_by_question["m", "Modality Recognition"] == REPEAT
 
 
 def test_place_of_a_lesion_is_asked_once_of_equal_pictures():
-    found = reasons([*asked("a", "BENIGN"), *asked("b", "BENIGN")])
-    assert (found["a", "ROI Grounding"], found["b", "ROI Grounding"]) == ("", REPEAT)
+    reason_by_question = reasons([*asked("a", "BENIGN"), *asked("b", "BENIGN")])
+    assert (reason_by_question["a", "ROI Grounding"], reason_by_question["b", "ROI Grounding"]) == (
+        "",
+        REPEAT,
+    )
 
 
 def test_marked_regions_of_different_names_contradict_each_other():
-    found = reasons([*asked("a", "BENIGN"), *asked("b", "BENIGN", boxes="cyst")])
-    assert found["a", "ROI Grounding"] == found["b", "ROI Grounding"] == CONTRADICTION
-    assert found["a", "Disease Diagnosis"] == CONTRADICTION
+    reason_by_question = reasons([*asked("a", "BENIGN"), *asked("b", "BENIGN", boxes="cyst")])
+    assert (
+        reason_by_question["a", "ROI Grounding"]
+        == reason_by_question["b", "ROI Grounding"]
+        == CONTRADICTION
+    )
+    assert reason_by_question["a", "Disease Diagnosis"] == CONTRADICTION
 
 
 def test_scope_of_a_label_that_is_not_asked_contradicts_nothing():
-    found = reasons([*asked("a", "BENIGN", barred="scope"), *asked("b", "MALIGNANT")])
-    assert found["a", "ROI Grounding"] == ""
-    assert found["b", "Disease Diagnosis"] == ""
+    reason_by_question = reasons([*asked("a", "BENIGN", barred="scope"), *asked("b", "MALIGNANT")])
+    assert reason_by_question["a", "ROI Grounding"] == ""
+    assert reason_by_question["b", "Disease Diagnosis"] == ""
 
 
 CASES = st.lists(
@@ -132,9 +141,9 @@ def test_of_each_picture_a_task_is_asked_once_or_never_in_any_order(cases, rando
         for number, (pixels, diagnosis) in enumerate(cases)
         for query in asked(f"c{number}", diagnosis, pixels)
     ]
-    found = reasons(queries)
+    reason_by_question = reasons(queries)
     random.shuffle(queries)
-    assert reasons(queries) == found
+    assert reasons(queries) == reason_by_question
     for pixels in "xyz":
         members = [n for n, case in enumerate(cases) if case[0] == pixels]
         disagree = len({cases[n][1] for n in members}) > 1
@@ -143,11 +152,11 @@ def test_of_each_picture_a_task_is_asked_once_or_never_in_any_order(cases, rando
             Task("Disease Diagnosis"),
             Task("ROI Grounding"),
         ):
-            kept = [n for n in members if found[f"c{n}", task.value] == ""]
+            kept = [n for n in members if reason_by_question[f"c{n}", task.value] == ""]
             rests = task.level is not Level("low")
             assert len(kept) == (0 if not members or (disagree and rests) else 1)
 
 
 def test_different_pictures_have_nothing_to_do_with_each_other():
-    found = reasons([*asked("a", "BENIGN"), *asked("b", "MALIGNANT", "other")])
-    assert set(found.values()) == {""}
+    reason_by_question = reasons([*asked("a", "BENIGN"), *asked("b", "MALIGNANT", "other")])
+    assert set(reason_by_question.values()) == {""}

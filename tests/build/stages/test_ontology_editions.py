@@ -56,7 +56,7 @@ def test_without_an_index_the_checked_editions_and_their_statements_are_carried(
     text, audit = card()
     assert audit["ontologies"]["digest"] is None
     assert {
-        it["ontology"]: it["version"] for it in audit["ontologies"]["editions"]
+        edition["ontology"]: edition["version"] for edition in audit["ontologies"]["editions"]
     } == CHECKED_EDITIONS
     for ontology, version in CHECKED_EDITIONS.items():
         assert version in text
@@ -65,7 +65,7 @@ def test_without_an_index_the_checked_editions_and_their_statements_are_carried(
 
 def test_with_an_index_its_editions_are_named_and_only_the_others_as_checked(card, index):
     text, audit = card(index)
-    used = {it["ontology"]: it["use"] for it in audit["ontologies"]["editions"]}
+    used = {edition["ontology"]: edition["use"] for edition in audit["ontologies"]["editions"]}
     assert used == {"radlex": "index", "hpo": "ids", "icd11": "ids"}
     assert audit["ontologies"]["editions"][0]["sha256"] == "ab" * 32
     assert "Say this, word for word." in text

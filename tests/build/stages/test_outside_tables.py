@@ -58,10 +58,10 @@ def outside(toy):
 def test_everything_that_is_missing_is_said_at_once_with_what_is_nearest(outside):
     source = outside(concept="fetal braim", group="brain tumour klass")
     (check,) = check_source(source)
-    told = "\n".join(check.failures)
-    assert "field 'tumour': no table has the concept 'fetal braim' (nearest: 'fetal brain'" in told
-    assert "field 'region': no table has the concept 'fetal braim'" in told
-    assert "'brain tumour klass' is not an exclusive group (nearest: 'brain tumor class'" in told
+    text = "\n".join(check.failures)
+    assert "field 'tumour': no table has the concept 'fetal braim' (nearest: 'fetal brain'" in text
+    assert "field 'region': no table has the concept 'fetal braim'" in text
+    assert "'brain tumour klass' is not an exclusive group (nearest: 'brain tumor class'" in text
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_everything_that_is_missing_is_said_at_once_with_what_is_nearest(outside
 )
 def test_tables_beside_a_card_keep_the_rules_of_the_shipped_ones(outside, tables, says):
     failures = list(missing_words(outside(**tables)))
-    assert any(says in it for it in failures), failures
+    assert any(says in failure for failure in failures), failures
 
 
 def test_a_word_of_a_source_holds_where_the_source_is_found_and_nowhere_else(outside):

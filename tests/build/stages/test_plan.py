@@ -74,7 +74,7 @@ def pair(*values):
 
 def numbered(case, *tasks):
     made = artefacts_of(replace(ACDC, tasks=tasks), case)
-    return [it.concept for it in made if it.kind == "numbered"]
+    return [entry.concept for entry in made if entry.kind == "numbered"]
 
 
 def test_images_that_show_different_facts_are_numbered_and_one_fact_is_asked_for():

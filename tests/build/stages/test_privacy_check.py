@@ -67,7 +67,7 @@ def test_an_identifier_is_found_wherever_it_stands(tmp_path, write, text):
     write(tmp_path / "file", "nothing")
     assert list(leaks(tmp_path, [WHO])) == []
     write(tmp_path / "other", text)
-    assert [it for _, it in leaks(tmp_path, [WHO])] == [WHO if "4711" in text else "CANARY"]
+    assert [value for _, value in leaks(tmp_path, [WHO])] == [WHO if "4711" in text else "CANARY"]
 
 
 @pytest.mark.parametrize(

@@ -176,8 +176,8 @@ def test_equal_stored_values_are_equal_greys_in_every_picture_of_a_series(
     # A volume is shown from the foot up, and each slice may be turned: histograms tell it still.
     stored = [np.unique(page, return_counts=True) for page in pixels]
     tables = [
-        _table(one, picture)
-        for one, picture in zip(stored, _matched(stored, pictures), strict=True)
+        _table(entry, picture)
+        for entry, picture in zip(stored, _matched(stored, pictures), strict=True)
     ]
     shades = {}
     for table in tables:
@@ -217,9 +217,9 @@ def test_a_mask_that_is_carried_from_an_oblique_grid_lands_on_what_it_marks(tmp_
         ball(name, (90, 90, 70), (0.9, 0.8, 1.1), oblique)
     volume = read(ImageRef(paths=(tmp_path / "image.nii.gz",)))
     mask = MaskFile(paths=(tmp_path / "mask.nii.gz",), drawn_on=tmp_path / "drawn_on.nii.gz")
-    found = stack_slices(read_mask(mask, volume))
+    stack = stack_slices(read_mask(mask, volume))
     true = np.asarray(volume.slices) > 0
-    assert 2 * (found & true).sum() / (found.sum() + true.sum()) > 0.95
+    assert 2 * (stack & true).sum() / (stack.sum() + true.sum()) > 0.95
 
 
 def _talkative_dicom(path, pixels):

@@ -13,43 +13,43 @@ from medrcube.sources._framework.contract import load_source, undeclared_files
 KEY = b"k" * 32
 
 
-def _codes(found):
-    return {problem.case: problem.code for problem in found.problems}
+def _codes(rows):
+    return {problem.case: problem.code for problem in rows.problems}
 
 
 def test_a_good_tree_gives_its_cases_and_no_problem(toy, raw):
-    found = scan(toy, raw, KEY)
-    assert len(found.cases) == 6
-    assert (found.absent, found.problems) == ((), ())
+    source_scan = scan(toy, raw, KEY)
+    assert len(source_scan.cases) == 6
+    assert (source_scan.absent, source_scan.problems) == ((), ())
 
 
 def test_a_case_whose_image_is_not_there_is_absent_and_no_problem(toy, raw):
     text = (toy.folder / "adapter.py").read_text()
     extra = '\n    yield Case(key="gone", images=(ImageRef(paths=(root / "gone.png",)),))\n'
     (toy.folder / "adapter.py").write_text(text + extra)
-    found = scan(toy, raw, KEY)
-    assert (found.absent, found.absent_files) == (("gone",), ("gone.png",))
-    assert found.problems == ()
+    source_scan = scan(toy, raw, KEY)
+    assert (source_scan.absent, source_scan.absent_files) == (("gone",), ("gone.png",))
+    assert source_scan.problems == ()
 
 
 def test_a_missing_mask_is_named(toy, raw):
     (raw / "g (0)_mask.png").unlink()
-    found = scan(toy, raw, KEY)
-    assert _codes(found) == {"g (0)": "mask-missing"}
-    assert "g (0)_mask.png" in found.problems[0].message
+    source_scan = scan(toy, raw, KEY)
+    assert _codes(source_scan) == {"g (0)": "mask-missing"}
+    assert "g (0)_mask.png" in source_scan.problems[0].message
 
 
 def test_the_card_can_drop_a_case_with_its_evidence(toy, raw, write_case):
     write_case(raw, "g (9)")
-    found = scan(toy, raw, KEY)
-    assert _codes(found) == {"g (9)": "dropped-by-card"}
-    assert "https://example.org/toy/issues/1" in found.problems[0].message
+    source_scan = scan(toy, raw, KEY)
+    assert _codes(source_scan) == {"g (9)": "dropped-by-card"}
+    assert "https://example.org/toy/issues/1" in source_scan.problems[0].message
 
 
 def test_an_adapter_can_set_a_file_aside_with_a_reason(toy, raw, write_case):
     write_case(raw, "x (1)")
-    found = scan(toy, raw, KEY)
-    assert _codes(found)["x (1)"] == "set-aside"
+    source_scan = scan(toy, raw, KEY)
+    assert _codes(source_scan)["x (1)"] == "set-aside"
 
 
 def test_a_picture_that_no_case_uses_is_reported(toy, raw, write_case):
@@ -61,9 +61,9 @@ def test_a_picture_that_no_case_uses_is_reported(toy, raw, write_case):
 def test_files_of_other_kinds_are_listed_once_a_folder_and_kind(toy, raw):
     for name in ("a.txt", "b.txt", "c.docx", "._d.txt"):
         (raw / name).touch()
-    found = scan(toy, raw, KEY)
-    assert _codes(found) == {"a.txt": "other-file", "c.docx": "other-file"}
-    assert "1 more of its kind" in found.problems[0].message
+    source_scan = scan(toy, raw, KEY)
+    assert _codes(source_scan) == {"a.txt": "other-file", "c.docx": "other-file"}
+    assert "1 more of its kind" in source_scan.problems[0].message
 
 
 def test_an_unused_series_is_one_row(toy, raw):
@@ -71,9 +71,9 @@ def test_an_unused_series_is_one_row(toy, raw):
         (raw / "ct/1.2").mkdir(parents=True, exist_ok=True)
         (raw / f"ct/1.2/{number}.dcm").touch()
     (raw / "ct/lone.dcm").touch()
-    found = scan(toy, raw, KEY)
-    assert _codes(found) == {"ct/1.2": "unclaimed", "ct/lone.dcm": "unclaimed"}
-    assert any("its 3 DICOM files" in it.message for it in found.problems)
+    source_scan = scan(toy, raw, KEY)
+    assert _codes(source_scan) == {"ct/1.2": "unclaimed", "ct/lone.dcm": "unclaimed"}
+    assert any("its 3 DICOM files" in problem.message for problem in source_scan.problems)
 
 
 def test_the_series_of_a_slice_is_used_by_its_case(toy, raw, monkeypatch):
@@ -81,8 +81,10 @@ def test_the_series_of_a_slice_is_used_by_its_case(toy, raw, monkeypatch):
     for number in range(3):
         (raw / f"ct/{number}.dcm").touch()
     series = tuple(raw / f"ct/{number}.dcm" for number in range(3))
-    found = [replace(case, series=series) for case in toy.scan(raw, toy.card.layouts[0].name)]
-    monkeypatch.setattr(type(toy), "scan", lambda *_: iter(found))
+    changed_copies = [
+        replace(case, series=series) for case in toy.scan(raw, toy.card.layouts[0].name)
+    ]
+    monkeypatch.setattr(type(toy), "scan", lambda *_: iter(changed_copies))
     assert _codes(scan(toy, raw, KEY)) == {}
 
 
@@ -95,9 +97,9 @@ def test_the_card_can_ignore_files_and_its_reason_is_kept(toy, raw, write_case):
             'expect = { "*.png" = 8 }\nignore = { "stray*.png" = "thumbnails" }',
         )
     )
-    found = scan(load_source(toy.folder), raw, KEY)
-    assert {problem.code for problem in found.problems} == {"ignored-by-card"}
-    assert {problem.message for problem in found.problems} == {"thumbnails"}
+    source_scan = scan(load_source(toy.folder), raw, KEY)
+    assert {problem.code for problem in source_scan.problems} == {"ignored-by-card"}
+    assert {problem.message for problem in source_scan.problems} == {"thumbnails"}
 
 
 def test_a_set_aside_file_that_is_not_there_is_absent(toy, raw):
@@ -162,20 +164,24 @@ def _add(source, line):
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "message"),
     [
         ("extra.dat", "names extra.dat, which is not a file name of this dataset"),
         ("/elsewhere/a.png", "names /elsewhere/a.png, which lies outside the raw root"),
     ],
 )
-def test_a_case_that_names_a_file_of_no_glob_is_set_aside_alone(toy, raw, name, told):
+def test_a_case_that_names_a_file_of_no_glob_is_set_aside_alone(toy, raw, name, message):
     (raw / "extra.dat").touch()
     whole = scan(toy, raw, KEY).cases
     _add(toy, f'yield Case(key="x", images=(ImageRef(paths=(root.path / "{name}",)),))')
-    found = scan(toy, raw, KEY)
-    assert found.cases == whole
-    assert _codes(found)["x"] == BAD_ROW
-    assert [it.message for it in found.problems if it.case == "x" and told in it.message]
+    source_scan = scan(toy, raw, KEY)
+    assert source_scan.cases == whole
+    assert _codes(source_scan)["x"] == BAD_ROW
+    assert [
+        problem.message
+        for problem in source_scan.problems
+        if problem.case == "x" and message in problem.message
+    ]
 
 
 def test_a_file_beside_the_layout_that_an_adapter_opens_is_named(toy, raw):
@@ -204,9 +210,9 @@ def test_an_absent_picture_with_the_name_of_a_person_is_listed_by_its_shape(toy,
         '    yield Case(key=name, images=(ImageRef(paths=(root / f"{name}.png",)),))\n'
     )
     (toy.folder / "adapter.py").write_text(text + extra)
-    found = scan(toy, raw, KEY)
-    assert found.absent == (shown,)
-    assert (name in found.absent_files[0]) == (name == shown)
+    source_scan = scan(toy, raw, KEY)
+    assert source_scan.absent == (shown,)
+    assert (name in source_scan.absent_files[0]) == (name == shown)
 
 
 def test_a_case_with_an_implausible_number_is_set_aside_and_no_other(toy, raw):
@@ -220,7 +226,7 @@ def test_a_case_with_an_implausible_number_is_set_aside_and_no_other(toy, raw):
     size = 'Quantity(field="size", value=50 + 10 * int(path.stem[3]), unit="mm", evidence="t:3 s=")'
     text = adapter.read_text().replace("Skip\n", "Quantity, Skip\n", 1)
     adapter.write_text(text.replace("regions=(", f"quantities=({size},), regions=(", 1))
-    found = scan(load_source(toy.folder), raw, KEY)
-    assert _codes(found) == {"p (4)": BAD_ROW, "p (5)": BAD_ROW}
-    assert found.problems[0].message.startswith("t:3 s: size is 90 mm; expected 3 to 80 mm")
-    assert [case.quantities[0].value for case in found.cases] == [50, 60, 70, 80]
+    source_scan = scan(load_source(toy.folder), raw, KEY)
+    assert _codes(source_scan) == {"p (4)": BAD_ROW, "p (5)": BAD_ROW}
+    assert source_scan.problems[0].message.startswith("t:3 s: size is 90 mm; expected 3 to 80 mm")
+    assert [case.quantities[0].value for case in source_scan.cases] == [50, 60, 70, 80]

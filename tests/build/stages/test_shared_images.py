@@ -63,9 +63,9 @@ def test_equal_pictures_in_two_sources_are_found_and_told(
 ):
     both = replace(workspace, sources={"toy": raw, "twin": raw})
     report = build(both, twins(declared=declared), LocalEngine(1), quiet)
-    (told,) = report.shared
-    assert says in told
-    assert "6 equal images" in told
+    (entry,) = report.shared
+    assert says in entry
+    assert "6 equal images" in entry
     (kept,) = json.loads(both.audit.read_text())["shared_images"]
     assert kept["sources"] == ["toy", "twin"]
 

@@ -52,16 +52,18 @@ def test_a_source_that_keeps_its_contract_has_no_failures(checked):
 
 def test_why_a_declared_task_has_no_item_is_told(checked):
     failures = checked("card.toml", 'visible = "yes"', 'visible = "no"')
-    told = failures["every declared cell is reached, and no other"]
-    assert "declared, but no fixture gives an item for Brain / MRI / Disease Diagnosis: " in told[0]
-    assert all("not-visible (" in line for line in told)
+    entries = failures["every declared cell is reached, and no other"]
+    assert (
+        "declared, but no fixture gives an item for Brain / MRI / Disease Diagnosis: " in entries[0]
+    )
+    assert all("not-visible (" in line for line in entries)
 
 
 def test_a_label_of_a_constant_field_is_told_to_be_left_out(checked):
     failures = checked("card.toml", "values = {", 'constant = "glioma"\n# {')
-    (told,) = [failure for found in failures.values() for failure in found]
-    assert "field 'tumour' is the constant 'glioma'" in told
-    assert "yield none of it in adapter.py" in told
+    (entry,) = [failure for entries in failures.values() for failure in entries]
+    assert "field 'tumour' is the constant 'glioma'" in entry
+    assert "yield none of it in adapter.py" in entry
 
 
 @pytest.mark.few(4)
@@ -84,7 +86,7 @@ def test_a_label_of_a_constant_field_is_told_to_be_left_out(checked):
     ],
 )
 def test_a_broken_promise_is_told_in_one_sentence(checked, file, old, new, says):
-    failures = [failure for found in checked(file, old, new).values() for failure in found]
+    failures = [failure for entries in checked(file, old, new).values() for failure in entries]
     assert any(says in failure for failure in failures), failures
 
 
@@ -92,8 +94,10 @@ def test_a_broken_promise_is_told_in_one_sentence(checked, file, old, new, says)
 @pytest.mark.parametrize("key", ["P0", "p-0", "(P 0)"])
 def test_a_key_that_is_made_of_a_short_identifier_is_named(checked, key):
     checked("adapter.py", '"CANARY-" + path.stem', '"P0"')
-    found = checked("adapter.py", "key=path.stem", f'key=path.stem + "-{key}"')
-    assert any("seems to be named by it" in it for some in found.values() for it in some), found
+    failures_by_check = checked("adapter.py", "key=path.stem", f'key=path.stem + "-{key}"')
+    assert any(
+        "seems to be named by it" in entry for some in failures_by_check.values() for entry in some
+    ), failures_by_check
 
 
 @pytest.mark.few(2)
@@ -107,11 +111,11 @@ def test_a_key_that_is_made_of_a_short_identifier_is_named(checked, key):
 )
 def test_an_identifier_is_found_in_any_spelling(checked, key):
     checked("adapter.py", '"CANARY-" + path.stem', '"Erika Muster-42"')
-    found = checked("adapter.py", "key=path.stem", f'key=path.stem + "{key}"')
-    leaked = found["no identifier reaches an output"]
-    assert any(".png" in it for it in leaked)
-    assert any("samples.parquet" in it for it in leaked)
-    assert all("'Erika Muster-42'" in it for it in leaked)
+    failures_by_check = checked("adapter.py", "key=path.stem", f'key=path.stem + "{key}"')
+    leaked = failures_by_check["no identifier reaches an output"]
+    assert any(".png" in text for text in leaked)
+    assert any("samples.parquet" in text for text in leaked)
+    assert all("'Erika Muster-42'" in text for text in leaked)
 
 
 @pytest.mark.thorough
@@ -125,9 +129,9 @@ def test_an_identifier_that_only_some_cases_give_is_searched_for_in_the_others(c
     some = 'patient="PAT-004710" if "0" in path.stem else None'
     checked("adapter.py", 'patient="CANARY-" + path.stem', some)
     assert "no identifier reaches an output" not in checked()
-    found = checked("adapter.py", "key=path.stem", 'key=path.stem + "PAT004713"')
-    leaked = found["no identifier reaches an output"]
-    assert any("'PAT-004713'" in it for it in leaked)
+    failures_by_check = checked("adapter.py", "key=path.stem", 'key=path.stem + "PAT004713"')
+    leaked = failures_by_check["no identifier reaches an output"]
+    assert any("'PAT-004713'" in text for text in leaked)
 
 
 def test_what_the_publisher_calls_a_file_is_no_secret(checked):
@@ -136,8 +140,8 @@ def test_what_the_publisher_calls_a_file_is_no_secret(checked):
 
 def test_a_fixture_without_a_canary_proves_nothing(checked):
     checked("adapter.py", '"CANARY-" + path.stem', "path.stem")
-    found = checked("fixture.py", "images.write_picture(", "bare(")
-    assert list(found) == ["its fixture holds identifiers that can be searched for"]
+    failures_by_check = checked("fixture.py", "images.write_picture(", "bare(")
+    assert list(failures_by_check) == ["its fixture holds identifiers that can be searched for"]
     assert checked("card.toml", 'patient = "known"', 'patient = "unknown"') == {}
 
 
@@ -155,13 +159,15 @@ def test_an_adapter_that_one_row_of_a_table_ends_breaks_its_contract(checked):
     checked("card.toml", 'expect = { "*.png" = 8 }', EXPECT)
     reader = "from medrcube.sources._formats.tables.tables import read_csv\n\ndef cases"
     checked("adapter.py", "def cases", reader)
-    found = checked("adapter.py", "    for path in sorted", f"{read}    for path in sorted")
-    assert list(found) == ["a row that cannot be used ends no scan"]
+    failures_by_check = checked(
+        "adapter.py", "    for path in sorted", f"{read}    for path in sorted"
+    )
+    assert list(failures_by_check) == ["a row that cannot be used ends no scan"]
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(("cell", "told"), [("row.quote('age')", False), ("row['age']", True)])
-def test_what_is_told_of_damaged_copies_is_searched_for_identifiers(checked, cell, told):
+@pytest.mark.parametrize(("cell", "expected"), [("row.quote('age')", False), ("row['age']", True)])
+def test_what_is_told_of_damaged_copies_is_searched_for_identifiers(checked, cell, expected):
     """The fixture is whole; only in a shifted row the name of a person stands under ``age``."""
     table = '    (root / "ages.csv").write_text("who,age\\nPerson Nobody Quux,41\\n")\n'
     read = (
@@ -177,6 +183,8 @@ def test_what_is_told_of_damaged_copies_is_searched_for_identifiers(checked, cel
         "from medrcube.sources._formats.tables import tables\n\ndef cases",
     )
     checked("adapter.py", "    for path in sorted", f"{read}    for path in sorted")
-    found = checked("adapter.py", 'patient="CANARY-" + path.stem', 'patient="Person Nobody Quux"')
-    leaked = found.get("no identifier reaches an output", ())
-    assert any("cells shifted to the right" in it for it in leaked) == told
+    failures_by_check = checked(
+        "adapter.py", 'patient="CANARY-" + path.stem', 'patient="Person Nobody Quux"'
+    )
+    leaked = failures_by_check.get("no identifier reaches an output", ())
+    assert any("cells shifted to the right" in text for text in leaked) == expected

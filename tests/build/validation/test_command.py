@@ -57,9 +57,9 @@ def test_many_kinds_of_faults_fit_on_one_screen(public, edit):
 
 def test_programs_get_everything(public):
     done = call(public, "--json")
-    found = json.loads(done.stdout)
-    assert set(found) == KEYS
-    assert found["valid"]
+    summary = json.loads(done.stdout)
+    assert set(summary) == KEYS
+    assert summary["valid"]
 
 
 @pytest.mark.thorough

@@ -280,7 +280,7 @@ def a_set(row):
 
 
 def by_axis(rows):
-    return {row["axis"]: [it for it in rows if it["axis"] == row["axis"]] for row in rows}
+    return {row["axis"]: [entry for entry in rows if entry["axis"] == row["axis"]] for row in rows}
 
 
 def changed(table, changes):
@@ -351,16 +351,16 @@ def test_every_rule_is_broken_by_some_table():
 
 
 def test_details_that_cannot_be_read_leave_the_counts_empty():
-    found = broken_rules(run_contracts("items", changed("items", UNREADABLE)))
-    assert found == {"key-is-an-option", *(f"has-{name}" for name in COUNTS)}
+    rules = broken_rules(run_contracts("items", changed("items", UNREADABLE)))
+    assert rules == {"key-is-an-option", *(f"has-{name}" for name in COUNTS)}
 
 
 def test_the_record_names_rows_by_id_and_holds_no_value():
     rows = [{**ITEM, "id": f"{n:016x}", "sample": f"{n:016x}", "task": "Jane Doe"} for n in (2, 1)]
     text = json.dumps(contracts_record(run_contracts("items", item_view(pd.DataFrame(rows)))))
     assert "Jane" not in text
-    found = {row["rule"]: row for row in json.loads(text)["tables"]["items"]}["known-task"]
-    assert found == {
+    entry = {row["rule"]: row for row in json.loads(text)["tables"]["items"]}["known-task"]
+    assert entry == {
         "rule": "known-task",
         "level": "error",
         "holds": False,
@@ -371,11 +371,11 @@ def test_the_record_names_rows_by_id_and_holds_no_value():
 
 def test_the_record_is_the_same_for_any_order_of_rows():
     rows = [{**ITEM, "id": f"{n:016x}", "grade": "?"} for n in range(5)]
-    one, two = (
-        contracts_record(run_contracts("items", item_view(pd.DataFrame(it))))
-        for it in (rows, rows[::-1])
+    first, second = (
+        contracts_record(run_contracts("items", item_view(pd.DataFrame(entry))))
+        for entry in (rows, rows[::-1])
     )
-    assert one == two
+    assert first == second
 
 
 def test_an_error_stops_a_release_and_a_warning_does_not():
@@ -385,15 +385,15 @@ def test_an_error_stops_a_release_and_a_warning_does_not():
 
 
 def test_the_record_of_a_release_has_open_items_sets_and_geometry(small_demo):
-    found = json.loads((small_demo / "demo/release/contracts.json").read_text())
-    assert set(found["tables"]) == {"geometry", "items", "open_items", "samples", "sets"}
-    assert all(rule["holds"] for rules in found["tables"].values() for rule in rules)
+    contracts = json.loads((small_demo / "demo/release/contracts.json").read_text())
+    assert set(contracts["tables"]) == {"geometry", "items", "open_items", "samples", "sets"}
+    assert all(rule["holds"] for rules in contracts["tables"].values() for rule in rules)
 
 
 def test_a_release_holds_the_record(public):
-    found = json.loads((public / "contracts.json").read_text())
-    assert {"items", "samples"} <= set(found["tables"])
-    assert all(rule["holds"] for rules in found["tables"].values() for rule in rules)
+    contracts = json.loads((public / "contracts.json").read_text())
+    assert {"items", "samples"} <= set(contracts["tables"])
+    assert all(rule["holds"] for rules in contracts["tables"].values() for rule in rules)
 
 
 def test_a_broken_contract_stops_the_release(released, workspace):
@@ -404,9 +404,9 @@ def test_a_broken_contract_stops_the_release(released, workspace):
         released("second")
 
 
-@pytest.mark.parametrize("found", ["1.6.4", "0.18.22"])
-def test_versions_that_report_home_are_refused(found, monkeypatch):
-    monkeypatch.setattr(f"{great_expectations.__name__}.version", lambda _name: found)
+@pytest.mark.parametrize("expected", ["1.6.4", "0.18.22"])
+def test_versions_that_report_home_are_refused(expected, monkeypatch):
+    monkeypatch.setattr(f"{great_expectations.__name__}.version", lambda _name: expected)
     with pytest.raises(TooOldError, match=r"expected 1\.7 or newer"):
         run_expectations("items", MAKE["items"](GOOD["items"]))
 

@@ -82,8 +82,8 @@ def test_a_table_that_is_a_folder_is_an_error(public, faults):
 
 def test_a_file_name_that_would_move_the_cursor_is_told_without_it(public, check):
     (public / "TOY/\x1b[2J.txt").write_text("x")
-    (found,) = [it for it in check(public).findings if it.check == "file-name"]
-    assert "\x1b" not in found.examples[0]
+    (finding,) = [entry for entry in check(public).findings if entry.check == "file-name"]
+    assert "\x1b" not in finding.examples[0]
 
 
 @pytest.mark.parametrize(
@@ -145,9 +145,9 @@ def test_a_list_without_end_takes_little_memory():
 
 def test_after_a_thousand_faulty_rows_a_table_is_left(public, check):
     (public / "TOY/test.json").write_bytes(b"[" + b"[[[[]]],[]]," * 2**16)
-    found = {it.check: it for it in check(public).findings}
-    assert found["row"].count == 1000
-    assert "those after them were not read" in found["table"].examples[0]
+    findings = {finding.check: finding for finding in check(public).findings}
+    assert findings["row"].count == 1000
+    assert "those after them were not read" in findings["table"].examples[0]
 
 
 @pytest.mark.parametrize("data", [b"[" * 10**6, b"NaN", b"{} {}", b"\xff", b"[0" + b",0" * 2**21])
@@ -192,9 +192,9 @@ def test_a_small_file_of_endless_rows_is_not_read(name, public, check, monkeypat
         return read(file, **bounds)
 
     monkeypatch.setattr(pq.ParquetFile, "iter_batches", guarded)
-    found = {it.check: it for it in check(public).findings}
-    told = found["items-table" if name == "items.parquet" else "edition"].examples
-    assert told == [f"{name}: has 100,000 rows, far more than there are items"]
+    findings = {finding.check: finding for finding in check(public).findings}
+    examples = findings["items-table" if name == "items.parquet" else "edition"].examples
+    assert examples == [f"{name}: has 100,000 rows, far more than there are items"]
 
 
 @pytest.mark.thorough

@@ -143,4 +143,4 @@ def test_processes_and_this_one_find_the_same(released, check, monkeypatch):
     (tree / "TOY/pictures/0a/g_0.png").write_bytes(png(LINES))
     alone, together = check(tree), check(tree, workers=2)
     assert alone.findings == together.findings
-    assert "pixel-hash" in {it.check for it in alone.findings}
+    assert "pixel-hash" in {finding.check for finding in alone.findings}

@@ -10,22 +10,22 @@ import pytest
 
 from medrcube.release_format.format_version import CURRENT, FORMATS
 
-EVERY = pytest.mark.parametrize("number", [found.number for found in FORMATS])
+EVERY = pytest.mark.parametrize("number", [layout.number for layout in FORMATS])
 OPEN = ("open.json", "open_items.parquet")
 
 
 def as_format(tree, number):
     """Strip a present release of what came after a format, and list its digests anew."""
-    found = FORMATS[number - 1]
-    if not found.states_itself:
+    layout = FORMATS[number - 1]
+    if not layout.states_itself:
         _change_json(tree / "audit.json", lambda audit: audit.pop("format"))
-    for name in set(CURRENT.tables) - set(found.tables):
+    for name in set(CURRENT.tables) - set(layout.tables):
         (tree / name).unlink()
-    if found.item_columns:
-        _keep_columns(tree / "items.csv", found.item_columns)
-    if not found.optional:
+    if layout.item_columns:
+        _keep_columns(tree / "items.csv", layout.item_columns)
+    if not layout.optional:
         _drop_open_items(tree)
-    later = set(CURRENT.edition_columns) - set(found.edition_columns)
+    later = set(CURRENT.edition_columns) - set(layout.edition_columns)
     for path in tree.glob("data/*/*.parquet"):
         table = pq.read_table(path)
         pq.write_table(table.drop_columns(sorted(later)), path)
@@ -82,14 +82,14 @@ def _drop_open_items(tree):
 
 def test_a_release_states_the_present_format(public, check):
     assert json.loads((public / "audit.json").read_text())["format"] == CURRENT.number
-    found = check(public)
-    assert found.release_format == found.stated()["format"] == CURRENT.number
+    validation = check(public)
+    assert validation.release_format == validation.stated()["format"] == CURRENT.number
 
 
 @EVERY
 def test_a_release_of_any_format_is_valid_and_its_format_is_told(number, public, check):
-    found = check(as_format(public, number))
-    assert (found.findings, found.release_format) == ((), number)
+    validation = check(as_format(public, number))
+    assert (validation.findings, validation.release_format) == ((), number)
 
 
 @pytest.mark.parametrize(
@@ -110,8 +110,8 @@ def test_a_release_of_any_format_is_valid_and_its_format_is_told(number, public,
     ],
 )
 def test_what_came_after_a_format_is_named_as_not_part_of_it(number, later, public, check):
-    found = check(as_format(public, number))
-    assert {text.partition(" (")[2].removesuffix(")") for text in found.unchecked} == later
+    validation = check(as_format(public, number))
+    assert {text.partition(" (")[2].removesuffix(")") for text in validation.unchecked} == later
 
 
 @EVERY
@@ -165,8 +165,8 @@ def test_a_format_that_is_not_known_is_an_error_and_all_of_the_present_one_is_ch
     _change_json(public / "audit.json", lambda audit: audit.update(format=stated))
     (public / "sets.json").unlink()
     seal(public)
-    found = check(public)
-    errors = {it.check: it for it in found.findings}
+    validation = check(public)
+    errors = {finding.check: finding for finding in validation.findings}
     assert "proof-missing" in errors
     if stated is not None:
         assert "later one" in errors["format"].advice

@@ -61,9 +61,9 @@ def test_the_three_counts_agree_on_public_private_and_reconstructed_trees(
     assert reconstruct(remade, {"toy": raw}, sources, LocalEngine(1), quiet).short == 0
     counts = {}
     for tree in (public, private, remade):
-        found, (asked, missing) = check(tree), our_count(tree)
-        assert not found.findings
-        assert (asked + missing, missing) == (found.items, found.without_picture)
+        validation, (asked, missing) = check(tree), our_count(tree)
+        assert not validation.findings
+        assert (asked + missing, missing) == (validation.items, validation.without_picture)
         cube = our_count(tree, beyond=False)[0]
         assert upstream_count(tree) == cube < asked
         counts[tree.name] = asked, cube

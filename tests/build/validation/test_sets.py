@@ -31,7 +31,7 @@ def change(tree, **values):
 
 def sets_faults(check, tree):
     findings = check(tree).findings
-    return [text for found in findings if found.check == "sets" for text in found.examples]
+    return [text for finding in findings if finding.check == "sets" for text in finding.examples]
 
 
 def test_the_sets_of_the_demo_are_sound_and_reach_the_benchmark(tree):
@@ -73,7 +73,7 @@ def test_a_set_of_items_that_differ_is_never_scored(tree):
 
 def test_the_hub_edition_must_tell_the_sets_of_the_release(tree, check):
     (tree / SETS).write_text("[]\n")
-    findings = {found.check: found.examples for found in check(tree).findings}
+    findings = {finding.check: finding.examples for finding in check(tree).findings}
     assert "another set or role" in findings["edition-differs"][0]
 
 

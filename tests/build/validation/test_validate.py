@@ -21,12 +21,12 @@ BARRED = "TOY/pictures/65/m_2.png"
 
 @pytest.mark.parametrize("private", [False, True])
 def test_a_release_is_valid_and_says_whether_it_may_be_shared(private, released, check):
-    found = check(released(private=private))
-    assert not found.findings
-    assert not found.unchecked
-    assert found.private is private
-    assert found.restricted > 0
-    assert found.without_picture == (0 if private else found.restricted)
+    validation = check(released(private=private))
+    assert not validation.findings
+    assert not validation.unchecked
+    assert validation.private is private
+    assert validation.restricted > 0
+    assert validation.without_picture == (0 if private else validation.restricted)
 
 
 def test_every_rule_of_the_contracts_is_on_record(public, check):
@@ -42,9 +42,9 @@ def test_open_items_are_held_against_their_contract(small_demo, tmp_path, check)
     assert all(rule["holds"] for rules in sound.values() for rule in rules)
     table = pd.read_parquet(tree / "open_items.parquet")
     pq.write_table(pa.Table.from_pandas(table.assign(grade="D")), tree / "open_items.parquet")
-    found = {it.check: it for it in check(tree).findings}
-    assert found["contract open_items/grade"].count == len(table)
-    assert found["contract open_items/grade"].level == "error"
+    findings = {finding.check: finding for finding in check(tree).findings}
+    assert findings["contract open_items/grade"].count == len(table)
+    assert findings["contract open_items/grade"].level == "error"
 
 
 def test_nothing_is_written_into_the_tree(public, check):
@@ -60,8 +60,8 @@ def test_errata_are_checked_and_belong_to_no_list_of_digests(public, check, faul
     item = json.loads((public / "TOY/test.json").read_text())[0]["id"]
     row = Erratum(dataset="TOY", id=item, by="maintainer", on="2026-01-31", why="Wrong key.")
     (public / "errata.csv").write_text(errata_text([row]))
-    found = check(public)
-    assert (found.findings, found.withdrawn) == ((), 1)
+    validation = check(public)
+    assert (validation.findings, validation.withdrawn) == ((), 1)
     (public / "errata.csv").write_text(errata_text([row, replace(row, id="nobody")]))
     assert faults(public) == {"errata"}
     (public / "errata.csv").write_text(errata_text([replace(row, by="a@b.org")]))
@@ -78,8 +78,8 @@ def test_a_restricted_picture_in_a_public_tree_is_an_error(released, faults):
 def test_a_restricted_picture_under_another_name_is_found_by_its_pixels(released, check):
     public, private = released("a"), released("b", private=True)
     shutil.copy(private / BARRED, public / "TOY/harmless.dat.png")
-    found = {it.check: it.examples for it in check(public).findings}
-    assert found["restricted-picture"] == ["TOY/harmless.dat.png"]
+    examples = {finding.check: finding.examples for finding in check(public).findings}
+    assert examples["restricted-picture"] == ["TOY/harmless.dat.png"]
 
 
 def test_a_private_tree_that_lacks_restricted_pictures_is_a_warning(released, faults):
@@ -361,10 +361,10 @@ def test_a_parquet_edition_that_is_none_is_found(public, faults):
 
 def test_the_published_tree_is_valid_and_what_cannot_be_checked_is_said(public, check):
     shutil.copytree(public / "TOY", public.parent / "published/TOY")
-    found = check(public.parent / "published")
-    assert found.foreign
-    assert not found.findings
-    assert len(found.unchecked) == 8
+    validation = check(public.parent / "published")
+    assert validation.foreign
+    assert not validation.findings
+    assert len(validation.unchecked) == 8
 
 
 @pytest.mark.parametrize("place", ["test.json", "TOY/more/test.json"])
@@ -379,9 +379,9 @@ def test_a_table_that_only_the_published_evaluator_would_count_is_an_error(place
 
 def test_causes_are_told_before_what_follows_from_them(public, check):
     (public / "TOY/test.json").write_text("[")
-    told = [it.check for it in check(public).findings]
-    assert told[:2] == ["digest", "table"]
-    assert {"recipe-unused", "items-differ", "licence-table", "edition-differs"} <= set(told[2:])
+    checks = [finding.check for finding in check(public).findings]
+    assert checks[:2] == ["digest", "table"]
+    assert {"recipe-unused", "items-differ", "licence-table", "edition-differs"} <= set(checks[2:])
 
 
 def test_a_published_tree_may_spell_and_encode_in_its_own_way(public, edit, faults):
@@ -400,9 +400,9 @@ def test_a_folder_that_is_no_release_says_what_was_expected(tmp_path, check):
 
 def test_examples_are_few_and_all_are_counted(public, edit, check):
     edit(public, lambda rows: [{**row, "task": "?"} for row in rows])
-    (found,) = [it for it in check(public).findings if it.check == "task"]
-    assert len(found.examples) == 3
-    assert found.count == len(json.loads((public / "TOY/test.json").read_text()))
+    (finding,) = [entry for entry in check(public).findings if entry.check == "task"]
+    assert len(finding.examples) == 3
+    assert finding.count == len(json.loads((public / "TOY/test.json").read_text()))
 
 
 def test_every_kind_of_fault_says_what_is_wrong_and_what_to_do():

@@ -75,12 +75,14 @@ def test_pictures_of_items_have_copies(built):
 
 def test_a_copy_is_the_stored_slice_and_its_neighbours(built):
     workspace, _ = built
-    row = max(read_copies(workspace.viewer).rows.values(), key=lambda it: len(it["slices"]))
-    planes = [np.asarray(Image.open(plane_path(workspace.viewer, it))) for it in row["slices"]]
+    row = max(read_copies(workspace.viewer).rows.values(), key=lambda entry: len(entry["slices"]))
+    planes = [
+        np.asarray(Image.open(plane_path(workspace.viewer, entry))) for entry in row["slices"]
+    ]
     assert len(planes) > 1
     assert planes[0].dtype == np.uint16
     assert row["unit"] == "HU"
-    axes = {tuple(it["spacing"]) for it in read_copies(workspace.viewer).rows.values()}
+    axes = {tuple(entry["spacing"]) for entry in read_copies(workspace.viewer).rows.values()}
     assert axes == {(2.0, 2.0), (3.0, 2.0)}  # axial slices, and those across them
 
 
@@ -171,7 +173,9 @@ def test_a_file_that_cannot_be_read_any_more_costs_its_copy_alone(again, built, 
     )
     _, report = again()
     assert report.viewer.pictures == 0
-    assert all("no viewer copy: unexpected ZeroDivisionError" in it for it in report.viewer.failed)
+    assert all(
+        "no viewer copy: unexpected ZeroDivisionError" in entry for entry in report.viewer.failed
+    )
     assert report.failures == built[1].failures
 
 
@@ -202,7 +206,7 @@ def test_a_slice_read_alone_has_the_other_files_of_its_series_beside_it(tmp_path
             place = float(header.ImagePositionPatient[2])
             stored.setdefault(header.SeriesInstanceUID, []).append((place, header.pixel_array))
     stacks = [
-        [plane - plane.min() for _, plane in sorted(series, key=lambda it: it[0])]
+        [plane - plane.min() for _, plane in sorted(series, key=lambda entry: entry[0])]
         for series in stored.values()
     ]
     whole = [0, 0, *stacks[0][0].shape[::-1]]
@@ -210,8 +214,8 @@ def test_a_slice_read_alone_has_the_other_files_of_its_series_beside_it(tmp_path
     assert deep
     for row in deep:
         planes = [
-            np.asarray(Image.open(plane_path(workspace.viewer, it))).astype(int)
-            for it in row["slices"]
+            np.asarray(Image.open(plane_path(workspace.viewer, entry))).astype(int)
+            for entry in row["slices"]
         ]
         assert any(
             all(same_but_for_zero(a, b) for a, b in zip(planes, stack[start:], strict=False))
@@ -220,6 +224,6 @@ def test_a_slice_read_alone_has_the_other_files_of_its_series_beside_it(tmp_path
         )
 
 
-def same_but_for_zero(one, other):
+def same_but_for_zero(first, second):
     """Whether two slices are equal but for their lowest value."""
-    return np.array_equal(one - one.min(), other.astype(int) - other.min())
+    return np.array_equal(first - first.min(), second.astype(int) - second.min())

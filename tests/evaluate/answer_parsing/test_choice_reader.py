@@ -307,7 +307,10 @@ A_FEW = 6
 @pytest.mark.few(3)
 @pytest.mark.parametrize(
     "piece",
-    [*PIECES[:A_FEW], *(pytest.param(it, marks=pytest.mark.thorough) for it in PIECES[A_FEW:])],
+    [
+        *PIECES[:A_FEW],
+        *(pytest.param(piece, marks=pytest.mark.thorough) for piece in PIECES[A_FEW:]),
+    ],
 )
 def test_a_model_that_loops_does_not_hold_up_scoring(piece):
     started = time.process_time()

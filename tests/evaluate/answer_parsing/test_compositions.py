@@ -31,10 +31,10 @@ def composed(pieces, draw):
     texts = draw.choice(pieces["options"])
     own, *others = draw.sample(range(len(LETTERS)), 3)
     first, second = sorted(others)
-    said = [text.lower() if len(text) > SHORT else text for text in texts]
+    spellings = [text.lower() if len(text) > SHORT else text for text in texts]
     names = {
         "L": LETTERS[own], "X": LETTERS[first], "Y": LETTERS[second],
-        "t": said[own], "x": said[first], "y": texts[second],
+        "t": spellings[own], "x": spellings[first], "y": texts[second],
     } | {f"o{index}": text for index, text in enumerate(texts)}  # fmt: skip
     before, answer, after = (
         draw.choice(pieces[part]).format(**names) for part in ("before", "answer", "after")
@@ -58,10 +58,12 @@ def read(number):
 @pytest.mark.few(1)
 @pytest.mark.parametrize("number", range(len(SETS)))
 def test_remarks_that_name_other_options_never_lead_to_another_letter(number):
-    wrong = [(reply, found) for reply, found, letter in read(number) if found not in {letter, None}]
+    wrong = [
+        (reply, values) for reply, values, letter in read(number) if values not in {letter, None}
+    ]
     assert wrong == []
 
 
 @pytest.mark.parametrize(("number", "right"), [*enumerate(RIGHT)])
 def test_remarks_that_name_other_options_hide_no_more_answers_than_before(number, right):
-    assert sum(found == letter for _, found, letter in read(number)) == right
+    assert sum(value == letter for _, value, letter in read(number)) == right

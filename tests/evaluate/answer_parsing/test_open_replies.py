@@ -189,7 +189,7 @@ def test_coordinates_are_the_same_in_every_notation(sides):
 
 
 @given(st.floats(1, 500).map(lambda v: round(v, 1)), st.floats(1, 500).map(lambda v: round(v, 1)))
-def test_two_different_numbers_give_none(one, other):
-    texts = [f"{one} mm and {other} mm", f"{one}-{other} mm", f"{one} x {other} mm"]
+def test_two_different_numbers_give_none(first, second):
+    texts = [f"{first} mm and {second} mm", f"{first}-{second} mm", f"{first} x {second} mm"]
     readings = [read_open_reply(text, ASKS["number"]).answer for text in texts]
-    assert one == other or readings == [None, None, None]
+    assert first == second or readings == [None, None, None]

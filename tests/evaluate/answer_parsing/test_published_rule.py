@@ -83,20 +83,20 @@ def asked():
 def test_both_accuracies_stand_beside_each_other(results, load, row, asked):
     reply = {"text": "Nothing to see", "finish_reason": "stop"}
     more = [score_reply(asked(item), reply) for item in load(*(row(n) for n in range(7, 20))).items]
-    found = upstream_scores([*results, *more])
-    assert found["global"] == {
+    scores = upstream_scores([*results, *more])
+    assert scores["global"] == {
         "n": 20,
         "correct": 2,
         "accuracy": pytest.approx(2 / 20),
         "ours": pytest.approx(4 / 20),
         "difference": pytest.approx(-2 / 20),
     }
-    assert found["by_task"]["Disease Diagnosis"] == found["global"]
+    assert scores["by_task"]["Disease Diagnosis"] == scores["global"]
 
 
 def test_of_an_incomplete_run_both_accuracies_are_bounds(results):
-    found = upstream_scores(results)
-    assert found["global"] == {
+    scores = upstream_scores(results)
+    assert scores["global"] == {
         "n": 7,
         "correct": 2,
         "accuracy": None,
@@ -105,7 +105,7 @@ def test_of_an_incomplete_run_both_accuracies_are_bounds(results):
         "bounds": [pytest.approx(2 / 7), pytest.approx(3 / 7)],
         "ours_bounds": [pytest.approx(4 / 7), pytest.approx(5 / 7)],
     }
-    assert found["by_task"]["Disease Diagnosis"] == found["global"]
+    assert scores["by_task"]["Disease Diagnosis"] == scores["global"]
 
 
 def test_items_that_are_read_differently_are_counted_by_kind(results):
@@ -142,7 +142,7 @@ def published():
         pytest.skip("MEDRCUBE_UPSTREAM names no checkout of the published evaluator")
     standing = {name: sys.modules.get(name) for name in ("models", "tqdm")}
     sys.modules["models"] = types.SimpleNamespace(ModelAdapter=object, SampleMessage=dict)
-    sys.modules["tqdm"] = types.SimpleNamespace(tqdm=lambda it, **_: it)
+    sys.modules["tqdm"] = types.SimpleNamespace(tqdm=lambda entry, **_: entry)
     try:
         spec = importlib.util.spec_from_file_location("published_eval", path)
         module = importlib.util.module_from_spec(spec)
@@ -197,6 +197,6 @@ def test_the_corpus_is_judged_as_published(published):
 
 def test_the_metrics_of_a_run_hold_the_published_accuracy(benchmark, tmp_path):
     run_evaluation(benchmark, open_model("baseline/first"), tmp_path / "run")
-    found = json.loads((tmp_path / "run/metrics.json").read_text())["upstream"]
-    assert found["global"]["accuracy"] == found["global"]["ours"] == 0.25
-    assert found["disagreements"]["items"] == 0
+    upstream = json.loads((tmp_path / "run/metrics.json").read_text())["upstream"]
+    assert upstream["global"]["accuracy"] == upstream["global"]["ours"] == 0.25
+    assert upstream["disagreements"]["items"] == 0

@@ -8,7 +8,7 @@ from medrcube.evaluate.answer_parsing.stance import OptionStance, stance
 
 
 @pytest.mark.parametrize(
-    ("sentence", "said"),
+    ("sentence", "expected"),
     [
         ("There is no pneumonia.", OptionStance.DENIED),
         ("There is nothing to suggest pneumonia.", OptionStance.DENIED),
@@ -36,6 +36,6 @@ from medrcube.evaluate.answer_parsing.stance import OptionStance, stance
         ("Here, pneumonia is the most likely diagnosis.", OptionStance.CONCLUDED),
     ],
 )
-def test_the_clause_of_a_name_decides_what_is_said_of_it(sentence, said):
+def test_the_clause_of_a_name_decides_what_is_said_of_it(sentence, expected):
     start = sentence.index("pneumonia")
-    assert stance(sentence, start, start + len("pneumonia")) is said
+    assert stance(sentence, start, start + len("pneumonia")) is expected

@@ -73,19 +73,19 @@ def test_a_dry_run_sends_nothing_and_writes_nothing(evaluate, server, tmp_path):
 def test_a_dry_run_tells_what_is_then_sent(evaluate, server, release, tmp_path):
     (release / "ALPHA/pictures/p0.png").unlink()
     options = ("--condition", "full", "--condition", "blind", "--max-tokens", "100")
-    found = json.loads(evaluate("--dry-run", "--json", *PRICES, *options).stdout)
-    assert (found["missing"], found["reused"], found["items"]) == (2, 0, 8)
+    summary = json.loads(evaluate("--dry-run", "--json", *PRICES, *options).stdout)
+    assert (summary["missing"], summary["reused"], summary["items"]) == (2, 0, 8)
     evaluate(*options)
     pictures = [b for b in server.requests if len(b["messages"][0]["content"]) == 2]
-    assert found["questions"] == len(server.requests)
-    assert found["pictures"] == len(pictures) == 6
-    assert found["distinct_pictures"] == 3
-    assert found["tokens_out_most"] == 100 * found["questions"]
-    assert found["cost_most"] - found["cost_in"] == pytest.approx(
-        100 * found["questions"] * 15 / 1e6
+    assert summary["questions"] == len(server.requests)
+    assert summary["pictures"] == len(pictures) == 6
+    assert summary["distinct_pictures"] == 3
+    assert summary["tokens_out_most"] == 100 * summary["questions"]
+    assert summary["cost_most"] - summary["cost_in"] == pytest.approx(
+        100 * summary["questions"] * 15 / 1e6
     )
     again = json.loads(evaluate("--dry-run", "--json", *PRICES, *options).stdout)
-    assert (again["questions"], again["reused"]) == (0, found["questions"])
+    assert (again["questions"], again["reused"]) == (0, summary["questions"])
 
 
 def test_a_dry_run_needs_no_key(release, tmp_path, monkeypatch):
@@ -103,10 +103,10 @@ def test_a_dry_run_tells_what_may_not_be_sent(tmp_path, row, write_release, monk
     ]
     root = write_release(tmp_path / "mixed", rows)
     command = ["evaluate", str(root), "--model", "openai/gpt-4o", "--out", str(tmp_path / "r")]
-    found = json.loads(CliRunner().invoke(app, [*command, "--dry-run", "--json"]).stdout)
-    assert found["left_out"] == {"may-not-be-sent": 1}
-    assert found["left_out_by_source"] == {"VINDR-CXR": 1}
-    assert (found["items"], found["pictures"]) == (2, 2)
+    summary = json.loads(CliRunner().invoke(app, [*command, "--dry-run", "--json"]).stdout)
+    assert summary["left_out"] == {"may-not-be-sent": 1}
+    assert summary["left_out_by_source"] == {"VINDR-CXR": 1}
+    assert (summary["items"], summary["pictures"]) == (2, 2)
 
 
 @pytest.mark.thorough
@@ -126,27 +126,27 @@ def test_an_estimate_is_within_a_fifth_of_what_the_run_then_costs(
     def behave(_n, body):
         text = prompt_of(body)
         lots = random.Random(text)
-        told = completion("A")
+        outcome = completion("A")
         # Lengths of replies as skewed as those of models that think, and pictures that count
         # otherwise than is documented.
         written = 1 + round(200 * math.exp(lots.gauss(0, 0.8)))
         sent = 700 + round(len(text) / 4.6)
-        told.body["usage"] = {"prompt_tokens": sent, "completion_tokens": written}
-        return told
+        outcome.body["usage"] = {"prompt_tokens": sent, "completion_tokens": written}
+        return outcome
 
     server.behave = behave
     result = evaluate("--estimate", "--json", *PRICES, root=root)
     assert result.exit_code == 0, result.output
-    found = json.loads(result.stdout)
+    data = json.loads(result.stdout)
     asked = len(server.requests)
-    assert found["asked"] == asked <= 40
+    assert data["asked"] == asked <= 40
     summary = json.loads(evaluate("--json", *PRICES, root=root).stdout)
     assert len(server.requests) == 160
     assert summary["reused"] == asked
-    assert found["cost"] == pytest.approx(summary["cost"], rel=0.2)
-    low, high = found["interval"]
+    assert data["cost"] == pytest.approx(summary["cost"], rel=0.2)
+    low, high = data["interval"]
     assert low <= summary["cost"] <= high
-    assert found["spent"] < summary["cost"] / 2
+    assert data["spent"] < summary["cost"] / 2
 
 
 def test_an_estimate_asks_a_small_part_and_never_more_than_a_quarter():
@@ -172,9 +172,9 @@ def test_an_estimate_from_one_item_has_no_upper_end_and_is_plain_json(evaluate):
     def no_constant(name):
         raise AssertionError(name)
 
-    told = evaluate("--estimate", *PRICES, "--limit", "4", "--json").stdout
-    found = json.loads(told, parse_constant=no_constant)
-    assert (found["sample"], found["interval"][1], found["within"]) == (1, None, None)
+    output = evaluate("--estimate", *PRICES, "--limit", "4", "--json").stdout
+    data = json.loads(output, parse_constant=no_constant)
+    assert (data["sample"], data["interval"][1], data["within"]) == (1, None, None)
     words = " ".join(evaluate("--estimate", *PRICES, "--limit", "4").stdout.split())
     assert "at least 4.5e-05: one item gives no estimate of the spread" in words
 
@@ -187,9 +187,9 @@ def test_small_amounts_keep_two_digits(amount, words):
 
 
 def test_an_estimate_is_refused_where_no_tokens_are_counted(evaluate):
-    told = str(evaluate("--estimate", model="baseline/first").exception)
-    assert "no reply says how many tokens" in told
-    assert "--dry-run" in told
+    message = str(evaluate("--estimate", model="baseline/first").exception)
+    assert "no reply says how many tokens" in message
+    assert "--dry-run" in message
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,7 @@ def holds_canary(folder):
     data += [base64.b64decode(image) for image in rows if len(image) > 64]
     for path in folder.rglob("*.parquet"):
         data += [row["image"]["bytes"] for row in pq.read_table(path).to_pylist()]
-    return any(CANARY in one for one in data)
+    return any(CANARY in entry for entry in data)
 
 
 @pytest.mark.parametrize("harness", HARNESSES)
@@ -91,8 +91,8 @@ def test_a_picture_that_one_item_restricts_is_withheld_from_every_item(
 
 def test_a_private_tree_is_not_called_the_public_edition(release, tmp_path):
     (release.root / "PRIVATE.md").write_text("private", "utf-8")
-    told = ["export", str(release.root), "--to", "hub", "--out", str(tmp_path / "out")]
-    ran = CliRunner().invoke(app, told)
+    arguments = ["export", str(release.root), "--to", "hub", "--out", str(tmp_path / "out")]
+    ran = CliRunner().invoke(app, arguments)
     assert "must not be uploaded" in str(ran.exception)
 
 
@@ -110,8 +110,8 @@ def test_a_public_export_does_not_go_into_a_private_one(release, tmp_path):
 
 
 def test_what_is_left_out_is_counted_and_named(release, tmp_path):
-    told = ["export", str(release.root), "--to", "vlmevalkit", "--out", str(tmp_path / "out")]
-    ran = CliRunner().invoke(app, told)
+    arguments = ["export", str(release.root), "--to", "vlmevalkit", "--out", str(tmp_path / "out")]
+    ran = CliRunner().invoke(app, arguments)
     assert ran.exit_code == 0, ran.output
     assert "left out 1 item (ALPHA 1): their images may not be redistributed" in ran.output
     assert "left out 1 item (ALPHA 1): their images are not in this release" in ran.output
@@ -150,8 +150,8 @@ def test_a_folder_for_inspect_holds_each_picture_once_and_names_it(release, tmp_
 
 
 def test_the_items_as_csv_hold_every_item_and_say_which_pictures_are_here(release, tmp_path):
-    told = ["export", str(release.root), "--to", "csv", "--out", str(tmp_path / "items.csv")]
-    ran = CliRunner().invoke(app, told)
+    arguments = ["export", str(release.root), "--to", "csv", "--out", str(tmp_path / "items.csv")]
+    ran = CliRunner().invoke(app, arguments)
     assert (ran.exit_code, "7 items" in ran.output) == (0, True)
     with (tmp_path / "items.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
@@ -173,8 +173,8 @@ def test_the_parquet_of_a_task_holds_prompt_key_and_bytes(release, tmp_path, har
 
 
 def test_a_run_is_no_release_and_a_release_no_run(release, tmp_path):
-    told = ["export", str(release.root), "--to", "inspect", "--out", str(tmp_path / "x.json")]
-    ran = CliRunner().invoke(app, told)
+    arguments = ["export", str(release.root), "--to", "inspect", "--out", str(tmp_path / "x.json")]
+    ran = CliRunner().invoke(app, arguments)
     assert isinstance(ran.exception, WorkspaceError)
     assert "is not a run" in str(ran.exception)
 
@@ -246,10 +246,10 @@ def test_the_harness_gives_our_accuracy_and_its_samples_come_back(
     if variable not in os.environ:
         pytest.skip(f"{variable} names no Python with {harness}")
     write_export(select_exportable(release, private=False), tmp_path / "out", harness)
-    said = [REPLIES[0], "Answer: B", *REPLIES[2:]]
-    told = [str(tmp_path / "out"), json.dumps(said), str(tmp_path / "kept")]
+    replies = [REPLIES[0], "Answer: B", *REPLIES[2:]]
+    arguments = [str(tmp_path / "out"), json.dumps(replies), str(tmp_path / "kept")]
     made = subprocess.run(
-        [os.environ[variable], "-c", script, *told],
+        [os.environ[variable], "-c", script, *arguments],
         capture_output=True,
         text=True,
         check=False,
@@ -273,8 +273,8 @@ def test_without_medrcube_a_letter_counts_and_a_guess_does_not(tmp_path, release
         "said = ['A', '(B)', 'The answer is C.', 'Answer: **B**', 'D', 'A mass', '']\n"
         "print([chosen(one, doc) for one in said])"
     )
-    told = [sys.executable, "-c", script, str(tmp_path / "out")]
-    made = subprocess.run(told, capture_output=True, text=True, check=True)
+    command = [sys.executable, "-c", script, str(tmp_path / "out")]
+    made = subprocess.run(command, capture_output=True, text=True, check=True)
     assert made.stdout.strip() == "['A', 'B', 'C', 'B', None, None, None]"
     assert made.stderr.startswith("medrcube is not installed here: only a reply that is a letter")
 
@@ -289,7 +289,7 @@ def test_rules_of_an_installed_medrcube_that_cannot_be_read_are_not_replaced(tmp
         "builtins.__import__ = broken\n"
         "import medrcube_answers"
     )
-    told = [sys.executable, "-c", script, str(tmp_path / "out")]
-    made = subprocess.run(told, capture_output=True, text=True, check=False)
+    command = [sys.executable, "-c", script, str(tmp_path / "out")]
+    made = subprocess.run(command, capture_output=True, text=True, check=False)
     assert made.returncode != 0
     assert "not installed" not in made.stderr

@@ -83,7 +83,7 @@ def read(path):
         for name, sample in zip(members, log["samples"], strict=True):
             assert name == f"samples/{sample['id']}_epoch_{sample['epoch']}.json"
         summaries = json.loads(archive.read("summaries.json"))
-        assert [one["id"] for one in summaries] == [one["id"] for one in log["samples"]]
+        assert [summary["id"] for summary in summaries] == [entry["id"] for entry in log["samples"]]
         assert {"version", "eval", "plan"} == set(json.loads(archive.read("_journal/start.json")))
     return log
 
@@ -199,21 +199,21 @@ def test_a_name_in_the_archive_leads_nowhere_else(load, row, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "condition", "said"),
+    ("name", "condition", "message"),
     [("log.txt", None, "ends in .json or .eval"), ("log.json", Condition.BLIND, "did not ask")],
 )
-def test_what_cannot_be_exported_is_refused(load, row, tmp_path, name, condition, said):
+def test_what_cannot_be_exported_is_refused(load, row, tmp_path, name, condition, message):
     run_evaluation(load(row(0)), open_model("baseline/first"), tmp_path / "run")
-    with pytest.raises(WorkspaceError, match=said):
+    with pytest.raises(WorkspaceError, match=message):
         export_inspect(tmp_path / "run", tmp_path / name, condition)
     assert not (tmp_path / name).exists()
 
 
 def test_the_command_writes_a_log_and_names_what_it_does_not_know(run, tmp_path):
-    told = ["export", str(run), "--to", "inspect", "--out"]
-    ran = CliRunner().invoke(app, [*told, str(tmp_path / "x.eval")])
+    arguments = ["export", str(run), "--to", "inspect", "--out"]
+    ran = CliRunner().invoke(app, [*arguments, str(tmp_path / "x.eval")])
     assert (ran.exit_code, "14 samples" in ran.output) == (0, True)
-    ran = CliRunner().invoke(app, [*told, str(tmp_path / "y.eval"), "--condition", "dark"])
+    ran = CliRunner().invoke(app, [*arguments, str(tmp_path / "y.eval"), "--condition", "dark"])
     assert isinstance(ran.exception, WorkspaceError)
     assert "no condition 'dark'; expected one of: full, blind" in str(ran.exception)
 

@@ -47,8 +47,8 @@ def installed(tmp_path_factory):
         if not name.startswith(("tests/", "docs/", "benchmarks/")) and (ROOT / name).is_file():
             (source / name).parent.mkdir(parents=True, exist_ok=True)
             (source / name).write_bytes((ROOT / name).read_bytes())
-    told = ["install", "--quiet", "--no-deps", "--target", str(where), str(source)]
-    subprocess.run([PYTHON, "-m", "pip", *told], check=True)
+    arguments = ["install", "--quiet", "--no-deps", "--target", str(where), str(source)]
+    subprocess.run([PYTHON, "-m", "pip", *arguments], check=True)
     return where
 
 
@@ -89,12 +89,12 @@ def ask(server, completion, prompt_of, tmp_path, installed):
 @pytest.mark.parametrize("form", ["package", "folder"])
 def test_inspect_asks_the_pictures_and_gives_our_accuracy(release, ask, server, tmp_path, form):
     if form == "package":
-        said, log = ask("medrcube/benchmark", "-T", f"release={release.root}")
-        assert "left out 1 item (ALPHA 1): their images are not in this release" in said
+        reply, log = ask("medrcube/benchmark", "-T", f"release={release.root}")
+        assert "left out 1 item (ALPHA 1): their images are not in this release" in reply
     else:
         write_export(select_exportable(release, private=False), tmp_path / "out", "inspect")
-        said, log = ask("out/medrcube_task.py", packages=tmp_path / "no-medrcube")
-    assert re.search(r"accuracy\D+0\.667", said), said
+        reply, log = ask("out/medrcube_task.py", packages=tmp_path / "no-medrcube")
+    assert re.search(r"accuracy\D+0\.667", reply), reply
     back = import_run(log, release, tmp_path / "run")
     assert (back.tool, back.replies, back.metrics["global"]["correct"]) == ("inspect", 6, 4)
     sent = {

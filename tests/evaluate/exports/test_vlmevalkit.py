@@ -62,24 +62,24 @@ def pixels(data):
 def test_its_class_reads_the_table_and_gives_our_accuracy(load, row, tmp_path):
     release = load(*(row(n) for n in range(5)), row(5, option_D="None"))
     table = write_export(select_exportable(release, private=False), tmp_path / "out", "vlmevalkit")
-    told = [CHECKOUT, str(table.parent), table.stem, json.dumps(REPLIES)]
+    arguments = [CHECKOUT, str(table.parent), table.stem, json.dumps(REPLIES)]
     python = os.environ.get("MEDRCUBE_VLMEVALKIT_PYTHON", sys.executable)
     made = subprocess.run(
-        [python, "-c", ASK, *told],
+        [python, "-c", ASK, *arguments],
         capture_output=True, text=True, check=False,
         env={**os.environ, "HF_HUB_OFFLINE": "1", "LMUData": str(tmp_path / "cache")},
     )  # fmt: skip
     assert made.returncode == 0, made.stderr[-3000:]
-    found = json.loads(made.stdout.splitlines()[-1])
-    assert found["kind"] == "ImageMCQDataset"
+    summary = json.loads(made.stdout.splitlines()[-1])
+    assert summary["kind"] == "ImageMCQDataset"
     # It writes each picture again, so that bytes differ and pixels do not.
-    shown = [pixels(bytes.fromhex(data)) for data in found["pictures"]]
+    shown = [pixels(bytes.fromhex(data)) for data in summary["pictures"]]
     assert shown == [pixels(release.path(item).read_bytes()) for item in release.items]
-    for text, item in zip(found["texts"], release.items, strict=True):
+    for text, item in zip(summary["texts"], release.items, strict=True):
         options = "".join(f"{letter}. {option}\n" for letter, option in item.options)
         assert f"Question: {item.question}\nOptions:\n{options}" in text.replace(
             "None \n", "None\n"
         )
-    back = import_run(type(table)(found["file"]), release, tmp_path / "run")
+    back = import_run(type(table)(summary["file"]), release, tmp_path / "run")
     assert back.metrics["global"]["accuracy"] == pytest.approx(4 / 6)
-    assert found["accuracy"] == pytest.approx(4 / 6)
+    assert summary["accuracy"] == pytest.approx(4 / 6)

@@ -36,45 +36,50 @@ def benchmark(load, row):
 
 def rows(replies=SAID):
     return [
-        {"index": n, "item": f"ALPHA/q{n:03}", "question": "", "prediction": said}
-        for n, said in enumerate(replies)
+        {"index": n, "item": f"ALPHA/q{n:03}", "question": "", "prediction": reply}
+        for n, reply in enumerate(replies)
     ]
 
 
-def write_tsv(path, found):
+def write_tsv(path, values):
     with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, found[0], dialect="excel-tab")
+        writer = csv.DictWriter(file, values[0], dialect="excel-tab")
         writer.writeheader()
-        writer.writerows(found)
+        writer.writerows(values)
 
 
-def write_xlsx(path, found):
+def write_xlsx(path, values):
     book = openpyxl.Workbook()
-    book.active.append(list(found[0]))
-    for one in found:
-        book.active.append(list(one.values()))
+    book.active.append(list(values[0]))
+    for value in values:
+        book.active.append(list(value.values()))
     book.save(path)
 
 
-def write_json(path, found):
-    path.write_text(json.dumps(found), encoding="utf-8")
+def write_json(path, values):
+    path.write_text(json.dumps(values), encoding="utf-8")
 
 
-def write_jsonl(path, found):
-    path.write_text("".join(json.dumps(one) + "\n" for one in found), encoding="utf-8")
+def write_jsonl(path, values):
+    path.write_text("".join(json.dumps(value) + "\n" for value in values), encoding="utf-8")
 
 
 def lmms(replies=SAID):
     return [
-        {"doc_id": n, "filtered_resps": [said], "medrcube": {"item": f"ALPHA/q{n:03}", "hit": 0}}
-        for n, said in enumerate(replies)
+        {"doc_id": n, "filtered_resps": [reply], "medrcube": {"item": f"ALPHA/q{n:03}", "hit": 0}}
+        for n, reply in enumerate(replies)
     ]
 
 
 def lm_eval(replies=SAID):
     return [
-        {"doc_id": n, "doc": {"item": f"ALPHA/q{n:03}"}, "resps": [[said]], "filtered_resps": ["Z"]}
-        for n, said in enumerate(replies)
+        {
+            "doc_id": n,
+            "doc": {"item": f"ALPHA/q{n:03}"},
+            "resps": [[reply]],
+            "filtered_resps": ["Z"],
+        }
+        for n, reply in enumerate(replies)
     ]
 
 
@@ -91,12 +96,12 @@ FORMS = {
 def test_replies_of_each_harness_get_their_outcomes(benchmark, tmp_path, form):
     name, write, made, tool = FORMS[form]
     write(tmp_path / name, made())
-    found = import_run(tmp_path / name, benchmark, tmp_path / "run", model="m")
-    assert (found.tool, found.model, found.replies) == (tool, f"{tool}/m", 6)
+    summary = import_run(tmp_path / name, benchmark, tmp_path / "run", model="m")
+    assert (summary.tool, summary.model, summary.replies) == (tool, f"{tool}/m", 6)
     results = read_results(tmp_path / "run")
-    assert [one.outcome.value for one in results] == OUTCOMES
-    assert [one.reply for one in results] == list(SAID)
-    assert found.metrics["global"]["accuracy"] == pytest.approx(4 / 6)
+    assert [entry.outcome.value for entry in results] == OUTCOMES
+    assert [entry.reply for entry in results] == list(SAID)
+    assert summary.metrics["global"]["accuracy"] == pytest.approx(4 / 6)
 
 
 class Fixed:
@@ -109,8 +114,8 @@ class Fixed:
         number = int(request.item[-3:])
         reason = "length" if number == 2 else "stop"
         usage = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}
-        said = SAID[number]
-        return Reply(text=said, finish_reason=reason, usage=usage, model="f", latency=0.1)
+        entry = SAID[number]
+        return Reply(text=entry, finish_reason=reason, usage=usage, model="f", latency=0.1)
 
     async def close(self):
         pass
@@ -121,28 +126,34 @@ def test_a_log_that_we_wrote_for_inspect_comes_back_the_same(benchmark, tmp_path
     conditions = [Condition.FULL, Condition.BLIND]
     run_evaluation(benchmark, Fixed(), tmp_path / "run", conditions=conditions, epochs=2)
     export_inspect(tmp_path / "run", tmp_path / f"log{suffix}")
-    found = import_run(tmp_path / f"log{suffix}", benchmark, tmp_path / "back")
-    assert (found.model, found.replies, found.unanswered) == ("inspect/test/fixed", 12, ())
+    summary = import_run(tmp_path / f"log{suffix}", benchmark, tmp_path / "back")
+    assert (summary.model, summary.replies, summary.unanswered) == ("inspect/test/fixed", 12, ())
 
-    def told(run):
+    def replies_of(run):
         return [
-            (one.item.name, one.asked.presentation.epoch, one.outcome, one.answer, one.reply)
-            for one in read_results(run)
-            if one.asked.presentation.condition is Condition.FULL
+            (
+                entry.item.name,
+                entry.asked.presentation.epoch,
+                entry.outcome,
+                entry.answer,
+                entry.reply,
+            )
+            for entry in read_results(run)
+            if entry.asked.presentation.condition is Condition.FULL
         ]
 
-    assert told(tmp_path / "back") == told(tmp_path / "run")
+    assert replies_of(tmp_path / "back") == replies_of(tmp_path / "run")
 
 
 def test_blind_replies_are_never_taken_for_answers_about_the_picture(benchmark, tmp_path):
     run_evaluation(benchmark, Fixed(), tmp_path / "run", conditions=[Condition.BLIND])
     export_inspect(tmp_path / "run", tmp_path / "log.eval", Condition.BLIND)
-    found = import_run(tmp_path / "log.eval", benchmark, tmp_path / "back")
-    assert found.replies == 6
+    summary = import_run(tmp_path / "log.eval", benchmark, tmp_path / "back")
+    assert summary.replies == 6
     back, own = read_results(tmp_path / "back"), read_results(tmp_path / "run")
-    assert {one.asked.presentation.condition for one in back} == {Condition.BLIND}
-    assert [(one.item.name, one.reply) for one in back] == [
-        (one.item.name, one.reply) for one in own
+    assert {item.asked.presentation.condition for item in back} == {Condition.BLIND}
+    assert [(item.item.name, item.reply) for item in back] == [
+        (entry.item.name, entry.reply) for entry in own
     ]
 
 
@@ -151,16 +162,22 @@ def test_a_log_of_turned_options_comes_back_turn_by_turn(benchmark, tmp_path, su
     run_evaluation(benchmark, Fixed(), tmp_path / "run", conditions=[Condition.CIRCULAR])
     log = tmp_path / f"log{suffix}"
     export_inspect(tmp_path / "run", log, Condition.CIRCULAR)
-    found = import_run(log, benchmark, tmp_path / "back")
-    assert found.replies == sum(len(item.options) for item in benchmark.items)
+    summary = import_run(log, benchmark, tmp_path / "back")
+    assert summary.replies == sum(len(item.options) for item in benchmark.items)
 
-    def told(run):
+    def replies_of(run):
         return [
-            (one.item.name, one.item.options, one.asked.presentation.turn, one.outcome, one.answer)
-            for one in read_results(run)
+            (
+                entry.item.name,
+                entry.item.options,
+                entry.asked.presentation.turn,
+                entry.outcome,
+                entry.answer,
+            )
+            for entry in read_results(run)
         ]
 
-    assert told(tmp_path / "back") == told(tmp_path / "run")
+    assert replies_of(tmp_path / "back") == replies_of(tmp_path / "run")
     back, own = read_metrics(tmp_path / "back"), read_metrics(tmp_path / "run")
     assert back["global"] == own["global"]
 
@@ -169,9 +186,9 @@ def test_a_log_of_options_in_another_order_is_refused(benchmark, tmp_path):
     run_evaluation(benchmark, Fixed(), tmp_path / "run", conditions=[Condition.CIRCULAR])
     log = tmp_path / "log.json"
     export_inspect(tmp_path / "run", log, Condition.CIRCULAR)
-    told = json.loads(log.read_text())
-    told["samples"][1]["choices"].reverse()
-    log.write_text(json.dumps(told))
+    data = json.loads(log.read_text())
+    data["samples"][1]["choices"].reverse()
+    log.write_text(json.dumps(data))
     with pytest.raises(WorkspaceError, match=r"ALPHA/q000 was asked there with other options"):
         import_run(log, benchmark, tmp_path / "back")
     assert not (tmp_path / "back").exists()
@@ -180,25 +197,25 @@ def test_a_log_of_options_in_another_order_is_refused(benchmark, tmp_path):
 def test_a_request_that_failed_there_is_no_wrong_answer(benchmark, tmp_path):
     replies = ["A", "Failed to obtain answer via API.", *SAID[2:]]
     write_tsv(tmp_path / "r.tsv", rows(replies))
-    found = import_run(tmp_path / "r.tsv", benchmark, tmp_path / "run", model="m")
-    assert found.unanswered == ("ALPHA/q001",)
-    outcomes = [one.outcome.value for one in read_results(tmp_path / "run")]
+    summary = import_run(tmp_path / "r.tsv", benchmark, tmp_path / "run", model="m")
+    assert summary.unanswered == ("ALPHA/q001",)
+    outcomes = [entry.outcome.value for entry in read_results(tmp_path / "run")]
     assert outcomes[1] == "failed"
 
 
 def test_items_without_a_reply_are_named_and_count_as_failed(benchmark, tmp_path):
     write_tsv(tmp_path / "r.tsv", rows(SAID[:4]))
     release, out = str(benchmark.root), str(tmp_path / "run")
-    told = [str(tmp_path / "r.tsv"), "--release", release, "--out", out, "--model", "m"]
-    ran = CliRunner().invoke(app, ["import-run", *told])
+    texts = [str(tmp_path / "r.tsv"), "--release", release, "--out", out, "--model", "m"]
+    ran = CliRunner().invoke(app, ["import-run", *texts])
     assert ran.exit_code == 3, ran.output
     assert "INCOMPLETE too many questions have no reply" in ran.output
     assert "2 items without a reply, counted as failed: ALPHA/q004, ALPHA/q005" in ran.output
 
 
 def test_a_file_of_another_release_is_refused_and_nothing_is_written(benchmark, tmp_path):
-    found = [{**one, "item": one["item"].replace("ALPHA", "BETA")} for one in rows()]
-    write_tsv(tmp_path / "r.tsv", found)
+    entries = [{**entry, "item": entry["item"].replace("ALPHA", "BETA")} for entry in rows()]
+    write_tsv(tmp_path / "r.tsv", entries)
     with pytest.raises(WorkspaceError, match=r"6 items that .* does not have: BETA/q000"):
         import_run(tmp_path / "r.tsv", benchmark, tmp_path / "run")
     assert not (tmp_path / "run").exists()
@@ -212,7 +229,7 @@ def test_a_run_is_never_written_over(benchmark, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "said"),
+    ("name", "text", "message"),
     [
         ("x.txt", "", "expected a log of Inspect"),
         ("x.pkl", "", "expected a log of Inspect"),
@@ -228,9 +245,9 @@ def test_a_run_is_never_written_over(benchmark, tmp_path):
         ("x.jsonl", "{\n", "line 1: cannot be read as JSON"),
     ],
 )
-def test_what_is_no_result_file_is_refused_by_what_is_wrong(tmp_path, name, text, said):
+def test_what_is_no_result_file_is_refused_by_what_is_wrong(tmp_path, name, text, message):
     (tmp_path / name).write_text(text, encoding="utf-8")
-    with pytest.raises(WorkspaceError, match=said):
+    with pytest.raises(WorkspaceError, match=message):
         read_foreign(tmp_path / name)
 
 

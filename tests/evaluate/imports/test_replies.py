@@ -36,7 +36,7 @@ def rows(texts=RIGHT, **names):
 
 
 def named(column):
-    return [{"item": f"ALPHA/{one['id']}", column: one["text"]} for one in rows()]
+    return [{"item": f"ALPHA/{entry['id']}", column: entry["text"]} for entry in rows()]
 
 
 def upstream(texts=RIGHT):
@@ -46,32 +46,32 @@ def upstream(texts=RIGHT):
     ]
 
 
-def write_jsonl(path, found):
-    path.write_text("".join(json.dumps(one) + "\n" for one in found), encoding="utf-8")
+def write_jsonl(path, values):
+    path.write_text("".join(json.dumps(value) + "\n" for value in values), encoding="utf-8")
 
 
-def write_json(path, found):
-    path.write_text(json.dumps(found), encoding="utf-8")
+def write_json(path, values):
+    path.write_text(json.dumps(values), encoding="utf-8")
 
 
-def write_csv(path, found):
+def write_csv(path, values):
     with path.open("w", encoding="utf-8-sig", newline="") as file:
-        writer = csv.DictWriter(file, found[0])
+        writer = csv.DictWriter(file, values[0])
         writer.writeheader()
-        writer.writerows(found)
+        writer.writerows(values)
 
 
 def outcomes(run):
     return [result.outcome.value for result in read_results(run)]
 
 
-def scored(tmp_path, benchmark, found):
-    write_jsonl(tmp_path / "r.jsonl", found)
+def scored(tmp_path, benchmark, values):
+    write_jsonl(tmp_path / "r.jsonl", values)
     return score_replies(tmp_path / "r.jsonl", benchmark, tmp_path / "run")
 
 
 @pytest.mark.parametrize(
-    ("name", "write", "found"),
+    ("name", "write", "expected"),
     [
         ("r.jsonl", write_jsonl, rows()),
         (
@@ -84,8 +84,8 @@ def scored(tmp_path, benchmark, found):
         ("r.json", write_json, named("prediction")),
     ],
 )
-def test_right_replies_are_right_in_every_form(benchmark, tmp_path, name, write, found):
-    write(tmp_path / name, found)
+def test_right_replies_are_right_in_every_form(benchmark, tmp_path, name, write, expected):
+    write(tmp_path / name, expected)
     made = score_replies(tmp_path / name, benchmark, tmp_path / "run", model="m")
     assert made.metrics["global"]["accuracy"] == 1
     assert (made.replies, made.matched.missing, made.matched.ignored) == (6, (), 0)
@@ -112,8 +112,8 @@ def test_different_replies_to_one_item_are_none_of_them_taken(benchmark, tmp_pat
 
 def test_an_id_of_two_sources_needs_its_source(tmp_path, row, write_release):
     root = write_release(tmp_path / "r", [row(0), row(0, dataset="BETA")])
-    found = [{"id": "q000", "text": "A"}, {"id": "q000", "dataset": "BETA", "text": "A"}]
-    made = scored(tmp_path, load_benchmark(root), found)
+    values = [{"id": "q000", "text": "A"}, {"id": "q000", "dataset": "BETA", "text": "A"}]
+    made = scored(tmp_path, load_benchmark(root), values)
     assert made.matched.ambiguous == ("q000",)
     assert outcomes(tmp_path / "run") == ["failed", "correct"]
 
@@ -121,15 +121,15 @@ def test_an_id_of_two_sources_needs_its_source(tmp_path, row, write_release):
 def test_rows_that_cannot_be_read_are_named_and_end_nothing(benchmark, tmp_path):
     bad = [{"text": "A"}, {"id": "q001"}, {"id": "q2", "text": "A", "reply": "B"}]
     made = scored(tmp_path, benchmark, [*rows(), *bad, {"id": "q1", "text": ["A"]}])
-    assert [one.partition(":")[0] for one in made.matched.bad] == [
+    assert [entry.partition(":")[0] for entry in made.matched.bad] == [
         f"line {n}" for n in range(7, 11)
     ]
     assert made.metrics["global"]["accuracy"] == 1
 
 
 def test_replies_are_scored_where_this_copy_lacks_the_pictures(tmp_path, row, write_release):
-    found = [row(n, image_path=f"pictures/p{n}.png", restricted=True) for n in range(6)]
-    root = write_release(tmp_path / "r", found, pictures=False)
+    results = [row(n, image_path=f"pictures/p{n}.png", restricted=True) for n in range(6)]
+    root = write_release(tmp_path / "r", results, pictures=False)
     made = scored(tmp_path, load_benchmark(root), rows())
     assert made.metrics["global"]["accuracy"] == 1
     write_report([tmp_path / "run"], tmp_path / "report.html", root)
@@ -138,14 +138,14 @@ def test_replies_are_scored_where_this_copy_lacks_the_pictures(tmp_path, row, wr
 def test_two_items_on_one_question_keep_their_own_replies(tmp_path, row, write_release):
     same = {"question": "Which?", "image_path": "pictures/p.png"}
     root = write_release(tmp_path / "r", [row(0, **same), row(4, **same)])
-    found = [{"id": "q000", "text": "A"}, {"id": "q004", "text": "B"}]
-    scored(tmp_path, load_benchmark(root), found)
+    values = [{"id": "q000", "text": "A"}, {"id": "q004", "text": "B"}]
+    scored(tmp_path, load_benchmark(root), values)
     assert outcomes(tmp_path / "run") == ["correct", "wrong"]
 
 
 def test_epochs_of_a_file_are_epochs_of_the_run(benchmark, tmp_path):
-    found = [{**one, "epoch": epoch} for epoch in (0, 1) for one in rows()]
-    made = scored(tmp_path, benchmark, found)
+    entries = [{**entry, "epoch": epoch} for epoch in (0, 1) for entry in rows()]
+    made = scored(tmp_path, benchmark, entries)
     assert (made.replies, made.metrics["global"]["n"]) == (12, 6)
     assert made.metrics["epochs"]
 
@@ -161,13 +161,13 @@ def test_epochs_of_a_file_are_epochs_of_the_run(benchmark, tmp_path):
 )
 def test_every_name_of_a_file_is_accounted_for_once(benchmark, pairs):
     replies = tuple(ForeignReply(item=item, text=text) for item, text in pairs)
-    found = match_replies(ForeignRun(tool="t", model="m", replies=replies), benchmark.items)
-    taken = {name for name, _, _ in found.replies}
-    assert taken.isdisjoint(found.missing)
-    assert len(taken) + len(found.missing) == len(benchmark.items)
-    assert set(found.conflicting) <= set(found.missing)
+    outcome = match_replies(ForeignRun(tool="t", model="m", replies=replies), benchmark.items)
+    taken = {name for name, _, _ in outcome.replies}
+    assert taken.isdisjoint(outcome.missing)
+    assert len(taken) + len(outcome.missing) == len(benchmark.items)
+    assert set(outcome.conflicting) <= set(outcome.missing)
     named = {item for item, _ in pairs}
-    assert set(found.unknown) == named & {"q009", "BETA/q000"}
+    assert set(outcome.unknown) == named & {"q009", "BETA/q000"}
 
 
 def invoke(*words):
@@ -198,7 +198,7 @@ def test_a_line_that_is_no_row_is_counted_and_named_and_the_others_are_scored(
     benchmark, tmp_path, broken
 ):
     path = tmp_path / "r.jsonl"
-    lines = [json.dumps(one) for one in rows()]
+    lines = [json.dumps(entry) for entry in rows()]
     for place in (0, 3):
         path.write_text("\n".join([*lines[:place], broken, *lines[place:]]), encoding="utf-8")
         ran = invoke("--replies", path, "--release", benchmark.root)
@@ -218,8 +218,13 @@ def test_the_command_tells_programs_everything_and_ends_with_0(benchmark, tmp_pa
     write_jsonl(tmp_path / "r.jsonl", rows())
     out = tmp_path / "run"
     ran = invoke("--replies", tmp_path / "r.jsonl", "--release", benchmark.root, "--json")
-    told = json.loads(ran.output)
-    assert (ran.exit_code, told["replies"], told["unknown"], told["out"]) == (0, 6, [], None)
+    summary = json.loads(ran.output)
+    assert (ran.exit_code, summary["replies"], summary["unknown"], summary["out"]) == (
+        0,
+        6,
+        [],
+        None,
+    )
     ran = invoke("--replies", tmp_path / "r.jsonl", "--release", benchmark.root, "--out", out)
     assert ran.exit_code == 0, ran.output
     assert compare_two(out, out)["items"]["common"] == 6
@@ -237,15 +242,15 @@ def test_wrong_use_says_what_to_give(words):
 
 @pytest.mark.parametrize("suffix", ["jsonl", "csv", "tsv"])
 def test_replies_of_several_models_are_never_one_run(benchmark, tmp_path, suffix):
-    found = [*rows(model="good"), *rows(("D",) * 6, model="poor")]
+    results = [*rows(model="good"), *rows(("D",) * 6, model="poor")]
     path = tmp_path / f"r.{suffix}"
     if suffix == "tsv":
-        found = [{"item": f"ALPHA/{r['id']}", "prediction": r["text"], **r} for r in found]
-        keys = [key for key in found[0] if key != "text"]
-        lines = [keys, *([row[key] for key in keys] for row in found)]
+        results = [{"item": f"ALPHA/{r['id']}", "prediction": r["text"], **r} for r in results]
+        keys = [key for key in results[0] if key != "text"]
+        lines = [keys, *([row[key] for key in keys] for row in results)]
         path.write_text("".join("\t".join(line) + "\n" for line in lines))
     else:
-        {"jsonl": write_jsonl, "csv": write_csv}[suffix](path, found)
+        {"jsonl": write_jsonl, "csv": write_csv}[suffix](path, results)
     for model in (None, "other"):
         with pytest.raises(WorkspaceError, match="has replies of 2 models: good, poor"):
             score_replies(path, benchmark, tmp_path / "run", model=model)
@@ -255,35 +260,35 @@ def test_replies_of_several_models_are_never_one_run(benchmark, tmp_path, suffix
 
 
 def test_a_reply_without_a_model_in_a_file_of_several_is_counted(benchmark, tmp_path):
-    found = [*rows(model="good"), {"id": "q000", "text": "B", "model": "poor"}, *rows()[:1]]
-    write_jsonl(tmp_path / "r.jsonl", found)
+    outcome = [*rows(model="good"), {"id": "q000", "text": "B", "model": "poor"}, *rows()[:1]]
+    write_jsonl(tmp_path / "r.jsonl", outcome)
     made = score_replies(tmp_path / "r.jsonl", benchmark, tmp_path / "run", model="good")
     assert made.matched.bad == ("1 reply without a model, in a file of several models",)
 
 
 @pytest.mark.parametrize("first", [0, 1, 7])
 def test_the_lowest_epoch_of_a_file_is_the_first(benchmark, tmp_path, first):
-    found = [{**one, "epoch": first + n} for n in (0, 1) for one in rows()]
-    made = scored(tmp_path, benchmark, found)
+    entries = [{**entry, "epoch": first + n} for n in (0, 1) for entry in rows()]
+    made = scored(tmp_path, benchmark, entries)
     assert (made.replies, made.metrics["global"]["accuracy"]) == (12, 1)
     assert outcomes(tmp_path / "run") == ["correct"] * 12
 
 
 @pytest.mark.parametrize("reason", ["length", "max_tokens", "MAX_TOKENS"])
 def test_replies_that_were_cut_end_a_file_as_they_end_a_run(benchmark, tmp_path, reason):
-    cut = [{**one, "text": "Let me look at", "finish_reason": reason} for one in rows()]
+    cut = [{**entry, "text": "Let me look at", "finish_reason": reason} for entry in rows()]
     write_jsonl(tmp_path / "r.jsonl", cut)
     run = tmp_path / "run"
     ran = invoke("--replies", tmp_path / "r.jsonl", "--release", benchmark.root, "--out", run)
     again = invoke(run)
     assert (ran.exit_code, again.exit_code) == (3, 3), ran.output
-    told = "INCOMPLETE too many questions have no reply or a cut one"
-    assert told in ran.output
-    assert told in again.output
+    text = "INCOMPLETE too many questions have no reply or a cut one"
+    assert text in ran.output
+    assert text in again.output
 
 
 def test_epochs_that_lack_replies_are_incomplete_though_each_item_has_one(benchmark, tmp_path):
     write_jsonl(tmp_path / "r.jsonl", [*rows(epoch=1), *rows(RIGHT[:2], epoch=2)])
     ran = invoke("--replies", tmp_path / "r.jsonl", "--release", benchmark.root, "--json")
-    told = json.loads(ran.output)
-    assert (ran.exit_code, told["ends"]["failed"]) == (3, 4)
+    summary = json.loads(ran.output)
+    assert (ran.exit_code, summary["ends"]["failed"]) == (3, 4)

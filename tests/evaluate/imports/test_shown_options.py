@@ -36,11 +36,11 @@ def shown(benchmark, others, question=None):
         yield item, asked, swapped(texts) if strange and not question else texts
 
 
-def table(path, told):
+def table(path, questions):
     rows = [
         {"item": item.name, "question": asked, **dict(zip(LETTERS, texts, strict=True)),
          "prediction": item.key}
-        for item, asked, texts in told
+        for item, asked, texts in questions
     ]  # fmt: skip
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, rows[0], dialect="excel-tab")
@@ -48,42 +48,42 @@ def table(path, told):
         writer.writerows(rows)
 
 
-def plain(path, told):
+def plain(path, questions):
     rows = [
         {"item": item.name, "question": asked, "options": texts, "text": item.key}
-        for item, asked, texts in told
+        for item, asked, texts in questions
     ]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
-def samples(path, told):
+def samples(path, questions):
     rows = [
         {"doc": {"item": item.name, "question": asked, **dict(zip(LETTERS, texts, strict=True))},
          "resps": [[item.key]]}
-        for item, asked, texts in told
+        for item, asked, texts in questions
     ]  # fmt: skip
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
-def log(path, told):
-    found = [
+def log(path, questions):
+    rows = [
         {"id": item.name, "epoch": 1, "input": asked, "choices": texts,
          "output": {"choices": [{"message": {"content": item.key}, "stop_reason": "stop"}]}}
-        for item, asked, texts in told
+        for item, asked, texts in questions
     ]  # fmt: skip
-    path.write_text(json.dumps({"eval": {"model": "m"}, "samples": found}))
+    path.write_text(json.dumps({"eval": {"model": "m"}, "samples": rows}))
 
 
-def prompts(path, told):
-    found = [
+def prompts(path, values):
+    rows = [
         {"id": item.name, "epoch": 1, "input": [{"role": "user", "content": [
             {"type": "image", "image": "p.png"},
             {"type": "text", "text": "\n".join(
                 [asked, *(f"{x}. {text}" for x, text in zip(LETTERS, texts, strict=True))])}]}],
          "output": {"choices": [{"message": {"content": item.key}, "stop_reason": "stop"}]}}
-        for item, asked, texts in told
+        for item, asked, texts in values
     ]  # fmt: skip
-    path.write_text(json.dumps({"eval": {"model": "m"}, "samples": found}))
+    path.write_text(json.dumps({"eval": {"model": "m"}, "samples": rows}))
 
 
 FORMS = {
@@ -132,7 +132,7 @@ def test_a_single_item_that_was_asked_otherwise_is_left_out_named_and_counted(
 
 
 @pytest.mark.parametrize(
-    ("told", "own"),
+    ("expected", "own"),
     [
         (" Mass  effect\n", "Mass effect"),
         ("'-1.5 mm", "-1.5 mm"),
@@ -140,9 +140,9 @@ def test_a_single_item_that_was_asked_otherwise_is_left_out_named_and_counted(
         ("caf\u0065\u0301", "caf\u00e9"),
     ],
 )
-def test_what_tables_do_to_a_text_is_no_difference(benchmark, told, own):
+def test_what_tables_do_to_a_text_is_no_difference(benchmark, expected, own):
     item = replace_first(benchmark.items[0], own)
-    texts = (told, *(text for _, text in item.options[1:]))
+    texts = (expected, *(text for _, text in item.options[1:]))
     assert shown_difference(ForeignReply(item=item.name, text="A", options=texts), item) is None
 
 

@@ -47,11 +47,11 @@ def varied(tmp_path, write_release, row):
 
 def test_a_sound_model_passes_with_its_largest_difference(varied):
     model = Scripted(lambda _r, running: ("A", {"A": -1.0 - 0.1 * (running > 1), "B": -2.0}))
-    found = selfcheck(varied, model, together=4)
-    assert (found.questions, found.together, found.disagreements) == (16, 4, ())
-    assert found.largest_difference == pytest.approx(0.1)
+    invariance = selfcheck(varied, model, together=4)
+    assert (invariance.questions, invariance.together, invariance.disagreements) == (16, 4, ())
+    assert invariance.largest_difference == pytest.approx(0.1)
     assert model.most == 4
-    assert json.loads(json.dumps(found.to_json()))["tolerance"] == found.tolerance
+    assert json.loads(json.dumps(invariance.to_json()))["tolerance"] == invariance.tolerance
 
 
 def test_another_answer_in_company_is_refused_with_the_items(varied):
@@ -138,10 +138,10 @@ def shapes(tmp_path, write_release, row, picture):
 @pytest.mark.few(1)
 @pytest.mark.parametrize("scoring", ["generate", "likelihood"])
 def test_a_local_model_passes(family, shapes, open_tiny, scoring):
-    found = selfcheck(shapes, open_tiny(family, batch_size=6, scoring=scoring), blind=True)
-    assert (found.questions, found.blind, found.together) == (20, 4, 6)
-    assert found.largest_difference is not None
-    assert found.largest_difference < 1e-4
+    invariance = selfcheck(shapes, open_tiny(family, batch_size=6, scoring=scoring), blind=True)
+    assert (invariance.questions, invariance.blind, invariance.together) == (20, 4, 6)
+    assert invariance.largest_difference is not None
+    assert invariance.largest_difference < 1e-4
 
 
 def test_a_model_that_is_padded_on_the_wrong_side_is_refused(family, shapes, open_tiny):

@@ -98,7 +98,7 @@ def on_broken_picture(request, _asked, _together):
 )
 def test_a_broken_promise_is_named(changes, finding):
     findings = check_model(Broken(**changes))
-    assert any(re.search(finding, one) for one in findings), findings
+    assert any(re.search(finding, entry) for entry in findings), findings
 
 
 def test_a_sound_model_of_a_third_party_passes():
@@ -125,7 +125,7 @@ def test_a_model_that_cannot_be_used_again_is_found():
             raise ModelError("is closed")
 
     findings = check_model(Broken(act=act, close=lambda: closed.append(True)))
-    assert any("Use after close" in one and "is closed" in one for one in findings)
+    assert any("Use after close" in finding and "is closed" in finding for finding in findings)
 
 
 def test_a_model_that_hangs_is_found(monkeypatch):
@@ -134,13 +134,13 @@ def test_a_model_that_hangs_is_found(monkeypatch):
             await asyncio.sleep(3600)
 
     monkeypatch.setattr(conformance, "PATIENCE", 0.05)
-    assert all("no end after" in one for one in check_model(Hanging()))
+    assert all("no end after" in entry for entry in check_model(Hanging()))
 
 
 def test_a_model_that_blocks_the_event_loop_is_found(monkeypatch):
     monkeypatch.setattr(conformance, "LATEST", 0.15)
     findings = check_model(Broken(act=lambda *_: time.sleep(0.05)))
-    assert any("event loop stood still" in one for one in findings)
+    assert any("event loop stood still" in finding for finding in findings)
 
 
 def test_the_reply_of_the_contract_has_what_the_check_reads():

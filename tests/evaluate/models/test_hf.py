@@ -70,9 +70,9 @@ def test_batched_answers_are_those_of_single_questions(family, open_tiny, mixed,
     assert [reply.text for reply in together] == [reply.text for reply in alone]
     assert [reply.finish_reason for reply in together] == [reply.finish_reason for reply in alone]
     assert [reply.usage for reply in together] == [reply.usage for reply in alone]
-    for one, other in zip(alone, together, strict=True):
-        assert one.scores == pytest.approx(other.scores, abs=1e-4)
-        assert set(one.scores) == set("ABCD")
+    for first, second in zip(alone, together, strict=True):
+        assert first.scores == pytest.approx(second.scores, abs=1e-4)
+        assert set(first.scores) == set("ABCD")
 
 
 def test_different_questions_get_different_replies(family, open_tiny, mixed):
@@ -100,7 +100,7 @@ def test_padding_on_the_right_changes_answers(family, open_tiny, mixed):
 def test_a_batch_holds_questions_of_like_length(tiny, open_tiny, question, batches):
     small = [question(n, size=(30, 30), prompt="What?") for n in range(8)]
     large = [question(n, size=(200, 200), prompt="What?") for n in range(8, 16)]
-    shuffled = [one for pair in zip(small, large, strict=True) for one in pair]
+    shuffled = [entry for pair in zip(small, large, strict=True) for entry in pair]
     ask_together(open_tiny(tiny("qwen2-vl")), shuffled)
     assert [len(batch) for batch in batches] == [4, 4, 4, 4]
     for batch in batches:
@@ -162,11 +162,11 @@ def test_likelihood_is_that_of_a_plain_forward_pass(family, open_tiny, mixed, to
     replies = ask_together(model, mixed)
     tokens = model._engine._tokenizer
     for request, reply in zip(mixed, replies, strict=True):
-        found = plain_forward(model, request, torch)
+        outcome = plain_forward(model, request, torch)
         for letter in "ABCD":
             spellings = [tokens.encode(letter), tokens.encode(f" {letter}")]
-            assert all(len(one) == 1 for one in spellings)
-            wanted = torch.logsumexp(found[[one[0] for one in spellings]], dim=0)
+            assert all(len(spelling) == 1 for spelling in spellings)
+            wanted = torch.logsumexp(outcome[[spelling[0] for spelling in spellings]], dim=0)
             assert reply.scores[letter] == pytest.approx(float(wanted), abs=1e-4)
         assert reply.text == max(reply.scores, key=reply.scores.get)
 
@@ -185,8 +185,8 @@ def test_the_text_of_an_option_is_scored_by_the_mean_of_its_tokens(
         count = len(engine._tokenizer.encode(text))
         with torch.inference_mode():
             logits = engine._model(**whole).logits[0, -count - 1 : -1].float()
-        found = torch.log_softmax(logits, -1).gather(1, whole["input_ids"][0, -count:, None])
-        assert reply.scores[letter] == pytest.approx(float(found.mean()), abs=1e-4)
+        records = torch.log_softmax(logits, -1).gather(1, whole["input_ids"][0, -count:, None])
+        assert reply.scores[letter] == pytest.approx(float(records.mean()), abs=1e-4)
 
 
 def test_question_and_picture_are_computed_once_for_all_options(family, open_tiny, question):
@@ -200,8 +200,8 @@ def test_a_cache_that_lies_is_not_used(tiny, open_tiny, question, monkeypatch, h
     requests = [question(0), question(1)]
     honest = ask_alone(open_tiny(tiny("llava"), scoring="text"), requests)
     monkeypatch.setattr(hf_scoring, "_after_prefix", lambda *_: [-1.0] * 4)
-    found = ask_alone(model, requests)
-    assert [reply.scores for reply in found] == [
+    alones = ask_alone(model, requests)
+    assert [reply.scores for reply in alones] == [
         pytest.approx(reply.scores, abs=1e-4) for reply in honest
     ]
 
@@ -353,8 +353,8 @@ def test_a_model_that_gives_back_the_reply_alone_is_read_whole(
             return self._model.generate(**inputs)[:, inputs["input_ids"].shape[1] :]
 
     monkeypatch.setattr(hf_engine, "load_weights", lambda *a: ReplyAlone(real(*a), 99, None))
-    found = ask_together(open_tiny(tiny("qwen2-vl")), requests)
-    assert [reply.text for reply in found] == [reply.text for reply in wanted]
+    replies = ask_together(open_tiny(tiny("qwen2-vl")), requests)
+    assert [reply.text for reply in replies] == [reply.text for reply in wanted]
 
 
 def test_a_broken_queue_is_heard_by_everybody_who_waits(tiny, open_tiny, question, monkeypatch):

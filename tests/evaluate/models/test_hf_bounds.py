@@ -15,9 +15,9 @@ def test_bounds_are_kept_and_are_part_of_the_identity(tiny, open_tiny, question)
     folder = tiny("qwen2-vl")
     plain = open_tiny(folder)
     bounded = open_tiny(folder, min_pixels=28 * 28, max_pixels=28 * 28 * 4)
-    told = bounded.identity["processor"]
-    assert told["size"] == {"shortest_edge": 28 * 28, "longest_edge": 28 * 28 * 4}
-    assert told["digest"] != plain.identity["processor"]["digest"]
+    processor = bounded.identity["processor"]
+    assert processor["size"] == {"shortest_edge": 28 * 28, "longest_edge": 28 * 28 * 4}
+    assert processor["digest"] != plain.identity["processor"]["digest"]
 
     def patches(model):
         job = model._engine.job(question(1, size=(280, 280)))

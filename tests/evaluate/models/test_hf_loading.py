@@ -29,11 +29,11 @@ def checkpoint(tiny, tmp_path):
         folder = tmp_path / family
         shutil.copytree(tiny(family), folder)
         for path in folder.glob("*processor_config.json"):
-            found = json.loads(path.read_text())
-            inner = found.get("image_processor", found)
+            data = json.loads(path.read_text())
+            inner = data.get("image_processor", data)
             if "image_processor_type" in inner:
                 inner |= names
-                path.write_text(json.dumps(found))
+                path.write_text(json.dumps(data))
         return folder
 
     return copy

@@ -25,9 +25,9 @@ def picture(image, **options):
 
 def test_grey_stays_what_it_is():
     ramp = Image.linear_gradient("L")
-    found = decode_picture(picture(ramp))
-    assert found.mode == "RGB"
-    assert found.getchannel(0).tobytes() == ramp.tobytes()
+    pixels = decode_picture(picture(ramp))
+    assert pixels.mode == "RGB"
+    assert pixels.getchannel(0).tobytes() == ramp.tobytes()
 
 
 def test_a_deep_grey_picture_keeps_its_whole_range():
@@ -43,8 +43,8 @@ def test_a_deep_grey_picture_keeps_its_whole_range():
 def test_what_is_transparent_lies_on_white():
     clear = Image.new("RGBA", (2, 1), (10, 20, 30, 0))
     clear.putpixel((1, 0), (10, 20, 30, 255))
-    found = decode_picture(picture(clear))
-    assert [found.getpixel((x, 0)) for x in (0, 1)] == [(255, 255, 255), (10, 20, 30)]
+    pixels = decode_picture(picture(clear))
+    assert [pixels.getpixel((x, 0)) for x in (0, 1)] == [(255, 255, 255), (10, 20, 30)]
 
 
 def test_a_palette_becomes_its_colours():
@@ -56,8 +56,8 @@ def test_a_palette_becomes_its_colours():
 def test_a_turned_photograph_stands_upright():
     exif = Image.Exif()
     exif[0x0112] = 6
-    found = decode_picture(picture(Image.new("RGB", (40, 20)), format="JPEG", exif=exif))
-    assert found.size == (20, 40)
+    pixels = decode_picture(picture(Image.new("RGB", (40, 20)), format="JPEG", exif=exif))
+    assert pixels.size == (20, 40)
 
 
 def test_the_size_is_read_from_the_header():

@@ -45,8 +45,8 @@ def test_examples_beside_others_in_a_batch_change_no_answer(family, open_tiny, s
     alone = ask(model, shown, together=False)
     mixed = ask(model, shown, together=True)
     assert all(isinstance(reply, Reply) for reply in alone)
-    for one, other in zip(alone, mixed, strict=True):
-        assert one.scores == pytest.approx(other.scores, abs=1e-4)
+    for first, second in zip(alone, mixed, strict=True):
+        assert first.scores == pytest.approx(second.scores, abs=1e-4)
 
 
 def test_an_example_and_its_picture_reach_the_model(family, open_tiny, shown, picture):
@@ -57,9 +57,9 @@ def test_an_example_and_its_picture_reach_the_model(family, open_tiny, shown, pi
         request, shots=(replace(request.shots[0], picture=picture(40, 50, seed=3)),)
     )
     without = replace(request, shots=())
-    found = ask(model, [request, other_reply, other_picture, without], together=False)
-    assert len({tuple(reply.scores.items()) for reply in found}) == 4
-    assert found[0].usage["prompt_tokens"] > found[3].usage["prompt_tokens"]
+    replies = ask(model, [request, other_reply, other_picture, without], together=False)
+    assert len({tuple(reply.scores.items()) for reply in replies}) == 4
+    assert replies[0].usage["prompt_tokens"] > replies[3].usage["prompt_tokens"]
 
 
 def test_a_template_that_drops_examples_rejects_the_question(tiny, open_tiny, shown):
@@ -84,7 +84,7 @@ def test_a_conversation_reaches_the_model(family, open_tiny, question, picture):
     request = replace(question(0), picture=None, history=(turn,))
     said_else = replace(request, history=(replace(turn, reply="It is a heart."),))
     shown_else = replace(request, history=(replace(turn, picture=picture(40, 50, seed=3)),))
-    found = ask(model, [request, said_else, shown_else], together=False)
-    scores = [tuple(reply.scores.values()) for reply in found]
+    replies = ask(model, [request, said_else, shown_else], together=False)
+    scores = [tuple(reply.scores.values()) for reply in replies]
     assert len(set(scores)) == 3
-    assert found[0].usage["prompt_tokens"] > 0
+    assert replies[0].usage["prompt_tokens"] > 0

@@ -49,8 +49,8 @@ def test_a_picture_is_too_large_only_beyond_the_limit(release):
     grow(release, "ALPHA/pictures/p1.png", LARGEST)
     assert too_large(benchmark, benchmark.items, model) is None
     grow(release, "ALPHA/pictures/p1.png", LARGEST + 1)
-    found = too_large(benchmark, benchmark.items, model)
-    assert (found.pictures, found.items) == (("ALPHA/pictures/p1.png",), 2)
+    outcome = too_large(benchmark, benchmark.items, model)
+    assert (outcome.pictures, outcome.items) == (("ALPHA/pictures/p1.png",), 2)
 
 
 @pytest.mark.parametrize(
@@ -65,14 +65,14 @@ def test_what_would_be_refused_is_told_before_anything_is_sent(
     command = ["evaluate", str(release), "--model", "anthropic/claude-sonnet-4-5", "--dry-run"]
     result = CliRunner().invoke(app, [*command, "--out", str(tmp_path / "run"), *options])
     assert result.exit_code == 0, result.output
-    told = " ".join(result.stdout.split())
-    assert ("1 image of 2 items would be refused by Anthropic" in told) == warned
-    assert ("ALPHA/pictures/p1.png" in told) == warned
+    text = " ".join(result.stdout.split())
+    assert ("1 image of 2 items would be refused by Anthropic" in text) == warned
+    assert ("ALPHA/pictures/p1.png" in text) == warned
 
 
 def test_a_run_tells_it_too(release, tmp_path, server):
     grow(release, "ALPHA/pictures/p1.png", LARGEST + 1)
     command = ["evaluate", str(release), "--model", "anthropic/claude-sonnet-4-5"]
     command += ["--base-url", server.url, "--out", str(tmp_path / "run"), "--max-retries", "0"]
-    told = " ".join(CliRunner().invoke(app, command).stdout.split())
-    assert "would be refused by Anthropic" in told
+    text = " ".join(CliRunner().invoke(app, command).stdout.split())
+    assert "would be refused by Anthropic" in text

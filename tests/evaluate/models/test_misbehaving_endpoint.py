@@ -26,7 +26,7 @@ def ask(server, benchmark, monkeypatch):
     """Send one question to the stub server and return the reply."""
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
-    def one(behave=None, **settings):
+    def ask_one(behave=None, **settings):
         if behave is not None:
             server.behave = lambda _n, _b: behave
         item = benchmark.items[0]
@@ -46,7 +46,7 @@ def ask(server, benchmark, monkeypatch):
 
         return asyncio.run(session())
 
-    return one
+    return ask_one
 
 
 def test_a_reply_comes_with_usage_and_build(ask, completion):
@@ -271,8 +271,8 @@ def test_baselines_answer_by_their_rule(benchmark, tmp_path):
 
 def test_random_is_the_same_for_the_same_seed_and_differs_for_another(load, row, tmp_path):
     benchmark = load(*(row(n) for n in range(40)))
-    one = answers(open_model("baseline/random"), benchmark, tmp_path / "a")
+    outcome = answers(open_model("baseline/random"), benchmark, tmp_path / "a")
     two = answers(open_model("baseline/random"), benchmark, tmp_path / "b")
     other = answers(open_model("baseline/random", ModelSettings(seed=1)), benchmark, tmp_path / "c")
-    assert one == two != other
-    assert set(one.values()) == set("ABCD")
+    assert outcome == two != other
+    assert set(outcome.values()) == set("ABCD")

@@ -39,7 +39,7 @@ def written(image: Image.Image, kind: str) -> bytes:
 def ask(server, benchmark, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
 
-    def one(body=None, picture=None, url=None, prompt="Which?", **settings):
+    def ask_one(body=None, picture=None, url=None, prompt="Which?", **settings):
         if body is not None:
             server.behave = lambda _n, _b: body
         shown = picture or read_picture(benchmark.path(benchmark.items[0]))
@@ -54,7 +54,7 @@ def ask(server, benchmark, monkeypatch):
 
         return asyncio.run(session())
 
-    return one
+    return ask_one
 
 
 def sent_picture(server) -> bytes:
@@ -243,12 +243,12 @@ def test_an_address_with_a_version_keeps_it(ask, server, monkeypatch):
 def test_a_body_says_what_it_holds_whatever_the_text():
     prompt = 'Is "\x00" \\u0000 a mark? \U0001f600 答案'
     body = chat_body("m\x00", [ChatTurn(prompt=prompt, picture=PICTURE)], {"seed": 3})
-    found = json.loads(b"".join(body.pieces))
-    assert found["messages"][0]["content"] == [
+    data = json.loads(b"".join(body.pieces))
+    assert data["messages"][0]["content"] == [
         {"type": "image_url", "image_url": {"url": "data:image/png;base64,QUJD"}},
         {"type": "text", "text": prompt},
     ]
-    assert (found["model"], found["seed"]) == ("m\x00", 3)
+    assert (data["model"], data["seed"]) == ("m\x00", 3)
     assert body.size == sum(map(len, body.pieces))
 
 
@@ -261,10 +261,10 @@ def test_no_system_prompt_is_taken_for_the_place_of_the_picture(system):
 
 
 def test_a_body_without_a_picture_has_only_the_text():
-    found = json.loads(
+    data = json.loads(
         b"".join(chat_body("m", [ChatTurn(prompt="Is \x00 it?", picture=None)], {}).pieces)
     )
-    assert found["messages"][0]["content"] == [{"type": "text", "text": "Is \x00 it?"}]
+    assert data["messages"][0]["content"] == [{"type": "text", "text": "Is \x00 it?"}]
 
 
 def test_a_body_can_be_sent_twice_and_in_small_pieces():

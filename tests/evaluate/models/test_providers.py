@@ -50,7 +50,7 @@ def environment(monkeypatch):
 
 @pytest.fixture
 def ask(server, benchmark, behaviour):
-    def one(spec, exchange=None, **settings):
+    def ask_one(spec, exchange=None, **settings):
         if exchange is not None:
             # A server that repeats the key in its words must not bring it into ours.
             body = json.dumps(exchange["body"]).replace('"message": "', f'"message": "{KEY} ')
@@ -73,7 +73,7 @@ def ask(server, benchmark, behaviour):
 
         return asyncio.run(session())
 
-    return one
+    return ask_one
 
 
 @pytest.mark.few(16)
@@ -92,11 +92,11 @@ def test_a_refusal_is_sorted_and_said_in_a_line_without_the_key(ask, spec, excha
     kind = ModelError if wanted["kind"] == "ModelError" else getattr(protocol, wanted["kind"])
     with pytest.raises(kind) as caught:
         ask(spec, exchange)
-    said = str(caught.value)
+    message = str(caught.value)
     assert type(caught.value) is kind
-    assert wanted["says"] in said
-    assert KEY not in said
-    assert said.count("\n") == (kind is ModelError)  # the second line says what to do
+    assert wanted["says"] in message
+    assert KEY not in message
+    assert message.count("\n") == (kind is ModelError)  # the second line says what to do
     assert getattr(caught.value, "retry_after", None) == wanted["retry_after"]
 
 

@@ -32,12 +32,12 @@ def steps(chains):
 
 def test_the_questions_on_an_image_are_asked_from_the_lowest_level_up(row, chains_of):
     rows = chain_rows(row, "p1", "p2")
-    found = chains_of(*reversed(rows))
-    assert sorted(steps(found)) == [
+    chains = chains_of(*reversed(rows))
+    assert sorted(steps(chains)) == [
         ["p1-view", "p1-roi", "p1-disease"],
         ["p2-view", "p2-roi", "p2-disease"],
     ]
-    assert (found.steps, found.left_out) == (6, {})
+    assert (chains.steps, chains.left_out) == (6, {})
 
 
 def test_chains_do_not_depend_on_the_order_of_the_items(row, load):
@@ -57,14 +57,14 @@ def test_one_question_or_one_level_on_an_image_is_no_chain(row, chains_of):
     severity = stage_row(row, "Disease Diagnosis", "p2", task="Severity Grading", id="grade")
     severity |= {**grades, "gt_answer": "Mild"}
     high = [stage_row(row, "Disease Diagnosis", "p2"), severity]
-    found = chains_of(alone, *high)
-    assert (steps(found), found.left_out) == ([], {"alone": 3})
+    chains = chains_of(alone, *high)
+    assert (steps(chains), chains.left_out) == ([], {"alone": 3})
 
 
 def test_a_second_question_of_a_task_is_counted_and_left_out(row, chains_of):
     rows = chain_rows(row, "p1")
-    found = chains_of(*rows, {**rows[0], "id": "again"})
-    assert (found.steps, found.left_out) == (3, {"same-task": 1})
+    chains = chains_of(*rows, {**rows[0], "id": "again"})
+    assert (chains.steps, chains.left_out) == (3, {"same-task": 1})
 
 
 def test_a_later_wording_that_names_an_earlier_key_costs_a_step(row, chains_of):
@@ -72,9 +72,9 @@ def test_a_later_wording_that_names_an_earlier_key_costs_a_step(row, chains_of):
     rows.append(
         stage_row(row, "ROI Grounding", "p1", question="Which box of this axial slice has a cyst?")
     )
-    found = chains_of(*rows)
-    assert steps(found) == [["p1-view", "p1-disease"]]
-    assert found.left_out == {"gives-away": 1}
+    chains = chains_of(*rows)
+    assert steps(chains) == [["p1-view", "p1-disease"]]
+    assert chains.left_out == {"gives-away": 1}
 
 
 @pytest.mark.parametrize(
@@ -265,8 +265,8 @@ def test_two_files_with_the_same_bytes_are_one_image(row, write_release, tmp_pat
     pictures = root / "ALPHA/pictures"
     (pictures / "p2.png").write_bytes((pictures / "p1.png").read_bytes())
     benchmark = load_benchmark(root)
-    found = make_chains(benchmark.items, scenes_of(benchmark, benchmark.items))
-    assert steps(found) == [["p1-view", "p2-disease"]]
+    chains = make_chains(benchmark.items, scenes_of(benchmark, benchmark.items))
+    assert steps(chains) == [["p1-view", "p2-disease"]]
 
 
 def test_the_same_bytes_of_two_patients_are_two_images(row, write_release, tmp_path):
@@ -282,8 +282,8 @@ def test_the_same_bytes_of_two_patients_are_two_images(row, write_release, tmp_p
     ]
     (root / "items.csv").write_text("\n".join(lines) + "\n")
     benchmark = load_benchmark(root)
-    found = make_chains(benchmark.items, scenes_of(benchmark, benchmark.items))
-    assert (steps(found), found.left_out) == ([], {"alone": 2})
+    chains = make_chains(benchmark.items, scenes_of(benchmark, benchmark.items))
+    assert (steps(chains), chains.left_out) == ([], {"alone": 2})
 
 
 def test_marked_images_of_one_slice_are_one_image_by_their_recipes(row, write_release, tmp_path):
@@ -298,9 +298,9 @@ def test_marked_images_of_one_slice_are_one_image_by_their_recipes(row, write_re
     recipes = [recipe("ALPHA/pictures/p1.png", 3), recipe("ALPHA/pictures/boxes.png", 3)]
     (root / "recipes.jsonl").write_text("".join(json.dumps(each) + "\n" for each in recipes))
     benchmark = load_benchmark(root)
-    found = make_chains(benchmark.items, scenes_of(benchmark, benchmark.items))
-    assert steps(found) == [["p1-view", "boxes-roi", "p1-disease"]]
+    chains = make_chains(benchmark.items, scenes_of(benchmark, benchmark.items))
+    assert steps(chains) == [["p1-view", "boxes-roi", "p1-disease"]]
     recipes[1] = recipe("ALPHA/pictures/boxes.png", 4)
     (root / "recipes.jsonl").write_text("".join(json.dumps(each) + "\n" for each in recipes))
-    found = make_chains(benchmark.items, scenes_of(benchmark, benchmark.items))
-    assert steps(found) == [["p1-view", "p1-disease"]]
+    chains = make_chains(benchmark.items, scenes_of(benchmark, benchmark.items))
+    assert steps(chains) == [["p1-view", "p1-disease"]]

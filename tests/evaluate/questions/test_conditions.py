@@ -50,7 +50,7 @@ def test_a_rotation_keeps_the_right_text_and_every_option(shape):
 def test_all_rotations_put_the_key_once_on_every_letter(shape):
     count, key, _ = shape
     shown = presentations([make_item(0, count=count, key=key)], [Condition.CIRCULAR])
-    assert sorted(one.item.key for one in shown) == list("ABCD"[:count])
+    assert sorted(entry.item.key for entry in shown) == list("ABCD"[:count])
 
 
 def test_the_first_rotation_is_the_question_as_it_stands():
@@ -77,7 +77,9 @@ def test_a_swap_shows_a_picture_of_the_voxel_with_another_right_answer():
 
 def test_a_swap_falls_back_to_any_other_picture_of_the_voxel():
     items = [make_item(0, image="one"), make_item(1, image="two")]
-    assert [one.image for one in presentations(items, [Condition.IMAGE_SWAP])] == [
+    assert [
+        presentation.image for presentation in presentations(items, [Condition.IMAGE_SWAP])
+    ] == [
         "ALPHA/two.png",
         "ALPHA/one.png",
     ]
@@ -94,11 +96,11 @@ def test_a_swap_falls_back_to_any_other_picture_of_the_voxel():
 )
 def test_an_item_without_another_picture_in_its_voxel_is_not_swapped(other):
     shown = presentations([make_item(0), other], [Condition.IMAGE_SWAP])
-    assert "ALPHA/q0" not in {one.item.name for one in shown}
+    assert "ALPHA/q0" not in {entry.item.name for entry in shown}
 
 
 def test_epochs_repeat_every_presentation():
     shown = presentations([make_item(0)], [Condition.FULL, Condition.BLIND], epochs=3)
-    assert [(one.condition, one.epoch) for one in shown] == [
+    assert [(entry.condition, entry.epoch) for entry in shown] == [
         (condition, epoch) for epoch in range(3) for condition in (Condition.FULL, Condition.BLIND)
     ]

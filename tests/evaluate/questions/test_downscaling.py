@@ -137,9 +137,9 @@ def test_a_run_sends_pictures_of_its_size_and_goes_on_with_no_other(evaluate, se
     assert evaluate("--image-size", "80").exit_code == 0
     assert {sent_size(body) for body in server.requests} == {(80, 50)}
     done = len(server.requests)
-    told = str(evaluate("--image-size", "96").exception)
-    assert "another size of images" in told
-    assert "pictures.longest_side: there 80, asked 96" in told
+    message = str(evaluate("--image-size", "96").exception)
+    assert "another size of images" in message
+    assert "pictures.longest_side: there 80, asked 96" in message
     assert "another size of images" in str(evaluate().exception)
     assert evaluate("--image-size", "80").exit_code == 0
     assert len(server.requests) == done
@@ -149,9 +149,9 @@ def test_a_run_sends_pictures_of_its_size_and_goes_on_with_no_other(evaluate, se
     page = (tmp_path / "report.html").read_text()
     assert "smaller images" in page
     assert "at most 80 pixels a side" in page
-    found = compare_two(tmp_path / "run", tmp_path / "plain")
-    assert [row[0] for row in found["settings"]] == ["size of images"]
-    assert any("size of images" in note for note in found["notes"])
+    comparison = compare_two(tmp_path / "run", tmp_path / "plain")
+    assert [row[0] for row in comparison["settings"]] == ["size of images"]
+    assert any("size of images" in note for note in comparison["notes"])
 
 
 def test_the_detail_is_a_field_of_each_picture_and_part_of_the_identity(evaluate, server, tmp_path):
@@ -187,7 +187,7 @@ def test_a_question_whose_picture_cannot_be_made_smaller_fails_alone(
 ):
     path = release / "ALPHA/pictures/p1.png"
     path.write_bytes(path.read_bytes()[:40])
-    found = run_evaluation(
+    state = run_evaluation(
         benchmark, scripted(), tmp_path / "run", asking=QuestionSetup(image_size=32)
     )
-    assert (found.failed, found.answered) == (2, 6)
+    assert (state.failed, state.answered) == (2, 6)

@@ -92,11 +92,11 @@ def test_no_example_is_of_the_patient_or_the_picture_that_is_asked_about(
         conditions=OF_ONE_EDITION,
         asking=QuestionSetup(shots=FewShotSettings(count=4, seed=seed)),
     )
-    assert {one.presentation.condition for one in asked} == set(OF_ONE_EDITION)
-    for one in asked:
-        examples = [items[name] for name, _ in one.shots]
+    assert {entry.presentation.condition for entry in asked} == set(OF_ONE_EDITION)
+    for question in asked:
+        examples = [items[name] for name, _ in question.shots]
         assert len(examples) == 4
-        shown = [one.item, of_image.get(one.presentation.image, one.item)]
+        shown = [question.item, of_image.get(question.presentation.image, question.item)]
         units = [item.unit for item in examples]
         assert len({*units, *(item.unit for item in shown)}) == 4 + len({i.unit for i in shown})
         for example in examples:
@@ -104,7 +104,7 @@ def test_no_example_is_of_the_patient_or_the_picture_that_is_asked_about(
                 apart = (
                     perceptual_hashes[example.image] ^ perceptual_hashes[other.image]
                 ).bit_count()
-                assert apart > MAX_DISTANCE, (one.item.name, example.name)
+                assert apart > MAX_DISTANCE, (question.item.name, example.name)
     assert read_asked(tmp_path / "run") == asked
 
 
@@ -127,8 +127,8 @@ def test_another_seed_draws_other_examples_and_the_same_one_the_same(cohort, tmp
     benchmark = load_benchmark(cohort)
     drawn = [
         tuple(
-            one.shots
-            for one in begin_run(
+            entry.shots
+            for entry in begin_run(
                 tmp_path / f"run{number}",
                 benchmark,
                 model,
@@ -220,9 +220,9 @@ def test_a_run_goes_on_with_its_own_examples_alone(cohort, tmp_path, server):
     assert CliRunner().invoke(app, [*command, "--shots", "2"]).exit_code == 0
     done = len(server.requests)
     for options in ([], ["--shots", "3"], ["--shots", "2", "--shots-seed", "5"]):
-        told = str(CliRunner().invoke(app, [*command, *options]).exception)
-        assert "other examples" in told
-        assert "shots" in told
+        message = str(CliRunner().invoke(app, [*command, *options]).exception)
+        assert "other examples" in message
+        assert "shots" in message
     assert CliRunner().invoke(app, [*command, "--shots", "2"]).exit_code == 0
     assert len(server.requests) == done
     write_report([tmp_path / "run"], tmp_path / "report.html")
@@ -294,11 +294,11 @@ def test_a_withdrawn_item_is_no_example(cohort, tmp_path, scripted):
         model,
         asking=QuestionSetup(shots=FewShotSettings(count=2)),
     )
-    assert {name for one in asked for name, _ in one.shots} & names
-    found = example_pool(
+    assert {name for question in asked for name, _ in question.shots} & names
+    outcome = example_pool(
         replace(benchmark, errata=errata), FewShotSettings(count=2), benchmark.items
     )
-    assert not {item.name for item in found.pool} & names
+    assert not {item.name for item in outcome.pool} & names
 
 
 def test_where_no_patient_is_told_pictures_that_look_alike_are_kept_apart(
@@ -314,13 +314,17 @@ def test_where_no_patient_is_told_pictures_that_look_alike_are_kept_apart(
         model,
         asking=QuestionSetup(shots=FewShotSettings(count=16)),
     )
-    pairs = {(one.item.id, name.partition("/")[2]) for one in asked for name, _ in one.shots}
+    pairs = {
+        (question.item.id, name.partition("/")[2])
+        for question in asked
+        for name, _ in question.shots
+    }
     assert ("q000", "q002") not in pairs
     assert ("q002", "q000") not in pairs
     assert ("q000", "q001") in pairs or ("q001", "q000") in pairs
     manifest = json.loads((tmp_path / "run/manifest.json").read_text())
     assert manifest["shots"]["apart_by"] == "look alone"
-    assert {one.presentation.condition for one in asked} == {Condition.FULL}
+    assert {question.presentation.condition for question in asked} == {Condition.FULL}
 
 
 @pytest.fixture
@@ -344,7 +348,11 @@ def bring_back(cohort, kept):
 
 
 def shots_of(asked):
-    return {(one.item.name, one.presentation.condition): one.shots for one in asked if one.shots}
+    return {
+        (question.item.name, question.presentation.condition): question.shots
+        for question in asked
+        if question.shots
+    }
 
 
 def test_a_run_keeps_its_examples_once_pictures_were_reconstructed(
@@ -461,6 +469,6 @@ def test_pictures_that_are_too_much_together_are_told_before_any_is_sent(
     command = ["evaluate", str(cohort), "--model", "openai/gpt-4.1", "--dry-run", *options]
     result = CliRunner().invoke(app, [*command, "--out", str(tmp_path / "run")])
     assert result.exit_code == 0, result.output
-    told = " ".join(result.stdout.split())
-    assert ("would be refused by OpenAI for the size of all their images" in told) == warned
-    assert "for their size (" not in told
+    text = " ".join(result.stdout.split())
+    assert ("would be refused by OpenAI for the size of all their images" in text) == warned
+    assert "for their size (" not in text

@@ -129,8 +129,8 @@ def test_a_template_that_leaves_out_a_part_of_the_question_is_refused(
 def test_a_template_that_pairs_an_option_with_another_letter_is_refused(
     evaluate, server, tmp_path, options, shown
 ):
-    told = str(evaluate(f"{{{{ question }}}}\n{options}").exception)
-    assert re.search(shown, told), told
+    message = str(evaluate(f"{{{{ question }}}}\n{options}").exception)
+    assert re.search(shown, message), message
     assert not server.requests
     assert not (tmp_path / "run").exists()
 
@@ -138,8 +138,8 @@ def test_a_template_that_pairs_an_option_with_another_letter_is_refused(
 @pytest.mark.parametrize("only", ["--dry-run", "--estimate"])
 def test_what_is_foreseen_is_refused_for_a_letter_too(evaluate, only):
     template = "{{ question }}{% for _, text in options %}\n{{ text }}{% endfor %}"
-    told = str(evaluate(template, only).exception)
-    assert "option A of ALPHA/q000 without a letter" in told
+    message = str(evaluate(template, only).exception)
+    assert "option A of ALPHA/q000 without a letter" in message
 
 
 @pytest.mark.parametrize(
@@ -164,9 +164,9 @@ def test_a_run_goes_on_with_its_own_wording_alone(evaluate, server, tmp_path):
     assert evaluate(template).exit_code == 0
     assert evaluate(template).exit_code == 0
     assert len(server.requests) == 8
-    told = str(evaluate(template + " Now.").exception)
-    assert "was begun with another prompt" in told
-    assert "prompt.text: there" in told
+    message = str(evaluate(template + " Now.").exception)
+    assert "was begun with another prompt" in message
+    assert "prompt.text: there" in message
     assert len(server.requests) == 8
     kept = json.loads((tmp_path / "run/manifest.json").read_text())["prompt"]
     assert (kept["name"], kept["text"]) == ("mine.j2", template)

@@ -40,7 +40,7 @@ class Parrot:
         pass
 
 
-def told(name, fact):
+def facts_of(name, fact):
     digest = f"{fact:016x}"
     return ItemFacts(
         dataset="ALPHA", id=name, visible="yes", block="", unit=f"case-{digest}", fact=digest
@@ -51,24 +51,26 @@ def told(name, fact):
 def editions(tmp_path, row, write_release):
     """24 facts; the second edition has other ids, words and orders, and asks all but the last."""
     first = write_release(tmp_path / "first", [row(n) for n in range(24)])
-    write_item_facts(first, [told(f"q{n:03}", n) for n in range(24)])
+    write_item_facts(first, [facts_of(f"q{n:03}", n) for n in range(24)])
     second = []
     for n in range(23):
-        one = row(n, id=f"z{n:03}", question=f"Which of these is in picture {n}, please?")
-        texts = [one[f"option_{letter}"] for letter in "BCDA"]
-        one.update({f"option_{letter}": text for letter, text in zip("ABCD", texts, strict=True)})
-        second.append({**one, "correct_index": texts.index(one["gt_answer"])})
+        outcome = row(n, id=f"z{n:03}", question=f"Which of these is in picture {n}, please?")
+        texts = [outcome[f"option_{letter}"] for letter in "BCDA"]
+        outcome.update(
+            {f"option_{letter}": text for letter, text in zip("ABCD", texts, strict=True)}
+        )
+        second.append({**outcome, "correct_index": texts.index(outcome["gt_answer"])})
     write_release(tmp_path / "second", second)
-    write_item_facts(tmp_path / "second", [told(f"z{n:03}", n) for n in range(23)])
+    write_item_facts(tmp_path / "second", [facts_of(f"z{n:03}", n) for n in range(23)])
     return load_benchmark(first), load_benchmark(tmp_path / "second")
 
 
 def test_items_are_paired_by_fact_and_keep_name_picture_and_unit(editions):
     first, second = editions
-    found = reworded_items(first.items, second)
-    assert len(found) == 23
+    results = reworded_items(first.items, second)
+    assert len(results) == 23
     for item in first.items[:23]:
-        other = found[item.name]
+        other = results[item.name]
         assert (other.image, other.unit, other.fact) == (item.image, item.unit, item.fact)
         assert other.question != item.question
         assert dict(other.options)[other.key] == dict(item.options)[item.key]
@@ -92,20 +94,20 @@ def test_what_a_run_asks_is_read_back_with_its_second_forms(editions, tmp_path):
     asked = begin_run(tmp_path / "run", first, Parrot(first.items), conditions=BOTH, edition=second)
     assert len(asked) == 24 + 23
     assert read_asked(tmp_path / "run") == asked
-    assert len({one.key for one in asked}) == len(asked)
+    assert len({question.key for question in asked}) == len(asked)
 
 
 def test_learning_by_heart_shows_as_a_drop_with_its_interval(editions, tmp_path):
     first, second = editions
     out = tmp_path / "run"
     run_evaluation(first, Parrot(first.items), out, conditions=BOTH, edition=second)
-    found = json.loads((out / "metrics.json").read_text())["contrasts"]["reworded"]
-    row = found["global"]
+    contrast = json.loads((out / "metrics.json").read_text())["contrasts"]["reworded"]
+    row = contrast["global"]
     assert (row["n"], row["units"], row["first"]) == (23, 23, 1)
     assert row["second"] < 0.5
     assert row["interval"][0] > 0
     assert row["mcnemar_p"] < 0.001
-    assert found["left_out"] == {"lost": 0, "not_asked": 1}
+    assert contrast["left_out"] == {"lost": 0, "not_asked": 1}
 
 
 def test_a_run_goes_on_without_naming_the_edition_again_and_with_no_other(editions, tmp_path):
@@ -131,17 +133,17 @@ def test_a_log_of_reworded_items_comes_back_with_its_edition_alone(editions, tmp
     export_inspect(tmp_path / "run", log, Condition.REWORDED)
     with pytest.raises(WorkspaceError, match="--edition RELEASE"):
         import_run(log, first, tmp_path / "back")
-    found = import_run(log, first, tmp_path / "back", edition=second)
-    assert (found.replies, found.unanswered) == (23, ())
+    summary = import_run(log, first, tmp_path / "back", edition=second)
+    assert (summary.replies, summary.unanswered) == (23, ())
 
-    def told(run):
+    def content_of(run):
         return [
-            (one.item.name, one.item.question, one.outcome, one.answer)
-            for one in read_results(run)
-            if one.asked.presentation.condition is Condition.REWORDED
+            (entry.item.name, entry.item.question, entry.outcome, entry.answer)
+            for entry in read_results(run)
+            if entry.asked.presentation.condition is Condition.REWORDED
         ]
 
-    assert told(tmp_path / "back") == told(tmp_path / "run")
+    assert content_of(tmp_path / "back") == content_of(tmp_path / "run")
 
 
 def test_a_log_of_another_edition_is_refused(editions, tmp_path, row, write_release):
@@ -150,7 +152,7 @@ def test_a_log_of_another_edition_is_refused(editions, tmp_path, row, write_rele
     export_inspect(tmp_path / "run", tmp_path / "log.eval", Condition.REWORDED)
     third = [row(n, id=f"z{n:03}", question=f"And picture {n}?") for n in range(23)]
     write_release(tmp_path / "third", third)
-    write_item_facts(tmp_path / "third", [told(f"z{n:03}", n) for n in range(23)])
+    write_item_facts(tmp_path / "third", [facts_of(f"z{n:03}", n) for n in range(23)])
     with pytest.raises(WorkspaceError, match="the edition that was asked"):
         import_run(
             tmp_path / "log.eval",

@@ -65,10 +65,10 @@ def ask(mixed, server, tmp_path, monkeypatch):
 
     def run(*options, url=None, out="run"):
         command = ["evaluate", str(mixed), "--model", "openai/stub", "--out", str(tmp_path / out)]
-        found = CliRunner().invoke(app, [*command, "--base-url", url or server.url, *options])
-        if found.exception and not isinstance(found.exception, SystemExit):
-            raise found.exception
-        return " ".join(found.output.split())
+        outcome = CliRunner().invoke(app, [*command, "--base-url", url or server.url, *options])
+        if outcome.exception and not isinstance(outcome.exception, SystemExit):
+            raise outcome.exception
+        return " ".join(outcome.output.split())
 
     return run
 

@@ -17,7 +17,7 @@ def test_a_plain_run_has_its_prompt_alone():
 
 
 def test_every_setting_is_told():
-    told = settings_text(
+    outcome = settings_text(
         {
             **PLAIN,
             "model": {**PLAIN["model"], "system": "Be brief.", "image_detail": "low"},
@@ -38,7 +38,7 @@ def test_every_setting_is_told():
             ],
         }
     )
-    assert told == {
+    assert outcome == {
         "prompt": "mine.j2 45",
         "template": "{{ question }}",
         "system prompt": "Be brief.",

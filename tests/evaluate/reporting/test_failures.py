@@ -63,23 +63,23 @@ def stop(*texts):
 def test_every_question_that_went_wrong_is_there_and_no_other(scored, row):
     script = [*stop("A", "A", REFUSAL, OPEN), ("A B", "length"), *stop("B", "C", "D")]
     runs, benchmark = scored([row(n) for n in range(8)], script)
-    found = failure_section(runs, benchmark)
-    assert [card.item.id for card in found.shown] == ["q001", "q002", "q003", "q004"]
-    assert found.counts == {
+    section = failure_section(runs, benchmark)
+    assert [card.item.id for card in section.shown] == ["q001", "q002", "q003", "q004"]
+    assert section.counts == {
         AnswerOutcome.WRONG: 1,
         AnswerOutcome.REFUSED: 1,
         AnswerOutcome.UNPARSED: 1,
         AnswerOutcome.CUT: 1,
     }
-    assert found.total == 4
+    assert section.total == 4
 
 
 def test_a_question_without_a_reply_is_no_failure_to_look_at(scored, row, tmp_path):
     _, benchmark = scored([row(0, image_path="pictures/none.png"), row(1)], stop("A"))
     (tmp_path / "r/ALPHA/pictures/none.png").unlink()
     run_evaluation(load_benchmark(tmp_path / "r"), Scripted("t/x", stop("A")), tmp_path / "again")
-    found = failure_section(load_runs([tmp_path / "again"]), benchmark)
-    assert [card.item.id for card in found.shown] == ["q001"]
+    section = failure_section(load_runs([tmp_path / "again"]), benchmark)
+    assert [card.item.id for card in section.shown] == ["q001"]
 
 
 def test_a_card_holds_the_reply_of_every_run(scored, row):
@@ -102,11 +102,11 @@ def test_the_number_is_bounded_and_rare_outcomes_come_first(scored, row, monkeyp
     tasks = ("Disease Diagnosis", "View Recognition", "Severity Grading")
     rows = [row(n, task=tasks[n % 3], gt_answer="Mass", correct_index=1) for n in range(32)]
     runs, benchmark = scored(rows, script)
-    found = failure_section(runs, benchmark)
-    assert (len(found.shown), found.total) == (6, 32)
-    assert {AnswerOutcome.REFUSED, AnswerOutcome.CUT} <= set(found.counts)
-    assert len(found.tasks) == 3
-    assert failure_section(runs, benchmark).shown == found.shown
+    section = failure_section(runs, benchmark)
+    assert (len(section.shown), section.total) == (6, 32)
+    assert {AnswerOutcome.REFUSED, AnswerOutcome.CUT} <= set(section.counts)
+    assert len(section.tasks) == 3
+    assert failure_section(runs, benchmark).shown == section.shown
 
 
 def test_the_filters_hide_exactly_what_does_not_match(scored, row):
@@ -130,10 +130,10 @@ def test_one_run_has_no_filter_of_runs():
 
 def test_a_picture_shared_by_questions_is_on_the_page_once(scored, row):
     runs, benchmark = scored([row(0), row(1)], stop("D"))
-    found = failure_section(runs, benchmark)
-    assert [card.picture for card in found.shown] == [0, 0]
-    assert len(found.pictures.uris) == 1
-    assert found.pictures.uris[0].startswith("data:image/png;base64,")
+    section = failure_section(runs, benchmark)
+    assert [card.picture for card in section.shown] == [0, 0]
+    assert len(section.pictures.uris) == 1
+    assert section.pictures.uris[0].startswith("data:image/png;base64,")
 
 
 def test_a_restricted_picture_is_not_even_opened(scored, row, monkeypatch):
@@ -148,9 +148,9 @@ def test_the_pictures_stay_within_their_budget(scored, row, monkeypatch):
     runs, benchmark = scored([row(n) for n in range(12)], stop("E is not there"))
     size = (benchmark.root / "ALPHA/pictures/p0.png").stat().st_size
     monkeypatch.setattr(embedded_images, "MOST_BYTES", 3 * size + 20)
-    found = failure_section(runs, benchmark)
-    assert len(found.pictures.uris) == 3
-    assert {card.why_no_picture for card in found.shown if card.picture is None} == {
+    section = failure_section(runs, benchmark)
+    assert len(section.pictures.uris) == 3
+    assert {card.why_no_picture for card in section.shown if card.picture is None} == {
         "Left out to keep this page small."
     }
 

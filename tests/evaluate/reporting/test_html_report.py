@@ -186,21 +186,21 @@ def test_a_folder_without_scores_says_what_to_do(tmp_path, benchmark, broken):
         write_report([run], tmp_path / "x.html")
 
 
-def _contrast(one, two):
+def _contrast(first, second):
     def luminance(colour):
         channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
         linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
         return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
-    high, low = sorted((luminance(one), luminance(two)), reverse=True)
+    high, low = sorted((luminance(first), luminance(second)), reverse=True)
     return (high + 0.05) / (low + 0.05)
 
 
 @pytest.mark.parametrize("percent", range(0, 101, 5))
 def test_text_on_every_shade_can_be_read(percent):
-    found = shade(percent / 100, 0.25)
-    assert _contrast(found.light, found.light_text) >= 4.5
-    assert _contrast(found.dark, found.dark_text) >= 4.5
+    outcome = shade(percent / 100, 0.25)
+    assert _contrast(outcome.light, outcome.light_text) >= 4.5
+    assert _contrast(outcome.dark, outcome.dark_text) >= 4.5
 
 
 def test_chance_is_the_neutral_point():

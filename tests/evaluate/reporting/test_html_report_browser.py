@@ -45,10 +45,10 @@ class Dice:
 
     async def answer(self, request):
         picture = request.picture.sha256 if request.picture else ""
-        said = f"{self.name}{request.prompt}{picture}".encode()
-        lot = int.from_bytes(hashlib.sha256(said).digest()[:4])
+        outcome = f"{self.name}{request.prompt}{picture}".encode()
+        lot = int.from_bytes(hashlib.sha256(outcome).digest()[:4])
         key = dict(self._items[request.item].options)[self._items[request.item].key]
-        letter = next(one for one, text in request.options if text == key)
+        letter = next(value for value, text in request.options if text == key)
         if picture and lot % 100 < self._skill:
             text = letter
         elif lot % 7 == 0:
@@ -125,7 +125,7 @@ def open_page(browser):
         context = browser.new_context(**{"viewport": {"width": 1200, "height": 900}, **options})
         contexts.append(context)
         context.on("request", lambda request: asked.append(request.url))
-        context.on("console", lambda said: faults.append(said.text))
+        context.on("console", lambda entry: faults.append(entry.text))
         context.set_default_timeout(PATIENCE)
         page = context.new_page()
         page.goto(path.as_uri())
@@ -166,8 +166,8 @@ def test_the_page_is_accessible(open_page, pages, name, scheme):
         )
     rules = {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}}
     options = rules if scheme == "dark" else None
-    found = axe.Axe().run(page, options=options).response["violations"]
-    assert [(flaw["id"], flaw["nodes"][0]["target"]) for flaw in found] == []
+    violations = axe.Axe().run(page, options=options).response["violations"]
+    assert [(flaw["id"], flaw["nodes"][0]["target"]) for flaw in violations] == []
 
 
 @pytest.mark.parametrize("name", ["one", "many", "perfect"])
@@ -331,7 +331,7 @@ def test_a_policy_of_the_page_forbids_scripts_and_requests(browser, pages):
     page.goto(pages.one.as_uri())
 
     def refused():
-        return page.expect_console_message(lambda said: "Content Security Policy" in said.text)
+        return page.expect_console_message(lambda entry: "Content Security Policy" in entry.text)
 
     with refused():
         page.evaluate(

@@ -124,8 +124,8 @@ def test_latex_sets_all_tables(runs, tmp_path):
     assert b"Overfull" not in made.stdout
 
 
-def export(*told):
-    return CliRunner().invoke(app, ["export", *map(str, told)])
+def export(*text):
+    return CliRunner().invoke(app, ["export", *map(str, text)])
 
 
 def test_the_command_writes_tables_of_several_runs(runs, tmp_path):
@@ -139,7 +139,7 @@ def test_the_command_writes_tables_of_several_runs(runs, tmp_path):
 
 def test_what_cannot_be_exported_is_named(runs, tmp_path):
     run, release, out = tmp_path / "first", tmp_path / "r", tmp_path / "out"
-    for told, said in (
+    for releases, text in (
         ((release, "--to", "latex"), "is not a run; latex needs"),
         ((run, "--to", "lm-eval"), "is a run; lm-eval needs a release"),
         ((run, release, "--to", "csv"), "r is not a run; expected scored runs only"),
@@ -147,7 +147,7 @@ def test_what_cannot_be_exported_is_named(runs, tmp_path):
         ((run, run, "--to", "inspect"), "is a second run"),
         ((release, "--to", "csv"), "expected a file name ending in .csv"),
     ):
-        ran = export(*told, "--out", out)
+        ran = export(*releases, "--out", out)
         assert isinstance(ran.exception, WorkspaceError), ran.output
-        assert said in str(ran.exception)
+        assert text in str(ran.exception)
     assert not out.exists()

@@ -108,7 +108,7 @@ def test_the_published_models_stand_best_first_and_the_guesser_last(seen):
 def test_published_cells_are_as_printed_and_misprints_are_marked(seen):
     board = leaderboard(seen)
     columns = list(published_table.COUNTS)
-    cells = {name: dict(zip(columns, found, strict=True)) for name, found in board.models}
+    cells = {name: dict(zip(columns, values, strict=True)) for name, values in board.models}
     assert cells["Random"]["Brain"].value == pytest.approx(0.2641)
     assert "24.41" in cells["Random"]["Brain"].misprint
     assert sum(bool(cell.misprint) for row in cells.values() for cell in row.values()) == 6
@@ -157,11 +157,11 @@ def test_a_run_of_the_published_size_is_told_as_such(seen):
 
 
 def test_a_radar_has_a_corner_for_each_task_at_its_accuracy(seen):
-    found = radar(seen)
-    assert [task for task, _, _ in found.rows] == list(cube_tasks())
-    drawn = parsed(found.picture)
-    shapes = [one.get("points").split() for one in drawn.iter("polygon") if one.get("points")]
-    area = next(one for one in drawn.iter("polygon") if "area" in one.get("class"))
+    outcome = radar(seen)
+    assert [task for task, _, _ in outcome.rows] == list(cube_tasks())
+    drawn = parsed(outcome.picture)
+    shapes = [entry.get("points").split() for entry in drawn.iter("polygon") if entry.get("points")]
+    area = next(entry for entry in drawn.iter("polygon") if "area" in entry.get("class"))
     x, y = map(float, area.get("points").split()[0].split(","))
     accuracy = seen[0].metrics["slices"]["task"]["Modality Recognition"]["accuracy"]
     assert (x, y) == (220, pytest.approx(200 - 165 * accuracy, abs=0.01))
@@ -175,11 +175,13 @@ def test_a_radar_of_two_tasks_is_not_drawn(load, row, tmp_path):
 
 
 def test_image_gain_is_what_the_picture_adds(seen):
-    found = {contrast.title: contrast for contrast in contrast_sections(seen[0])}
-    assert list(found) == ["Image gain", "Image swap", "Order of the options"]
-    name, numbers = found["Image gain"].rows[0]
+    contrasts = {contrast.title: contrast for contrast in contrast_sections(seen[0])}
+    assert list(contrasts) == ["Image gain", "Image swap", "Order of the options"]
+    name, numbers = contrasts["Image gain"].rows[0]
     assert (name, numbers["first"], numbers["second"]) == ("All questions", 64 / 96, 0.25)
-    cells = [c for _, rows in found["Image gain"].map.panels for _, row in rows for c in row if c]
+    cells = [
+        c for _, rows in contrasts["Image gain"].map.panels for _, row in rows for c in row if c
+    ]
     assert {cell.text for cell in cells} <= {signed(n / 12, 0) for n in range(-12, 13)}
     assert all("with the image" in cell.description for cell in cells)
 
@@ -218,16 +220,16 @@ def test_the_map_of_accuracies_has_every_cell_once(seen):
 
 
 def test_credibility_draws_a_point_where_it_is(seen):
-    found = credibility_section(seen)
-    point = found.rows[0][1]
-    drawn = parsed(found.picture)
-    mark = next(one for one in drawn.iter("circle"))
+    outcome = credibility_section(seen)
+    point = outcome.rows[0][1]
+    drawn = parsed(outcome.picture)
+    mark = next(entry for entry in drawn.iter("circle"))
     value = point.row["shortcut_probability"]["value"]
     assert float(mark.get("cx")) == pytest.approx(54 + value * (460 - 54 - 14), abs=0.01)
     assert float(mark.get("cy")) == pytest.approx(
         14 + (1 - point.accuracy) * (380 - 14 - 48), abs=0.01
     )
-    assert found.correlation == ""
+    assert outcome.correlation == ""
 
 
 def test_credibility_without_pairs_is_left_out(load, row, tmp_path):
@@ -236,11 +238,11 @@ def test_credibility_without_pairs_is_left_out(load, row, tmp_path):
 
 
 def test_three_runs_give_a_correlation_and_two_do_not(three):
-    found = correlation_section(three)
-    assert (found.models, found.cells, found.items) == (3, 8, 96)
-    assert [name for name, _ in found.regions] == ["Chest"]
-    assert [name for name, _ in found.published] == ["Brain", "Breast", "Chest", "Heart", "Lungs"]
-    squares = list(parsed(found.picture).iter("rect"))
+    outcome = correlation_section(three)
+    assert (outcome.models, outcome.cells, outcome.items) == (3, 8, 96)
+    assert [name for name, _ in outcome.regions] == ["Chest"]
+    assert [name for name, _ in outcome.published] == ["Brain", "Breast", "Chest", "Heart", "Lungs"]
+    squares = list(parsed(outcome.picture).iter("rect"))
     assert len(squares) == 8 * 7 / 2
     assert correlation_section(three[:2]) is None
     assert (
@@ -280,10 +282,10 @@ def test_what_asking_took_is_told_beside_the_report(seen, tmp_path):
 
 
 def test_the_rules_are_counted(three):
-    found = parsing_summary(three)
-    assert found.rules[0] == "bare-letter"
-    assert found.counts[0][1][0] == 96
-    assert found.judged == []
+    outcome = parsing_summary(three)
+    assert outcome.rules[0] == "bare-letter"
+    assert outcome.counts[0][1][0] == 96
+    assert outcome.judged == []
 
 
 @pytest.mark.parametrize("name", ["csv", "json", "parquet"])
@@ -400,9 +402,9 @@ def test_the_command_writes_the_page_and_its_tables(seen, tmp_path):
 def test_the_command_tells_programs_what_it_wrote_and_what_asking_took(seen, tmp_path):
     out = str(tmp_path / "x.html")
     ran = CliRunner().invoke(app, ["report", str(tmp_path / "seer"), "--out", out, "--json"])
-    found = json.loads(ran.stdout)
-    assert (found["page"], found["tables"]) == (out, [])
-    assert (found["effort"][0]["run"], found["effort"][0]["tries"]) == ("seer", 576)
+    summary = json.loads(ran.stdout)
+    assert (summary["page"], summary["tables"]) == (out, [])
+    assert (summary["effort"][0]["run"], summary["effort"][0]["tries"]) == ("seer", 576)
 
 
 def test_scores_of_another_form_are_made_anew(seen, tmp_path):

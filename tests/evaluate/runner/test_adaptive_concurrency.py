@@ -152,13 +152,13 @@ def test_every_change_is_kept_with_its_time_and_reason():
     pace = ConcurrencyLimiter(highest=1000)
     answer_rounds(pace, 1, now=2.0)
     refuse(pace, now=3.0)
-    told = pace.to_json()
-    assert [(c["at"], c["limit"], c["why"]) for c in told["changes"]] == [
+    statistics = pace.to_json()
+    assert [(c["at"], c["limit"], c["why"]) for c in statistics["changes"]] == [
         (0.0, 16, "start"),
         (2.0, 32, "grown"),
         (3.0, 25, "refused"),
     ]
-    assert (told["mode"], told["highest"], told["most"]) == ("adaptive", 1000, 17)
+    assert (statistics["mode"], statistics["highest"], statistics["most"]) == ("adaptive", 1000, 17)
 
 
 def simulate(pace: ConcurrencyLimiter, questions: int, *, cap: int, latency, hint: float = 1.0):
@@ -167,27 +167,27 @@ def simulate(pace: ConcurrencyLimiter, questions: int, *, cap: int, latency, hin
     serving, refusals, answered, now = 0, Counter(), 0, 0.0
     while answered < questions:
         while pace.room(now):
-            one = heapq.heappop(due)[1] if due and due[0][0] <= now else next(new, None)
-            if one is None:
+            entry = heapq.heappop(due)[1] if due and due[0][0] <= now else next(new, None)
+            if entry is None:
                 break
             pace.sent()
             taken = serving < cap
             serving += taken
             at = now + (latency() if taken else 0.002)
-            heapq.heappush(events, (at, next(order), one, taken))
+            heapq.heappush(events, (at, next(order), entry, taken))
         times = [at for at in (pace.held_until(now), due[0][0] if due else None) if at]
         wake = min((at for at in times if at > now), default=None)
         if events and (wake is None or events[0][0] <= wake):
-            now, _, one, taken = heapq.heappop(events)
+            now, _, entry, taken = heapq.heappop(events)
             if taken:
                 serving -= 1
                 answered += 1
-                pace.answered(now, clean=not refusals[one])
+                pace.answered(now, clean=not refusals[entry])
             else:
-                refusals[one] += 1
+                refusals[entry] += 1
                 wait = hint * 1.1
                 pace.refused(now, wait=wait, hinted=True)
-                heapq.heappush(due, (now + wait, one))
+                heapq.heappush(due, (now + wait, entry))
         else:
             now = wake
     return now, refusals

@@ -34,8 +34,8 @@ def evaluate(release, server, tmp_path, monkeypatch):
 def test_a_run_that_is_complete_ends_with_zero(evaluate):
     result = evaluate("--json")
     assert result.exit_code == 0, result.output
-    found = json.loads(result.stdout)
-    assert (found["answered"], found["failed"], found["left"]) == (8, 0, 0)
+    summary = json.loads(result.stdout)
+    assert (summary["answered"], summary["failed"], summary["left"]) == (8, 0, 0)
 
 
 def test_an_unusable_model_ends_with_two(evaluate, server, problem):
@@ -220,21 +220,21 @@ def test_the_progress_says_how_fast_how_many_and_what_it_costs(capsys):
         show(RunProgress(total=100, reused=10))
         show(RunProgress(total=100, reused=10, done=1, note="500: busy"))
         show(RunProgress(total=100, reused=10, done=2, note="500: busy"))
-    told = capsys.readouterr().err
-    assert "10 reused, 90 to run" in told
-    assert told.count("500: busy") == 1
+    message = capsys.readouterr().err
+    assert "10 reused, 90 to run" in message
+    assert message.count("500: busy") == 1
 
 
 def test_scoring_again_gives_its_numbers_to_programs(evaluate, tmp_path):
     evaluate()
     result = CliRunner().invoke(app, ["score", str(tmp_path / "run"), "--json"])
     assert result.exit_code == 0, result.output
-    found = json.loads(result.stdout)
+    summary = json.loads(result.stdout)
     written = json.loads((tmp_path / "run/metrics.json").read_text())
     beside = {"metrics": None, "ends": None, "incomplete": None, "gaps": None}
-    assert {**found, **beside} == {**written, **beside}
-    assert found["metrics"] == str(tmp_path / "run/metrics.json")
-    assert (found["ends"]["answered"], found["incomplete"], found["gaps"]) == (8, None, [])
+    assert {**summary, **beside} == {**written, **beside}
+    assert summary["metrics"] == str(tmp_path / "run/metrics.json")
+    assert (summary["ends"]["answered"], summary["incomplete"], summary["gaps"]) == (8, None, [])
 
 
 def _score(run, *options):
@@ -253,9 +253,9 @@ def test_scoring_a_run_that_was_not_asked_to_its_end_says_so_and_ends_with_three
     assert result.exit_code == 3, result.output
     assert "0 failed, 0 missing image, 3 not asked" in words
     assert words.count("INCOMPLETE 3 questions not asked yet") == 1
-    told = json.loads(_score(run, "--json").stdout)
-    assert (told["ends"]["not-asked"], told["ends"]["failed"]) == (3, 0)
-    assert told["incomplete"]
+    summary = json.loads(_score(run, "--json").stdout)
+    assert (summary["ends"]["not-asked"], summary["ends"]["failed"]) == (3, 0)
+    assert summary["incomplete"]
     write_report([run], tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text()
     assert 0 < page.index("3 of 8 questions were not asked") < page.index('class="figure')
@@ -285,10 +285,10 @@ def test_a_model_that_cannot_be_used_keeps_no_other_from_being_asked(
     assert (broken["model"], good["model"]) == ("openai/stub", "openai/good")
     assert "no such key" in broken["error"]
     assert good["answered"] == 8
-    told = evaluate("--model", "openai/good")
-    assert told.exit_code == 2
-    assert "openai/stub: FAILED" in told.stdout
-    assert "openai/good: done" in told.stdout
+    outcome = evaluate("--model", "openai/good")
+    assert outcome.exit_code == 2
+    assert "openai/stub: FAILED" in outcome.stdout
+    assert "openai/good: done" in outcome.stdout
 
 
 def test_a_run_that_is_stopped_by_hand_tells_how_far_it_came(
@@ -372,9 +372,9 @@ def test_of_several_models_those_after_one_that_fails_are_foreseen_too(
     assert "contains something that is not a run" in runs[0]["error"]
     assert [run["model"] for run in runs] == ["openai/stub", "openai/other", "openai/third"]
     assert all("error" not in run for run in runs[1:])
-    told = evaluate(*others, "--system", "Be brief.", way).stdout
-    assert "openai/stub: FAILED" in told
-    assert "openai/third: done" in told
+    output = evaluate(*others, "--system", "Be brief.", way).stdout
+    assert "openai/stub: FAILED" in output
+    assert "openai/third: done" in output
     assert (len(server.requests) > before) == (way == "--estimate")
 
 

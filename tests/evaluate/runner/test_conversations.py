@@ -32,17 +32,17 @@ class Talker:
     name = "talker/1"
     takes_history = True
 
-    def __init__(self, script=lambda _request: "A"):
-        self.script = script
+    def __init__(self, scripted=lambda _request: "A"):
+        self.script = scripted
         self.identity = {"adapter": "talker/1"}
         self.asked = []
 
     async def answer(self, request):
         self.asked.append(request)
-        said = self.script(request)
-        if isinstance(said, Reply):
-            return said
-        return reply(said)
+        scripted = self.script(request)
+        if isinstance(scripted, Reply):
+            return scripted
+        return reply(scripted)
 
     async def close(self):
         """Nothing to close."""
@@ -70,8 +70,8 @@ def staged(load, row):
 
 
 def test_a_later_step_comes_after_the_models_own_replies(staged, tmp_path):
-    said = {"view": "B", "roi": "The answer is C", "disease": "A"}
-    model = Talker(lambda request: said[stage(request)])
+    values = {"view": "B", "roi": "The answer is C", "disease": "A"}
+    model = Talker(lambda request: values[stage(request)])
     run_evaluation(staged, model, tmp_path / "run", conditions=CHAIN)
     last = [request for request in model.asked if stage(request) == "disease"]
     assert [[turn.reply for turn in request.history] for request in last] == [
@@ -159,8 +159,8 @@ def test_a_failed_step_leaves_the_later_ones_not_reached_and_not_wrong(staged, t
 
     run = tmp_path / "run"
     summary = run_evaluation(staged, Talker(failing), run, conditions=CHAIN, retry=fast)
-    found = outcomes(run)
-    assert (found["p1-view"], found["p1-roi"], found["p1-disease"]) == (
+    results = outcomes(run)
+    assert (results["p1-view"], results["p1-roi"], results["p1-disease"]) == (
         "correct",
         "failed",
         "not-reached",
@@ -173,7 +173,7 @@ def test_a_failed_step_leaves_the_later_ones_not_reached_and_not_wrong(staged, t
 
 
 @pytest.mark.parametrize(
-    ("said", "outcome", "later"),
+    ("expected", "outcome", "later"),
     [
         (reply("", "content_filter"), "refused", "not-reached"),
         (reply("<think>is it B or", "length"), "cut", "not-reached"),
@@ -182,11 +182,13 @@ def test_a_failed_step_leaves_the_later_ones_not_reached_and_not_wrong(staged, t
         (reply("<think>no</think>The answer is C."), "wrong", "correct"),
     ],
 )
-def test_a_reply_that_says_nothing_ends_the_conversation(staged, tmp_path, said, outcome, later):
-    model = Talker(lambda request: said if request.item == "ALPHA/p1-view" else "A")
+def test_a_reply_that_says_nothing_ends_the_conversation(
+    staged, tmp_path, expected, outcome, later
+):
+    model = Talker(lambda request: expected if request.item == "ALPHA/p1-view" else "A")
     summary = run_evaluation(staged, model, tmp_path / "run", conditions=CHAIN)
-    found = outcomes(tmp_path / "run")
-    assert (found["p1-view"], found["p1-roi"], found["p1-disease"]) == (outcome, later, later)
+    results = outcomes(tmp_path / "run")
+    assert (results["p1-view"], results["p1-roi"], results["p1-disease"]) == (outcome, later, later)
     assert summary.stopped is None
     assert summary.unreached == 2 * (later == "not-reached")
 
@@ -210,8 +212,8 @@ def test_a_step_asked_again_asks_what_came_after_it_again(staged, tmp_path):
         "ALPHA/p1-roi",
         "ALPHA/p1-view",
     ]
-    found = outcomes(run)
-    assert (found["p1-view"], found["p1-disease"], found["p2-disease"]) == (
+    results = outcomes(run)
+    assert (results["p1-view"], results["p1-disease"], results["p2-disease"]) == (
         "wrong",
         "wrong",
         "correct",
@@ -306,8 +308,8 @@ def test_the_first_items_of_a_draw_bring_no_half_chains(staged, tmp_path):
     summary = run_evaluation(staged, Talker(), tmp_path / "run", conditions=CHAIN, first=2)
     assert summary.stopped
     assert summary.left == 6 - summary.answered
-    found = outcomes(tmp_path / "run")
-    assert "not-reached" not in found.values()
+    results = outcomes(tmp_path / "run")
+    assert "not-reached" not in results.values()
 
 
 def test_a_removed_step_is_noticed(staged, tmp_path):

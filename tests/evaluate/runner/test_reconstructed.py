@@ -23,7 +23,7 @@ def tree(tmp_path, row, write_release):
     rows = [row(n, image_path=f"pictures/p{n}.png", restricted=n == 3) for n in range(4)]
     root = write_release(tmp_path / "release", rows)
     recipes = [{"image": f"ALPHA/pictures/p{n}.png", "pixel_sha256": f"{n}" * 64} for n in range(4)]
-    (root / "recipes.jsonl").write_text("".join(json.dumps(one) + "\n" for one in recipes))
+    (root / "recipes.jsonl").write_text("".join(json.dumps(recipe) + "\n" for recipe in recipes))
     return root
 
 

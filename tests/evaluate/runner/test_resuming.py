@@ -73,8 +73,8 @@ def start(release, run, url, **environment):
 def report_files(run, folder, release):
     """Every file of a report of a run, by name."""
     write_report([run], folder / "report.html", release, folder / "tables")
-    found = [path for path in folder.rglob("*") if path.is_file()]
-    return {str(path.relative_to(folder)): path.read_bytes() for path in found}
+    paths = [path for path in folder.rglob("*") if path.is_file()]
+    return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
 
 
 @pytest.fixture
@@ -187,7 +187,7 @@ def test_a_session_that_was_killed_counts_until_its_last_try(benchmark, tmp_path
         {**record, "at": "2026-01-01T02:02:00+00:00", "latency": 1.0},
         {"key": "j", "at": "2026-01-01T02:02:00+00:00", "status": "error", "code": "429"},
     ]
-    (run / "attempts.jsonl").write_text("".join(json.dumps(one) + "\n" for one in tries))
+    (run / "attempts.jsonl").write_text("".join(json.dumps(entry) + "\n" for entry in tries))
     took = run_usage(run)
     assert (took.sessions, took.minutes) == (3, 1.5 + 3.0)
     assert (took.tries, took.failed, took.usage) == (3, {"429": 1}, {"prompt_tokens": 6})

@@ -384,5 +384,5 @@ def test_the_rate_is_that_of_the_last_half_minute():
     assert rate.at(0.0, 0) is None
     assert rate.at(10.0, 100) == 10.0
     for second in range(11, 200):
-        found = rate.at(float(second), 100 + second)
-    assert found == pytest.approx(1.0)
+        outcome = rate.at(float(second), 100 + second)
+    assert outcome == pytest.approx(1.0)

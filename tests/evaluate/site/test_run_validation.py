@@ -36,9 +36,9 @@ def forge(run, change):
     rows = lines(run / "outcomes.jsonl")
     change(rows)
     put(run / "outcomes.jsonl", rows)
-    found = json.loads((run / "metrics.json").read_text())
-    found["outcomes_sha256"] = hashlib.sha256((run / "outcomes.jsonl").read_bytes()).hexdigest()
-    (run / "metrics.json").write_text(json.dumps(found))
+    metrics = json.loads((run / "metrics.json").read_text())
+    metrics["outcomes_sha256"] = hashlib.sha256((run / "outcomes.jsonl").read_bytes()).hexdigest()
+    (run / "metrics.json").write_text(json.dumps(metrics))
 
 
 def test_a_whole_run_is_valid_and_sealed(made, run):
@@ -63,14 +63,14 @@ def test_a_forged_outcome_is_found(made, run):
         wrong["outcome"] = "correct"
 
     forge(run, change)
-    told = check_run(run, made.release).problems
-    assert any("1 outcomes do not follow from the replies" in problem for problem in told)
+    problems = check_run(run, made.release).problems
+    assert any("1 outcomes do not follow from the replies" in problem for problem in problems)
 
 
 def test_a_forged_accuracy_is_found(made, run):
-    found = json.loads((run / "metrics.json").read_text())
-    found["global"]["accuracy"] = 1.0
-    (run / "metrics.json").write_text(json.dumps(found))
+    metrics = json.loads((run / "metrics.json").read_text())
+    metrics["global"]["accuracy"] = 1.0
+    (run / "metrics.json").write_text(json.dumps(metrics))
     (problem,) = check_run(run, made.release).problems
     assert "global do not follow from the outcomes" in problem
 
@@ -93,9 +93,9 @@ def without_wrong_answers(run):
 
 def test_wrong_answers_that_were_taken_out_are_missed(made, run):
     gone = without_wrong_answers(run)
-    told = check_run(run, made.release).problems
+    problems = check_run(run, made.release).problems
     expected = f"items.jsonl: holds {48 - len(gone)} items, and the run asks 48"
-    assert [expected in problem for problem in told] == [True]
+    assert [expected in problem for problem in problems] == [True]
     scored = CliRunner().invoke(app, ["score", str(run)])
     assert scored.exit_code == 3
     assert expected in scored.output
@@ -131,13 +131,13 @@ def test_samples_and_runs_without_most_replies_lack_no_question(mixed, number):
 
 
 def edit(path, change):
-    found = json.loads(path.read_text(encoding="utf-8"))
-    change(found)
-    path.write_text(json.dumps(found), encoding="utf-8")
+    data = json.loads(path.read_text(encoding="utf-8"))
+    change(data)
+    path.write_text(json.dumps(data), encoding="utf-8")
 
 
 @pytest.mark.parametrize(
-    ("name", "change", "told"),
+    ("name", "change", "expected"),
     [
         ("metrics_summary.json", lambda f: f["global"].update(correct=48, acc=1.0), "global do"),
         ("metrics_summary.json", lambda f: f.update(more=1), "more do"),
@@ -148,10 +148,10 @@ def edit(path, change):
         ("metrics.json", lambda f: f.update(contrasts={"image_gain": 1}), "contrasts do"),
     ],
 )
-def test_every_file_of_scores_follows_from_the_replies(made, run, name, change, told):
+def test_every_file_of_scores_follows_from_the_replies(made, run, name, change, expected):
     edit(run / name, change)
     (problem,) = check_run(run, made.release).problems
-    assert problem.startswith(f"{name}: {told}")
+    assert problem.startswith(f"{name}: {expected}")
 
 
 def test_rows_of_results_follow_from_the_replies(made, run):
@@ -165,22 +165,22 @@ def test_missing_replies_are_no_wrong_answers_in_the_published_files(mixed):
     silent = mixed.folder / "silent"
     rows = json.loads((silent / "results.json").read_text())
     assert {row["correct"] for row in rows if not row["model_response"]} == {None}
-    found = json.loads((silent / "metrics_summary.json").read_text())
+    metrics_summary = json.loads((silent / "metrics_summary.json").read_text())
     right = sum(bool(row["correct"]) for row in rows)
-    assert found["global"] == {
+    assert metrics_summary["global"] == {
         "n": 48,
         "correct": right,
         "acc": None,
         "bounds": [right / 48, pytest.approx((right + 43) / 48)],
     }
-    assert {g["acc"] for g in found["slice_results"]["by_task"].values()} == {None}
+    assert {g["acc"] for g in metrics_summary["slice_results"]["by_task"].values()} == {None}
 
 
 def test_items_of_another_release_are_named(made, run, tmp_path, row, write_release):
     rows = [row(n, question="Another?") for n in range(40)]
-    told = check_run(run, write_release(tmp_path / "other", rows)).problems
-    assert any("8 items are not in the release" in problem for problem in told)
-    assert any("40 items differ" in problem for problem in told)
+    problems = check_run(run, write_release(tmp_path / "other", rows)).problems
+    assert any("8 items are not in the release" in problem for problem in problems)
+    assert any("40 items differ" in problem for problem in problems)
 
 
 def test_a_change_after_the_seal_is_named(made, run):
@@ -188,8 +188,8 @@ def test_a_change_after_the_seal_is_named(made, run):
     assert check_run(run, made.release).problems == []
     (run / "results.jsonl").write_text("{}\n")
     (run / "more.txt").write_text("more")
-    told = check_run(run, made.release).problems
-    assert [re.split(r"[: ]", p)[0] for p in told] == ["results.jsonl", "more.txt"]
+    problems = check_run(run, made.release).problems
+    assert [re.split(r"[: ]", p)[0] for p in problems] == ["results.jsonl", "more.txt"]
 
 
 def test_a_link_out_of_the_folder_is_refused(made, run, tmp_path):
@@ -210,6 +210,6 @@ def test_a_manifest_of_another_form_is_a_problem_and_no_crash(made, run, manifes
 def test_a_part_of_the_items_is_noted(made, run, tmp_path, row, write_release):
     bigger = shutil.copytree(made.release, tmp_path / "bigger")
     write_release(bigger, [row(n, dataset="BETA") for n in range(2)])
-    found = check_run(run, bigger)
-    assert found.problems == []
-    assert any("asked 48 of 50 items" in note for note in found.notes)
+    run_check = check_run(run, bigger)
+    assert run_check.problems == []
+    assert any("asked 48 of 50 items" in note for note in run_check.notes)

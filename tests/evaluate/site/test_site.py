@@ -48,8 +48,8 @@ class Page(HTMLParser):
 def read(path):
     """The value of a data file."""
     text = path.read_text(encoding="ascii")
-    found = re.fullmatch(r'medrcubeData\("[a-z]+(?:-\d+)?",(.*)\);\n', text, re.DOTALL)
-    return json.loads(found[1])
+    match = re.fullmatch(r'medrcubeData\("[a-z]+(?:-\d+)?",(.*)\);\n', text, re.DOTALL)
+    return json.loads(match[1])
 
 
 def all_pages(made):
@@ -133,8 +133,8 @@ def test_models_stand_in_order_with_the_letters_of_the_ranking(made):
     runs = load_runs(made.runs)
     entries = leaderboard_rows(runs, model_pages(run.label for run in runs))
     ranked = ranking({run.label: run.results for run in runs})
-    assert [entry.run.label for entry in entries] == [one.label for one in ranked]
-    assert [entry.letters for entry in entries] == [one.letters for one in ranked]
+    assert [entry.run.label for entry in entries] == [entry.label for entry in ranked]
+    assert [entry.letters for entry in entries] == [entry.letters for entry in ranked]
     assert entries[0].letters != entries[-1].letters
 
 

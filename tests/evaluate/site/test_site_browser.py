@@ -28,7 +28,7 @@ def open_page(browser, made):
         context = browser.new_context(**{"viewport": {"width": 1440, "height": 900}, **options})
         contexts.append(context)
         context.on("request", lambda request: asked.append(request.url))
-        context.on("console", lambda said: faults.append(said.text))
+        context.on("console", lambda entry: faults.append(entry.text))
         context.on("weberror", lambda error: faults.append(str(error.error)))
         context.set_default_timeout(PATIENCE)
         page = context.new_page()
@@ -67,8 +67,10 @@ def test_every_page_is_accessible(open_page, made, scheme):
         page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
         if name == "items.html":
             page.locator(".list a").first.wait_for()
-        found = axe.Axe().run(page, options=AXE).response["violations"]
-        assert [(name, it["id"], it["nodes"][0]["target"]) for it in found] == []
+        violations = axe.Axe().run(page, options=AXE).response["violations"]
+        assert [
+            (name, violation["id"], violation["nodes"][0]["target"]) for violation in violations
+        ] == []
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -152,8 +154,8 @@ def test_key_and_replies_come_with_a_click_by_keyboard(open_page, made, width, s
         "cells => cells.map(cell => cell.getBoundingClientRect().right)"
     )
     assert max(edges) <= width
-    found = axe.Axe().run(page, options=AXE).response["violations"]
-    assert [(flaw["id"], flaw["nodes"][0]["target"]) for flaw in found] == []
+    violations = axe.Axe().run(page, options=AXE).response["violations"]
+    assert [(flaw["id"], flaw["nodes"][0]["target"]) for flaw in violations] == []
 
 
 def test_items_are_found_by_words_and_by_what_a_model_did(open_page):

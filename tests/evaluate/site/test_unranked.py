@@ -43,8 +43,8 @@ def test_cut_replies_are_marked_on_the_leaderboard(mixed, entries):
 
 def test_cut_replies_are_told_above_the_first_number_of_the_page(mixed, entries):
     page = page_of(mixed, entry_of(entries, "test/cut").page[7:-5])
-    told = page.index("were cut by the limit of tokens")
-    assert told < page.index("Accuracy of all questions")
+    position = page.index("were cut by the limit of tokens")
+    assert position < page.index("Accuracy of all questions")
 
 
 def test_an_incomplete_run_has_no_rank_no_group_and_no_interval(mixed, entries):
@@ -110,18 +110,18 @@ def test_a_report_lists_incomplete_runs_last_without_group_and_interval(mixed, t
 
 def test_an_incomplete_run_is_refused_with_counts_and_advice(mixed):
     args = ["validate-run", str(mixed.folder / "silent"), "--release", str(mixed.release)]
-    told = CliRunner().invoke(app, [*args, "--seal"])
-    assert told.exit_code == 1
-    assert "ERROR incomplete: 5 of 48 questions have a reply" in told.output
-    assert "--again failed" in told.output
+    outcome = CliRunner().invoke(app, [*args, "--seal"])
+    assert outcome.exit_code == 1
+    assert "ERROR incomplete: 5 of 48 questions have a reply" in outcome.output
+    assert "--again failed" in outcome.output
     assert not (mixed.folder / "silent/digests.json").exists()
 
 
 def test_a_run_whose_replies_were_cut_may_be_handed_in(mixed):
-    found = check_run(mixed.folder / "cut", mixed.release)
-    assert found.problems == []
-    assert "conditions: full" in found.notes
-    assert any(note.startswith("prompt: default ") for note in found.notes)
+    run_check = check_run(mixed.folder / "cut", mixed.release)
+    assert run_check.problems == []
+    assert "conditions: full" in run_check.notes
+    assert any(note.startswith("prompt: default ") for note in run_check.notes)
 
 
 def test_a_site_of_incomplete_runs_alone_has_no_ranking(mixed, tmp_path):
@@ -156,9 +156,9 @@ def test_a_run_that_was_asked_otherwise_than_the_most_says_so(mixed):
     other = {"system": "You are a radiologist.", **runs[0].manifest["model"]}
     runs[0] = replace(runs[0], manifest={**runs[0].manifest, "model": other, "shots": {"count": 5}})
     entries = leaderboard_rows(runs, model_pages(run.label for run in runs))
-    told = {entry.run.label: entry.differing_settings for entry in entries}
-    assert told.pop(runs[0].label) == ["system prompt d41fb863", "5 examples"]
-    assert set(map(tuple, told.values())) == {()}
+    settings_by_label = {entry.run.label: entry.differing_settings for entry in entries}
+    assert settings_by_label.pop(runs[0].label) == ["system prompt d41fb863", "5 examples"]
+    assert set(map(tuple, settings_by_label.values())) == {()}
 
 
 def asked_by(run, **changed):

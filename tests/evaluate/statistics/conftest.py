@@ -28,7 +28,7 @@ def scored_run(tmp_path, write_release, row):
             rows = [row(i, **{"image_path": _picture(i // 2), **changes}) for i in range(n)]
             write_release(root, rows)
         out = tmp_path / name
-        _write_run(root, out, name, right, lost, [Condition(one) for one in conditions])
+        _write_run(root, out, name, right, lost, [Condition(condition) for condition in conditions])
         return out
 
     return make

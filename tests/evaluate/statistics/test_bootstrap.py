@@ -59,11 +59,11 @@ def test_what_is_often_undefined_has_no_interval():
     assert percentile_interval(values[8:], 50) is not None
 
 
-@pytest.mark.parametrize(("undefined", "told"), [(5, True), (6, False)])
-def test_a_statistic_may_be_undefined_in_one_draw_of_twenty(undefined, told):
+@pytest.mark.parametrize(("undefined", "expected"), [(5, True), (6, False)])
+def test_a_statistic_may_be_undefined_in_one_draw_of_twenty(undefined, expected):
     values = np.linspace(0, 1, 100)
     values[:undefined] = np.nan
-    assert (percentile_interval(values, 50) is not None) is told
+    assert (percentile_interval(values, 50) is not None) is expected
 
 
 def test_many_pictures_need_no_widening():

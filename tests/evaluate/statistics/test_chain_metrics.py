@@ -49,52 +49,56 @@ def test_a_run_without_chains_has_no_figures(result):
 
 def test_a_step_is_told_apart_after_right_and_after_wrong_ones(chain):
     rows = [*chain("a", 1, 1, 1), *chain("b", 1, 0, 1), *chain("c", 0, 1, 0), *chain("d", 1, 1, 0)]
-    found = chain_metrics(rows, {})
-    third = found["steps"][2]
+    summary = chain_metrics(rows, {})
+    third = summary["steps"][2]
     assert (third["n"], third["correct"]) == (4, 2)
     assert (third["after_right"]["n"], third["after_right"]["correct"]) == (2, 1)
     assert (third["after_wrong"]["n"], third["after_wrong"]["correct"]) == (2, 1)
-    assert found["steps"][0]["after_right"] is None
-    assert found["whole"]["accuracy"] == 0.25
-    assert found["depth"]["mean"] == pytest.approx((3 + 1 + 0 + 2) / 4)
-    assert list(found["level"]) == ["low", "mid", "high"]
-    assert list(found["task"]) == TASKS
+    assert summary["steps"][0]["after_right"] is None
+    assert summary["whole"]["accuracy"] == 0.25
+    assert summary["depth"]["mean"] == pytest.approx((3 + 1 + 0 + 2) / 4)
+    assert list(summary["level"]) == ["low", "mid", "high"]
+    assert list(summary["task"]) == TASKS
 
 
 def test_chance_is_that_of_independent_guesses(chain):
-    found = chain_metrics([*chain("a", 1, 1), *chain("b", 0, 0, count=2)], {})
-    assert found["whole"]["chance"] == pytest.approx((1 / 16 + 1 / 4) / 2)
-    assert found["depth"]["chance"] == pytest.approx((1 / 4 + 1 / 16 + 1 / 2 + 1 / 4) / 2)
-    assert found["steps"][1]["chance"] == pytest.approx((1 / 4 + 1 / 2) / 2)
+    summary = chain_metrics([*chain("a", 1, 1), *chain("b", 0, 0, count=2)], {})
+    assert summary["whole"]["chance"] == pytest.approx((1 / 16 + 1 / 4) / 2)
+    assert summary["depth"]["chance"] == pytest.approx((1 / 4 + 1 / 16 + 1 / 2 + 1 / 4) / 2)
+    assert summary["steps"][1]["chance"] == pytest.approx((1 / 4 + 1 / 2) / 2)
 
 
 def test_a_step_that_was_not_reached_is_not_wrong_but_its_chain_is_not_right(chain):
     rows = [*chain("a", 1, 1), *chain("b", AnswerOutcome.REFUSED, NOT_REACHED)]
-    found = chain_metrics(rows, {})
-    second = found["steps"][1]
+    summary = chain_metrics(rows, {})
+    second = summary["steps"][1]
     assert (second["n"], second["correct"], second["not_reached"]) == (1, 1, 1)
-    assert (found["whole"]["n"], found["whole"]["correct"]) == (2, 1)
+    assert (summary["whole"]["n"], summary["whole"]["correct"]) == (2, 1)
 
 
 def test_a_chain_with_a_lost_reply_is_left_out_and_counted(chain):
     rows = [row for n in range(20) for row in chain(f"a{n}", 1, 1)]
-    found = chain_metrics([*rows, *chain("b", FAILED, NOT_REACHED)], {})
-    assert (found["n"], found["lost"], found["whole"]["n"]) == (21, 1, 20)
-    assert not found["incomplete"]
-    assert found["steps"][0]["n"] == 20
+    summary = chain_metrics([*rows, *chain("b", FAILED, NOT_REACHED)], {})
+    assert (summary["n"], summary["lost"], summary["whole"]["n"]) == (21, 1, 20)
+    assert not summary["incomplete"]
+    assert summary["steps"][0]["n"] == 20
 
 
 def test_many_lost_chains_leave_no_accuracy(chain):
-    found = chain_metrics([*chain("a", 1, 1), *chain("b", FAILED, NOT_REACHED)], {})
-    assert found["incomplete"]
-    assert (found["whole"]["accuracy"], found["steps"], found["depth"]["mean"]) == (None, [], None)
+    summary = chain_metrics([*chain("a", 1, 1), *chain("b", FAILED, NOT_REACHED)], {})
+    assert summary["incomplete"]
+    assert (summary["whole"]["accuracy"], summary["steps"], summary["depth"]["mean"]) == (
+        None,
+        [],
+        None,
+    )
 
 
 def test_chains_of_one_patient_count_as_one_witness(chain):
     rows = [row for n in range(40) for row in chain(f"a{n}", 1, n % 2, unit=f"patient-{n // 8}")]
     alone = [row for n in range(40) for row in chain(f"a{n}", 1, n % 2)]
-    found, independent = chain_metrics(rows, {}), chain_metrics(alone, {})
-    assert (found["whole"]["units"], independent["whole"]["units"]) == (5, 40)
+    summary, independent = chain_metrics(rows, {}), chain_metrics(alone, {})
+    assert (summary["whole"]["units"], independent["whole"]["units"]) == (5, 40)
     uneven = [
         row for n in range(40) for row in chain(f"a{n}", 1, n // 8 % 2, unit=f"patient-{n // 8}")
     ]
@@ -106,8 +110,8 @@ def test_chains_of_one_patient_count_as_one_witness(chain):
 def test_later_steps_are_compared_with_the_same_questions_alone(chain, result):
     rows = [*chain("a", 1, 1), *chain("b", 1, 0), *chain("c", 0, NOT_REACHED)]
     alone = [result(f"{name}-1", 0, picture=name, task=TASKS[1]) for name in "abc"]
-    found = chain_metrics([*rows, *alone], {})["alone"]
-    assert (found["n"], found["first"], found["second"]) == (2, 0.5, 0)
+    outcome = chain_metrics([*rows, *alone], {})["alone"]
+    assert (outcome["n"], outcome["first"], outcome["second"]) == (2, 0.5, 0)
     assert chain_metrics(rows, {})["alone"] is None
 
 
@@ -128,7 +132,8 @@ def test_one_step_left_of_a_chain_is_no_chain(chain):
 
 def compared(first, second):
     runs = (
-        SimpleNamespace(results=[row for one in rows for row in one]) for rows in (first, second)
+        SimpleNamespace(results=[row for entry in rows for row in entry])
+        for rows in (first, second)
     )
     return _compare_chains(*runs)
 
@@ -148,10 +153,12 @@ def test_chains_of_other_steps_are_not_compared(chain):
     assert compared([chain("a", 1, 1)], [chain("a", 1, 1)])["n"] == 1
 
 
-@pytest.mark.parametrize(("whole", "told"), [(18, False), (19, True)])
-def test_chains_of_which_more_than_a_twentieth_lost_a_reply_have_no_difference(chain, whole, told):
+@pytest.mark.parametrize(("whole", "expected"), [(18, False), (19, True)])
+def test_chains_of_which_more_than_a_twentieth_lost_a_reply_have_no_difference(
+    chain, whole, expected
+):
     first = [chain(str(n), 1, n % 2) for n in range(whole + 1)]
     second = [chain(str(n), 1, 1) for n in range(whole)] + [chain(str(whole), 1, FAILED)]
     row = compared(first, second)
     assert row["n"] == whole
-    assert (row["difference"] is not None) is told
+    assert (row["difference"] is not None) is expected

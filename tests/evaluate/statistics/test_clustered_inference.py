@@ -143,8 +143,8 @@ def test_a_difference_of_few_units_or_of_none_that_differs_has_no_interval():
 @pytest.mark.parametrize(("units", "each"), [(6, 4), (20, 3), (150, 5)])
 def test_the_interval_of_a_share_holds_its_level_with_effects_of_the_case(units, each):
     rng, truth = np.random.default_rng(units), expected()
-    found = [share_interval(by_case(rng, units, each)) for _ in range(600)]
-    held = np.mean([interval.low <= truth <= interval.high for interval in found])
+    share_intervals = [share_interval(by_case(rng, units, each)) for _ in range(600)]
+    held = np.mean([interval.low <= truth <= interval.high for interval in share_intervals])
     assert 0.92 <= held <= 0.985
 
 
@@ -185,11 +185,11 @@ def test_the_test_copes_with_thousands_of_units():
 def test_exchanging_the_sides_mirrors_interval_and_keeps_the_test(units):
     turned = [UnitTally(-unit.total, unit.size) for unit in units]
     assert sign_test(turned) == pytest.approx(sign_test(units))
-    one, other = difference_interval(units), difference_interval(turned)
-    if one is None:
-        assert other is None
+    first, second = difference_interval(units), difference_interval(turned)
+    if first is None:
+        assert second is None
     else:
-        assert other == pytest.approx((-one.high, -one.low), abs=1e-9)
+        assert second == pytest.approx((-first.high, -first.low), abs=1e-9)
 
 
 @given(st.lists(differences, min_size=2, max_size=4).map(lambda lists: [*itertools.chain(*lists)]))
@@ -296,12 +296,12 @@ def test_the_bounds_of_a_clustered_difference_are_those_that_the_score_test_just
         )
 
 
-@pytest.mark.parametrize(("size", "told"), [(2, True), (3, False)])
-def test_five_units_of_three_answers_bound_no_difference(size, told):
+@pytest.mark.parametrize(("size", "is_bounded"), [(2, True), (3, False)])
+def test_five_units_of_three_answers_bound_no_difference(size, is_bounded):
     """The score test keeps every difference: t^2 times the sum of squared sizes exceeds n^2."""
     units = [UnitTally(1, size), UnitTally(0, size), *[UnitTally(-1, size)] * 3]
     assert why_no_interval(units) is None
-    assert (difference_interval(units) is not None) is told
+    assert (difference_interval(units) is not None) is is_bounded
 
 
 def test_five_units_are_enough_for_an_interval():

@@ -64,20 +64,20 @@ def test_wins_and_losses_that_cancel_out_in_every_unit_count_as_single_answers(a
     assert pair["minimum_detectable_effect"] == minimum_detectable_effect(80, 1.0, 1.0, 2.0)
 
 
-@pytest.mark.parametrize(("units", "told"), [(29, False), (30, True)])
-def test_thirty_units_are_enough_for_a_power_statement(answers, units, told):
+@pytest.mark.parametrize(("units", "expected"), [(29, False), (30, True)])
+def test_thirty_units_are_enough_for_a_power_statement(answers, units, expected):
     table = answer_table({"a": answers(range(20), units), "b": answers(range(10), units)})
     (pair,) = compare_table(table, "task")["overall"]["pairs"]
-    assert (pair["minimum_detectable_effect"] is not None) is told
+    assert (pair["minimum_detectable_effect"] is not None) is expected
 
 
 def test_all_groups_and_pairs_are_adjusted_as_one_family(answers):
     table = answer_table({str(k): answers(range(k)) for k in (20, 38, 44, 72)})
-    found = compare_table(table, "task")
-    pairs = [pair for group in found["groups"] for pair in group["pairs"]]
-    assert len(pairs) == found["correction"]["group_tests"] == 4 * 6
+    comparison = compare_table(table, "task")
+    pairs = [pair for group in comparison["groups"] for pair in group["pairs"]]
+    assert len(pairs) == comparison["correction"]["group_tests"] == 4 * 6
     assert [pair["p_holm"] for pair in pairs] == holm([pair["p"] for pair in pairs])
-    overall = found["overall"]["pairs"]
+    overall = comparison["overall"]["pairs"]
     assert [pair["p_holm"] for pair in overall] == holm([pair["p"] for pair in overall])
 
 
@@ -85,18 +85,20 @@ def test_only_questions_that_every_run_has_kept_are_compared(answers):
     table = answer_table(
         {"a": answers(range(80), lost=[0, 1]), "b": answers(range(80), lost=[1, 2])}
     )
-    found = compare_table(table, "task")["overall"]
-    assert found["n"] == 77
-    assert [run["accuracy"] for run in found["runs"]] == [1, 1]
+    overall = compare_table(table, "task")["overall"]
+    assert overall["n"] == 77
+    assert [run["accuracy"] for run in overall["runs"]] == [1, 1]
 
 
 def test_a_small_group_is_shown_and_not_tested(answers):
-    found = compare_table(answer_table({"a": answers(range(20), 20), "b": answers([], 20)}), "task")
-    assert [(group["n"], group["small"], group["pairs"]) for group in found["groups"]] == [
+    comparison = compare_table(
+        answer_table({"a": answers(range(20), 20), "b": answers([], 20)}), "task"
+    )
+    assert [(group["n"], group["small"], group["pairs"]) for group in comparison["groups"]] == [
         (5, True, [])
     ] * 4
-    assert {run["letters"] for group in found["groups"] for run in group["runs"]} == {""}
-    assert found["correction"]["group_tests"] == 0
+    assert {run["letters"] for group in comparison["groups"] for run in group["runs"]} == {""}
+    assert comparison["correction"]["group_tests"] == 0
 
 
 def test_questions_on_one_picture_count_once(answers):
@@ -115,9 +117,9 @@ def test_equal_models_are_parted_in_at_most_one_table_of_twenty(answers):
     parted = 0
     for _ in range(60):
         runs = {str(k): answers(set(np.flatnonzero(rng.random(48) < 0.5)), 48) for k in range(4)}
-        found = compare_table(answer_table(runs), "task")
-        parted += any(p["apart"] for group in found["groups"] for p in group["pairs"])
-        parted += any(p["apart"] for p in found["overall"]["pairs"])
+        comparison = compare_table(answer_table(runs), "task")
+        parted += any(p["apart"] for group in comparison["groups"] for p in group["pairs"])
+        parted += any(p["apart"] for p in comparison["overall"]["pairs"])
     assert parted <= 0.1 * 60 + 6  # two tables, each at 5 %, and three standard errors
 
 
@@ -129,12 +131,12 @@ def test_runs_without_a_question_in_common_are_refused(answers):
 
 def test_pairs_are_those_of_two_runs_alone(scored_run):
     folders = [scored_run("a", range(40)), scored_run("b", range(20)), scored_run("c", range(10))]
-    found = compare_many(folders, by="voxel")
+    comparison = compare_many(folders, by="voxel")
     for first, second in itertools.combinations(folders, 2):
         two = compare_two(first, second)["overall"]
         pair = next(
             pair
-            for pair in found["overall"]["pairs"]
+            for pair in comparison["overall"]["pairs"]
             if {pair["first"], pair["second"]} == {first.name, second.name}
         )
         assert abs(pair["difference"]) == abs(two["difference"])
@@ -144,9 +146,15 @@ def test_pairs_are_those_of_two_runs_alone(scored_run):
 def test_what_differs_between_the_runs_is_left_out_and_counted(scored_run):
     a, b = scored_run("a", range(40)), scored_run("b", range(40), lost=[3])
     c = scored_run("c", range(40), n=39, release="other")
-    found = compare_many([a, b, c], common=True)
-    assert found["items"] == {"common": 38, "lost": 1, "changed": 0, "only_some": 1, "withdrawn": 0}
-    assert found["same_dataset"] is False
+    comparison = compare_many([a, b, c], common=True)
+    assert comparison["items"] == {
+        "common": 38,
+        "lost": 1,
+        "changed": 0,
+        "only_some": 1,
+        "withdrawn": 0,
+    }
+    assert comparison["same_dataset"] is False
     with pytest.raises(WorkspaceError, match=r"different benchmarks.*--common"):
         compare_many([a, b, c])
 
@@ -158,15 +166,21 @@ def test_the_command_shows_groups_and_what_follows(scored_run, compare_command):
     assert "DD X-ray Chest" in done.stdout
     assert "a is right more often than every other run" in done.stdout
     assert "Runs that share a letter are not distinguishable" in done.stdout
-    told = compare_command(*folders, "--by", "voxel", "--json")
-    assert json.loads(told.stdout) == compare_many([Path(one) for one in folders], by="voxel")
+    outcome = compare_command(*folders, "--by", "voxel", "--json")
+    assert json.loads(outcome.stdout) == compare_many(
+        [Path(folder) for folder in folders], by="voxel"
+    )
 
 
 def test_a_run_that_is_given_twice_stands_twice(scored_run):
     a, b = scored_run("a", range(40)), scored_run("b", range(20))
-    found = compare_many([a, b, a])
-    assert [run["label"] for run in found["overall"]["runs"]] == ["a (run 1)", "a (run 3)", "b"]
-    assert [run["letters"] for run in found["overall"]["runs"]] == ["a", "a", "b"]
+    comparison = compare_many([a, b, a])
+    assert [run["label"] for run in comparison["overall"]["runs"]] == [
+        "a (run 1)",
+        "a (run 3)",
+        "b",
+    ]
+    assert [run["letters"] for run in comparison["overall"]["runs"]] == ["a", "a", "b"]
 
 
 def test_one_run_is_not_compared(scored_run, compare_command):
@@ -178,13 +192,13 @@ def test_one_run_is_not_compared(scored_run, compare_command):
 def test_an_incomplete_run_is_in_no_group_and_takes_no_question_from_the_others(scored_run):
     a, b = scored_run("a", range(40)), scored_run("b", range(20))
     c = scored_run("c", range(40), lost=range(10))
-    found = compare_many([a, b, c])
-    assert [run["label"] for run in found["overall"]["runs"]] == ["a", "b"]
-    assert found["items"]["common"] == 40
-    told = [(run["incomplete"], run["bounds"]) for run in found["runs"]]
-    assert told[:2] == [(None, [1.0, 1.0]), (None, [0.5, 0.5])]
-    assert told[2] == ("30 of 40 questions have a reply", [0.75, 1.0])
-    assert found["conclusions"][0].startswith("INCOMPLETE c: 30 of 40 questions have a reply")
+    comparison = compare_many([a, b, c])
+    assert [run["label"] for run in comparison["overall"]["runs"]] == ["a", "b"]
+    assert comparison["items"]["common"] == 40
+    pairs = [(run["incomplete"], run["bounds"]) for run in comparison["runs"]]
+    assert pairs[:2] == [(None, [1.0, 1.0]), (None, [0.5, 0.5])]
+    assert pairs[2] == ("30 of 40 questions have a reply", [0.75, 1.0])
+    assert comparison["conclusions"][0].startswith("INCOMPLETE c: 30 of 40 questions have a reply")
 
 
 def test_the_command_names_incomplete_runs(scored_run, compare_command):
@@ -204,16 +218,18 @@ def test_one_complete_run_is_not_compared(scored_run):
 
 
 def test_of_two_runs_no_number_is_told_where_one_is_incomplete(scored_run):
-    found = compare_two(scored_run("a", range(40)), scored_run("b", range(20), lost=range(30, 40)))
-    for row in (found["overall"], *found["families"]["task"]):
+    comparison = compare_two(
+        scored_run("a", range(40)), scored_run("b", range(20), lost=range(30, 40))
+    )
+    for row in (comparison["overall"], *comparison["families"]["task"]):
         assert {row[name] for name in ("first", "second", "difference", "interval")} == {None}
         assert row["mcnemar_p"] is None
         assert row["verdict"] == "unclear"
-    assert [run["incomplete"] for run in found["runs"]] == [
+    assert [run["incomplete"] for run in comparison["runs"]] == [
         None,
         "30 of 40 questions have a reply",
     ]
-    assert [line.partition(":")[0] for line in found["conclusions"]] == ["INCOMPLETE b"]
+    assert [line.partition(":")[0] for line in comparison["conclusions"]] == ["INCOMPLETE b"]
 
 
 def test_a_copy_of_a_run_is_named_and_taken_once(scored_run, compare_command, tmp_path):
@@ -221,8 +237,8 @@ def test_a_copy_of_a_run_is_named_and_taken_once(scored_run, compare_command, tm
     copy = shutil.copytree(a, tmp_path / "copy")
     done = compare_command(str(a), str(copy), str(b), "--json")
     assert [run["label"] for run in json.loads(done.stdout)["runs"]] == ["a", "b"]
-    told = compare_command(str(a), str(copy), str(b))
-    assert f"{copy.name} is a copy of" in "".join((told.stdout + told.stderr).split("\n"))
+    outcome = compare_command(str(a), str(copy), str(b))
+    assert f"{copy.name} is a copy of" in "".join((outcome.stdout + outcome.stderr).split("\n"))
     alone = compare_command(str(a), str(copy))
     assert alone.returncode == 2
     assert "copies of it count as one run" in " ".join(alone.stderr.replace("\u2502", " ").split())

@@ -13,86 +13,94 @@ from medrcube.evaluate.statistics.comparison.compare_runs import compare_two
 
 
 def test_a_better_run_is_found(scored_run):
-    found = compare_two(scored_run("a", range(40)), scored_run("b", range(20)))
-    row = found["overall"]
+    comparison = compare_two(scored_run("a", range(40)), scored_run("b", range(20)))
+    row = comparison["overall"]
     assert (row["n"], row["units"], row["difference"]) == (40, 20, 0.5)
     assert (row["only_first"], row["only_second"]) == (20, 0)
     # Ten pictures with two questions each go one way.
     assert row["mcnemar_p"] == pytest.approx(2 / 2**10)
     assert row["verdict"] == "first"
-    assert found["conclusions"][0].startswith("a is right more often than b")
+    assert comparison["conclusions"][0].startswith("a is right more often than b")
 
 
 def test_exchanging_the_runs_turns_everything_round(scored_run):
     a, b = scored_run("a", range(40)), scored_run("b", range(20))
-    found = compare_two(b, a)
-    assert found["overall"]["verdict"] == "second"
-    assert found["overall"]["difference"] == -0.5
-    assert found["conclusions"][0].startswith("a is right more often than b")
+    comparison = compare_two(b, a)
+    assert comparison["overall"]["verdict"] == "second"
+    assert comparison["overall"]["difference"] == -0.5
+    assert comparison["conclusions"][0].startswith("a is right more often than b")
 
 
 def test_a_difference_on_every_picture_is_found_too(scored_run):
-    found = compare_two(scored_run("a", range(40)), scored_run("b", []))
-    assert (found["overall"]["difference"], found["overall"]["verdict"]) == (1, "first")
+    comparison = compare_two(scored_run("a", range(40)), scored_run("b", []))
+    assert (comparison["overall"]["difference"], comparison["overall"]["verdict"]) == (1, "first")
 
 
 def test_a_verdict_needs_the_exact_test_beside_the_interval(scored_run):
-    found = compare_two(
+    comparison = compare_two(
         scored_run("a", range(40)), scored_run("b", set(range(40)) - {0, 2, 4, 6, 8})
     )
-    assert found["overall"]["interval"][0] > 0
-    assert found["overall"]["mcnemar_p"] == 0.0625
-    assert found["overall"]["verdict"] == "unclear"
-    assert found["conclusions"][0].startswith("Unclear")
+    assert comparison["overall"]["interval"][0] > 0
+    assert comparison["overall"]["mcnemar_p"] == 0.0625
+    assert comparison["overall"]["verdict"] == "unclear"
+    assert comparison["conclusions"][0].startswith("Unclear")
 
 
 def test_questions_that_go_together_count_once(scored_run):
     # Two questions a picture that go together: 14 pictures for one run, 7 for the other.
-    found = compare_two(scored_run("a", range(28), n=160), scored_run("b", range(28, 42), n=160))
+    comparison = compare_two(
+        scored_run("a", range(28), n=160), scored_run("b", range(28, 42), n=160)
+    )
     assert binomtest(28, 42).pvalue < 0.05
-    assert found["overall"]["mcnemar_p"] > 0.1
-    assert found["overall"]["verdict"] == "unclear"
+    assert comparison["overall"]["mcnemar_p"] > 0.1
+    assert comparison["overall"]["verdict"] == "unclear"
 
 
 def test_few_pictures_allow_no_verdict(scored_run):
-    found = compare_two(scored_run("a", range(8), n=8), scored_run("b", [], n=8))
-    assert found["overall"]["units"] == 4
-    assert found["overall"]["verdict"] == "unclear"
-    assert "fewer than 5 units" in found["conclusions"][0]
-    assert "4 images" in found["conclusions"][0]
+    comparison = compare_two(scored_run("a", range(8), n=8), scored_run("b", [], n=8))
+    assert comparison["overall"]["units"] == 4
+    assert comparison["overall"]["verdict"] == "unclear"
+    assert "fewer than 5 units" in comparison["conclusions"][0]
+    assert "4 images" in comparison["conclusions"][0]
 
 
 def test_no_difference_shown_is_not_called_equality(scored_run):
     halves = [[i for i in range(40) if i % 4 // 2 == side] for side in (0, 1)]
-    found = compare_two(scored_run("a", halves[0]), scored_run("b", halves[1]))
-    assert found["overall"]["verdict"] == "unclear"
-    assert "not prove equality" in found["conclusions"][0]
+    comparison = compare_two(scored_run("a", halves[0]), scored_run("b", halves[1]))
+    assert comparison["overall"]["verdict"] == "unclear"
+    assert "not prove equality" in comparison["conclusions"][0]
 
 
 def test_equal_runs_leave_nothing_to_find(scored_run):
-    found = compare_two(scored_run("a", range(20), n=160), scored_run("b", range(20), n=160))
-    assert found["overall"]["minimum_detectable_effect"] is None
-    assert "0 of 160 questions are right in one run alone" in found["conclusions"][1]
+    comparison = compare_two(scored_run("a", range(20), n=160), scored_run("b", range(20), n=160))
+    assert comparison["overall"]["minimum_detectable_effect"] is None
+    assert "0 of 160 questions are right in one run alone" in comparison["conclusions"][1]
 
 
 def test_what_few_units_would_find_is_not_said(scored_run):
-    found = compare_two(scored_run("a", range(0, 40, 2)), scored_run("b", range(1, 40, 2)))
-    assert "not said for fewer than 30 units" in found["conclusions"][1]
+    comparison = compare_two(scored_run("a", range(0, 40, 2)), scored_run("b", range(1, 40, 2)))
+    assert "not said for fewer than 30 units" in comparison["conclusions"][1]
 
 
 def test_what_could_have_been_found_is_said(scored_run):
-    found = compare_two(
+    comparison = compare_two(
         scored_run("a", range(0, 160, 3), n=160), scored_run("b", range(1, 160, 3), n=160)
     )
-    effect = found["overall"]["minimum_detectable_effect"]
-    assert f"{100 * effect:.1f} points would be found" in found["conclusions"][1]
+    effect = comparison["overall"]["minimum_detectable_effect"]
+    assert f"{100 * effect:.1f} points would be found" in comparison["conclusions"][1]
 
 
 def test_items_without_a_reply_are_left_out_and_counted(scored_run):
-    found = compare_two(
+    comparison = compare_two(
         scored_run("a", range(40), lost=[0, 1]), scored_run("b", range(40), lost=[1, 2])
     )
-    assert found["items"] == {"common": 37, "lost": 3, "changed": 0, "only_one": 0, "withdrawn": 0}
+    assert comparison["items"] == {
+        "common": 37,
+        "lost": 3,
+        "changed": 0,
+        "only_one": 0,
+        "withdrawn": 0,
+    }
 
 
 def test_other_data_are_refused(scored_run):
@@ -103,9 +111,15 @@ def test_other_data_are_refused(scored_run):
 
 def test_other_data_are_compared_where_they_are_the_same(scored_run):
     a, b = scored_run("a", range(40)), scored_run("b", range(40), n=39, release="other")
-    found = compare_two(a, b, common=True)
-    assert found["same_dataset"] is False
-    assert found["items"] == {"common": 39, "lost": 0, "changed": 0, "only_one": 1, "withdrawn": 0}
+    comparison = compare_two(a, b, common=True)
+    assert comparison["same_dataset"] is False
+    assert comparison["items"] == {
+        "common": 39,
+        "lost": 0,
+        "changed": 0,
+        "only_one": 1,
+        "withdrawn": 0,
+    }
 
 
 def test_an_item_of_one_name_with_another_text_is_another_item(scored_run):
@@ -122,10 +136,10 @@ def test_runs_of_other_conditions_are_refused(scored_run):
 
 
 def test_circular_holds_the_question_as_it_stands(scored_run):
-    found = compare_two(
+    comparison = compare_two(
         scored_run("a", range(40)), scored_run("b", range(20), conditions=["circular"])
     )
-    assert (found["condition"], found["overall"]["n"]) == ("full", 40)
+    assert (comparison["condition"], comparison["overall"]["n"]) == ("full", 40)
 
 
 @pytest.mark.thorough
@@ -138,8 +152,8 @@ def test_the_text_names_a_condition_that_is_not_full_and_those_that_it_left(
     words = "all figures are of the condition blind; not compared: full of a"
     assert words in compare_command(a, b).stdout
     c = scored_run("c", range(20), conditions=["blind"])
-    told = compare_command(a, b, c).stdout
-    assert words in told
+    output = compare_command(a, b, c).stdout
+    assert words in output
     d = scored_run("d", range(20))
     assert "all figures" not in compare_command(d, d).stdout
 
@@ -149,8 +163,8 @@ def test_runs_of_a_part_of_the_items_are_compared_with_common_alone(scored_run, 
     for runs in ((whole, part), (part, whole)):
         with pytest.raises(WorkspaceError, match=r"40 items.*30 items|30 items.*40 items"):
             compare_two(*runs)
-        found = compare_two(*runs, common=True)["items"]
-        assert (found["common"], found["only_one"]) == (30, 10)
+        items = compare_two(*runs, common=True)["items"]
+        assert (items["common"], items["only_one"]) == (30, 10)
     with pytest.raises(WorkspaceError, match="--common"):
         compare_many([whole, whole, part])
 
@@ -162,18 +176,18 @@ def test_blind_runs_may_be_compared(scored_run):
 
 @pytest.mark.parametrize("axis", ["task", "modality", "parts", "voxel"])
 def test_slices_are_adjusted_together(scored_run, axis):
-    found = compare_two(scored_run("a", range(40)), scored_run("b", range(20)), by=axis)
-    assert set(found["families"]) == {"task", axis}
-    rows = found["families"][axis]
+    comparison = compare_two(scored_run("a", range(40)), scored_run("b", range(20)), by=axis)
+    assert set(comparison["families"]) == {"task", axis}
+    rows = comparison["families"][axis]
     assert sum(row["n"] for row in rows) == 40
     assert all(row["mcnemar_p_holm"] >= row["mcnemar_p"] for row in rows)
 
 
 def test_a_slice_that_is_too_small_has_no_verdict(scored_run):
-    found = compare_two(scored_run("a", range(8), n=8), scored_run("b", [], n=8))
-    (row,) = found["families"]["task"]
+    comparison = compare_two(scored_run("a", range(8), n=8), scored_run("b", [], n=8))
+    (row,) = comparison["families"]["task"]
     assert (row["mcnemar_p_holm"], row["verdict"]) == (None, "unclear")
-    assert "fewer than 10 pairs left untested" in found["conclusions"][2]
+    assert "fewer than 10 pairs left untested" in comparison["conclusions"][2]
 
 
 def test_two_runs_of_one_model_are_told_apart(scored_run, tmp_path):
@@ -181,8 +195,8 @@ def test_two_runs_of_one_model_are_told_apart(scored_run, tmp_path):
     (tmp_path / "copy").mkdir()
     for file in a.iterdir():
         (tmp_path / "copy" / file.name).write_bytes(file.read_bytes())
-    found = compare_two(a, tmp_path / "copy")
-    assert [one["label"] for one in found["runs"]] == ["a (a)", "a (copy)"]
+    comparison = compare_two(a, tmp_path / "copy")
+    assert [run["label"] for run in comparison["runs"]] == ["a (a)", "a (copy)"]
 
 
 def test_another_prompt_is_noted(scored_run):

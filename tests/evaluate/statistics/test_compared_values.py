@@ -60,9 +60,9 @@ def test_every_item_that_is_not_compared_is_counted_by_its_reason(result, of_res
     changed = result("q3", key="B", picture="p3")
     first = answers(result, 40, lost=[0])
     second = [*answers(result, 40, lost=[1])[:3], changed, *answers(result, 40)[4:38]]
-    found = of_results(*[first, second, second][:count], common=True)["items"]
+    items = of_results(*[first, second, second][:count], common=True)["items"]
     only = "only_one" if count == 2 else "only_some"
-    assert found == {"common": 35, "lost": 2, "changed": 1, only: 2, "withdrawn": 0}
+    assert items == {"common": 35, "lost": 2, "changed": 1, only: 2, "withdrawn": 0}
 
 
 def test_two_images_of_an_item_differ_though_the_first_run_knows_neither(result, of_results):
@@ -85,10 +85,10 @@ def test_items_that_a_run_alone_has_are_refused_unless_common_ones_are_asked_for
 @pytest.mark.parametrize("count", [2, 3])
 def test_conditions_that_are_not_compared_are_named_for_each_run(scored_run, count):
     kinds = [["full", "blind"], ["blind"], ["blind"]][:count]
-    folders = [scored_run(f"r{i}", [], n=12, conditions=one) for i, one in enumerate(kinds)]
-    found = compare_two(*folders) if count == 2 else compare_many(folders)
-    assert found["condition"] == "blind"
-    assert found["conditions_left"] == [["full"], [], []][:count]
+    folders = [scored_run(f"r{i}", [], n=12, conditions=kind) for i, kind in enumerate(kinds)]
+    comparison = compare_two(*folders) if count == 2 else compare_many(folders)
+    assert comparison["condition"] == "blind"
+    assert comparison["conditions_left"] == [["full"], [], []][:count]
 
 
 @pytest.mark.parametrize("count", [2, 3])
@@ -101,9 +101,9 @@ def test_later_epochs_and_turns_are_not_compared(result, of_results, count):
         ]
         return [*answers(result, right), *later, *turned]
 
-    found = of_results(*[run(40), run(30), run(30)][:count])
-    assert found["items"]["common"] == 40
-    assert found["condition"] == "full"
+    outcome = of_results(*[run(40), run(30), run(30)][:count])
+    assert outcome["items"]["common"] == 40
+    assert outcome["condition"] == "full"
 
 
 def test_figures_of_runs_and_pairs_are_those_of_their_units(result):
@@ -129,7 +129,7 @@ def test_figures_of_runs_and_pairs_are_those_of_their_units(result):
     halves = [UnitTally(2, 2)] * 25 + [UnitTally(0, 2)] * 14 + [UnitTally(0, 1)]
     assert middle["interval"] == list(share_interval(halves))
     assert best["interval_reason"] is last["interval_reason"] is None
-    pair = next(one for one in row["pairs"] if one["first"] == "middle")
+    pair = next(candidate for candidate in row["pairs"] if candidate["first"] == "middle")
     # Pictures 0 to 4 are of the middle run alone, the last run has 22 and a half after them.
     units = [UnitTally(2, 2)] * 5 + [UnitTally(0, 2)] * 17 + [UnitTally(1, 2)]
     units += [UnitTally(2, 2)] * 2 + [UnitTally(0, 2)] * 14 + [UnitTally(0, 1)]
@@ -144,7 +144,7 @@ def test_figures_of_runs_and_pairs_are_those_of_their_units(result):
 
 def test_groups_name_why_they_have_no_interval(result):
     rows = answers(result, 40), answers(result, 20)
-    small = [[result("v", one, picture="v", task=Task("View Recognition"))] for one in (1, 0)]
+    small = [[result("v", value, picture="v", task=Task("View Recognition"))] for value in (1, 0)]
     table = answer_table({"a": rows[0] + small[0], "b": rows[1] + small[1]})
     view, diagnosis = compare_table(table, "task")["groups"]
     assert (view["task"], view["n"], view["small"], view["pairs"]) == (
@@ -167,19 +167,19 @@ def test_a_group_keeps_the_order_of_the_whole(result):
         ]
         return answers(result, diagnoses) + other
 
-    found = compare_table(answer_table({"a": run(10, 10), "b": run(30, 0)}), "task")
-    for row in (found["overall"], *found["groups"]):
-        assert [one["label"] for one in row["runs"]] == ["b", "a"]
-    (pair,) = found["groups"][0]["pairs"]
+    comparison = compare_table(answer_table({"a": run(10, 10), "b": run(30, 0)}), "task")
+    for row in (comparison["overall"], *comparison["groups"]):
+        assert [entry["label"] for entry in row["runs"]] == ["b", "a"]
+    (pair,) = comparison["groups"][0]["pairs"]
     assert (pair["first"], pair["difference"]) == ("b", -1)
 
 
 @pytest.mark.parametrize(("n", "small"), [(9, True), (10, False)])
 def test_ten_questions_are_no_small_group(result, n, small):
     table = answer_table({"a": answers(result, n, n), "b": answers(result, 0, n)})
-    found = compare_table(table, "task")
-    assert found["groups"][0]["small"] is small
-    assert found["correction"] == {
+    comparison = compare_table(table, "task")
+    assert comparison["groups"][0]["small"] is small
+    assert comparison["correction"] == {
         "method": "holm",
         "alpha": 0.05,
         "overall_tests": 1,
@@ -204,22 +204,22 @@ def sets(result, right, count=12, lost=()):
 
 
 def test_sets_are_compared_where_both_runs_answered_them(result, of_results):
-    found = of_results(sets(result, 12), sets(result, 2, lost=[11]))["sets"]
-    assert (found["n"], found["first"], found["second"]) == (11, 1, 2 / 11)
-    assert (found["only_first"], found["only_second"], found["verdict"]) == (9, 0, "first")
+    outcome = of_results(sets(result, 12), sets(result, 2, lost=[11]))["sets"]
+    assert (outcome["n"], outcome["first"], outcome["second"]) == (11, 1, 2 / 11)
+    assert (outcome["only_first"], outcome["only_second"], outcome["verdict"]) == (9, 0, "first")
     turned = of_results(sets(result, 2, lost=[11]), sets(result, 12))["sets"]
     assert (turned["difference"], turned["verdict"]) == (-9 / 11, "second")
 
 
 def test_runs_without_sets_or_chains_have_no_such_row(result, of_results):
-    found = of_results(answers(result, 40), answers(result, 20))
-    assert (found["sets"], found["chains"]) == (None, None)
+    outcome = of_results(answers(result, 40), answers(result, 20))
+    assert (outcome["sets"], outcome["chains"]) == (None, None)
 
 
 def test_an_incomplete_run_leaves_the_counts_of_sets_and_no_difference(result, of_results):
-    found = of_results(sets(result, 12), sets(result, 2, lost=[10, 11]))
-    assert found["runs"][1]["incomplete"] == "22 of 24 questions have a reply"
-    for row in (found["sets"], found["overall"], *found["families"]["task"]):
+    outcome = of_results(sets(result, 12), sets(result, 2, lost=[10, 11]))
+    assert outcome["runs"][1]["incomplete"] == "22 of 24 questions have a reply"
+    for row in (outcome["sets"], outcome["overall"], *outcome["families"]["task"]):
         assert row["n"] > 0
         names = {"first", "second", "difference", "interval", "mcnemar_p", "mcnemar_p_holm"}
         assert {row[name] for name in names & row.keys()} == {None}
@@ -230,9 +230,9 @@ def test_an_incomplete_run_leaves_the_counts_of_sets_and_no_difference(result, o
 
 @pytest.mark.parametrize("lost", [2, 3])
 def test_one_reply_of_twenty_may_be_lost(result, of_results, lost):
-    found = of_results(answers(result, 40), answers(result, 20, lost=range(37, 37 + lost)))
-    assert (found["overall"]["difference"] is None) is (lost > 2)
-    assert found["items"] == {
+    outcome = of_results(answers(result, 40), answers(result, 20, lost=range(37, 37 + lost)))
+    assert (outcome["overall"]["difference"] is None) is (lost > 2)
+    assert outcome["items"] == {
         "common": 40 - lost, "lost": lost, "changed": 0, "only_one": 0, "withdrawn": 0,
     }  # fmt: skip
 
@@ -240,9 +240,9 @@ def test_one_reply_of_twenty_may_be_lost(result, of_results, lost):
 def test_rows_count_units_by_kind_and_name_their_group(result, of_results):
     case = {"unit": "case-0000000000000001"}
     rows = [*answers(result, 40), result("q40", **case), result("q41", **case)]
-    found = of_results(rows, [*answers(result, 30), *rows[40:]], by="voxel")
-    assert found["overall"]["unit_kinds"] == {"case": 1, "picture": 40}
-    (row,) = found["families"]["voxel"]
+    outcome = of_results(rows, [*answers(result, 30), *rows[40:]], by="voxel")
+    assert outcome["overall"]["unit_kinds"] == {"case": 1, "picture": 40}
+    (row,) = outcome["families"]["voxel"]
     assert (row["task"], row["modality"], row["parts"]) == ("Disease Diagnosis", "CT", "Lungs")
     assert (row["n"], row["difference"], row["verdict"]) == (42, 10 / 42, "first")
     assert row["mcnemar_p_holm"] == row["mcnemar_p"] == 2 / 2**10

@@ -33,19 +33,19 @@ def pair(result):
 
 
 def test_the_gain_is_what_the_picture_brings(pair):
-    found = condition_contrasts(
+    outcome = condition_contrasts(
         [*pair("a", RIGHT, WRONG), *pair("b", RIGHT, RIGHT), *pair("c", WRONG, RIGHT)]
         + [r for i in range(5) for r in pair(f"d{i}", RIGHT, WRONG)]
     )["image_gain"]["global"]
-    assert (found["n"], found["only_first"], found["only_second"]) == (8, 6, 1)
-    assert found["difference"] == pytest.approx(7 / 8 - 2 / 8)
-    assert found["mcnemar_p"] == pytest.approx(0.125)
+    assert (outcome["n"], outcome["only_first"], outcome["only_second"]) == (8, 6, 1)
+    assert outcome["difference"] == pytest.approx(7 / 8 - 2 / 8)
+    assert outcome["mcnemar_p"] == pytest.approx(0.125)
 
 
 def test_a_swap_is_set_against_full_as_well(pair):
-    found = condition_contrasts(pair("a", RIGHT, WRONG, SWAP))
-    assert list(found) == ["image_swap"]
-    assert found["image_swap"]["global"]["difference"] == 1
+    contrasts = condition_contrasts(pair("a", RIGHT, WRONG, SWAP))
+    assert list(contrasts) == ["image_swap"]
+    assert contrasts["image_swap"]["global"]["difference"] == 1
 
 
 @pytest.mark.parametrize("sides", [(FULL, BLIND), (BLIND, FULL)], ids=["full", "blind"])
@@ -56,35 +56,35 @@ def test_a_pair_with_a_lost_side_is_left_out_and_counted(result, pair, lost, sid
         result("b", outcome=lost, condition=sides[0]),
         result("b", RIGHT, condition=sides[1]),
     ]
-    found = condition_contrasts(rows)["image_gain"]
-    assert found["global"]["n"] == 1
-    assert found["left_out"] == {"lost": 1, "not_asked": 0}
+    gain = condition_contrasts(rows)["image_gain"]
+    assert gain["global"]["n"] == 1
+    assert gain["left_out"] == {"lost": 1, "not_asked": 0}
 
 
 def test_an_item_that_one_condition_does_not_ask_is_counted(result, pair):
-    found = condition_contrasts([*pair("a", RIGHT, WRONG, SWAP), result("b", condition=FULL)])[
+    swap = condition_contrasts([*pair("a", RIGHT, WRONG, SWAP), result("b", condition=FULL)])[
         "image_swap"
     ]
-    assert found["left_out"] == {"lost": 0, "not_asked": 1}
+    assert swap["left_out"] == {"lost": 0, "not_asked": 1}
 
 
 def test_a_reply_without_a_letter_is_not_right_but_stands_apart(pair):
-    found = condition_contrasts([*pair("a", RIGHT, None), *pair("b", RIGHT, RIGHT)])["image_gain"][
-        "global"
-    ]
-    assert (found["difference"], found["n"]) == (0.5, 2)
-    assert (found["answered"]["difference"], found["answered"]["n"]) == (0, 1)
+    outcome = condition_contrasts([*pair("a", RIGHT, None), *pair("b", RIGHT, RIGHT)])[
+        "image_gain"
+    ]["global"]
+    assert (outcome["difference"], outcome["n"]) == (0.5, 2)
+    assert (outcome["answered"]["difference"], outcome["answered"]["n"]) == (0, 1)
 
 
 def test_slices_add_up_to_the_whole(pair):
     rows = pair("a", RIGHT, WRONG) + pair("b", RIGHT, RIGHT, task=Task("ROI Grounding"))
     rows += pair("c", WRONG, RIGHT, modality=Modality("MRI"), parts=Anatomy("Brain"))
-    found = condition_contrasts(rows)["image_gain"]
-    assert {name: row["n"] for name, row in found["task"].items()} == {
+    gain = condition_contrasts(rows)["image_gain"]
+    assert {name: row["n"] for name, row in gain["task"].items()} == {
         "ROI Grounding": 1,
         "Disease Diagnosis": 2,
     }
-    assert [(v["modality"], v["parts"], v["difference"]) for v in found["voxels"]] == [
+    assert [(v["modality"], v["parts"], v["difference"]) for v in gain["voxels"]] == [
         ("CT", "Lungs", 0),
         ("CT", "Lungs", 1),
         ("MRI", "Brain", -1),
@@ -186,15 +186,15 @@ def test_an_item_with_a_lost_turn_is_left_out(result, circle):
     rows.append(
         result("b", outcome=AnswerOutcome.FAILED, condition=Condition.CIRCULAR, turn=3, picture="b")
     )
-    found = condition_contrasts(rows)["position"]
-    assert (found["global"]["n"], found["left_out"]["lost"]) == (1, 1)
+    position = condition_contrasts(rows)["position"]
+    assert (position["global"]["n"], position["left_out"]["lost"]) == (1, 1)
 
 
 def test_each_condition_has_its_own_numbers(pair):
-    found = other_conditions([*pair("a", RIGHT, WRONG), *pair("b", RIGHT, WRONG)])
-    assert list(found) == ["full", "blind"]
-    assert found["full"]["global"]["accuracy"] == 1
-    assert found["blind"]["task"]["Disease Diagnosis"]["accuracy"] == 0
+    conditions = other_conditions([*pair("a", RIGHT, WRONG), *pair("b", RIGHT, WRONG)])
+    assert list(conditions) == ["full", "blind"]
+    assert conditions["full"]["global"]["accuracy"] == 1
+    assert conditions["blind"]["task"]["Disease Diagnosis"]["accuracy"] == 0
 
 
 def test_later_epochs_change_no_contrast(result, pair):
@@ -211,19 +211,19 @@ def test_epochs_tell_how_often_a_choice_flips(result):
         for name, listed in choices.items()
         for epoch, choice in enumerate(listed)
     ]
-    found = epochs(rows)
-    assert found["accuracy"] == [0.75, 0.25, 0.75]
-    assert found["mean_accuracy"] == pytest.approx(7 / 12)
-    assert found["flip_rate"] == 0.75
-    assert found["outcome_flip_rate"] == 0.5
+    outcome = epochs(rows)
+    assert outcome["accuracy"] == [0.75, 0.25, 0.75]
+    assert outcome["mean_accuracy"] == pytest.approx(7 / 12)
+    assert outcome["flip_rate"] == 0.75
+    assert outcome["outcome_flip_rate"] == 0.5
 
 
 def test_an_item_lost_in_an_epoch_flips_nothing(result):
     rows = [result("a"), result("a", epoch=1), result("b")]
     rows.append(result("b", outcome=AnswerOutcome.FAILED, epoch=1))
-    found = epochs(rows)
-    assert (found["items"], found["left_out"], found["flip_rate"]) == (1, 1, 0)
-    assert found["accuracy"] == [1, 1]
+    outcome = epochs(rows)
+    assert (outcome["items"], outcome["left_out"], outcome["flip_rate"]) == (1, 1, 0)
+    assert outcome["accuracy"] == [1, 1]
 
 
 def test_one_epoch_has_no_flip_rate(result):

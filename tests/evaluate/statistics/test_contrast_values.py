@@ -57,28 +57,28 @@ def test_shares_over_turns_have_intervals_of_whole_patients(circle):
 
 def test_positions_are_cut_by_task_and_voxel(circle):
     rows = circle("a", [0, 0]) + circle("b", [0, 1], task=Task("ROI Grounding"))
-    found = condition_contrasts(rows)["position"]
-    assert {name: row["consistency"] for name, row in found["task"].items()} == {
+    position = condition_contrasts(rows)["position"]
+    assert {name: row["consistency"] for name, row in position["task"].items()} == {
         "ROI Grounding": 0,
         "Disease Diagnosis": 1,
     }
-    assert {row["task"]: row["consistency"] for row in found["voxels"]} == {
+    assert {row["task"]: row["consistency"] for row in position["voxels"]} == {
         "ROI Grounding": 0,
         "Disease Diagnosis": 1,
     }
-    assert found["global"]["small"] is True
-    assert found["left_out"] == {"lost": 0, "not_asked": 0}
+    assert position["global"]["small"] is True
+    assert position["left_out"] == {"lost": 0, "not_asked": 0}
 
 
 def test_letters_are_those_of_the_replies_that_give_one(circle):
     """Turn t shows text i under letter i + t; an item of two options has no C."""
-    found = condition_contrasts(circle("a", [0, 0, None]) + circle("b", [0, 0]))
-    assert found["position"]["global"]["letters"] == {
+    contrasts = condition_contrasts(circle("a", [0, 0, None]) + circle("b", [0, 0]))
+    assert contrasts["position"]["global"]["letters"] == {
         "A": {"share": 2 / 4, "chance": pytest.approx((2 / 3 + 2 / 2) / 4)},
         "B": {"share": 2 / 4, "chance": pytest.approx((2 / 3 + 2 / 2) / 4)},
         "C": {"share": 0, "chance": pytest.approx((2 / 3) / 4)},
     }
-    assert found["position"]["global"]["letter_bias"] == pytest.approx(1 / 6)
+    assert contrasts["position"]["global"]["letter_bias"] == pytest.approx(1 / 6)
 
 
 def test_without_any_letter_there_is_no_bias(circle):
@@ -90,8 +90,8 @@ def test_turns_are_put_in_order_and_an_item_without_all_of_them_is_left_out(circ
     rows = circle("a", [0, 1, 1])
     whole = condition_contrasts(rows[::-1])["position"]["global"]
     assert (whole["accuracy_first_turn"], whole["mean_accuracy"]) == (1, pytest.approx(1 / 3))
-    found = condition_contrasts([*rows, *circle("b", [0, 0, 0])[:2]])["position"]
-    assert (found["global"]["n"], found["left_out"]["lost"]) == (1, 1)
+    position = condition_contrasts([*rows, *circle("b", [0, 0, 0])[:2]])["position"]
+    assert (position["global"]["n"], position["left_out"]["lost"]) == (1, 1)
 
 
 def test_full_comes_before_the_unturned_form_of_circular(result):
@@ -111,9 +111,9 @@ def test_every_other_condition_stands_against_full(result):
         "degraded": Condition.DEGRADED,
     }
     rows = [result("a", RIGHT), *[result("a", WRONG, condition=c) for c in others.values()]]
-    found = condition_contrasts(rows)
-    assert list(found) == list(others)
-    assert {row["global"]["difference"] for row in found.values()} == {1}
+    contrasts = condition_contrasts(rows)
+    assert list(contrasts) == list(others)
+    assert {row["global"]["difference"] for row in contrasts.values()} == {1}
 
 
 def test_voxels_are_adjusted_together(result):
@@ -123,10 +123,10 @@ def test_voxels_are_adjusted_together(result):
         for i in range(12)
         for condition, right in ((FULL, RIGHT), (BLIND, WRONG))
     ]
-    found = condition_contrasts(rows)["image_gain"]
-    for row in (*found["task"].values(), *found["voxels"]):
+    gain = condition_contrasts(rows)["image_gain"]
+    for row in (*gain["task"].values(), *gain["voxels"]):
         assert row["mcnemar_p_holm"] == pytest.approx(2 * 2 / 2**12)
-    assert found["global"]["unit_kinds"] == {"picture": 24}
+    assert gain["global"]["unit_kinds"] == {"picture": 24}
 
 
 def test_steps_that_a_chain_did_not_reach_are_no_answers(result):
@@ -134,9 +134,9 @@ def test_steps_that_a_chain_did_not_reach_are_no_answers(result):
         result("a", RIGHT, condition=Condition.CHAIN),
         result("b", outcome=AnswerOutcome.NOT_REACHED, condition=Condition.CHAIN),
     ]
-    found = other_conditions(rows)
-    assert list(found) == ["chain"]
-    assert (found["chain"]["global"]["n"], found["chain"]["global"]["accuracy"]) == (1, 1)
+    conditions = other_conditions(rows)
+    assert list(conditions) == ["chain"]
+    assert (conditions["chain"]["global"]["n"], conditions["chain"]["global"]["accuracy"]) == (1, 1)
     assert other_conditions(rows[1:]) == {}
 
 
@@ -147,9 +147,9 @@ def test_epochs_compare_the_first_condition_unturned(result):
         for condition, turn, choice in ((BLIND, 0, epoch), (CIRCULAR, 0, 0), (CIRCULAR, 1, epoch))
     ]
     first = min((BLIND, CIRCULAR), key=list(Condition).index)
-    found = epochs(rows)
-    assert (found["epochs"], found["items"], found["left_out"]) == (2, 1, 0)
-    assert found["flip_rate"] == (1 if first is BLIND else 0)
+    outcome = epochs(rows)
+    assert (outcome["epochs"], outcome["items"], outcome["left_out"]) == (2, 1, 0)
+    assert outcome["flip_rate"] == (1 if first is BLIND else 0)
 
 
 def test_the_flip_rate_has_the_interval_of_whole_patients(result):
@@ -161,15 +161,15 @@ def test_the_flip_rate_has_the_interval_of_whole_patients(result):
         for i in range(12)
         for epoch in range(2)
     ]
-    found = epochs(rows)
+    outcome = epochs(rows)
     tallies = [UnitTally(total, 2) for total in (0, 2, 2, 0, 0, 2)]
-    assert found["interval"] == list(share_interval(tallies))
-    assert (found["flip_rate"], found["outcome_flip_rate"]) == (6 / 12, 4 / 12)
+    assert outcome["interval"] == list(share_interval(tallies))
+    assert (outcome["flip_rate"], outcome["outcome_flip_rate"]) == (6 / 12, 4 / 12)
 
 
 def test_an_epoch_whose_replies_are_all_lost_has_no_accuracy(result):
     lost = AnswerOutcome.FAILED
-    found = epochs([result("a"), result("a", outcome=lost, epoch=1)])
-    assert found["accuracy"] == [1, None]
-    assert (found["mean_accuracy"], found["items"], found["flip_rate"]) == (1, 0, None)
-    assert (found["interval"], found["outcome_flip_rate"], found["left_out"]) == (None, None, 1)
+    rows = epochs([result("a"), result("a", outcome=lost, epoch=1)])
+    assert rows["accuracy"] == [1, None]
+    assert (rows["mean_accuracy"], rows["items"], rows["flip_rate"]) == (1, 0, None)
+    assert (rows["interval"], rows["outcome_flip_rate"], rows["left_out"]) == (None, None, 1)

@@ -46,25 +46,27 @@ def upper(matrix):
 
 
 def test_matrices_hold_correlations_and_the_p_values_of_all_pairs(accuracy):
-    found = correlation_matrix(accuracy, "pearson", None)
+    matrix = correlation_matrix(accuracy, "pearson", None)
     tests = [pearsonr(accuracy[i], accuracy[j]) for i, j in PAIRS]
     p_values = [test.pvalue for test in tests]
-    assert upper(found["r"]) == pytest.approx([test.statistic for test in tests])
-    assert upper(found["p"]) == pytest.approx(p_values)
-    assert upper(found["p_holm"]) == pytest.approx(holm(p_values))
-    assert upper(found["p_bh"]) == pytest.approx(list(false_discovery_control(p_values)))
-    assert "interval_items" not in found
-    assert "r_corrected" not in found
+    assert upper(matrix["r"]) == pytest.approx([test.statistic for test in tests])
+    assert upper(matrix["p"]) == pytest.approx(p_values)
+    assert upper(matrix["p_holm"]) == pytest.approx(holm(p_values))
+    assert upper(matrix["p_bh"]) == pytest.approx(list(false_discovery_control(p_values)))
+    assert "interval_items" not in matrix
+    assert "r_corrected" not in matrix
 
 
 def test_intervals_over_models_are_expanded_percentiles_of_a_thousand_draws(accuracy):
     assert DRAWS == 1000
     draws = model_draws(accuracy, "pearson")
     assert draws.shape == (1000, 4, 4)
-    found = correlation_matrix(accuracy, "pearson", None)["interval_models"]
+    interval_models = correlation_matrix(accuracy, "pearson", None)["interval_models"]
     tail = expanded_tail(12)
     for i, j in PAIRS:
-        assert found[i][j] == pytest.approx(list(np.quantile(draws[:, i, j], [tail, 1 - tail])))
+        assert interval_models[i][j] == pytest.approx(
+            list(np.quantile(draws[:, i, j], [tail, 1 - tail]))
+        )
 
 
 def test_models_are_drawn_for_all_groups_at_once(accuracy):
@@ -77,13 +79,13 @@ def test_models_are_drawn_for_all_groups_at_once(accuracy):
 def test_intervals_over_items_are_basic_bootstrap_intervals_of_fishers_z(accuracy):
     noise = np.random.default_rng(7).normal(0, 0.05, size=(1000, 4, 12))
     drawn = accuracy + noise
-    found = correlation_matrix(accuracy, "pearson", lambda: drawn)
+    matrix = correlation_matrix(accuracy, "pearson", lambda: drawn)
     for i, j in PAIRS:
         z = np.arctanh(np.corrcoef(accuracy[i], accuracy[j])[0, 1])
         zs = [np.arctanh(np.corrcoef(draw[i], draw[j])[0, 1]) for draw in drawn]
         low, middle, high = np.tanh(2 * z - np.quantile(zs, [0.975, 0.5, 0.025]))
-        assert found["interval_items"][i][j] == pytest.approx([low, high])
-        assert found["r_corrected"][i][j] == pytest.approx(middle)
+        assert matrix["interval_items"][i][j] == pytest.approx([low, high])
+        assert matrix["r_corrected"][i][j] == pytest.approx(middle)
 
 
 def test_items_are_drawn_with_whole_pictures():
@@ -110,13 +112,13 @@ def test_a_group_that_a_draw_leaves_out_is_undefined_in_it():
     assert not np.isnan(draws[:, 0]).any()
 
 
-@pytest.mark.parametrize(("undefined", "told"), [(5, True), (6, False)])
-def test_a_quantile_may_miss_one_draw_of_twenty(undefined, told):
+@pytest.mark.parametrize(("undefined", "message"), [(5, True), (6, False)])
+def test_a_quantile_may_miss_one_draw_of_twenty(undefined, message):
     draws = np.arange(100.0)[:, None] * [1.0, 2.0]
     draws[:undefined, 1] = np.nan
     low, high = quantiles(draws, 0.25, 0.75)
     assert (low[0], high[0]) == pytest.approx((24.75, 74.25))
-    expected = np.quantile(draws[undefined:, 1], [0.25, 0.75]) if told else [np.nan, np.nan]
+    expected = np.quantile(draws[undefined:, 1], [0.25, 0.75]) if message else [np.nan, np.nan]
     assert [low[1], high[1]] == pytest.approx(list(expected), nan_ok=True)
 
 
@@ -132,10 +134,10 @@ def test_fishers_z_is_finite_for_a_line():
 
 
 def test_a_line_has_the_correlation_one_and_hardly_any_p():
-    found = correlation_matrix(np.array([[0.1, 0.2, 0.4], [0.2, 0.4, 0.8]]), "pearson", None)
-    assert found["r"][0][1] == pytest.approx(1)
-    assert found["p"][0][1] == pytest.approx(0, abs=1e-6)
-    assert found["interval_models"][0][1] is None
+    matrix = correlation_matrix(np.array([[0.1, 0.2, 0.4], [0.2, 0.4, 0.8]]), "pearson", None)
+    assert matrix["r"][0][1] == pytest.approx(1)
+    assert matrix["p"][0][1] == pytest.approx(0, abs=1e-6)
+    assert matrix["interval_models"][0][1] is None
 
 
 def test_ties_share_a_rank():
@@ -173,30 +175,30 @@ def runs(result):
 
 
 def test_means_of_regions_are_those_of_fishers_z_over_their_voxels(runs):
-    found = slice_correlations(runs)
-    regions = [name[2] for name in found["names"]]
-    rows = {(row["first"], row["second"]): row for row in found["by_region"]}
+    correlations = slice_correlations(runs)
+    regions = [name[2] for name in correlations["names"]]
+    rows = {(row["first"], row["second"]): row for row in correlations["by_region"]}
     assert list(rows) == [("Brain", "Brain"), ("Brain", "Lungs"), ("Lungs", "Lungs")]
     assert [row["pairs"] for row in rows.values()] == [1, 4, 1]
     shares = np.array(
         [
             [
                 sum(
-                    one.outcome is AnswerOutcome.CORRECT
-                    for one in results
-                    if [one.item.modality, one.item.parts] == name[1:]
+                    entry.outcome is AnswerOutcome.CORRECT
+                    for entry in results
+                    if [entry.item.modality, entry.item.parts] == name[1:]
                 )
                 / 10
                 for results in runs.values()
             ]
-            for name in found["names"]
+            for name in correlations["names"]
         ]
     )
     draws = np.arctanh(np.clip(model_draws(shares, "pearson"), -1 + 1e-9, 1 - 1e-9))
     tail = expanded_tail(12)
     for (first, second), row in rows.items():
         places = [(i, j) for i, j in PAIRS if {regions[i], regions[j]} == {first, second}]
-        z = [np.arctanh(found["r"][i][j]) for i, j in places]
+        z = [np.arctanh(correlations["r"][i][j]) for i, j in places]
         assert row["r"] == pytest.approx(np.tanh(np.mean(z)))
         means = np.mean([draws[:, i, j] for i, j in places], axis=0)
         bounds = np.tanh(np.quantile(means, [tail, 1 - tail]))
@@ -204,7 +206,9 @@ def test_means_of_regions_are_those_of_fishers_z_over_their_voxels(runs):
 
 
 def test_a_region_of_one_voxel_has_no_row_with_itself(result, runs):
-    some = {name: [one for one in rows if one.item.id[1] != "3"] for name, rows in runs.items()}
+    some = {
+        name: [entry for entry in rows if entry.item.id[1] != "3"] for name, rows in runs.items()
+    }
     rows = slice_correlations(some)["by_region"]
     assert [(row["first"], row["second"]) for row in rows] == [
         ("Brain", "Brain"),
@@ -219,30 +223,30 @@ def test_a_group_of_just_enough_items_is_taken(runs):
 def test_ten_items_are_a_group_by_default_and_two_groups_are_enough(result):
     runs = {f"m{i}": run(result, [i + 1, i + 2, i, 8 - i]) for i in range(3)}
     first = {name: [r for r in rows if r.item.id[1] in "01"] for name, rows in runs.items()}
-    found = slice_correlations(first)
-    assert (found["n"], found["items"], found["left_out"]) == ([10, 10], 20, 0)
-    assert found["r"][0][1] == pytest.approx(1)
+    correlations = slice_correlations(first)
+    assert (correlations["n"], correlations["items"], correlations["left_out"]) == ([10, 10], 20, 0)
+    assert correlations["r"][0][1] == pytest.approx(1)
     short = {name: rows[1:] for name, rows in first.items()}
     with pytest.raises(WorkspaceError, match="1 groups with 10 items"):
         slice_correlations(short)
 
 
 def test_other_axes_have_no_regions(runs):
-    found = slice_correlations(runs, axis="modality")
-    assert "by_region" not in found
-    assert [name for (name,) in found["names"]] == [
+    correlations = slice_correlations(runs, axis="modality")
+    assert "by_region" not in correlations
+    assert [name for (name,) in correlations["names"]] == [
         value.value for value in Modality if value.value in {kind for _, kind in SPOTS}
     ]
 
 
 def test_published_intervals_over_items_hold_the_corrected_correlation():
-    found = published_correlations(("CT", "US"))
-    low, high = found["interval_items"][0][1]
-    assert low < found["r_corrected"][0][1] < high
+    correlations = published_correlations(("CT", "US"))
+    low, high = correlations["interval_items"][0][1]
+    assert low < correlations["r_corrected"][0][1] < high
     assert high - low < 0.5
     # Noise of the items pulls a correlation to 0.
-    assert abs(found["r_corrected"][0][1]) > abs(found["r"][0][1])
-    assert found["method"] == "pearson"
+    assert abs(correlations["r_corrected"][0][1]) > abs(correlations["r"][0][1])
+    assert correlations["method"] == "pearson"
 
 
 def metrics_of(high, shortcut, grounding):
@@ -268,9 +272,9 @@ def test_a_run_is_a_point_where_it_has_both_figures():
         "no high": metrics_of(None, 0.5, 0.1),
         "no pair": metrics_of(0.5, None, None),
     }
-    found = shortcut_reliance(runs)
-    assert [point["model"] for point in found["points"]] == ["a", "b", "c", "d"]
-    assert found["points"][0] == {
+    reliance = shortcut_reliance(runs)
+    assert [point["model"] for point in reliance["points"]] == ["a", "b", "c", "d"]
+    assert reliance["points"][0] == {
         "model": "a",
         "high_accuracy": 0.0,
         "shortcut_probability": 0.1,
@@ -278,8 +282,14 @@ def test_a_run_is_a_point_where_it_has_both_figures():
         "grounding": 0.2,
     }
     published = pearsonr([0, 0.5, 0.7, 0.9], [0.1, 0.3, 0.2, 0.6])
-    assert (found["published"]["n"], found["published"]["r"]) == (4, pytest.approx(published[0]))
+    assert (reliance["published"]["n"], reliance["published"]["r"]) == (
+        4,
+        pytest.approx(published[0]),
+    )
     grounded = pearsonr([0, 0.7, 0.9], [0.2, 0.1, 0.5])
-    assert (found["grounding"]["n"], found["grounding"]["r"]) == (3, pytest.approx(grounded[0]))
+    assert (reliance["grounding"]["n"], reliance["grounding"]["r"]) == (
+        3,
+        pytest.approx(grounded[0]),
+    )
     ignored = shortcut_reliance(runs, reading="view_ignored")["published"]
     assert ignored["r"] == pytest.approx(-published[0])

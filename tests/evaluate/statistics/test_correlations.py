@@ -54,7 +54,7 @@ def runs(result):
 
 
 @pytest.fixture(scope="module")
-def found(runs):
+def slices(runs):
     return slice_correlations(runs)
 
 
@@ -72,23 +72,23 @@ def accuracies(runs):
     )
 
 
-def place(found, parts, modality):
-    return next(i for i, name in enumerate(found["names"]) if name[1:] == [modality, parts])
+def place(slices, parts, modality):
+    return next(i for i, name in enumerate(slices["names"]) if name[1:] == [modality, parts])
 
 
-def test_a_correlation_is_pearsons_over_models(runs, found):
-    lungs, chest = place(found, "Lungs", "CT"), place(found, "Chest", "X-ray")
+def test_a_correlation_is_pearsons_over_models(runs, slices):
+    lungs, chest = place(slices, "Lungs", "CT"), place(slices, "Chest", "X-ray")
     expected = pearsonr(accuracies(runs)[2], accuracies(runs)[3])
-    assert found["r"][lungs][chest] == pytest.approx(expected.statistic)
-    assert found["p"][lungs][chest] == pytest.approx(expected.pvalue)
+    assert slices["r"][lungs][chest] == pytest.approx(expected.statistic)
+    assert slices["p"][lungs][chest] == pytest.approx(expected.pvalue)
 
 
-@pytest.mark.parametrize(("models", "told"), [(9, False), (10, True), (11, True)])
-def test_ten_models_are_enough_for_intervals_over_models(runs, models, told):
-    found = slice_correlations(dict(list(runs.items())[:models]))
-    assert {row["interval"] is not None for row in found["by_region"]} == {told}
-    lungs, chest = place(found, "Lungs", "CT"), place(found, "Chest", "X-ray")
-    assert (found["interval_models"][lungs][chest] is not None) is told
+@pytest.mark.parametrize(("models", "expected"), [(9, False), (10, True), (11, True)])
+def test_ten_models_are_enough_for_intervals_over_models(runs, models, expected):
+    correlations = slice_correlations(dict(list(runs.items())[:models]))
+    assert {row["interval"] is not None for row in correlations["by_region"]} == {expected}
+    lungs, chest = place(correlations, "Lungs", "CT"), place(correlations, "Chest", "X-ray")
+    assert (correlations["interval_models"][lungs][chest] is not None) is expected
 
 
 def test_three_runs_are_enough_and_two_are_not(runs):
@@ -100,27 +100,27 @@ def test_three_runs_are_enough_and_two_are_not(runs):
 
 
 def test_ranks_may_be_correlated_instead(runs):
-    found = slice_correlations(runs, method="spearman")
-    lungs, chest = place(found, "Lungs", "CT"), place(found, "Chest", "X-ray")
+    correlations = slice_correlations(runs, method="spearman")
+    lungs, chest = place(correlations, "Lungs", "CT"), place(correlations, "Chest", "X-ray")
     expected = spearmanr(accuracies(runs)[2], accuracies(runs)[3])
-    assert found["r"][lungs][chest] == pytest.approx(expected.statistic)
-    assert found["p"][lungs][chest] == pytest.approx(expected.pvalue)
+    assert correlations["r"][lungs][chest] == pytest.approx(expected.statistic)
+    assert correlations["p"][lungs][chest] == pytest.approx(expected.pvalue)
 
 
-def test_the_matrix_is_square_and_mirrored(found):
+def test_the_matrix_is_square_and_mirrored(slices):
     for name in ("r", "p", "p_holm", "p_bh", "interval_models", "interval_items", "r_corrected"):
-        matrix = found[name]
+        matrix = slices[name]
         assert all(matrix[i][j] == matrix[j][i] for i in range(4) for j in range(4))
         assert all(matrix[i][i] is None for i in range(4))
 
 
-def test_many_pairs_are_adjusted(found):
+def test_many_pairs_are_adjusted(slices):
     for i, j in ((0, 1), (0, 3), (2, 3)):
-        assert found["p"][i][j] <= found["p_bh"][i][j] <= found["p_holm"][i][j]
+        assert slices["p"][i][j] <= slices["p_bh"][i][j] <= slices["p_holm"][i][j]
 
 
-def test_an_island_shows_in_the_means_of_regions(found):
-    means = {(row["first"], row["second"]): row for row in found["by_region"]}
+def test_an_island_shows_in_the_means_of_regions(slices):
+    means = {(row["first"], row["second"]): row for row in slices["by_region"]}
     assert means["Chest", "Lungs"]["r"] > 0.9
     assert abs(means["Brain", "Brain"]["r"]) < 0.6
     assert means["Brain", "Lungs"]["pairs"] == 2
@@ -128,11 +128,11 @@ def test_an_island_shows_in_the_means_of_regions(found):
     assert low < means["Chest", "Lungs"]["r"] < high
 
 
-def test_intervals_hold_the_value(found):
-    lungs, chest = place(found, "Lungs", "CT"), place(found, "Chest", "X-ray")
+def test_intervals_hold_the_value(slices):
+    lungs, chest = place(slices, "Lungs", "CT"), place(slices, "Chest", "X-ray")
     for name, value in (("interval_models", "r"), ("interval_items", "r_corrected")):
-        low, high = found[name][lungs][chest]
-        assert low <= found[value][lungs][chest] <= high
+        low, high = slices[name][lungs][chest]
+        assert low <= slices[value][lungs][chest] <= high
 
 
 def test_the_interval_over_items_covers_the_correlation_of_true_abilities():
@@ -150,11 +150,11 @@ def test_the_interval_over_items_covers_the_correlation_of_true_abilities():
             right[pictures, voxel] = rng.binomial(2, np.clip(chances + swing, 0, 1))
             sizes[pictures, voxel] = 2
         accuracy = right.sum(axis=0) / sizes.sum(axis=0)[:, None]
-        found = correlation_matrix(accuracy, "pearson", lambda r=right, s=sizes: item_draws(r, s))
-        low, high = found["interval_items"][0][1]
+        matrix = correlation_matrix(accuracy, "pearson", lambda r=right, s=sizes: item_draws(r, s))
+        low, high = matrix["interval_items"][0][1]
         held.append(low <= true <= high)
-        near.append(found["r"][0][1] - true)
-        corrected.append(found["r_corrected"][0][1] - true)
+        near.append(matrix["r"][0][1] - true)
+        corrected.append(matrix["r_corrected"][0][1] - true)
     assert np.mean(held) >= 0.8
     assert np.mean(near) < -0.05
     assert abs(np.mean(corrected)) < 0.05
@@ -162,9 +162,9 @@ def test_the_interval_over_items_covers_the_correlation_of_true_abilities():
 
 def test_few_models_have_no_interval_over_models(runs):
     some = dict(list(runs.items())[:5])
-    found = slice_correlations(some)
-    assert found["interval_models"][0][1] is None
-    assert found["interval_items"][0][1] is not None
+    correlations = slice_correlations(some)
+    assert correlations["interval_models"][0][1] is None
+    assert correlations["interval_items"][0][1] is not None
 
 
 def test_small_voxels_are_left_out(runs):
@@ -183,31 +183,31 @@ def test_an_item_that_one_run_lost_counts_for_none(result, runs, place):
     whole = some[place]
     lost = result(whole[0].item.id, outcome=AnswerOutcome.FAILED, picture="p0-0", **SPOTS[0])
     some[place] = [lost, *whole[1:]]
-    found = slice_correlations(dict(zip("abcd", some, strict=True)))
-    assert (found["items"], found["left_out"]) == (159, 1)
-    assert sorted(found["n"]) == [39, 40, 40, 40]
+    correlations = slice_correlations(dict(zip("abcd", some, strict=True)))
+    assert (correlations["items"], correlations["left_out"]) == (159, 1)
+    assert sorted(correlations["n"]) == [39, 40, 40, 40]
 
 
 def test_a_voxel_that_is_the_same_for_all_models_correlates_with_nothing(result, runs):
     extra = [result(f"x{i}", RIGHT, task=Task("ROI Grounding")) for i in range(10)]
-    found = slice_correlations({name: results + extra for name, results in runs.items()})
-    index = next(i for i, name in enumerate(found["names"]) if name[0] == "ROI Grounding")
-    assert found["r"][index] == [None] * 5
+    correlations = slice_correlations({name: results + extra for name, results in runs.items()})
+    index = next(i for i, name in enumerate(correlations["names"]) if name[0] == "ROI Grounding")
+    assert correlations["r"][index] == [None] * 5
 
 
-def test_equal_runs_give_equal_numbers(runs, found):
-    assert slice_correlations(runs) == found
+def test_equal_runs_give_equal_numbers(runs, slices):
+    assert slice_correlations(runs) == slices
 
 
 def test_the_published_regions_correlate_as_is_known():
-    found = published_correlations()
-    names = [name for (name,) in found["names"]]
-    brain = dict(zip(names, found["r"][names.index("Brain")], strict=True))
+    correlations = published_correlations()
+    names = [name for (name,) in correlations["names"]]
+    brain = dict(zip(names, correlations["r"][names.index("Brain")], strict=True))
     assert brain["Chest"] == pytest.approx(0.69, abs=0.006)
     assert brain["Heart"] == pytest.approx(0.61, abs=0.006)
     assert brain["Lungs"] == pytest.approx(0.75, abs=0.006)
     assert brain["Breast"] == pytest.approx(0.58, abs=0.006)
-    assert len(found["models"]) == 33
+    assert len(correlations["models"]) == 33
 
 
 def test_published_tasks_correlate_as_is_known():
@@ -225,10 +225,10 @@ def test_the_published_correlation_has_the_p_that_goes_with_it():
     noise -= noise @ x / (x @ x) * x + noise.mean()
     noise -= noise @ x / (x @ x) * x
     y = 0.693 * x / np.linalg.norm(x) + math.sqrt(1 - 0.693**2) * noise / np.linalg.norm(noise)
-    found = pearson(list(x), list(y))
-    assert found["r"] == pytest.approx(0.693)
-    assert found["p"] == pytest.approx(7.8e-6, rel=0.02)
-    assert found["fisher_interval"] == pytest.approx(
+    correlation = pearson(list(x), list(y))
+    assert correlation["r"] == pytest.approx(0.693)
+    assert correlation["p"] == pytest.approx(7.8e-6, rel=0.02)
+    assert correlation["fisher_interval"] == pytest.approx(
         pearsonr(x, y).confidence_interval(0.95), abs=1e-9
     )
 
@@ -259,13 +259,13 @@ def test_three_models_have_a_correlation_four_a_fisher_interval_and_ten_one_over
     for n in (3, 4, 9, 10):
         x = rng.random(n)
         y = x + 0.3 * rng.random(n)
-        found = pearson(list(x), list(y))
-        assert (found["r"], found["p"]) == pytest.approx(tuple(pearsonr(x, y)))
-        assert (found["fisher_interval"] is None) is (n < 4)
-        assert (found["bootstrap_interval"] is None) is (n < 10)
+        correlation = pearson(list(x), list(y))
+        assert (correlation["r"], correlation["p"]) == pytest.approx(tuple(pearsonr(x, y)))
+        assert (correlation["fisher_interval"] is None) is (n < 4)
+        assert (correlation["bootstrap_interval"] is None) is (n < 10)
         if n == 10:
-            low, high = found["bootstrap_interval"]
-            assert -1 <= low < found["r"] < high <= 1
+            low, high = correlation["bootstrap_interval"]
+            assert -1 <= low < correlation["r"] < high <= 1
 
 
 def test_lists_that_differ_by_less_than_one_are_not_constant():
@@ -306,12 +306,12 @@ def test_models_without_grounding_show_the_published_correlation_all_the_same(re
             ]
         return {**metrics(results), "credibility": credibility(results)}
 
-    found = shortcut_reliance({f"m{i}": run(0.2 + 0.05 * i) for i in range(12)})
-    assert found["published"]["r"] > 0.9
-    assert found["published"]["fisher_interval"][0] > 0.7
-    assert abs(found["grounding"]["r"]) < 0.6
-    assert all(abs(point["grounding"]) < 0.2 for point in found["points"])
-    assert [p["model"] for p in found["points"]] == [f"m{i}" for i in range(12)]
+    reliance = shortcut_reliance({f"m{i}": run(0.2 + 0.05 * i) for i in range(12)})
+    assert reliance["published"]["r"] > 0.9
+    assert reliance["published"]["fisher_interval"][0] > 0.7
+    assert abs(reliance["grounding"]["r"]) < 0.6
+    assert all(abs(point["grounding"]) < 0.2 for point in reliance["points"])
+    assert [p["model"] for p in reliance["points"]] == [f"m{i}" for i in range(12)]
 
 
 def test_a_run_without_pairs_is_no_point(result):

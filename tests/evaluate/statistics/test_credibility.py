@@ -61,10 +61,10 @@ def test_the_groups_and_values_are_upstreams(quad):
     assert row["rationality"]["value"] == pytest.approx(5 / 6)
 
 
-@pytest.mark.parametrize(("pictures", "told"), [(9, False), (10, True)])
-def test_ten_pictures_are_enough_for_an_interval(quad, pictures, told):
+@pytest.mark.parametrize(("pictures", "expected"), [(9, False), (10, True)])
+def test_ten_pictures_are_enough_for_an_interval(quad, pictures, expected):
     row = main_row(quad(3, 2, 2, pictures - 7))
-    assert (row["rationality"]["interval"] is not None) is told
+    assert (row["rationality"]["interval"] is not None) is expected
     assert row["rationality"]["value"] == pytest.approx(3 / (pictures - 4))
 
 
@@ -104,9 +104,9 @@ def test_no_pair_leaves_everything_undefined(result):
 def test_only_a_letter_is_perception_that_failed(quad, result, outcome):
     rows = [*quad(1, 1, 1, 1), result("h", RIGHT, task=HIGH, picture="x")]
     rows.append(result("l", outcome=outcome, task=LOW, picture="x"))
-    found = credibility(rows)
-    assert found["view_counted"]["by_pair"]["pairs"] == 4
-    assert found["items_left_out"] == {outcome.value: 1}
+    summary = credibility(rows)
+    assert summary["view_counted"]["by_pair"]["pairs"] == 4
+    assert summary["items_left_out"] == {outcome.value: 1}
 
 
 def test_a_lost_item_without_a_partner_is_not_counted(result):
@@ -116,19 +116,19 @@ def test_a_lost_item_without_a_partner_is_not_counted(result):
 
 def test_both_readings_of_the_ignored_task_are_given(quad):
     rows = quad(1, 0, 0, 0) + quad(0, 0, 0, 1, low=Task("View Recognition"))
-    found = credibility(rows)
-    assert found["view_counted"]["by_pair"]["groups"]["D"] == 1
-    assert found["view_ignored"]["by_pair"]["groups"]["D"] == 0
+    summary = credibility(rows)
+    assert summary["view_counted"]["by_pair"]["groups"]["D"] == 1
+    assert summary["view_ignored"]["by_pair"]["groups"]["D"] == 0
     assert upstream_credibility(rows).groups == (1, 0, 0, 1)
     assert upstream_credibility(rows, ignore_view=True).groups == (1, 0, 0, 0)
 
 
 def test_levels_and_task_pairs_add_up(quad):
     rows = quad(2, 1, 1, 1) + quad(1, 1, 0, 2, low=MID) + quad(1, high=Task("Severity Grading"))
-    found = credibility(rows)
-    levels = found["view_counted"]["by_level"]
+    summary = credibility(rows)
+    levels = summary["view_counted"]["by_level"]
     assert {name: row["pairs"] for name, row in levels.items()} == {"low": 6, "mid": 4}
-    assert [(row["high"], row["low"], row["pairs"]) for row in found["by_task_pair"]] == [
+    assert [(row["high"], row["low"], row["pairs"]) for row in summary["by_task_pair"]] == [
         (HIGH, LOW, 5),
         (HIGH, MID, 4),
         ("Severity Grading", LOW, 1),
@@ -139,9 +139,9 @@ def test_weighed_by_picture_five_low_questions_count_once(result):
     rows = [result("h0", RIGHT, task=HIGH), result("h1", RIGHT, task=HIGH, picture="p1")]
     rows += [result(f"l{i}", WRONG, task=LOW) for i in range(5)]
     rows.append(result("m", RIGHT, task=LOW, picture="p1"))
-    found = credibility(rows)["view_counted"]
-    assert found["by_pair"]["luck_rate"]["value"] == pytest.approx(5 / 6)
-    assert found["by_image"]["luck_rate"]["value"] == pytest.approx(1 / 2)
+    view_counted = credibility(rows)["view_counted"]
+    assert view_counted["by_pair"]["luck_rate"]["value"] == pytest.approx(5 / 6)
+    assert view_counted["by_image"]["luck_rate"]["value"] == pytest.approx(1 / 2)
 
 
 @pytest.fixture(scope="module")
@@ -250,7 +250,7 @@ def assert_equal(ours, theirs):
 
 @st.composite
 def any_results(draw, result):
-    def one(index):
+    def draw_result(index):
         return result(
             draw(st.sampled_from(["x", "y", f"q{index}"])),
             outcome=draw(st.sampled_from(list(AnswerOutcome))),
@@ -259,7 +259,7 @@ def any_results(draw, result):
             task=draw(st.sampled_from(cube_tasks())),
         )
 
-    return [one(index) for index in range(draw(st.integers(0, 14)))]
+    return [draw_result(index) for index in range(draw(st.integers(0, 14)))]
 
 
 @given(data=st.data(), ignore=st.booleans())
@@ -272,12 +272,12 @@ def test_any_results_give_what_upstreams_script_gives(result, upstream, data, ig
 
 @given(data=st.data())
 def test_where_all_replies_give_letters_ours_are_upstreams(result, upstream, data):
-    found = data.draw(any_results(result))
+    outcomes = data.draw(any_results(result))
     results = [
         result(
             f"u{i}", r.outcome is AnswerOutcome.CORRECT, task=r.item.task, picture=r.asked.subject
         )
-        for i, r in enumerate(found)
+        for i, r in enumerate(outcomes)
     ]
     theirs = upstream(records(results))
     groups = main_row(results)["groups"]

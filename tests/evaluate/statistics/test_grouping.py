@@ -12,16 +12,16 @@ from medrcube.taxonomy import Anatomy, Level, Modality, Task, cube_tasks
 
 def names(axis, results):
     groups = grouped(axis, results, lambda result: result.item)
-    return {key: [one.item.id for one in members] for key, members in groups.items()}
+    return {key: [member.item.id for member in members] for key, members in groups.items()}
 
 
 def test_tasks_of_one_level_are_one_group_in_the_order_of_the_members(result):
     rows = [result(str(i), task=task) for i, task in enumerate(cube_tasks())]
-    found = names("level", rows[::-1])
+    keys = names("level", rows[::-1])
     order = [level.value for level in Level]
-    assert [key for (key,) in found] == sorted((key for (key,) in found), key=order.index)
-    for (level,), members in found.items():
-        expected = [one.item.id for one in rows if one.item.task.level.value == level]
+    assert [key for (key,) in keys] == sorted((key for (key,) in keys), key=order.index)
+    for (level,), members in keys.items():
+        expected = [entry.item.id for entry in rows if entry.item.task.level.value == level]
         assert members == expected[::-1]
         assert len(members) > 1
 
@@ -31,8 +31,8 @@ def test_tasks_of_one_level_are_one_group_in_the_order_of_the_members(result):
 )
 def test_groups_stand_in_the_order_of_the_taxonomy(result, axis, values):
     rows = [result(str(i), **{axis: value}) for i, value in enumerate(values)]
-    found = names(axis, rows[::-1])
-    assert [key for (key,) in found] == [value.value for value in values]
+    keys = names(axis, rows[::-1])
+    assert [key for (key,) in keys] == [value.value for value in values]
 
 
 def test_datasets_stand_in_the_order_of_their_names(result):
@@ -43,10 +43,10 @@ def test_datasets_stand_in_the_order_of_their_names(result):
 def test_an_unknown_visibility_stands_last(result):
     rows = []
     for visible in ("", "no", "partly", "yes"):
-        one = result(visible or "unknown")
-        shown = one.asked.presentation
+        answer = result(visible or "unknown")
+        shown = answer.asked.presentation
         shown = replace(shown, item=replace(shown.item, visible=visible))
-        rows.append(replace(one, asked=replace(one.asked, presentation=shown)))
+        rows.append(replace(answer, asked=replace(answer.asked, presentation=shown)))
     assert list(names("visible", rows)) == [("yes",), ("partly",), ("no",), ("",)]
 
 
@@ -58,15 +58,15 @@ def test_voxels_stand_by_modality_then_task_then_region(result):
         for m in (1, 0)
         for r in (1, 0)
     ]
-    found = names("voxel", rows)
+    keys = names("voxel", rows)
     assert COLUMNS["voxel"] == ("task", "modality", "parts")
-    assert list(found) == [
+    assert list(keys) == [
         (tasks[t].value, kinds[m].value, regions[r].value)
         for m in (0, 1)
         for t in (0, 1)
         for r in (0, 1)
     ]
-    assert found[tasks[1].value, kinds[0].value, regions[1].value] == ["101"]
+    assert keys[tasks[1].value, kinds[0].value, regions[1].value] == ["101"]
 
 
 def test_no_member_has_no_group():

@@ -20,42 +20,44 @@ def test_each_accuracy_has_its_own_denominator(result):
         result("cut", outcome=AnswerOutcome.CUT, picture="p9"),
         result("lost", outcome=FAILED, picture="p10"),
     ]
-    found = group_metrics(rows)
-    assert (found["n"], found["correct"], found["units"]) == (10, 3, 10)
-    assert found["accuracy"] == 3 / 10
-    assert found["accuracy_without_failures"] == 3 / 9
-    assert found["accuracy_answered"] == 3 / 6
-    assert found["bounds"] == [3 / 10, 4 / 10]
-    assert found["chance"] == pytest.approx((3 / 2 + 3 / 4 + 4 / 4) / 10)
-    assert found["chance_corrected"] == pytest.approx((0.3 - 0.325) / 0.675)
-    assert found["design_effect"] == pytest.approx(1)
+    group = group_metrics(rows)
+    assert (group["n"], group["correct"], group["units"]) == (10, 3, 10)
+    assert group["accuracy"] == 3 / 10
+    assert group["accuracy_without_failures"] == 3 / 9
+    assert group["accuracy_answered"] == 3 / 6
+    assert group["bounds"] == [3 / 10, 4 / 10]
+    assert group["chance"] == pytest.approx((3 / 2 + 3 / 4 + 4 / 4) / 10)
+    assert group["chance_corrected"] == pytest.approx((0.3 - 0.325) / 0.675)
+    assert group["design_effect"] == pytest.approx(1)
     counts = {"correct": 3, "wrong": 3, "unparsed": 1, "refused": 1, "cut": 1, "failed": 1}
-    assert {name: count for name, count in found["outcomes"].items() if count} == counts
-    assert list(found["outcomes"]) == [outcome.value for outcome in AnswerOutcome]
+    assert {name: count for name, count in group["outcomes"].items() if count} == counts
+    assert list(group["outcomes"]) == [outcome.value for outcome in AnswerOutcome]
 
 
 def test_no_item_has_no_figure():
-    found = group_metrics([])
-    assert (found["n"], found["small"], found["interval_reason"]) == (0, True, "fewer than 5 units")
+    group = group_metrics([])
+    assert (group["n"], group["small"], group["interval_reason"]) == (0, True, "fewer than 5 units")
     undefined = ("accuracy", "interval", "bounds", "chance", "chance_corrected", "design_effect")
     undefined += ("accuracy_without_failures", "accuracy_answered")
-    assert {found[name] for name in undefined} == {None}
+    assert {group[name] for name in undefined} == {None}
 
 
 @pytest.mark.parametrize(("lost", "incomplete"), [(1, False), (2, True)])
 def test_a_run_may_lack_one_reply_of_twenty(result, lost, incomplete):
     rows = [result(f"q{i}", picture=f"p{i}") for i in range(20 - lost)]
     rows += [result(f"f{i}", outcome=FAILED, picture=f"f{i}") for i in range(lost)]
-    found = run_metrics(rows)
+    outcome = run_metrics(rows)
     assert metrics(rows)["incomplete"] is incomplete
-    assert (found["accuracy"] is None) is incomplete
+    assert (outcome["accuracy"] is None) is incomplete
     assert (task_metrics(rows)["global"]["accuracy"] is None) is incomplete
-    assert found["bounds"] == [1 - lost / 20, 1]
+    assert outcome["bounds"] == [1 - lost / 20, 1]
     if incomplete:
-        assert found["interval_reason"] == "more than 5 % of the questions of the run have no reply"
+        assert (
+            outcome["interval_reason"] == "more than 5 % of the questions of the run have no reply"
+        )
         names = ("interval", "chance_corrected", "design_effect")
-        assert {found[name] for name in names} == {None}
-        assert found["accuracy_answered"] == 1
+        assert {outcome[name] for name in names} == {None}
+        assert outcome["accuracy_answered"] == 1
 
 
 def test_macro_means_are_over_voxels_and_tasks(result):
@@ -63,24 +65,24 @@ def test_macro_means_are_over_voxels_and_tasks(result):
     rows += [result(f"b{i}", i < 3, parts=Anatomy("Brain")) for i in range(12)]
     rows += [result(f"c{i}", i < 1, task=Task("ROI Grounding")) for i in range(4)]
     rows += [result(f"d{i}", i < 6, task=Task("View Recognition")) for i in range(10)]
-    found = metrics(rows)
-    macro = found["macro"]
+    summary = metrics(rows)
+    macro = summary["macro"]
     assert (macro["voxels"], macro["voxels_not_small"], macro["suppressed"]) == (4, 3, 1)
     assert macro["accuracy"] == pytest.approx((8 / 10 + 3 / 12 + 1 / 4 + 6 / 10) / 4)
     assert macro["accuracy_not_small"] == pytest.approx((8 / 10 + 3 / 12 + 6 / 10) / 3)
     assert macro["tasks_not_small"] == 2
     assert macro["task_accuracy_not_small"] == pytest.approx((11 / 22 + 6 / 10) / 2)
-    assert found["rules"] == {"test": 36}
-    assert found["sets"] is None
+    assert summary["rules"] == {"test": 36}
+    assert summary["sets"] is None
 
 
 def test_the_figures_of_an_incomplete_run_without_sets_have_no_macro_mean(result):
     rows = [result(f"q{i}") for i in range(10)] + [result("f", outcome=FAILED)]
-    found = metrics(rows)
+    summary = metrics(rows)
     names = ("accuracy", "accuracy_not_small", "task_accuracy_not_small")
-    assert {found["macro"][name] for name in names} == {None}
-    assert found["macro"]["voxels"] == 1
-    assert found["sets"] is None
+    assert {summary["macro"][name] for name in names} == {None}
+    assert summary["macro"]["voxels"] == 1
+    assert summary["sets"] is None
 
 
 def test_the_sets_of_an_incomplete_run_have_no_share(result):
@@ -110,6 +112,8 @@ def test_an_option_is_within_its_source_only_if_the_same_task_of_it_has_that_ans
         metrics([edema, result("b", key="B", **options, **view)])["slices"]["within_sources"] == {}
     )
     other_case = {"options": (("A", "EDEMA"), ("B", "MASS"))}
-    found = metrics([edema, result("b", key="B", **other_case)])["slices"]["within_sources"]
-    assert list(found) == ["Disease Diagnosis", "All tasks"]
-    assert found["All tasks"]["n"] == 2
+    within_sources = metrics([edema, result("b", key="B", **other_case)])["slices"][
+        "within_sources"
+    ]
+    assert list(within_sources) == ["Disease Diagnosis", "All tasks"]
+    assert within_sources["All tasks"]["n"] == 2

@@ -34,20 +34,20 @@ def test_a_run_that_lacks_replies_has_bounds_and_no_accuracy(result):
     rows = [result(f"q{i}", picture=f"p{i}") for i in range(18)]
     rows.append(result("lost", outcome=AnswerOutcome.FAILED))
     whole = metrics([*rows, result("q19")])
-    found = metrics([*rows, result("later", outcome=AnswerOutcome.NOT_ASKED)])
+    summary = metrics([*rows, result("later", outcome=AnswerOutcome.NOT_ASKED)])
     assert (whole["incomplete"], whole["global"]["accuracy"]) == (False, 0.95)
-    assert found["incomplete"]
-    assert found["global"]["bounds"] == [0.9, 1]
-    groups = [found["global"], *found["voxels"]]
-    groups += [group for axis in found["slices"].values() for group in axis.values()]
+    assert summary["incomplete"]
+    assert summary["global"]["bounds"] == [0.9, 1]
+    groups = [summary["global"], *summary["voxels"]]
+    groups += [group for axis in summary["slices"].values() for group in axis.values()]
     assert {(group["accuracy"], group["interval"]) for group in groups} == {(None, None)}
-    assert found["macro"]["accuracy"] is None
+    assert summary["macro"]["accuracy"] is None
 
 
 def test_a_question_that_was_not_asked_is_no_failure(result):
-    found = group_metrics([result("a"), result("b", outcome=AnswerOutcome.NOT_ASKED)])
-    assert (found["outcomes"]["failed"], found["outcomes"]["not-asked"]) == (0, 1)
-    assert found["bounds"] == [0.5, 1]
+    group = group_metrics([result("a"), result("b", outcome=AnswerOutcome.NOT_ASKED)])
+    assert (group["outcomes"]["failed"], group["outcomes"]["not-asked"]) == (0, 1)
+    assert group["bounds"] == [0.5, 1]
 
 
 def test_questions_of_one_unit_widen_the_interval(result):
@@ -55,8 +55,8 @@ def test_questions_of_one_unit_widen_the_interval(result):
     apart = [result(f"q{i}", (i // 4) % 2 == 0, picture=f"p{i}") for i in range(160)]
     widths = []
     for rows in (together, apart):
-        found = group_metrics(rows)
-        low, high = found["interval"]
+        group = group_metrics(rows)
+        low, high = group["interval"]
         widths.append(high - low)
     assert group_metrics(together)["design_effect"] == pytest.approx(4, rel=0.05)
     assert widths[0] == pytest.approx(2 * widths[1], rel=0.15)
@@ -67,17 +67,17 @@ def test_pictures_of_one_patient_are_one_unit(result):
         result(f"q{i}", i % 2 == 0, picture=f"p{i}", unit=f"patient-{i % 7:016x}")
         for i in range(28)
     ]
-    found = group_metrics([*rows, result("other", picture="elsewhere")])
-    assert (found["units"], found["unit_kinds"]) == (8, {"patient": 7, "picture": 1})
+    group = group_metrics([*rows, result("other", picture="elsewhere")])
+    assert (group["units"], group["unit_kinds"]) == (8, {"patient": 7, "picture": 1})
 
 
 def test_a_group_without_an_interval_says_why(result):
-    found = group_metrics([result(f"q{i}", picture="p0") for i in range(30)])
-    assert found["interval"] is None
-    assert found["interval_reason"] == "fewer than 5 units"
-    found = group_metrics([result(f"q{i}", picture=f"p{i}") for i in range(30)])
-    assert found["interval_reason"] is None
-    assert found["interval"][0] > 0.85
+    group = group_metrics([result(f"q{i}", picture="p0") for i in range(30)])
+    assert group["interval"] is None
+    assert group["interval_reason"] == "fewer than 5 units"
+    group = group_metrics([result(f"q{i}", picture=f"p{i}") for i in range(30)])
+    assert group["interval_reason"] is None
+    assert group["interval"][0] > 0.85
 
 
 def test_a_guesser_stands_at_nought_once_chance_is_taken_off(result):
@@ -96,9 +96,9 @@ def test_suppressed_voxels_stay_out_of_the_macro_mean(result):
 def test_the_macro_mean_of_tasks_weighs_tasks_alike(result):
     rows = [result(f"a{i}", RIGHT) for i in range(90)]
     rows += [result(f"b{i}", WRONG, task=Task("ROI Grounding")) for i in range(10)]
-    found = metrics(rows)
-    assert found["global"]["accuracy"] == 0.9
-    assert found["macro"]["task_accuracy_not_small"] == 0.5
+    summary = metrics(rows)
+    assert summary["global"]["accuracy"] == 0.9
+    assert summary["macro"]["task_accuracy_not_small"] == 0.5
 
 
 def test_slices_come_in_the_order_of_the_taxonomy(result):
@@ -107,10 +107,10 @@ def test_slices_come_in_the_order_of_the_taxonomy(result):
         result("b", task=Task("View Recognition"), modality=Modality("X-ray"), dataset="BETA"),
         result("c", task=Task("View Recognition"), modality=Modality("MRI"), dataset="ZETA"),
     ]
-    found = metrics(rows)
-    assert list(found["slices"]["task"]) == ["View Recognition", "Severity Grading"]
-    assert list(found["slices"]["dataset"]) == ["BETA", "ZETA"]
-    assert [(v["modality"], v["task"]) for v in found["voxels"]] == [
+    summary = metrics(rows)
+    assert list(summary["slices"]["task"]) == ["View Recognition", "Severity Grading"]
+    assert list(summary["slices"]["dataset"]) == ["BETA", "ZETA"]
+    assert [(v["modality"], v["task"]) for v in summary["voxels"]] == [
         ("X-ray", "View Recognition"),
         ("MRI", "View Recognition"),
         ("MRI", "Severity Grading"),
@@ -142,18 +142,18 @@ def test_what_a_picture_shows_in_part_is_counted_apart_where_the_release_says_so
     seen = ["yes"] * 6 + ["partly"] * 4 + [""] * 3
     rows = []
     for number, visible in enumerate(seen):
-        one = result(f"q{number}", right=int(number % 2 == 0), picture=f"p{number}")
-        shown = one.asked.presentation
+        answer = result(f"q{number}", right=int(number % 2 == 0), picture=f"p{number}")
+        shown = answer.asked.presentation
         item = replace(shown.item, visible=visible)
-        asked = replace(one.asked, presentation=replace(shown, item=item))
-        rows.append(replace(one, asked=asked))
-    found = metrics(rows)["slices"]["visible"]
-    assert {name: (it["n"], it["correct"]) for name, it in found.items()} == {
+        asked = replace(answer.asked, presentation=replace(shown, item=item))
+        rows.append(replace(answer, asked=asked))
+    by_visibility = metrics(rows)["slices"]["visible"]
+    assert {name: (value["n"], value["correct"]) for name, value in by_visibility.items()} == {
         "yes": (6, 3),
         "partly": (4, 2),
     }
-    assert list(found) == ["yes", "partly"]
-    assert found["yes"]["interval"] is not None
+    assert list(by_visibility) == ["yes", "partly"]
+    assert by_visibility["yes"]["interval"] is not None
     assert metrics(rows[10:])["slices"]["visible"] == {}
 
 
@@ -171,10 +171,14 @@ def test_margins_as_published_count_items_with_options_of_the_published_tasks_al
     shown = open_item.asked.presentation
     bare = replace(shown, item=replace(shown.item, options=(), key=""))
     rows.append(replace(open_item, asked=replace(open_item.asked, presentation=bare)))
-    found = metrics(rows)["slices"]
-    assert {name: group["n"] for name, group in found["modality"].items()} == {"CT": 4}
-    assert {name: group["n"] for name, group in found["modality_as_published"].items()} == {"CT": 2}
-    assert {name: group["n"] for name, group in found["parts_as_published"].items()} == {"Lungs": 2}
+    slices = metrics(rows)["slices"]
+    assert {name: group["n"] for name, group in slices["modality"].items()} == {"CT": 4}
+    assert {name: group["n"] for name, group in slices["modality_as_published"].items()} == {
+        "CT": 2
+    }
+    assert {name: group["n"] for name, group in slices["parts_as_published"].items()} == {
+        "Lungs": 2
+    }
 
 
 def test_the_tasks_of_a_run_that_lacks_replies_have_bounds_and_no_accuracy(result):
@@ -183,8 +187,8 @@ def test_the_tasks_of_a_run_that_lacks_replies_have_bounds_and_no_accuracy(resul
     rows += [result(f"later{i}", **later) for i in range(2)]
     whole = task_metrics([*rows[:19], result("q19")])
     assert (whole["global"]["accuracy"], len(whole["task"])) == (0.95, 2)
-    found = task_metrics(rows)
-    groups = [found["global"], *found["task"].values()]
+    outcome = task_metrics(rows)
+    groups = [outcome["global"], *outcome["task"].values()]
     assert len(groups) == 3
     assert {(group["accuracy"], group["interval"]) for group in groups} == {(None, None)}
-    assert found["global"]["bounds"] == [0.9, 1]
+    assert outcome["global"]["bounds"] == [0.9, 1]

@@ -52,20 +52,20 @@ pairs = st.lists(
 
 
 @given(pairs)
-def test_the_numbers_of_a_group_fit_together(found):
-    row = paired_metrics(found)
-    if not found:
+def test_the_numbers_of_a_group_fit_together(answers):
+    row = paired_metrics(answers)
+    if not answers:
         assert (row["difference"], row["mcnemar_p"], row["interval"]) == (None, None, None)
         return
     assert row["first"] - row["second"] == pytest.approx(row["difference"])
     assert row["only_first"] - row["only_second"] == pytest.approx(row["difference"] * row["n"])
-    assert row["units"] == len({pair.unit for pair in found})
+    assert row["units"] == len({pair.unit for pair in answers})
 
 
 @given(pairs)
-def test_exchanging_the_sides_turns_the_sign(found):
-    row = paired_metrics(found)
-    other = paired_metrics([AnswerPair(c, second, first) for c, first, second in found])
+def test_exchanging_the_sides_turns_the_sign(answers):
+    row = paired_metrics(answers)
+    other = paired_metrics([AnswerPair(c, second, first) for c, first, second in answers])
     assert (other["only_first"], other["only_second"]) == (row["only_second"], row["only_first"])
     assert other["mcnemar_p"] == row["mcnemar_p"]
     assert other["design_effect"] == pytest.approx(row["design_effect"])
@@ -83,11 +83,11 @@ def test_small_groups_are_not_tested():
 
 def simulated(rng, pictures, each):
     """Two equally good sides that differ by picture: one is right on all, the other on none."""
-    found = []
+    answer_pairs = []
     for picture in range(pictures):
         first = rng.random() < 0.5
-        found += [AnswerPair(str(picture), first, not first)] * each
-    return found
+        answer_pairs += [AnswerPair(str(picture), first, not first)] * each
+    return answer_pairs
 
 
 def test_units_that_sway_whole_groups_fool_neither_interval_nor_test():
@@ -107,17 +107,17 @@ def test_few_units_promise_no_power():
 
 @pytest.mark.parametrize(("n", "small"), [(SMALL - 1, True), (SMALL, False)])
 def test_ten_pairs_are_no_small_group(n, small):
-    found = [AnswerPair(str(i), first=True, second=False) for i in range(n)]
-    assert paired_metrics(found)["small"] is small
+    answer_pairs = [AnswerPair(str(i), first=True, second=False) for i in range(n)]
+    assert paired_metrics(answer_pairs)["small"] is small
 
 
 def clustered(units=40):
     """Of 5 units with two questions the first side wins 3 and the second 1; and one of three."""
-    found = []
+    answer_pairs = []
     for unit in range(units):
         first, second = unit % 5 != 3, unit % 5 > 2
-        found += [AnswerPair(str(unit), first, second)] * 2
-    return [*found, *[AnswerPair("large", first=True, second=False)] * 3]
+        answer_pairs += [AnswerPair(str(unit), first, second)] * 2
+    return [*answer_pairs, *[AnswerPair("large", first=True, second=False)] * 3]
 
 
 def test_the_numbers_of_clustered_pairs_are_those_of_their_units():

@@ -32,8 +32,8 @@ def test_the_detectable_effect_is_found_in_four_of_five_trials(n, discordance):
     for a, b in map(tuple, wins.tolist()):
         if (a, b) not in known:
             known[a, b] = binomtest(a, a + b).pvalue < 0.05
-    found = np.mean([known[a, b] for a, b in map(tuple, wins.tolist())])
-    assert found == pytest.approx(POWER, abs=0.02)
+    mean = np.mean([known[a, b] for a, b in map(tuple, wins.tolist())])
+    assert mean == pytest.approx(POWER, abs=0.02)
 
 
 @given(st.integers(1, 400), st.floats(0.02, 0.9))

@@ -50,22 +50,24 @@ def test_what_more_than_ten_billion_parameters_add_in_a_family(small, large, gai
 
 
 def test_brain_goes_with_every_other_region():
-    found = published_correlations()
-    names = [name for (name,) in found["names"]]
+    correlations = published_correlations()
+    names = [name for (name,) in correlations["names"]]
     brain = names.index("Brain")
     for other, name in enumerate(names):
         if name != "Brain":
-            assert found["interval_models"][brain][other][0] >= 0.25
-            assert found["p_holm"][brain][other] < 0.01
+            assert correlations["interval_models"][brain][other][0] >= 0.25
+            assert correlations["p_holm"][brain][other] < 0.01
 
 
 def test_the_page_states_these_correlations():
-    found = published_correlations()
-    names = [name for (name,) in found["names"]]
+    correlations = published_correlations()
+    names = [name for (name,) in correlations["names"]]
     text = PAGE.read_text("utf-8")
     for i, first in enumerate(names):
         for j, second in enumerate(names[:i]):
-            low, high = found["interval_models"][i][j]
-            row = f"| {first}, {second} | {found['r'][i][j]:.2f} | {low:.2f} to {high:.2f} |"
-            turned = f"| {second}, {first} | {found['r'][i][j]:.2f} | {low:.2f} to {high:.2f} |"
+            low, high = correlations["interval_models"][i][j]
+            row = f"| {first}, {second} | {correlations['r'][i][j]:.2f} | {low:.2f} to {high:.2f} |"
+            turned = (
+                f"| {second}, {first} | {correlations['r'][i][j]:.2f} | {low:.2f} to {high:.2f} |"
+            )
             assert row in text or turned in text, row

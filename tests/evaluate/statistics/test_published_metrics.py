@@ -21,11 +21,11 @@ def some(result, *extra):
 
 
 def test_a_failed_reply_counts_as_wrong_and_an_absent_image_does_not_count(result):
-    found = upstream_metrics(
+    metrics = upstream_metrics(
         some(result, result("f", outcome=FAILED), result("m", outcome=MISSING, dataset="BETA"))
     )
-    assert found["global"] == {"n": 51, "correct": 20, "acc": 20 / 51}
-    slices = found["slice_results"]
+    assert metrics["global"] == {"n": 51, "correct": 20, "acc": 20 / 51}
+    slices = metrics["slice_results"]
     assert slices["by_task"] == {
         f"task={DIAGNOSIS.release_name}": {"n": 41, "correct": 10, "acc": 10 / 41},
         f"task={VIEW.release_name}": {"n": 10, "correct": 10, "acc": 1},
@@ -34,7 +34,7 @@ def test_a_failed_reply_counts_as_wrong_and_an_absent_image_does_not_count(resul
     assert list(slices["by_modality"]) == ["modality=CT"]
     assert list(slices["by_parts"]) == ["parts=Lungs", "parts=Brain"]
     assert list(slices["by_dataset"]) == ["dataset=ALPHA"]
-    voxels = found["voxel_results"]["by_task_modality_parts"]
+    voxels = metrics["voxel_results"]["by_task_modality_parts"]
     assert {name: row["n"] for name, row in voxels.items()} == {
         f"task={DIAGNOSIS.release_name}|modality=CT|parts=Lungs": 41,
         f"task={VIEW.release_name}|modality=CT|parts=Brain": 10,
@@ -42,9 +42,9 @@ def test_a_failed_reply_counts_as_wrong_and_an_absent_image_does_not_count(resul
 
 
 def test_a_run_that_lacks_replies_has_bounds_over_all_items(result):
-    found = upstream_metrics(some(result, *[result(f"f{i}", outcome=FAILED) for i in range(10)]))
-    assert found["global"] == {"n": 60, "correct": 20, "acc": None, "bounds": [20 / 60, 30 / 60]}
-    views = found["slice_results"]["by_task"][f"task={VIEW.release_name}"]
+    metrics = upstream_metrics(some(result, *[result(f"f{i}", outcome=FAILED) for i in range(10)]))
+    assert metrics["global"] == {"n": 60, "correct": 20, "acc": None, "bounds": [20 / 60, 30 / 60]}
+    views = metrics["slice_results"]["by_task"][f"task={VIEW.release_name}"]
     assert views == {"n": 10, "correct": 10, "acc": None, "bounds": [1, 1]}
 
 
@@ -58,9 +58,9 @@ def test_the_account_of_replies_adds_tokens_and_names_each_model_once():
         {"usage": {"in": 5}, "model": "a"},
         {"usage": {}, "model": "b"},
     ]
-    found = replies_account(replies)
-    assert found == {"n": 3, "usage": {"in": 15, "out": 1}, "models": ["a", "b"]}
-    assert list(found["usage"]) == ["in", "out"]
+    outcome = replies_account(replies)
+    assert outcome == {"n": 3, "usage": {"in": 15, "out": 1}, "models": ["a", "b"]}
+    assert list(outcome["usage"]) == ["in", "out"]
     assert replies_account([]) == {"n": 0, "usage": {}, "models": []}
 
 
@@ -74,10 +74,10 @@ def on_picture(result, picture, high, low, **more):
 def test_upstreams_credibility_counts_the_four_groups(result):
     kinds = [(RIGHT, RIGHT)] * 4 + [(WRONG, RIGHT)] * 3 + [(WRONG, WRONG)] * 2 + [(RIGHT, WRONG)]
     rows = [r for i, kind in enumerate(kinds) for r in on_picture(result, f"p{i}", *kind)]
-    found = upstream_credibility(rows)
-    assert found.groups == (4, 3, 2, 1)
-    assert (found.luck_rate, found.shortcut_probability) == (1 / 5, 1 / 3)
-    assert found.rationality == 4 / 5
+    credibility = upstream_credibility(rows)
+    assert credibility.groups == (4, 3, 2, 1)
+    assert (credibility.luck_rate, credibility.shortcut_probability) == (1 / 5, 1 / 3)
+    assert credibility.rationality == 4 / 5
 
 
 def test_upstreams_credibility_takes_no_letter_for_wrong_and_drops_an_absent_image(result):
@@ -98,6 +98,8 @@ def test_in_upstreams_credibility_the_last_item_of_an_id_counts_for_all(result):
 
 def test_items_without_an_image_are_in_no_pair(result):
     rows = [result("h", task=DIAGNOSIS, picture=None), result("l", task=MODALITY, picture=None)]
-    found = upstream_credibility(rows)
-    assert found.groups == (0, 0, 0, 0)
-    assert found.luck_rate is found.shortcut_probability is found.rationality is None
+    credibility = upstream_credibility(rows)
+    assert credibility.groups == (0, 0, 0, 0)
+    assert (
+        credibility.luck_rate is credibility.shortcut_probability is credibility.rationality is None
+    )

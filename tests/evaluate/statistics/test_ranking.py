@@ -30,7 +30,7 @@ def test_no_letter_says_what_another_says(apart):
         letter: {member for member in range(COUNT) if letter in letters[member]}
         for letter in set("".join(letters))
     }
-    assert not any(one <= other for one, other in itertools.permutations(groups.values(), 2))
+    assert not any(first <= second for first, second in itertools.permutations(groups.values(), 2))
 
 
 def test_nobody_has_no_letter():
@@ -47,15 +47,15 @@ def test_a_ranking_parts_what_the_test_parts_and_nothing_else(result):
         "strong": answers(result, 50),
         "as strong": answers(result, 49),
     }
-    found = {one.label: one.letters for one in ranking(runs)}
-    assert list(found) == ["strong", "as strong", "weak"]
-    assert found == {"strong": "a", "as strong": "a", "weak": "b"}
+    letters = {entry.label: entry.letters for entry in ranking(runs)}
+    assert list(letters) == ["strong", "as strong", "weak"]
+    assert letters == {"strong": "a", "as strong": "a", "weak": "b"}
 
 
 def test_lost_replies_part_nobody(result):
     lost = [result(f"q{i}", outcome=AnswerOutcome.FAILED, picture=f"p{i}") for i in range(60)]
-    found = ranking({"there": answers(result, 60), "lost": lost})
-    assert {one.letters for one in found} == {"a"}
+    rankings = ranking({"there": answers(result, 60), "lost": lost})
+    assert {entry.letters for entry in rankings} == {"a"}
 
 
 def test_letters_go_on_with_numbers_after_z():
@@ -77,8 +77,8 @@ def test_accuracies_of_a_ranking_leave_lost_replies_out_and_ties_keep_their_orde
         "half": answers(result, 4, 8),
         "best": answers(result, 7, 8),
     }
-    found = [(one.label, one.accuracy) for one in ranking(runs)]
-    assert found == [("best", 7 / 8), ("part", 0.5), ("half", 0.5), ("none", 0)]
+    pairs = [(entry.label, entry.accuracy) for entry in ranking(runs)]
+    assert pairs == [("best", 7 / 8), ("part", 0.5), ("half", 0.5), ("none", 0)]
 
 
 @pytest.mark.parametrize(("wins", "letters"), [(6, ["a", "a", "a"]), (8, ["a", "ab", "b"])])
@@ -86,4 +86,4 @@ def test_a_ranking_adjusts_over_all_its_pairs(result, wins, letters):
     """The least p of three counts three times: 3 x 2 / 2^6 is above 5 %, 3 x 2 / 2^8 below."""
     middle = 20 + wins // 2
     runs = {str(right): answers(result, right) for right in (20 + wins, middle, 20)}
-    assert [one.letters for one in ranking(runs)] == letters
+    assert [entry.letters for entry in ranking(runs)] == letters

@@ -38,20 +38,20 @@ def test_units_are_counted_by_kind(result):
 
 
 @pytest.mark.parametrize(
-    ("kinds", "told"),
+    ("kinds", "expected"),
     [
         ({}, ""),
         ({"patient": 1}, "1 patient"),
         ({"patient": 1200, "case": 1, "picture": 2}, "1,200 patients, 1 case and 2 images"),
     ],
 )
-def test_units_are_told_in_words(kinds, told):
-    assert units_text(kinds) == told
+def test_units_are_told_in_words(kinds, expected):
+    assert units_text(kinds) == expected
 
 
 def test_an_answer_whose_picture_has_no_digest_belongs_to_its_file(result):
-    one = result(picture="p1")
-    assert unit_of(replace(one, asked=replace(one.asked, subject=None))) == "ALPHA/p1.png"
+    answer = result(picture="p1")
+    assert unit_of(replace(answer, asked=replace(answer.asked, subject=None))) == "ALPHA/p1.png"
 
 
 def test_two_kinds_of_units_are_joined_by_and():

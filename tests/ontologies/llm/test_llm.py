@@ -52,10 +52,10 @@ def stored(tmp_path):
 
 def test_each_place_is_asked_once(endpoint, gather):
     endpoint.behave = lambda *_: endpoint.names("a", "b")
-    found = gather([*PLACES, *PLACES])
-    assert found.sent == len(endpoint.requests) == 3
-    assert found.names == dict.fromkeys(PLACES, ("a", "b"))
-    assert found.spent == {"requests": 3, "prompt_tokens": 30, "completion_tokens": 15}
+    records = gather([*PLACES, *PLACES])
+    assert records.sent == len(endpoint.requests) == 3
+    assert records.names == dict.fromkeys(PLACES, ("a", "b"))
+    assert records.spent == {"requests": 3, "prompt_tokens": 30, "completion_tokens": 15}
     assert len(set(endpoint.prompts)) == 3
 
 
@@ -87,9 +87,9 @@ def test_another_model_or_limit_is_asked_anew(endpoint, gather, change):
 
 def test_a_bound_leaves_the_last_places_and_the_next_build_asks_them(endpoint, gather):
     endpoint.behave = lambda *_: endpoint.names("a")
-    found = gather(max_requests=1)
-    assert (found.left, found.stopped) == (2, "max_requests = 1 is reached")
-    assert list(found.names) == [place("blue")]
+    records = gather(max_requests=1)
+    assert (records.left, records.stopped) == (2, "max_requests = 1 is reached")
+    assert list(records.names) == [place("blue")]
     more = gather(max_requests=2)
     assert (more.sent, more.left) == (2, 0)
 
@@ -103,8 +103,8 @@ def test_failed_requests_are_part_of_what_was_spent(endpoint, gather):
     endpoint.behave = lambda *_: endpoint.problem(400, "no")
     gather()
     endpoint.behave = lambda *_: endpoint.names("a")
-    found = gather()
-    assert (found.sent, found.spent["requests"]) == (3, 6)
+    records = gather()
+    assert (records.sent, records.spent["requests"]) == (3, 6)
 
 
 def test_a_failure_is_asked_again_by_the_next_build(endpoint, gather):
@@ -131,17 +131,17 @@ def test_prompt_reply_model_and_cost_are_stored_without_the_key(endpoint, gather
 
 def test_prose_is_no_proposal_and_is_counted(endpoint, gather):
     endpoint.behave = lambda *_: endpoint.completion("Pneumonia, or perhaps edema.")
-    found = gather()
-    assert (found.names, found.outcomes) == ({}, {"prose": 3})
+    records = gather()
+    assert (records.names, records.outcomes) == ({}, {"prose": 3})
 
 
 def test_a_truncated_reply_counts_only_when_its_list_is_whole(endpoint, gather):
     endpoint.behave = lambda number, _: endpoint.completion(
         '["a"] and more' if number == 0 else '["a", "b', reason="length"
     )
-    found = gather()
-    assert list(found.names.values()) == [("a",)]
-    assert found.outcomes == {"reply": 1, "truncated": 2}
+    records = gather()
+    assert list(records.names.values()) == [("a",)]
+    assert records.outcomes == {"reply": 1, "truncated": 2}
 
 
 def test_a_refused_key_stops_and_keeps_what_was_answered(endpoint, gather, tmp_path):

@@ -67,10 +67,10 @@ def test_a_build_asks_stores_uses_and_reports(run, bench, endpoint):
     status, out, err = run("build", root)
     assert status == UNEVEN, err
     assert any("llm" in strategy for strategy in items(root)["strategy"])
-    told = json.loads((root / "audit.json").read_text())["llm"]
-    assert (told["requests"], told["accepted"]) == (len(endpoint.requests), 1)
-    assert told["dropped"] == {"identity": 1, "not-in-index": 1}
-    assert told["options"] > 0
+    llm = json.loads((root / "audit.json").read_text())["llm"]
+    assert (llm["requests"], llm["accepted"]) == (len(endpoint.requests), 1)
+    assert llm["dropped"] == {"identity": 1, "not-in-index": 1}
+    assert llm["options"] > 0
     assert "m: 1 requests sent, in all 1 with 15 tokens" in out
     assert len((root / "proposals.jsonl").read_text().splitlines()) == 1
 
@@ -94,8 +94,8 @@ def test_silence_is_no_evidence_by_default(run, bench):
     root = bench(evidence="B")
     assert run("build", root)[0] == UNEVEN
     assert not any("llm" in strategy for strategy in items(root)["strategy"])
-    told = json.loads((root / "audit.json").read_text())["llm"]
-    assert told["dropped"]["evidence-C"] == 1
+    llm = json.loads((root / "audit.json").read_text())["llm"]
+    assert llm["dropped"]["evidence-C"] == 1
 
 
 @pytest.mark.thorough

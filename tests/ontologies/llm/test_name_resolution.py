@@ -51,5 +51,5 @@ def test_a_finding_outside_the_table_is_named_by_hpo(resolve):
     ],
 )
 def test_what_is_no_usable_concept_is_dropped_with_its_reason(resolve, text, key, reason):
-    found = resolve(text, key)
-    assert (found.term, found.reason) == (None, reason)
+    result = resolve(text, key)
+    assert (result.term, result.reason) == (None, reason)

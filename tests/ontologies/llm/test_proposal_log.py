@@ -18,8 +18,8 @@ def path(tmp_path):
 
 def keep(path, *records):
     with open_proposal_log(path) as store:
-        for one in records:
-            store.keep(one)
+        for entry in records:
+            store.keep(entry)
 
 
 def read(path):

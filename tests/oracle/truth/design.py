@@ -50,9 +50,9 @@ def single_keys(items, lone=()):
     keys = defaultdict(Counter)
     for item in items:
         keys[_place(item, lone)][_key(item)] += 1
-    for place, found in keys.items():
-        text, count = found.most_common(1)[0]
-        if len(found) == 1 and (count >= ENOUGH or not NUMBER.fullmatch(text)):
+    for place, key in keys.items():
+        text, count = key.most_common(1)[0]
+        if len(key) == 1 and (count >= ENOUGH or not NUMBER.fullmatch(text)):
             yield f"{' '.join(place)}: {text!r} is the key of all {count} items"
 
 

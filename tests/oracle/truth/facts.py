@@ -15,7 +15,7 @@ MODALITIES = {"X-ray": "X-ray", "CT": "CT", "MRI": "MRI", "Ultrasound": "ultraso
 
 
 @dataclass(frozen=True)
-class Said:
+class Statement:
     """One statement: a concept in a state, how wide it holds, and where it stands.
 
     ``grade`` is that of the evidence when it is absent; an empty ``concept`` is a value that the
@@ -47,21 +47,21 @@ class Picture:
     shows: Scope
     anatomy: str
     modality: str
-    said: tuple[Said, ...]
+    statements: tuple[Statement, ...]
     marked: frozenset[tuple[str, str]]
 
     def having(self, *states):
-        return [it for it in self.said if it.concept and it.state in states]
+        return [fact for fact in self.statements if fact.concept and fact.state in states]
 
     def spoken(self, field):
         """Whether the source says anything in that field of this picture."""
-        return any(it.field == field for it in self.said)
+        return any(fact.field == field for fact in self.statements)
 
     def names_nothing_else(self, field):
         """Whether no statement of the field is one that the card cannot name."""
         return not any(
-            it.field == field and not it.concept and it.state is not LabelState.ABSENT
-            for it in self.said
+            fact.field == field and not fact.concept and fact.state is not LabelState.ABSENT
+            for fact in self.statements
         )
 
 
@@ -72,10 +72,10 @@ class Witness:
         """``frames``: key of a case -> which slices of it are shown."""
         self.source, self.card, self.root = source, source.card, root
         self._frames = frames
-        found = [it for it in source.scan(root, layout) if isinstance(it, Case)]
-        self.cases = {case.key: case for case in found}
+        entries = [entry for entry in source.scan(root, layout) if isinstance(entry, Case)]
+        self.cases = {case.key: case for case in entries}
         self._twins, self._kin = defaultdict(list), defaultdict(list)
-        for case in found:
+        for case in entries:
             self._twins[_images(case)].append(case.key)
             if case.patient is not None:
                 self._kin[case.patient].append(case.key)
@@ -83,7 +83,7 @@ class Witness:
     def of_same_images(self, key):
         """Every case that shows a slice of these images in this plane, itself first."""
         case = self.cases[key]
-        return [case, *(self.cases[it] for it in self._twins[_images(case)] if it != key)]
+        return [case, *(self.cases[entry] for entry in self._twins[_images(case)] if entry != key)]
 
     def picture(self, key, frame, marked=frozenset()):
         """What is known of a picture of a case.
@@ -94,22 +94,22 @@ class Witness:
             marked: concept and field of every region that the shown slice holds.
         """
         case, *others = self.of_same_images(key)
-        twins = [case, *(it for it in others if frame in self._frames.get(it.key, ()))]
-        said = [it for twin in twins for it in self._said(twin)]
+        twins = [case, *(entry for entry in others if frame in self._frames.get(entry.key, ()))]
+        entries = [entry for twin in twins for entry in self._said(twin)]
         for wide, kin in (
             (Scope.VOLUME, others),
-            (Scope.PATIENT, [self.cases[it] for it in self._kin.get(case.patient, ())]),
+            (Scope.PATIENT, [self.cases[entry] for entry in self._kin.get(case.patient, ())]),
         ):
             for other in kin:
                 if other not in twins:
-                    said += [it for it in self._said(other) if it.scope >= wide]
+                    entries += [entry for entry in self._said(other) if entry.scope >= wide]
         for field in self.card.fields.values():
             if field.constant:
                 place = "constant of the card"
-                said.append(self._say(field, field.constant, LabelState.PRESENT, place))
+                entries.append(self._say(field, field.constant, LabelState.PRESENT, place))
         for concept, name in sorted(marked):
             stated = self._say(self.card.fields[name], concept, LabelState.PRESENT, "marked here")
-            said.append(replace(stated, scope=Scope.IMAGE))  # of all that is shown
+            entries.append(replace(stated, scope=Scope.IMAGE))  # of all that is shown
         shown = MODALITIES[case.modality or self.card.modality]
         return Picture(
             card=self.card,
@@ -117,9 +117,11 @@ class Witness:
             shows=case.shows or self.card.shows,
             anatomy=str(case.anatomy or self.card.anatomy),
             modality=str(case.modality or self.card.modality),
-            said=(
-                *said,
-                Said(shown, LabelState.PRESENT, "", Scope.PATIENT, Grade.A, "modality of the case"),
+            statements=(
+                *entries,
+                Statement(
+                    shown, LabelState.PRESENT, "", Scope.PATIENT, Grade.A, "modality of the case"
+                ),
             ),
             marked=marked,
         )
@@ -143,7 +145,7 @@ class Witness:
             yield self._say(field, concept, label.state, label.evidence)
 
     def _say(self, field, concept, state, place):
-        return Said(concept, state, field.name, field.scope, field.stated, place)
+        return Statement(concept, state, field.name, field.scope, field.stated, place)
 
 
 def is_exhaustive(field):
@@ -152,4 +154,4 @@ def is_exhaustive(field):
 
 
 def _images(case):
-    return (tuple((it.paths, it.frame, it.member) for it in case.images), case.plane)
+    return (tuple((image.paths, image.frame, image.member) for image in case.images), case.plane)

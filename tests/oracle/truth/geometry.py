@@ -54,7 +54,7 @@ class Score:
 def score(puzzles, answers):
     """Score of answers; pictures of one group stand and fall together."""
     chances = np.array([1 / len(puzzle.boxes) for puzzle in puzzles])
-    hits = np.array([answer == it.key for it, answer in zip(puzzles, answers, strict=True)])
+    hits = np.array([answer == puzzle.key for puzzle, answer in zip(puzzles, answers, strict=True)])
     alone = (chances * (1 - chances)).sum()
     over = hits - chances
     _, group = np.unique([puzzle.group for puzzle in puzzles], return_inverse=True)

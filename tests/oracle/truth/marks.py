@@ -43,7 +43,11 @@ class Marks:
 
     def of(self, concept, field):
         """The joined mask of one concept; ``None`` where the slice does not show it."""
-        masks = [it.mask for it in self.regions if (it.concept, it.field) == (concept, field)]
+        masks = [
+            region.mask
+            for region in self.regions
+            if (region.concept, region.field) == (concept, field)
+        ]
         return np.logical_or.reduce(masks) if masks else None
 
     def _of(self, case):
@@ -141,8 +145,13 @@ def _touches(mask, box):
     return bool(mask[y0:y1, x0:x1].any())
 
 
-def _overlap(one, other):
-    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+def _overlap(first, second):
+    return (
+        first[0] < second[2]
+        and second[0] < first[2]
+        and first[1] < second[3]
+        and second[1] < first[3]
+    )
 
 
 def _pixels(path):

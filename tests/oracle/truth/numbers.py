@@ -126,8 +126,8 @@ def _grown(box, by):
     return x0 - by, y0 - by, x1 + by, y1 + by
 
 
-def _gap(one, other):
+def _gap(first, second):
     """Distance between two rectangles in pixels, 0 when they touch."""
-    across = max(one[0] - other[2], other[0] - one[2], 0)
-    down = max(one[1] - other[3], other[1] - one[3], 0)
+    across = max(first[0] - second[2], second[0] - first[2], 0)
+    down = max(first[1] - second[3], second[1] - first[3], 0)
     return hypot(across, down)

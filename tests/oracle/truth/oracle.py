@@ -68,7 +68,9 @@ class Oracle:
         self._witnesses: dict[str, Witness] = {}
         self._marks: dict[tuple[str, str, str], drawn.Marks] = {}
         self._clean = {
-            (it.source, it.case, it.frames): it for it in samples.values() if it.artefact == "clean"
+            (sample.source, sample.case, sample.frames): sample
+            for sample in samples.values()
+            if sample.artefact == "clean"
         }
         self.tables = read_tables()
         self.tally: Counter[str] = Counter()
@@ -113,7 +115,9 @@ class Oracle:
         """What is known of the picture of a sample."""
         witness = self.witness(sample.source)
         marks = self._marks_of(sample)
-        marked = frozenset((it.concept, it.field) for it in marks.regions if it.concept)
+        marked = frozenset(
+            (region.concept, region.field) for region in marks.regions if region.concept
+        )
         return witness.picture(sample.case, sample.frames, marked)
 
     def _marks_of(self, sample):
@@ -128,21 +132,24 @@ class Oracle:
         if not 2 <= len(item.options) <= 4 or not 0 <= item.key < len(item.options):
             yield "shape", f"{len(item.options)} options, key {item.key}"
             return
-        if [n for n, it in enumerate(item.options) if it.strategy == "key"] != [item.key]:
+        if [n for n, entry in enumerate(item.options) if entry.strategy == "key"] != [item.key]:
             yield "key", "another option than the key is called the key"
-        texts = Counter(" ".join(it.text.casefold().split()) for it in item.options)
+        texts = Counter(" ".join(entry.text.casefold().split()) for entry in item.options)
         yield from (("duplicate", text) for text, count in texts.items() if count > 1)
-        for one, other in combinations([it for it in item.options if it.concept], 2):
-            if set(one.ids) & set(other.ids):
-                yield "duplicate", f"{one.text!r} and {other.text!r} share {one.ids}"
-            if self.tables.same(one.concept, other.concept):
-                yield "duplicate", f"{one.concept!r} and {other.concept!r} are one concept"
-            for lower, higher in ((one, other), (other, one)):
+        for first, second in combinations([entry for entry in item.options if entry.concept], 2):
+            if set(first.ids) & set(second.ids):
+                yield "duplicate", f"{first.text!r} and {second.text!r} share {first.ids}"
+            if self.tables.same(first.concept, second.concept):
+                yield "duplicate", f"{first.concept!r} and {second.concept!r} are one concept"
+            for lower, higher in ((first, second), (second, first)):
                 if higher.concept in self.tables.above(lower.concept):
                     yield "both true", f"{lower.concept!r} implies {higher.concept!r}"
-        for it in item.options:
-            if it.concept and it.text.casefold() != self.tables.names[it.concept].casefold():
-                yield "text", f"{it.text!r} is not the name of {it.concept!r}"
+        for option in item.options:
+            if (
+                option.concept
+                and option.text.casefold() != self.tables.names[option.concept].casefold()
+            ):
+                yield "text", f"{option.text!r} is not the name of {option.concept!r}"
 
     def _source(self, item, sample):
         """Faults of level: what the picture cannot carry, or what the card bars."""
@@ -168,17 +175,17 @@ class Oracle:
         subject = SUBJECTS.get(field.scope, "")
         # A reader sees one film of a study, and a disease is the patient's whatever was imaged.
         alike = sample.modality == "X-ray" or item.task == "Disease Diagnosis"
-        told = (field.scope is Scope.STUDY and alike) or subject in item.question.casefold()
-        if item.task in HIGH and not told:
+        is_known = (field.scope is Scope.STUDY and alike) or subject in item.question.casefold()
+        if item.task in HIGH and not is_known:
             yield "level", f"the question does not say that it is about the {subject}"
         if field.scope is Scope.SLICE and self._unsettled(sample, field):
             yield "level", "a fact of a slice, on several slices of one case"
 
     def _unsettled(self, sample, field):
         """Whether a label of one slice stands for several, and no region tells them apart."""
-        frames = {it[2] for it in self._clean if it[:2] == (sample.source, sample.case)}
+        frames = {entry[2] for entry in self._clean if entry[:2] == (sample.source, sample.case)}
         case = self.witness(sample.source).cases[sample.case]
-        return len(frames) > 1 and not any(it.field == field.name for it in case.regions)
+        return len(frames) > 1 and not any(region.field == field.name for region in case.regions)
 
     def _whole(self, item, sample):
         """A question on a clean picture."""
@@ -199,19 +206,23 @@ class Oracle:
     def _key(self, picture, field, level, concept):
         """The key must be stated for this picture, and nothing may speak against it."""
         name = field.name if field else ""
-        stated = [it for it in picture.said if it.field == name and it.concept == concept]
-        if LabelState.PRESENT not in {it.state for it in stated}:
-            yield "key", f"{concept!r} is not stated as present: {[str(it) for it in stated]}"
-        for it in picture.having(LabelState.ABSENT, LabelState.UNKNOWN):
+        stated = [
+            entry
+            for entry in picture.statements
+            if entry.field == name and entry.concept == concept
+        ]
+        if LabelState.PRESENT not in {entry.state for entry in stated}:
+            yield "key", f"{concept!r} is not stated as present: {[str(entry) for entry in stated]}"
+        for fact in picture.having(LabelState.ABSENT, LabelState.UNKNOWN):
             # A breast can hold what one of its slices does not.
-            if self.tables.same(it.concept, concept) and it.scope >= level:
-                yield "key", f"against {concept!r}: {it}"
+            if self.tables.same(fact.concept, concept) and fact.scope >= level:
+                yield "key", f"against {concept!r}: {fact}"
         if field is None:
             return
         clashes = [
-            f"{it} and {concept!r} in {sorted(groups)}"
-            for it in picture.having(LabelState.PRESENT)
-            if it.scope <= level and (groups := self._clash(picture, field, concept, it))
+            f"{entry} and {concept!r} in {sorted(groups)}"
+            for entry in picture.having(LabelState.PRESENT)
+            if entry.scope <= level and (groups := self._clash(picture, field, concept, entry))
         ]
         yield from (("key", clash) for clash in clashes)
         if field.scope is Scope.SLICE:
@@ -219,21 +230,23 @@ class Oracle:
         if concept == NORMAL:
             yield from self._normal(picture)
 
-    def _clash(self, picture, field, concept, said):
+    def _clash(self, picture, field, concept, text):
         """Groups in which a true statement excludes the key."""
-        named = {it.group for it in picture.card.fields.values() if it.group}
-        groups = self.tables.groups_between(said.concept, concept)
+        named = {entry.group for entry in picture.card.fields.values() if entry.group}
+        groups = self.tables.groups_between(text.concept, concept)
         own = {field.group}
         # Of a joined value, such as ROUND-OVAL, every part is true.
-        apart = own if said.field == field.name else ONE_LABEL_A_PIXEL - own
-        return {it for it in groups if it in named or it not in self.tables.cliques} - apart
+        apart = own if text.field == field.name else ONE_LABEL_A_PIXEL - own
+        return {
+            group for group in groups if group in named or group not in self.tables.cliques
+        } - apart
 
     def _on_this_slice(self, picture, field, concept):
         """Where masks tell on which slices a finding is, the shown one must be one of them."""
         drawn_at_all = {
-            picture.card.fields[it.field].concept(it.value)
-            for it in picture.case.regions
-            if it.field == field.name
+            picture.card.fields[region.field].concept(region.value)
+            for region in picture.case.regions
+            if region.field == field.name
         }
         here = {name for name, _ in picture.marked}
         if concept in drawn_at_all and concept not in here:
@@ -241,18 +254,18 @@ class Oracle:
 
     def _normal(self, picture):
         """Nothing else may be true or open; what is not named is then denied by implication."""
-        for it in picture.having(LabelState.PRESENT, LabelState.UNKNOWN):
-            kind = picture.card.fields[it.field].kind if it.field else None
+        for fact in picture.having(LabelState.PRESENT, LabelState.UNKNOWN):
+            kind = picture.card.fields[fact.field].kind if fact.field else None
             if kind in {FactKind("finding"), FactKind("disease")} and not (
-                {NORMAL, DEVICES} & self.tables.above(it.concept) or "no " in it.concept[:3]
+                {NORMAL, DEVICES} & self.tables.above(fact.concept) or "no " in fact.concept[:3]
             ):
-                yield "key", f"{NORMAL!r} beside {it}"
+                yield "key", f"{NORMAL!r} beside {fact}"
 
     def _outline(self, item, sample):
         """A question on what a red outline marks."""
         marks = self._marks_of(sample)
         card = self.witness(item.source).card
-        drawn_here = [it.concept for it in marks.regions]
+        drawn_here = [region.concept for region in marks.regions]
         key = item.options[item.key]
         if item.task != "Organ Recognition":
             yield "mark", f"{item.task} on an outline"
@@ -265,7 +278,7 @@ class Oracle:
         clean = self._clean[sample.source, sample.case, sample.frames]
         paths = (self._root / clean.image, self._root / sample.image)
         yield from (("mark", fault) for fault in drawn.outline_faults(*paths, mask))
-        yield from (("side", it) for it in self._sides(marks, sample))
+        yield from (("side", side) for side in self._sides(marks, sample))
         for number, option in enumerate(item.options):
             if number != item.key:
                 verdict = judge_part(self.tables, sample.marked, option.concept, drawn_here, card)
@@ -287,8 +300,10 @@ class Oracle:
         boxes = self.boxes[sample.id]
         if item.task != "ROI Grounding":
             yield "mark", f"{item.task} on numbered boxes"
-        if [it.text for it in item.options] != [f"Box {n}" for n in range(1, len(boxes) + 1)]:
-            yield "options", f"{[it.text for it in item.options]} for {len(boxes)} boxes"
+        if [option.text for option in item.options] != [
+            f"Box {n}" for n in range(1, len(boxes) + 1)
+        ]:
+            yield "options", f"{[option.text for option in item.options]} for {len(boxes)} boxes"
         if (item.key + 1, item.concept) != (int(sample.truth), sample.marked):
             yield "key", f"box {sample.truth} holds {sample.marked!r}"
         target = self.tables.targets[item.concept]
@@ -297,15 +312,15 @@ class Oracle:
         if not (is_exhaustive(field) or field.whole):
             yield "silent", f"field {field.name!r} may leave a second {item.concept!r} unmarked"
         picture = self.picture(sample)
-        for it in picture.having(LabelState.ABSENT, LabelState.UNKNOWN):
-            if it.concept == item.concept and it.scope >= field.scope:
-                yield "key", f"against {item.concept!r}: {it}"
+        for fact in picture.having(LabelState.ABSENT, LabelState.UNKNOWN):
+            if fact.concept == item.concept and fact.scope >= field.scope:
+                yield "key", f"against {item.concept!r}: {fact}"
         faults = [
             *drawn.box_faults(self.tables, marks, sample, boxes, self.windows[sample.id]),
             *reading_faults(pixels_of(self._root / sample.image), boxes),
         ]
         yield from (("box", fault) for fault in faults)
-        yield from (("side", it) for it in self._sides(marks, sample))
+        yield from (("side", side) for side in self._sides(marks, sample))
         self.tally["box"] += len(boxes) - 1
 
     def _numbered(self, item, sample):
@@ -316,12 +331,14 @@ class Oracle:
         if sorted(order) != list(range(len(case.images))):
             yield "mark", f"the order {order} is none of {len(case.images)} images"
             return
-        told = [witness.concept(label.field, label.value) for label in case.panels]
-        holding = [place for place, image in enumerate(order) if told[image] == item.concept]
+        entries = [witness.concept(label.field, label.value) for label in case.panels]
+        holding = [place for place, image in enumerate(order) if entries[image] == item.concept]
         if holding != [item.key] or str(item.key + 1) != sample.truth:
             yield "key", f"images {holding} (from 0) show {item.concept!r}, the key is {item.key}"
-        if [it.text for it in item.options] != [f"Frame {n}" for n in range(1, len(order) + 1)]:
-            yield "options", f"{[it.text for it in item.options]} for {len(order)} images"
+        if [option.text for option in item.options] != [
+            f"Frame {n}" for n in range(1, len(order) + 1)
+        ]:
+            yield "options", f"{[option.text for option in item.options]} for {len(order)} images"
         target = self.tables.targets[item.concept]
         if target.casefold() not in item.question.casefold():
             yield "text", f"the question does not ask for {target!r}"
@@ -341,7 +358,9 @@ class Oracle:
 
 def describe(item, sample):
     """An item in one line."""
-    options = [f"{'*' if n == item.key else ''}{it.text}" for n, it in enumerate(item.options)]
+    options = [
+        f"{'*' if n == item.key else ''}{option.text}" for n, option in enumerate(item.options)
+    ]
     return (
         f"{item.source} {sample.case!r} {item.task} [{item.field}] {item.question!r} "
         f"{json.dumps(options)}"

@@ -179,13 +179,13 @@ def _oval(box, shape):
     return parts.sum(axis=(1, 3)) > FINER**2 / 2
 
 
-def _near(one, other, pixels):
+def _near(first, second, pixels):
     """Whether two masks differ by no more than so many pixels at their borders."""
     steps = int(np.ceil(pixels))
     grown, shrunk = (
-        change(other, AROUND, iterations=steps) for change in (binary_dilation, binary_erosion)
+        change(second, AROUND, iterations=steps) for change in (binary_dilation, binary_erosion)
     )
-    return not (one & ~grown).any() and not (shrunk & ~one).any()
+    return not (first & ~grown).any() and not (shrunk & ~first).any()
 
 
 def _marked(card, case, shape, frame):

@@ -6,7 +6,7 @@ makes of it is believed.
 
 import tomllib
 
-from truth.facts import Said, is_exhaustive
+from truth.facts import Statement, is_exhaustive
 
 from medrcube.facts import FactKind, LabelState
 
@@ -68,11 +68,11 @@ def silence_faults(tables, picture, item, card):
         if number == item.key or _denied(tables, picture, fields, option.concept):
             continue
         proofs = [
-            it
-            for it in picture.having(LabelState.PRESENT)
-            if _excludes(tables, picture, it, option.concept)
+            fact
+            for fact in picture.having(LabelState.PRESENT)
+            if _excludes(tables, picture, fact, option.concept)
         ]
-        if proofs and all(_is_mined_normal(picture, item.source, it) for it in proofs):
+        if proofs and all(_is_mined_normal(picture, item.source, proof) for proof in proofs):
             yield f"{option.text!r} rests on a mined {NORMAL!r} ({proofs[0].place})"
         elif not proofs and not _is_read(tables, picture, fields, option.concept):
             yield f"{option.text!r} rests on silence"
@@ -80,21 +80,21 @@ def silence_faults(tables, picture, item, card):
 
 def _denied(tables, picture, fields, concept):
     """Whether the option is stated as absent, by somebody whom the card trusts with reasons."""
-    for it in picture.having(LabelState.ABSENT):
-        if it.field and tables.same(it.concept, concept):
-            field = fields[it.field]
+    for fact in picture.having(LabelState.ABSENT):
+        if fact.field and tables.same(fact.concept, concept):
+            field = fields[fact.field]
             if field.get("stated", "C") in TRUSTED and "stated" in field.get("reasons", {}):
                 return True
     return False
 
 
-def _excludes(tables, picture, truth: Said, concept):
+def _excludes(tables, picture, truth: Statement, concept):
     """Whether something true excludes the option, in a group that holds for this source."""
-    named = {it.group for it in picture.card.fields.values() if it.group}
+    named = {field.group for field in picture.card.fields.values() if field.group}
     for higher in tables.above(truth.concept):
         for mine in tables.above(concept):
             groups = tables.groups_between(higher, mine)
-            if any(it in named or it not in tables.cliques for it in groups):
+            if any(group in named or group not in tables.cliques for group in groups):
                 return True
     return False
 
@@ -109,7 +109,7 @@ def _is_read(tables, picture, fields, concept):
     """Whether a field could name the option, does not, and says why that means absence."""
     for name, field in picture.card.fields.items():
         reason = fields[name].get("reasons", {}).get("absence")
-        could = any(tables.same(concept, it) for it in field.concepts())
+        could = any(tables.same(concept, entry) for entry in field.concepts())
         if could and is_exhaustive(field) and reason:
             return True
     return False

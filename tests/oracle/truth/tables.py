@@ -47,18 +47,18 @@ class Tables:
     def above(self, concept):
         return self.up.get(concept, frozenset({concept}))
 
-    def same(self, one, other):
-        return one in self.above(other) and other in self.above(one)
+    def same(self, first, second):
+        return first in self.above(second) and second in self.above(first)
 
-    def look_alike(self, one, other):
+    def look_alike(self, first, second):
         """Whether any name of the one looks like any name of the other."""
-        ones, others = self._names(one), self._names(other)
+        ones, others = self._names(first), self._names(second)
         return any(frozenset({a, b}) in self.alike for a in ones for b in others)
 
-    def groups_between(self, one, other):
-        ones, others = self._names(one), self._names(other)
-        found = [self.rivals.get(frozenset({a, b}), frozenset()) for a in ones for b in others]
-        return frozenset().union(*found)
+    def groups_between(self, first, second):
+        ones, others = self._names(first), self._names(second)
+        values = [self.rivals.get(frozenset({a, b}), frozenset()) for a in ones for b in others]
+        return frozenset().union(*values)
 
     def words(self, concept):
         return words_of(self.names.get(concept, concept))
@@ -85,8 +85,8 @@ def words_of(text):
     text = text.casefold().replace("_", " ")
     for british, american in _SPELLINGS:
         text = text.replace(british, american)
-    found = re.findall(r"[a-z0-9]+\*?", text)
-    return frozenset(re.sub(r"(?<=[a-z]{3})(?<![sui])s$", "", word) for word in found) - _FILLERS
+    matches = re.findall(r"[a-z0-9]+\*?", text)
+    return frozenset(re.sub(r"(?<=[a-z]{3})(?<![sui])s$", "", word) for word in matches) - _FILLERS
 
 
 def read_tables():
@@ -97,14 +97,14 @@ def read_tables():
     edges = defaultdict(set)
     alike, rivals, members = set(), defaultdict(set), defaultdict(set)
     for row in relations:
-        one, other = row["label_a"], row["label_b"]
-        pair = frozenset({one, other})
+        first, second = row["label_a"], row["label_b"]
+        pair = frozenset({first, second})
         match row["relation"]:
             case "implies":
-                edges[one].add(other)
+                edges[first].add(second)
             case "same as":
-                edges[one].add(other)
-                edges[other].add(one)
+                edges[first].add(second)
+                edges[second].add(first)
             case "overlaps" | "suggests":
                 alike.add(pair)
             case "accompanies":
@@ -114,12 +114,12 @@ def read_tables():
                 members[row["group"]] |= pair
             case word:
                 raise AssertionError(f"relations.csv: {word!r} is no relation that is known here")
-    for one, other in combinations([row["label"] for row in terms], 2):
-        if exact[one] & exact[other]:
-            edges[one].add(other)
-            edges[other].add(one)
-        elif ids[one] & ids[other]:
-            alike.add(frozenset({one, other}))
+    for first, second in combinations([row["label"] for row in terms], 2):
+        if exact[first] & exact[second]:
+            edges[first].add(second)
+            edges[second].add(first)
+        elif ids[first] & ids[second]:
+            alike.add(frozenset({first, second}))
     visible = _rows("visible.csv")
     return Tables(
         names={row["label"]: row["name"] for row in terms},
@@ -150,12 +150,12 @@ def _ids(terms):
 
 
 def _reach(start, edges):
-    found, ahead = {start}, [start]
+    seen, ahead = {start}, [start]
     while ahead:
-        new = edges.get(ahead.pop(), set()) - found
-        found |= new
+        new = edges.get(ahead.pop(), set()) - seen
+        seen |= new
         ahead.extend(new)
-    return frozenset(found)
+    return frozenset(seen)
 
 
 def _places(rows, shown):

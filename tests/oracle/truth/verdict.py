@@ -18,7 +18,7 @@ or when such a picture cannot show it.
 
 from dataclasses import dataclass
 
-from truth.facts import Said, is_exhaustive
+from truth.facts import Statement, is_exhaustive
 from truth.tables import ONE_LABEL_A_PIXEL
 
 from medrcube.facts import Absence, FactKind, Grade, LabelState
@@ -90,10 +90,10 @@ def judge_part(tables, marked, concept, drawn, card):
         return Verdict("excluded", f"excluded in {sorted(groups)}")
     if tables.look_alike(concept, marked):
         return Verdict("look-alike", f"{concept!r} lies across {marked!r}")
-    if any(tables.same(concept, it) for it in drawn):
+    if any(tables.same(concept, entry) for entry in drawn):
         return Verdict("another part", f"{concept!r} is marked elsewhere on this slice")
     for field in card.fields.values():
-        own = [it for it in field.concepts() if tables.same(concept, it)]
+        own = [entry for entry in field.concepts() if tables.same(concept, entry)]
         if own and field.kind == FactKind("structure") and is_exhaustive(field):
             return Verdict("another part", f"field {field.name!r} marks every {concept!r}")
     if groups:
@@ -124,8 +124,8 @@ def _out_of_sight(tables, picture, concept):
 
 def _excluded(tables, picture, field, level, concept):
     """A statement, the group and the concept through which the option is excluded; or nothing."""
-    named = {it.group for it in picture.card.fields.values() if it.group} | {"modality"}
-    found = None
+    named = {entry.group for entry in picture.card.fields.values() if entry.group} | {"modality"}
+    value = None
     for truth in picture.having(LabelState.PRESENT):
         if truth.scope < level:
             continue
@@ -133,14 +133,16 @@ def _excluded(tables, picture, field, level, concept):
             for mine in tables.above(concept):
                 groups = tables.groups_between(higher, mine)
                 # What one source never combines another may.
-                groups = {it for it in groups if it in named or it not in tables.cliques}
+                groups = {
+                    entry for entry in groups if entry in named or entry not in tables.cliques
+                }
                 groups -= ONE_LABEL_A_PIXEL - {field.group if field else None}
                 for group in sorted(groups):
                     proof = (truth, group, mine)
                     if _by_own_group(tables, proof, field):
                         return proof
-                    found = found or proof
-    return found
+                    value = value or proof
+    return value
 
 
 def _by_own_group(tables, proof, field):
@@ -152,10 +154,10 @@ def _by_own_group(tables, proof, field):
 
 def _denied(tables, picture, level, concept):
     """Statements that the option is absent; where a reader fills a list, silence is one."""
-    said = [
-        it
-        for it in picture.having(LabelState.ABSENT)
-        if tables.same(it.concept, concept) and it.scope >= level
+    facts = [
+        fact
+        for fact in picture.having(LabelState.ABSENT)
+        if tables.same(fact.concept, concept) and fact.scope >= level
     ]
     for field in picture.card.fields.values():
         if field.absence is Absence.READER and _passes_over(tables, picture, field, concept):
@@ -166,8 +168,8 @@ def _denied(tables, picture, level, concept):
                 Grade.A,
                 "the list does not name it",
             )
-            said += [Said(concept, *silent)] if field.scope >= level else []
-    return said
+            facts += [Statement(concept, *silent)] if field.scope >= level else []
+    return facts
 
 
 def _near(tables, picture, concept, denied):
@@ -177,7 +179,7 @@ def _near(tables, picture, concept, denied):
             continue
         if truth.concept in tables.above(concept) and not denied:
             return Verdict("downward", f"{concept!r} implies {truth}")
-        by_same = any(_same_reader(it, truth) and it.grade is Grade.A for it in denied)
+        by_same = any(_same_reader(entry, truth) and entry.grade is Grade.A for entry in denied)
         for true in tables.above(truth.concept):
             if tables.look_alike(concept, true) and not by_same:
                 return Verdict("look-alike", f"{concept!r} looks like {true!r}; {truth}")
@@ -214,5 +216,5 @@ def _passes_over(tables, picture, field, concept):
     return (
         (field.absence is Absence.IMPLIED or picture.spoken(field.name))
         and picture.names_nothing_else(field.name)
-        and any(tables.same(concept, it) for it in field.concepts())
+        and any(tables.same(concept, entry) for entry in field.concepts())
     )

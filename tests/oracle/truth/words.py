@@ -64,16 +64,16 @@ class Row:
     words: tuple[str, ...]
     cells: dict[str, str]
 
-    def asserts(self, pattern):
+    def statement(self, pattern):
         """Words that name something without denying or doubting it, or nothing."""
         for text in self.words:
             for clause in CLAUSES.split(text.casefold()):
-                found = re.search(pattern, clause)
-                if found and not (DENIED.search(clause) or DOUBTED.search(clause)):
+                match = re.search(pattern, clause)
+                if match and not (DENIED.search(clause) or DOUBTED.search(clause)):
                     return clause.strip()
         return ""
 
-    def calls_film_normal(self):
+    def is_normal(self):
         """The sentence that calls the whole film normal, or nothing."""
         for text in self.words:
             for line in re.split(r"(?<=[.;])\s+|\n", text.casefold()):
@@ -102,10 +102,10 @@ def chest_films(table):
 def contradicted_cells(rows):
     """Names and signs of cells that hold a zero where the words of their row name the sign."""
     return [
-        (row.name, concept, said)
+        (row.name, concept, statement)
         for row in rows
         for concept, column in COLUMNS.items()
-        if row.cells[column] == "0" and (said := row.asserts(SIGNS[concept]))
+        if row.cells[column] == "0" and (statement := row.asserts(SIGNS[concept]))
     ]
 
 
@@ -115,9 +115,9 @@ def sign_faults(item, row):
         if number == item.key:
             continue
         pattern = SIGNS.get(option.concept) or HEALTHY * (option.concept == HEALTHY_CONCEPT)
-        said = row.asserts(pattern) if pattern else ""
-        if said:
-            yield f"{row.name}: {option.concept!r} is a wrong option, the row says {said!r}"
+        statement = row.asserts(pattern) if pattern else ""
+        if statement:
+            yield f"{row.name}: {option.concept!r} is a wrong option, the row says {statement!r}"
     key = item.options[item.key].concept
     ill = ("Consolidation", "Pleural Effusion")
     if key == HEALTHY_CONCEPT and any(row.asserts(SIGNS[sign]) for sign in ill):
@@ -126,17 +126,17 @@ def sign_faults(item, row):
 
 def film_faults(item, row):
     """Whether a film that its row calls normal is asked for what it does not show, or denied."""
-    said = row.calls_film_normal()
+    is_normal = row.calls_film_normal()
     normal = {"No Finding", "lung involvement 0 of 8"}
     diagnostic = {"Abnormality Diagnosis", "Disease Diagnosis", "Severity Grading"}
-    if not said or item.task not in diagnostic:
+    if not is_normal or item.task not in diagnostic:
         return
     concepts = [option.concept for option in item.options]
     key = concepts.pop(item.key)
     if key not in normal:
-        yield f"{row.name}: {key!r} is the key, the row says {said!r}"
+        yield f"{row.name}: {key!r} is the key, the row says {is_normal!r}"
     for concept in normal.intersection(concepts):
-        yield f"{row.name}: {concept!r} is a wrong option, the row says {said!r}"
+        yield f"{row.name}: {concept!r} is a wrong option, the row says {is_normal!r}"
 
 
 def _read(table):

@@ -46,13 +46,13 @@ def manager(project, person):
 
 def test_an_assignment_is_kept_and_on_record_with_its_scope_and_readers(manager, person, add_items):
     add_items(1, source="toy")
-    one, two = person(), person()
+    first, second = person(), person()
     wanted = {"source": "toy", "anatomy": "Brain", "modality": "MRI"}
     scope = AssignmentScope(task="organ recognition", **wanted)
-    made = create_assignment(manager, scope, [two.pk, one.pk], mode="first", specialty="MRI")
+    made = create_assignment(manager, scope, [second.pk, first.pk], mode="first", specialty="MRI")
     kept = AssignmentScope(task="Organ Recognition", **wanted)
     assert scope_of(made) == kept
-    names = sorted([one.pseudonym, two.pseudonym])
+    names = sorted([first.pseudonym, second.pseudonym])
     assert active_assignments() == [(made, names)]
     entry = Event.objects.get(kind="assignment.made")
     assert (entry.actor, entry.object) == (manager.pseudonym, f"assignment:{made.pk}")
@@ -105,20 +105,20 @@ def test_only_people_who_review_are_given_items(manager, person):
 
 
 def test_the_same_assignment_is_not_made_twice(manager, person):
-    one, two = person(), person()
-    made = create_assignment(manager, ALL, [one.pk], mode="only")
+    first, second = person(), person()
+    made = create_assignment(manager, ALL, [first.pk], mode="only")
     with pytest.raises(ConflictError, match=f"assignment {made.pk} says the same already"):
-        create_assignment(manager, ALL, [one.pk], mode="only")
+        create_assignment(manager, ALL, [first.pk], mode="only")
     for readers, changes in (
-        ([one.pk, two.pk], {"mode": "only"}),
-        ([two.pk], {"mode": "only"}),
-        ([one.pk], {"mode": "first"}),
-        ([one.pk], {"mode": "only", "specialty": "MRI"}),
+        ([first.pk, second.pk], {"mode": "only"}),
+        ([second.pk], {"mode": "only"}),
+        ([first.pk], {"mode": "first"}),
+        ([first.pk], {"mode": "only", "specialty": "MRI"}),
     ):
         assert create_assignment(manager, ALL, readers, **changes)
-    assert create_assignment(manager, AssignmentScope(anatomy="Brain"), [one.pk], mode="only")
+    assert create_assignment(manager, AssignmentScope(anatomy="Brain"), [first.pk], mode="only")
     end_assignment(manager, made.pk)
-    assert create_assignment(manager, ALL, [one.pk], mode="only")
+    assert create_assignment(manager, ALL, [first.pk], mode="only")
 
 
 def test_so_many_assignments_are_in_force_and_no_more(manager, person, monkeypatch):

@@ -77,8 +77,8 @@ def test_nothing_is_completed_against_the_rule_and_nothing_starves(
     left = set(Item.objects.filter(state="queued").values_list("anatomy", "modality"))
     assert left == hopeless, "what waits is what nobody can finish, and the manager is told"
     for user in people:
-        told = why_queue_empty(user, rules)
-        waits = sum(items for *_, items in told.specialist) + told.assigned
+        result = why_queue_empty(user, rules)
+        waits = sum(items for *_, items in result.specialist) + result.assigned
         reviewed = Claim.objects.filter(
             user=user, submitted_at__isnull=False, version__item__state="queued"
         )

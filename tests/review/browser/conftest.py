@@ -32,7 +32,7 @@ def new_page(browser):
         context.route(is_outside, lambda route: route.abort())
         context.on("request", lambda made: is_outside(made.url) and outside.append(made.url))
         context.on("weberror", lambda error: faults.append(str(error.error)))
-        context.on("console", lambda said: is_fault(said) and faults.append(said.text))
+        context.on("console", lambda entry: is_fault(entry) and faults.append(entry.text))
         context.on("dialog", answer_dialog)
         page = context.new_page()
         page.set_default_timeout(PATIENCE)
@@ -96,8 +96,8 @@ def enter(site, new_page):
         if who != ANONYMOUS:
             cookies = world.client(who).cookies
             made = [
-                {"name": name, "value": it.value, "url": site.address}
-                for name, it in cookies.items()
+                {"name": name, "value": value.value, "url": site.address}
+                for name, value in cookies.items()
             ]
             page.context.add_cookies(made)
         return page
@@ -137,6 +137,6 @@ def is_outside(address):
     return parts.scheme in ("http", "https", "ws", "wss") and parts.hostname != "127.0.0.1"
 
 
-def is_fault(said):
+def is_fault(text):
     """Whether the console complains of more than a status such as 409, which pages handle."""
-    return said.type == "error" and not said.text.startswith("Failed to load resource")
+    return text.type == "error" and not text.text.startswith("Failed to load resource")

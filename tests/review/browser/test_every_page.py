@@ -181,9 +181,9 @@ def test_hostile_text_does_nothing_in_a_browser(ill, site, enter):
             scripts = page.evaluate(f"{run}.map(it => new URL(it.src).pathname)")
             assert all(ours.match(script) for script in scripts), name
             handlers = "[...document.querySelectorAll('*')].flatMap(it => it.getAttributeNames())"
-            assert not [it for it in page.evaluate(handlers) if it.startswith("on")], name
+            assert not [entry for entry in page.evaluate(handlers) if entry.startswith("on")], name
             loaded = "[...document.images].map(it => it.src).filter(Boolean)"
-            assert all("/pictures/" in it for it in page.evaluate(loaded)), name
+            assert all("/pictures/" in entry for entry in page.evaluate(loaded)), name
             assert "evil.example" not in page.evaluate("[...document.links].map(it => it.host)")
 
 
@@ -192,7 +192,7 @@ def test_the_guards_of_these_tests_hold(new_page, site):
     page.goto(f"{site.address}/sign-in/")
     with page.expect_request("http://example.org/x"):
         page.evaluate("document.body.append(Object.assign(new Image(), {src: '//example.org/x'}))")
-    with page.expect_console_message(lambda said: "Content Security Policy" in said.text):
+    with page.expect_console_message(lambda entry: "Content Security Policy" in entry.text):
         page.evaluate("document.body.setAttribute('onclick', 'window.ran = true')")
         page.locator("body").click(position={"x": 5, "y": 400})
     page.evaluate("alert('seen')")
@@ -211,11 +211,11 @@ def test_no_text_of_a_chart_is_cut_off(new_page):
         *(state.capitalize() for state in ReviewState),
     ]
     rows = [BarRow(label, 100_000, "100000 (100%)") for label in labels]
-    found = [IntervalRow(label, 0.5, 0.1, 0.9, "0.5") for label in FIGURES.values()]
+    interval_rows = [IntervalRow(label, 0.5, 0.1, 0.9, "0.5") for label in FIGURES.values()]
     page = new_page()
     style = Path(finders.find("review/managing.css")).read_text(encoding="utf-8")
     font = Path(finders.find("review/style.css")).read_text(encoding="utf-8")
-    drawn = f"{bar_chart('a', 'A', rows)}{interval_chart('b', 'B', found)}"
+    drawn = f"{bar_chart('a', 'A', rows)}{interval_chart('b', 'B', interval_rows)}"
     page.set_content(f"<style>{font}{style}</style>{drawn}")
     assert page.evaluate(CUT_OFF) == []
 

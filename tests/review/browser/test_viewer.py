@@ -50,8 +50,8 @@ def test_a_window_in_the_browser_is_that_of_numpy(opened, inverted):
         canvas = page.locator(f'canvas[data-painted="2 {low} {high}"]')
         canvas.wait_for()
         shade = expected(2, low, high)
-        told = np.array(canvas.evaluate(ROWS))
-        assert np.abs(told - (255 - shade if inverted else shade)).max() <= 1
+        pixels = np.array(canvas.evaluate(ROWS))
+        assert np.abs(pixels - (255 - shade if inverted else shade)).max() <= 1
     expect(page.locator("[data-window]")).to_have_text("L 40 W 80 HU")
 
 
@@ -67,23 +67,23 @@ def test_the_picture_of_the_item_is_shown_until_something_else_is_asked_for(open
 
 def test_keys_and_wheel_go_through_the_slices_and_one_key_comes_back(opened):
     page = opened()
-    told = page.locator("[data-slice]")
-    expect(told).to_have_text("slice 3 of 5")
+    element = page.locator("[data-slice]")
+    expect(element).to_have_text("slice 3 of 5")
     page.keyboard.press(".")
-    expect(told).to_have_text("slice 4 of 5")
+    expect(element).to_have_text("slice 4 of 5")
     first = np.array(painted(page, 3).evaluate(ROWS))[0]
     assert first[60:80].min() == 255  # the square of the fourth slice
     assert first[:60].max() < 255
     page.locator(".stage").hover()
     page.mouse.wheel(0, 100)
-    expect(told).to_have_text("slice 5 of 5")
+    expect(element).to_have_text("slice 5 of 5")
     page.mouse.wheel(0, 100)
-    expect(told).to_have_text("slice 5 of 5")
+    expect(element).to_have_text("slice 5 of 5")
     for _ in range(4):
         page.keyboard.press(",")
-    expect(told).to_have_text("slice 1 of 5")
+    expect(element).to_have_text("slice 1 of 5")
     page.keyboard.press("m")
-    expect(told).to_have_text("slice 3 of 5")
+    expect(element).to_have_text("slice 3 of 5")
     expect(page.locator("canvas[data-original]")).to_be_hidden()
 
 
@@ -108,15 +108,15 @@ def test_a_mark_lies_on_the_slice_of_the_item_alone(opened):
 def test_keys_move_level_and_width(opened, key, level, width):
     page = opened()
     page.keyboard.press(key)
-    told = page.locator("[data-window]").inner_text().split()
-    assert abs(int(told[1]) - level) <= 1
-    assert abs(int(told[3]) - width) <= 1
+    words = page.locator("[data-window]").inner_text().split()
+    assert abs(int(words[1]) - level) <= 1
+    assert abs(int(words[3]) - width) <= 1
 
 
 def test_dragging_changes_the_window_once_it_is_asked_for(opened):
     page = opened()
-    told = page.locator("[data-window]")
-    before = told.inner_text()
+    element = page.locator("[data-window]")
+    before = element.inner_text()
     box = page.locator(".stage").bounding_box()
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
@@ -127,15 +127,15 @@ def test_dragging_changes_the_window_once_it_is_asked_for(opened):
         page.mouse.up(button=button)
 
     drag()
-    expect(told).to_have_text(before)
+    expect(element).to_have_text(before)
     page.keyboard.press("w")
     drag()
-    expect(told).not_to_have_text(before)
+    expect(element).not_to_have_text(before)
     page.keyboard.press("w")
     page.keyboard.press("Backspace")
-    expect(told).to_have_text(before)
+    expect(element).to_have_text(before)
     drag("right")
-    expect(told).not_to_have_text(before)
+    expect(element).not_to_have_text(before)
 
 
 def test_sliders_change_the_window(opened):
@@ -202,5 +202,5 @@ def test_axe_finds_nothing(opened, new_page, scheme):
     page.keyboard.press(".")
     painted(page, 3)
     page.get_by_text("Pan, level, width").click()
-    found = Axe().run(page)
-    assert found.violations_count == 0, found.generate_report()
+    result = Axe().run(page)
+    assert result.violations_count == 0, result.generate_report()

@@ -150,12 +150,12 @@ class Bench:
         samples_to_frame(self.samples.values()).to_parquet(self.workspace.samples)
         items_to_frame(self.items.values()).to_parquet(self.workspace.items)
         open_items_to_frame(self.open.values()).to_parquet(self.workspace.open_items)
-        lines = [json.dumps(_recipe(it)) + "\n" for it in self.samples.values()]
+        lines = [json.dumps(_recipe(sample)) + "\n" for sample in self.samples.values()]
         (root / "recipes.jsonl").write_text("".join(lines))
         (root / "raw_files.jsonl").write_text("")
-        found = audit_batch(list(self.samples.values()), list(self.items.values()), (), {})
+        audit = audit_batch(list(self.samples.values()), list(self.items.values()), (), {})
         rest = {"failures": [], "dropped": {}, "shared_images": [], "ontologies": NO_INDEX}
-        (root / "audit.json").write_text(json.dumps({**found, **rest}))
+        (root / "audit.json").write_text(json.dumps({**audit, **rest}))
         return self.workspace
 
 
@@ -255,7 +255,7 @@ def make_reviewer(number):
 def review(reviewers):
     """Let both reviewers judge everything that waits: ``review({"a": "reject"}, comment=...)``."""
 
-    def run(decisions=None, reasons=None, **said):
+    def run(decisions=None, reasons=None, **values):
         for reviewer in reviewers:
             while (claim := claims.claim_next(reviewer)) is not None:
                 version = ItemVersion.objects.get(pk=claim.version_id)
@@ -269,7 +269,7 @@ def review(reviewers):
                 steps.submit_review(
                     claim.token,
                     reviewer,
-                    ReviewSubmission(decision=decision, reasons=chosen, **said),
+                    ReviewSubmission(decision=decision, reasons=chosen, **values),
                 )
 
     return run

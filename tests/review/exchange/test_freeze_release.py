@@ -35,7 +35,7 @@ def columns(made):
     return frame[["version", "state", "readers"]].to_dict("index")
 
 
-def told(made):
+def review_of(made):
     return json.loads((made.out / "audit.json").read_text())["review"]
 
 
@@ -52,9 +52,9 @@ def test_only_accepted_items_are_released_in_their_edited_wording(
     back()
     made = write_release()
     assert (made.items, made.unreviewed, made.held) == (1, 0, 1)
-    found = published(made)["a"]
-    assert found["question"] == EDIT.question
-    assert [found[f"option_{letter}"] for letter in "ABCD"] == list(WORDS)
+    result = published(made)["a"]
+    assert result["question"] == EDIT.question
+    assert [result[f"option_{letter}"] for letter in "ABCD"] == list(WORDS)
     assert columns(made) == {"a": {"version": 2, "state": "accepted", "readers": 2}}
 
 
@@ -81,7 +81,7 @@ def test_unreviewed_items_are_said_loudly(three, reviewers, back, write_release)
     assert title.startswith("v1")
     assert "**Not reviewed: 3 of 3 items" in first
     assert "3 are not reviewed" in card
-    assert told(made)["unreviewed"] == 3
+    assert review_of(made)["unreviewed"] == 3
     assert set(pd.read_parquet(made.out / "items.parquet")["state"]) == {"queued"}
 
 
@@ -89,10 +89,10 @@ def test_the_release_carries_head_and_coverage(three, review, back, write_releas
     review()
     back()
     made = write_release()
-    found = told(made)
-    assert found["head"] == {"number": chain_head().number, "sha256": chain_head().sha256}
-    assert found["coverage"]["states"] == {"accepted": 3}
-    assert found["agreement"]["all"]["estimates"]["raw"]["value"] == 1.0
+    result = review_of(made)
+    assert result["head"] == {"number": chain_head().number, "sha256": chain_head().sha256}
+    assert result["coverage"]["states"] == {"accepted": 3}
+    assert result["agreement"]["all"]["estimates"]["raw"]["value"] == 1.0
     card = (made.out / "README.md").read_text()
     assert chain_head().sha256 in card
     assert "| accepted | 3 |" in card
@@ -195,10 +195,10 @@ def test_who_agrees_is_released_where_that_is_required(three, review, back, writ
     review()
     back()
     path = three.workspace.root / "review.json"
-    told = json.loads(path.read_text())
-    for stratum in told["agreement"]["strata"]:
+    data = json.loads(path.read_text())
+    for stratum in data["agreement"]["strata"]:
         stratum["may_be_released"] = True
-    path.write_text(json.dumps(told))
+    path.write_text(json.dumps(data))
     assert write_release(require_agreement=True).failing_strata == ()
 
 

@@ -26,12 +26,14 @@ def version(name, number=1):
 def test_an_item_becomes_a_queued_version_with_all_that_a_reviewer_needs(bench, take_in):
     built = bench.add("a", warnings=("longest-is-key",))
     report = take_in(titles={"toy": "A toy source"})
-    found = version("a")
+    result = version("a")
     assert (report.added, report.refused) == (1, [])
-    assert (found.item.state, found.item.reviews) == ("queued", 0)
-    assert (found.question, found.key) == (built.question, built.key)
-    assert [option["text"] for option in found.options] == [it.text for it in built.options]
-    assert found.options[1] == {
+    assert (result.item.state, result.item.reviews) == ("queued", 0)
+    assert (result.question, result.key) == (built.question, built.key)
+    assert [option["text"] for option in result.options] == [
+        option.text for option in built.options
+    ]
+    assert result.options[1] == {
         "text": "meningioma",
         "concept": "meningioma",
         "ids": ["hpo:HP:0000001"],
@@ -44,13 +46,13 @@ def test_an_item_becomes_a_queued_version_with_all_that_a_reviewer_needs(bench, 
         "similarity": 0.25,
         "difficulty": "",
     }
-    assert found.warnings == ["longest-is-key"]
-    assert found.item.stratum == "MRI | Disease Diagnosis | predefined"
-    assert found.item.lot == queue_lot(7, "a")
-    told = found.provenance
-    assert told["source"] == "toy: A toy source"
-    assert (told["case"], told["slice"]) == ("case-a", "3")
-    assert (told["licence"], told["slice_reason"]) == ("CC-BY-4.0", "the largest")
+    assert result.warnings == ["longest-is-key"]
+    assert result.item.stratum == "MRI | Disease Diagnosis | predefined"
+    assert result.item.lot == queue_lot(7, "a")
+    provenance = result.provenance
+    assert provenance["source"] == "toy: A toy source"
+    assert (provenance["case"], provenance["slice"]) == ("case-a", "3")
+    assert (provenance["licence"], provenance["slice_reason"]) == ("CC-BY-4.0", "the largest")
 
 
 def test_the_picture_is_stored_anew_and_not_in_a_row(bench, take_in, database):
@@ -152,7 +154,7 @@ def test_a_missing_picture_stops_only_its_item_and_is_taken_later(bench, take_in
     data = path.read_bytes()
     path.unlink()
     report = take_in()
-    assert [(one.item, report.added) for one in report.refused] == [("a", 1)]
+    assert [(entry.item, report.added) for entry in report.refused] == [("a", 1)]
     assert "No such file" in report.refused[0].reason
     path.write_bytes(data)
     assert (take_in().added, Item.objects.count()) == (1, 2)
@@ -219,7 +221,7 @@ def test_strange_text_is_stored_as_it_is(bench, take_in, text):
 def test_text_with_control_characters_is_refused(bench, take_in, sign):
     bench.add("a", question=f"Which diagnosis {sign}fits this MRI image?")
     bench.add("b", options=(*bench.items["a"].options[:3], _with(bench, f"in{sign}farct")))
-    assert [one.item for one in take_in().refused] == ["a", "b"]
+    assert [entry.item for entry in take_in().refused] == ["a", "b"]
 
 
 def _with(bench, text):
@@ -252,7 +254,7 @@ def test_an_unfit_item_is_refused_with_its_reason(bench, take_in, changes, reaso
     bench.change("a", **changes)
     bench.add("b")
     report = take_in()
-    assert (report.added, [one.item for one in report.refused]) == (1, ["a"])
+    assert (report.added, [entry.item for entry in report.refused]) == (1, ["a"])
     assert reason in report.refused[0].reason
 
 
@@ -278,7 +280,7 @@ def test_a_malformed_row_does_not_stop_the_others(three, take_in, database):
     frame.loc[frame["id"] == "b", "details"] = '[{"unknown": 1}]'
     frame.to_parquet(workspace.items)
     report = import_items.import_workspace(workspace, import_items.Reporter(quiet=True))
-    assert (report.added, [one.item for one in report.refused]) == (1, ["a", "b"])
+    assert (report.added, [entry.item for entry in report.refused]) == (1, ["a", "b"])
     assert report.vanished == []
 
 
@@ -340,9 +342,14 @@ def test_doubtful_items_come_first(bench, take_in):
     bench.change("c", warnings=("one", "two"))
     bench.change("d", strategy="knowledge")
     take_in(doubts=ModelDoubts(conflict=frozenset("a"), blind=frozenset("ab")))
-    found = dict(Item.objects.values_list("id", "priority"))
-    assert found["a"] == CONFLICT + BLIND
-    assert (found["b"], found["c"], found["d"], found["e"]) == (BLIND, WARNED, RARE, 0)
+    priorities = dict(Item.objects.values_list("id", "priority"))
+    assert priorities["a"] == CONFLICT + BLIND
+    assert (priorities["b"], priorities["c"], priorities["d"], priorities["e"]) == (
+        BLIND,
+        WARNED,
+        RARE,
+        0,
+    )
     report = take_in()
     assert (report.reordered, Item.objects.get(pk="a").priority) == (0, CONFLICT + BLIND)
     assert take_in(doubts=ModelDoubts()).reordered == 2
@@ -355,7 +362,9 @@ def test_items_that_get_another_priority_are_moved_together(bench, take_in):
     take_in(doubts=ModelDoubts(conflict=frozenset("abcd")))
     with CaptureQueriesContext(connection) as seen:
         assert take_in(doubts=ModelDoubts()).reordered == 4
-    moves = [it for it in seen if it["sql"].startswith('UPDATE "review_item" SET "priority"')]
+    moves = [
+        entry for entry in seen if entry["sql"].startswith('UPDATE "review_item" SET "priority"')
+    ]
     assert len(moves) == 1
 
 
@@ -411,7 +420,7 @@ def test_any_text_is_stored_as_it_is_or_refused(bench, take_in, text, name):
 
 
 def test_the_work_folder_is_left_as_it_was(three):
-    found = {path.name for path in three.workspace.root.iterdir()}
+    names = {path.name for path in three.workspace.root.iterdir()}
     tables = {"samples.parquet", "items.parquet", "open_items.parquet"}
     tables |= {"recipes.jsonl", "raw_files.jsonl"}
-    assert found == {"images", "audit.json", *tables}
+    assert names == {"images", "audit.json", *tables}

@@ -34,8 +34,8 @@ def result(name, values):
     return {"from_name": name, "to_name": "image", "type": kind, "value": {at: values}}
 
 
-def annotation(by=1, **said):
-    values = {name: value for name, value in {**FINE, **said}.items() if value is not None}
+def annotation(by=1, **outcome):
+    values = {name: value for name, value in {**FINE, **outcome}.items() if value is not None}
     results = [result(name, value) for name, value in values.items()]
     return {"id": 7, "completed_by": by, "result": results, "lead_time": 12.5}
 
@@ -88,9 +88,11 @@ def test_a_task_is_the_same_whatever_the_key_is(bench, take_in, tmp_path):
     bench.change("a", key=2)
     take_in()
     export_labelstudio_tasks(tmp_path / "two")
-    one, two = (json.loads((tmp_path / at / "tasks.json").read_text()) for at in ("one", "two"))
-    assert (one[0]["data"].pop("version"), two[0]["data"].pop("version")) == (1, 2)
-    assert one == two
+    first, second = (
+        json.loads((tmp_path / at / "tasks.json").read_text()) for at in ("one", "two")
+    )
+    assert (first[0]["data"].pop("version"), second[0]["data"].pop("version")) == (1, 2)
+    assert first == second
 
 
 def test_no_byte_of_the_folder_tells_provenance_or_digest(three, tasks, tmp_path):
@@ -113,9 +115,9 @@ def test_a_question_about_a_mark_shows_the_mark_and_no_other_does(bench, take_in
         task["data"]["item"]: task["data"]["image"]
         for task in json.loads((tmp_path / "out/tasks.json").read_text())
     }
-    found = {name: ItemVersion.objects.get(item_id=name) for name in "ab"}
-    assert str(found["a"].picture_id) in shown["a"]
-    assert str(found["b"].overlay_id) in shown["b"]
+    values = {name: ItemVersion.objects.get(item_id=name) for name in "ab"}
+    assert str(values["a"].picture_id) in shown["a"]
+    assert str(values["b"].overlay_id) in shown["b"]
 
 
 def test_gold_items_and_settled_ones_stay_here(three, take_in, review, person, tmp_path):
@@ -145,8 +147,8 @@ def test_the_interface_asks_for_all_that_an_import_reads():
 
 
 def test_annotations_become_reviews_and_settle_the_item(tasks, send, reviewers):
-    said = {"stem_clear": ["no"], "harmless": ["cannot tell"], "comment": ["well", "made"]}
-    taken = send(tasks["a"], annotation(1, **said), annotation({"id": 2, "email": "x@y.z"}))
+    values = {"stem_clear": ["no"], "harmless": ["cannot tell"], "comment": ["well", "made"]}
+    taken = send(tasks["a"], annotation(1, **values), annotation({"id": 2, "email": "x@y.z"}))
     assert (taken.reviews, taken.refused) == (2, ())
     assert Item.objects.get(pk="a").state == "accepted"
     stored = Review.objects.get(claim__user=reviewers[0])
@@ -178,8 +180,8 @@ def test_cannot_tell_is_an_answer(tasks, send):
 def test_reasons_are_taken_over(tasks, send):
     codes = ["AMBIGUOUS_STEM", "TRIVIAL"]
     send(tasks["a"], annotation(1, decision=["reject"], reasons=codes))
-    found = Review.objects.get().reasons.values_list("code", flat=True)
-    assert sorted(found) == codes
+    stored_codes = Review.objects.get().reasons.values_list("code", flat=True)
+    assert sorted(stored_codes) == codes
 
 
 def test_the_same_file_again_changes_nothing(tasks, send):

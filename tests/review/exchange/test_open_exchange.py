@@ -19,8 +19,8 @@ def both(project, add_shown):
 
 
 def test_label_studio_gets_items_with_options_and_counts_the_others(both, tmp_path):
-    told = export_labelstudio_tasks(tmp_path / "out")
-    assert (told.tasks, told.without_options) == (1, 1)
+    result = export_labelstudio_tasks(tmp_path / "out")
+    assert (result.tasks, result.without_options) == (1, 1)
     assert "23 mm" not in (tmp_path / "out/tasks.json").read_text()
 
 

@@ -41,9 +41,9 @@ def judge(queue, person):
                 option = version.key
                 if value is not None:
                     option = option_of(read_target(version.target), value)
-                said = {"confidence": 2, "needs_image": "yes", "image_adequate": True}
+                values = {"confidence": 2, "needs_image": "yes", "image_adequate": True}
                 steps.answer_blind(
-                    claim.token, user, BlindSubmission(option=option, value=value, **said)
+                    claim.token, user, BlindSubmission(option=option, value=value, **values)
                 )
                 reasons = () if decision == "accept" else (("AMBIGUOUS_STEM", None),)
                 steps.submit_review(
@@ -81,9 +81,9 @@ def test_a_row_that_cannot_be_read_is_refused_and_the_others_are_taken(bench, ta
     bench.add("a")
     bench.add_open("length")
     bench.add_open("broken", truth='{"value": -1}')
-    told = take_in()
-    assert told.added == 2
-    assert [row.item for row in told.refused] == ["broken"]
+    result = take_in()
+    assert result.added == 2
+    assert [row.item for row in result.refused] == ["broken"]
 
 
 def test_reviewers_agree_by_the_bar_of_the_form(judge):

@@ -55,8 +55,8 @@ def test_a_csv_of_an_issue_form_is_read(three, tmp_path):
 
 def test_items_that_the_queue_does_not_have_are_named(three, file):
     rows = [{"id": name, "text": TEXT} for name in ("nobody", "BUSI/a", "a")]
-    found = take(file(*rows))
-    assert (found.added, found.unknown) == (1, ("nobody", "BUSI/a"))
+    report = take(file(*rows))
+    assert (report.added, report.unknown) == (1, ("nobody", "BUSI/a"))
 
 
 @pytest.mark.few(5)
@@ -77,16 +77,16 @@ def test_items_that_the_queue_does_not_have_are_named(three, file):
     ],
 )
 def test_a_row_that_cannot_be_taken_is_named_and_ends_nothing(three, file, row, reason):
-    found = take(file(row, {"id": "b", "text": "A mass of < 5 mm & no rim."}))
-    assert [one.place for one in found.refused] == ["line 1"]
-    assert reason in found.refused[0].reason
-    assert found.added == 1
+    report = take(file(row, {"id": "b", "text": "A mass of < 5 mm & no rim."}))
+    assert [entry.place for entry in report.refused] == ["line 1"]
+    assert reason in report.refused[0].reason
+    assert report.added == 1
 
 
 def test_a_flood_on_one_item_is_cut_off(three, file):
     rows = [{"id": "a", "text": f"{TEXT} {number}"} for number in range(MOST_OF_AN_ITEM + 3)]
-    found = take(file(*rows))
-    assert (found.added, len(found.refused)) == (MOST_OF_AN_ITEM, 3)
+    report = take(file(*rows))
+    assert (report.added, len(report.refused)) == (MOST_OF_AN_ITEM, 3)
 
 
 @pytest.mark.parametrize("origin", ["", "jane@example.org", "<b>", "x" * 61])

@@ -41,11 +41,11 @@ def eventful(bench, any_database):
     report_harm("item-f", 1, manager, reason="UNSAFE", note="look")
     decide_quarantine("item-f", 1, manager, clear=True, note="fine")
     decisions = {"item-b": "reject", "item-c": "revise", "item-d": "reject"}
-    for reviewer, said in (
+    for reviewer, value in (
         (_account(), decisions),
         (_account(), {**decisions, "item-c": "accept"}),
     ):
-        _review_all(reviewer, said)
+        _review_all(reviewer, value)
     adjudicate("item-c", 1, judge, outcome="accept", rationale="good enough")
     gold_items.make_gold("item-e", 1, manager, change=WRONG, defect="KEY_WRONG")
     bench.add("item-g")
@@ -71,10 +71,10 @@ def _review_all(reviewer, decisions):
         version = ItemVersion.objects.get(pk=claim.version_id)
         decision = decisions.get(version.item_id, "accept")
         reasons = () if decision == "accept" else (("TRIVIAL", None), ("DISTRACTOR_CORRECT", 1))
-        said = submissions.BlindSubmission(
+        submission = submissions.BlindSubmission(
             option=version.key, confidence=3, needs_image="yes", image_adequate=True
         )
-        steps.answer_blind(claim.token, reviewer, said)
+        steps.answer_blind(claim.token, reviewer, submission)
         ruling = submissions.ReviewSubmission(
             decision=decision, reasons=reasons, checklist={"harmless": None}
         )
@@ -82,8 +82,8 @@ def _review_all(reviewer, decisions):
 
 
 def test_whatever_has_happened_is_told_alike_by_both(eventful):
-    found = verify_trail()
-    assert (found.fault, found.head) == ("", event_chain.chain_head())
+    verification = verify_trail()
+    assert (verification.fault, verification.head) == ("", event_chain.chain_head())
     kinds = set(event_chain.Event.objects.values_list("kind", flat=True))
     assert {"item.new_version", "gold.made", "review.voided", "item.defect_found"} <= kinds
 
@@ -166,14 +166,14 @@ def test_an_item_that_was_put_in_by_hand_is_named(three):
 def test_an_edit_of_an_earlier_medrcube_did_not_tell_its_wording(three, person):
     """Its event has no digest: nothing can be compared, so nothing is held against it."""
     edit("a", 1, person("manager"), EDIT)
-    told = event_chain.Event.objects.get(kind="item.new_version")
-    assert '"content_sha256"' in told.body
+    value = event_chain.Event.objects.get(kind="item.new_version")
+    assert '"content_sha256"' in value.body
     with connection.cursor() as cursor:
         _drop_triggers(cursor)
-        for event in event_chain.Event.objects.filter(number__gte=told.number):
+        for event in event_chain.Event.objects.filter(number__gte=value.number):
             body = '{"from":"needs_revision","note":"n","to":"queued","version":1}'
-            said = (event.number, event.at, event.actor, event.kind, event.object, body)
-            digest = event_chain.event_sha256(*said, event.previous_sha256)
+            numbers = (event.number, event.at, event.actor, event.kind, event.object, body)
+            digest = event_chain.event_sha256(*numbers, event.previous_sha256)
             cursor.execute(
                 "UPDATE review_event SET body = %s, sha256 = %s WHERE number = %s",
                 [body, digest, event.number],
@@ -193,8 +193,8 @@ def test_who_works_meanwhile_neither_waits_nor_disturbs_the_check(three, reviewe
 
     before = event_chain.chain_head()
     monkeypatch.setattr(replay, "_table_histories", interrupted)
-    found = verify_trail()
-    assert (found.fault, found.head) == ("", before)
+    verification = verify_trail()
+    assert (verification.fault, verification.head) == ("", before)
     assert event_chain.chain_head().number > before.number
 
 

@@ -11,18 +11,18 @@ PHRASE = "long pass phrase"
 
 def test_the_standing_counts_states_kinds_and_reviewers(three, review, reviewers):
     review({"a": "reject"})
-    told = queue_status()
-    assert (told["items"], told["states"]) == (3, {"accepted": 2, "rejected": 1})
-    (voxel,) = told["voxels"]
+    result = queue_status()
+    assert (result["items"], result["states"]) == (3, {"accepted": 2, "rejected": 1})
+    (voxel,) = result["voxels"]
     assert (voxel["anatomy"], voxel["modality"], voxel["task"]) == (
         "Brain",
         "MRI",
         "Disease Diagnosis",
     )
-    assert {row["reviewer"]: row["reviews"] for row in told["reviewers"]} == {
+    assert {row["reviewer"]: row["reviews"] for row in result["reviewers"]} == {
         reviewer.pseudonym: 3 for reviewer in reviewers
     }
-    assert told["head"] == {"number": chain_head().number, "sha256": chain_head().sha256}
+    assert result["head"] == {"number": chain_head().number, "sha256": chain_head().sha256}
 
 
 def test_gold_items_are_not_counted(three, take_in):

@@ -87,8 +87,8 @@ def review():
         if reasons is None:
             reasons = () if decision == "accept" else (("AMBIGUOUS_STEM", None),)
         now += timedelta(seconds=seconds)
-        said = {"confidence": 2, "needs_image": "yes", "image_adequate": True}
-        answer_blind(claim.token, user, BlindSubmission(option=option, **said), now)
+        values = {"confidence": 2, "needs_image": "yes", "image_adequate": True}
+        answer_blind(claim.token, user, BlindSubmission(option=option, **values), now)
         ruling = ReviewSubmission(decision=decision, reasons=tuple(reasons), comment=comment)
         submit_review(claim.token, user, ruling, now)
         return claim

@@ -61,7 +61,7 @@ def test_a_password_that_is_made_here_is_shown_once(admin):
 def test_random_passwords_are_long_and_differ():
     made = {accounts.random_password() for _ in range(100)}
     assert len(made) == 100
-    assert all(re.fullmatch(r"([a-hjkmnp-z2-9]{4}-){3}[a-hjkmnp-z2-9]{4}", one) for one in made)
+    assert all(re.fullmatch(r"([a-hjkmnp-z2-9]{4}-){3}[a-hjkmnp-z2-9]{4}", entry) for entry in made)
 
 
 @pytest.mark.parametrize(

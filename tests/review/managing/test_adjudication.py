@@ -44,7 +44,7 @@ def test_the_list_says_why_each_item_needs_a_third_person(judge, disputed, add_s
 
 
 @pytest.mark.parametrize(
-    ("votes", "said"),
+    ("votes", "expected"),
     [
         ([("accept", True, 0), ("reject", True, 1)], ["The reviewers differ: 1 accept, 1 reject."]),
         ([("revise", True, 1), ("revise", True, 1)], ["All want another wording."]),
@@ -56,8 +56,8 @@ def test_the_list_says_why_each_item_needs_a_third_person(judge, disputed, add_s
         ([], []),
     ],
 )
-def test_why_in_words(votes, said):
-    assert list(reasons_undecided(VoteSummary(*vote) for vote in votes)) == said
+def test_why_in_words(votes, expected):
+    assert list(reasons_undecided(VoteSummary(*vote) for vote in votes)) == expected
 
 
 def test_both_reviews_stand_side_by_side_with_the_key(judge, disputed, words):

@@ -33,18 +33,18 @@ def pair(person, add_shown, review):
 
 def test_valid_reviews_of_current_versions_count(pair):
     pair(("accept", "accept"), ("accept", "accept"), ("accept", "reject"), ("reject", "reject"))
-    found = agreement_of(STRATUM)
-    assert found.estimates["raw"].value == 0.75
-    assert found.estimates["raw"].items == 4
-    assert found.raters == tuple(sorted(user.pseudonym for user in pair.reviewers))
-    assert found.pairs.sum() == 4
+    agreement = agreement_of(STRATUM)
+    assert agreement.estimates["raw"].value == 0.75
+    assert agreement.estimates["raw"].items == 4
+    assert agreement.raters == tuple(sorted(user.pseudonym for user in pair.reviewers))
+    assert agreement.pairs.sum() == 4
 
 
 def test_blind_answers_that_are_not_the_key_lower_the_accuracy(pair):
     pair(("accept", "accept"), options=(0, 1))
     pair(("accept", "accept"), options=(0, None))
-    found = agreement_of(STRATUM).estimates[BLIND_ACCURACY]
-    assert (found.value, found.items) == (0.5, 4)
+    estimate = agreement_of(STRATUM).estimates[BLIND_ACCURACY]
+    assert (estimate.value, estimate.items) == (0.5, 4)
 
 
 def test_an_earlier_version_does_not_count(pair, person):
@@ -73,8 +73,8 @@ def test_strata_stand_apart_and_together(pair):
     pair(("accept", "accept"), stratum="B")
     pair(("reject", "reject"), ("accept", "reject"), stratum="A")
     everything, strata = agreement_by_stratum()
-    assert [found.stratum for found in strata] == ["A", "B"]
-    assert [found.estimates["raw"].items for found in strata] == [2, 1]
+    assert [entry.stratum for entry in strata] == ["A", "B"]
+    assert [entry.estimates["raw"].items for entry in strata] == [2, 1]
     assert everything.estimates["raw"].items == 3
     assert everything.stratum == ""
 

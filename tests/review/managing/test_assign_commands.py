@@ -32,10 +32,10 @@ def run_json(run):
 
 def test_an_assignment_is_made_listed_and_ended(run, run_json, person, add_items):
     add_items(1)
-    one, other = person(), person()
-    by_name = ("--reviewer", one.pseudonym, "--reviewer", other.email.upper())
+    first, second = person(), person()
+    by_name = ("--reviewer", first.pseudonym, "--reviewer", second.email.upper())
     made = run_json("add", "only", *by_name, "--anatomy", "brain", "--source", "toy")
-    reviewers = sorted([one.pseudonym, other.pseudonym])
+    reviewers = sorted([first.pseudonym, second.pseudonym])
     assert made["reviewers"] == made["to"] == reviewers
     assert (made["mode"], made["anatomy"], made["items"]) == ("only", "Brain", "toy, Brain")
     assert run_json("list")["assignments"] == [made]
@@ -48,14 +48,14 @@ def test_an_assignment_is_made_listed_and_ended(run, run_json, person, add_items
 
 def test_people_read_what_was_done_in_words(run, person):
     reviewer = person()
-    told = run("add", "first", "--specialty", "radiology:neuro")
-    assert told == "assignment 1: all items first to everybody in radiology:neuro\n"
+    result = run("add", "first", "--specialty", "radiology:neuro")
+    assert result == "assignment 1: all items first to everybody in radiology:neuro\n"
     assert run("end", 1) == "assignment 1 has ended\n"
-    told = run("specialist", reviewer.pseudonym, "MRI", "radiology:neuro")
-    assert told == f"{reviewer.pseudonym}: MRI, radiology:neuro\n"
+    result = run("specialist", reviewer.pseudonym, "MRI", "radiology:neuro")
+    assert result == f"{reviewer.pseudonym}: MRI, radiology:neuro\n"
     assert run("specialist", reviewer.pseudonym) == f"{reviewer.pseudonym}: no specialty\n"
-    told = run("specialty", "radiology:hand", "--modality", "x-ray")
-    assert told == "radiology:hand can now be assigned to reviewers\n"
+    result = run("specialty", "radiology:hand", "--modality", "x-ray")
+    assert result == "radiology:hand can now be assigned to reviewers\n"
 
 
 def test_a_specialty_of_the_project_can_be_given_to_reviewers(run_json, person):
@@ -64,9 +64,9 @@ def test_a_specialty_of_the_project_can_be_given_to_reviewers(run_json, person):
     assert made == {"specialty": "radiology:hand", "anatomies": [], "modalities": ["X-ray"]}
     given = run_json("specialist", reviewer.email, "radiology:hand")
     assert given == {"reviewer": reviewer.pseudonym, "specialties": ["radiology:hand"]}
-    told = run_json("list")
-    assert told["reviewers"] == {reviewer.pseudonym: ["radiology:hand"]}
-    assert "radiology:hand" in told["specialties"]
+    data = run_json("list")
+    assert data["reviewers"] == {reviewer.pseudonym: ["radiology:hand"]}
+    assert "radiology:hand" in data["specialties"]
 
 
 def test_the_list_says_what_waits_and_what_nobody_can_finish(
@@ -75,11 +75,11 @@ def test_the_list_says_what_waits_and_what_nobody_can_finish(
     project(gold_rate=0.0, specialists=1)
     add_items(1)
     review(person())
-    told = run_json("list")
-    assert (told["reviews"], told["specialists"]) == (2, 1)
+    data = run_json("list")
+    assert (data["reviews"], data["specialists"]) == (2, 1)
     field = {"anatomy": "Brain", "modality": "MRI", "items": 1}
-    assert told["waiting"] == [{**field, "reviewers": []}]
-    assert told["gaps"] == [{**field, "why": "no specialist for them, 1 needed"}]
+    assert data["waiting"] == [{**field, "reviewers": []}]
+    assert data["gaps"] == [{**field, "why": "no specialist for them, 1 needed"}]
     ran = CliRunner().invoke(app, ["review", "assign", "list"])
     assert "CANNOT BE FINISHED: 1 item of Brain, MRI: no specialist for them" in ran.stderr
 
@@ -109,7 +109,7 @@ def test_a_wrong_name_is_refused_with_the_nearest(run, person, add_items, words,
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (("end", 7), "no assignment 7 is in force"),
         (("add", "only"), "name at least one reviewer or a specialty"),
@@ -117,6 +117,6 @@ def test_a_wrong_name_is_refused_with_the_nearest(run, person, add_items, words,
         (("specialty", "mine"), "name the anatomies or modalities"),
     ],
 )
-def test_what_cannot_be_done_says_why(run, words, told):
-    with pytest.raises(MedrcubeError, match=told):
+def test_what_cannot_be_done_says_why(run, words, message):
+    with pytest.raises(MedrcubeError, match=message):
         run(*words)

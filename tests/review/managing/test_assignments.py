@@ -31,8 +31,8 @@ def test_items_are_assigned_and_an_assignment_is_ended(manager, add_items, perso
     reviewer = person()
     sent = {"form": "assign", "anatomy": "Brain", "mode": "only", "reviewers": [reviewer.pk]}
     assert "Assignment 1 holds from now on." in words(manager.post(PAGE, sent, follow=True))
-    told = words(manager.get(PAGE))
-    assert f"1 Brain only {reviewer.pseudonym}" in told
+    text = words(manager.get(PAGE))
+    assert f"1 Brain only {reviewer.pseudonym}" in text
     ended = manager.post(PAGE, {"form": "end", "assignment": 1}, follow=True)
     assert "Assignment 1 has ended." in words(ended)
     assert "Every item goes to every reviewer." in words(ended)
@@ -83,7 +83,7 @@ def test_an_account_that_does_not_exist_is_not_passed_over(manager, person, word
 
 
 @pytest.mark.parametrize(
-    ("sent", "told"),
+    ("sent", "message"),
     [
         ({"mode": "often"}, "mode &#x27;often&#x27;; expected one of only, first"),
         ({"mode": "only", "source": "toi"}, "(nearest: &#x27;toy&#x27;)"),
@@ -92,11 +92,11 @@ def test_an_account_that_does_not_exist_is_not_passed_over(manager, person, word
         ({"mode": "only"}, "name at least one reviewer or a specialty"),
     ],
 )
-def test_a_wrong_name_is_refused_with_the_nearest(manager, add_items, words, sent, told):
+def test_a_wrong_name_is_refused_with_the_nearest(manager, add_items, words, sent, message):
     add_items(1)
     reply = manager.post(PAGE, {"form": "assign", **sent})
     assert reply.status_code == 422
-    assert told in words(reply)
+    assert message in words(reply)
 
 
 def test_what_was_typed_stands_there_after_it_was_refused(manager, person, add_items):
@@ -154,17 +154,17 @@ def test_a_reviewer_is_told_why_nothing_is_there(project, signed_in, person, add
         person("manager"), AssignmentScope(source="mammo"), [person().pk], mode="only"
     )
     client, _ = signed_in("reviewer")
-    told = words(client.post("/review/", follow=True))
-    assert "Nothing is left for you." in told
-    assert "2 items wait for a specialist in Brain or MRI." in told
-    assert "3 items are assigned to other reviewers." in told
+    text = words(client.post("/review/", follow=True))
+    assert "Nothing is left for you." in text
+    assert "2 items wait for a specialist in Brain or MRI." in text
+    assert "3 items are assigned to other reviewers." in text
 
 
 def test_a_reviewer_who_has_done_all_is_told_of_nothing_else(project, signed_in, words):
     client, _ = signed_in("reviewer")
-    told = words(client.get("/review/?empty"))
-    assert "Nothing is left for you." in told
-    assert "not for you" not in told
+    text = words(client.get("/review/?empty"))
+    assert "Nothing is left for you." in text
+    assert "not for you" not in text
 
 
 @pytest.mark.parametrize("page", [PAGE, "/dashboard/"])
@@ -179,10 +179,10 @@ def test_managers_are_told_what_cannot_be_finished(
     boss = person("manager")
     create_assignment(boss, AssignmentScope(source="mammo"), [breast.pk], mode="only")
     create_assignment(boss, AssignmentScope(source="ct"), [neuro.pk, breast.pk], mode="only")
-    told = words(manager.get(page))
-    assert "1 item of Breast, Ultrasound: 1 reviewer for them, 2 needed." in told
-    assert "4 items of Chest, CT: they are assigned to others than the specialists" in told
-    assert "of Brain, MRI" not in told
+    text = words(manager.get(page))
+    assert "1 item of Breast, Ultrasound: 1 reviewer for them, 2 needed." in text
+    assert "4 items of Chest, CT: they are assigned to others than the specialists" in text
+    assert "of Brain, MRI" not in text
     User.objects.filter(pk=neuro.pk).update(paused=True)
     assert "2 items of Brain, MRI: no specialist for them, 1 needed." in words(manager.get(PAGE))
     assert chest.pk

@@ -127,16 +127,16 @@ def test_the_forecast_is_what_is_missing_over_the_pace(add_items, person, review
     for day in (20, 3, 2, 1):
         at = NOW - timedelta(days=day)
         review(user, now=at)
-    found = progress.queue_forecast(current_policy(), NOW, progress.seconds_taken())
-    assert found.missing == 16
-    assert found.lately == 3
-    assert found.days == pytest.approx(16 / (3 / 7))
+    forecast = progress.queue_forecast(current_policy(), NOW, progress.seconds_taken())
+    assert forecast.missing == 16
+    assert forecast.lately == 3
+    assert forecast.days == pytest.approx(16 / (3 / 7))
 
 
 def test_without_reviews_there_is_no_forecast(add_items):
     add_items(1)
-    found = progress.queue_forecast(current_policy(), NOW, {})
-    assert (found.missing, found.days, found.hours) == (2, None, None)
+    forecast = progress.queue_forecast(current_policy(), NOW, {})
+    assert (forecast.missing, forecast.days, forecast.hours) == (2, None, None)
 
 
 def test_reviewers_are_shown_by_pseudonym(signed_in, add_items, person, review):

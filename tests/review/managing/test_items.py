@@ -354,11 +354,11 @@ def test_a_comment_on_an_older_version_is_a_conflict_that_keeps_the_text(signed_
 
 
 def test_a_comment_of_another_item_is_not_resolved(signed_in, add_shown):
-    one, other = add_shown(), add_shown()
+    first, second = add_shown(), add_shown()
     client, _ = signed_in("manager")
-    client.post(f"/items/{one.pk}/", {"form": "comment", "version": 1, "text": "here"})
+    client.post(f"/items/{first.pk}/", {"form": "comment", "version": 1, "text": "here"})
     stored = Comment.objects.get()
-    reply = client.post(f"/items/{other.pk}/", {"form": "resolve", "comment": stored.pk})
+    reply = client.post(f"/items/{second.pk}/", {"form": "resolve", "comment": stored.pk})
     assert reply.status_code == 409
     stored.refresh_from_db()
     assert not stored.resolved

@@ -23,8 +23,8 @@ PAGES = {
 
 @pytest.fixture
 def item(postgresql, disputed):
-    found, _ = disputed()
-    return found
+    result, _ = disputed()
+    return result
 
 
 @pytest.mark.parametrize("role", list(PAGES))
@@ -39,4 +39,4 @@ def test_pages_of_a_list_follow_each_other(postgresql, add_items, signed_in, wor
     ids = sorted(item.pk for item in add_items(SIZE + 3))
     client, _ = signed_in("manager")
     text = words(client.get("/items/", {"after": ids[SIZE - 1]}))
-    assert [one for one in ids if one[:17] in text] == ids[SIZE:]
+    assert [id_ for id_ in ids if id_[:17] in text] == ids[SIZE:]

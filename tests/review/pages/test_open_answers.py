@@ -311,8 +311,8 @@ def test_only_the_question_of_an_open_item_is_edited(taken_open, person):
 
 def test_another_bar_is_another_content():
     options = [{"text": "23 mm"}, {"text": "another answer"}]
-    one = target_of("number")
-    other = {**one, "truth": {**one["truth"], "high": 28.0}}
-    digests = {content_sha256("q", options, 0, "p", target) for target in (None, one, other)}
+    result = target_of("number")
+    other = {**result, "truth": {**result["truth"], "high": 28.0}}
+    digests = {content_sha256("q", options, 0, "p", target) for target in (None, result, other)}
     assert len(digests) == 3
     assert content_sha256("q", options, 0, "p") == content_sha256("q", options, 0, "p", None)

@@ -21,10 +21,10 @@ def second(taken):
 
 def test_the_rules_are_told_while_a_wording_is_typed(second):
     client, at, _ = second
-    said = client.post(at("review-wording"), {"wording.question": "Which is not oedema?"}).json()
-    assert said["changed"]
-    assert "negative-stem" in {flaw["rule"] for flaw in said["flaws"]}
-    assert all(flaw["message"] for flaw in said["flaws"])
+    reply = client.post(at("review-wording"), {"wording.question": "Which is not oedema?"}).json()
+    assert reply["changed"]
+    assert "negative-stem" in {flaw["rule"] for flaw in reply["flaws"]}
+    assert all(flaw["message"] for flaw in reply["flaws"])
 
 
 def test_the_rules_say_nothing_before_the_blind_answer(taken):

@@ -76,22 +76,22 @@ Wikipedia, 0.210."""
     ],
 )
 def test_an_accept_heavy_pool_of_which_one_figure_would_tell_the_wrong_story(name, value):
-    found = agreement_panel(ACCEPT_HEAVY, "reject")[name]
-    assert found.value == pytest.approx(value, abs=5e-4 if value > 0 else 5e-5)
+    entry = agreement_panel(ACCEPT_HEAVY, "reject")[name]
+    assert entry.value == pytest.approx(value, abs=5e-4 if value > 0 else 5e-5)
 
 
 def test_the_interval_of_ac1_is_gwets():
-    found = gwet_ac1(ACCEPT_HEAVY)
-    assert (round(found.low, 3), round(found.high, 3)) == (0.884, 0.966)
-    assert found.items == 200
+    estimate = gwet_ac1(ACCEPT_HEAVY)
+    assert (round(estimate.low, 3), round(estimate.high, 3)) == (0.884, 0.966)
+    assert estimate.items == 200
 
 
 def test_rejects_of_which_none_is_shared_are_counted_and_bounded():
-    found = specific_agreement(ACCEPT_HEAVY, "reject")
-    assert (found.value, found.items) == (0.0, 14)
-    assert found.low == 0.0
+    estimate = specific_agreement(ACCEPT_HEAVY, "reject")
+    assert (estimate.value, estimate.items) == (0.0, 14)
+    assert estimate.low == 0.0
     # Wilson's upper end of 0 of 14 is 0.2153; carried over, 2 x / (1 + x).
-    assert found.high == pytest.approx(2 * 0.21531 / 1.21531, abs=1e-4)
+    assert estimate.high == pytest.approx(2 * 0.21531 / 1.21531, abs=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -109,8 +109,8 @@ def test_published_figures_with_ratings_missing(coefficient, value):
 
 
 def test_the_published_interval_of_ac1_with_ratings_missing():
-    found = gwet_ac1(GWET)
-    assert (round(found.low, 3), found.high) == (0.461, 1.0)
+    estimate = gwet_ac1(GWET)
+    assert (round(estimate.low, 3), estimate.high) == (0.461, 1.0)
 
 
 def test_fleiss_published_example():
@@ -144,34 +144,34 @@ def test_specific_agreement_counts_a_rating_once_however_many_have_seen_the_item
 
 @pytest.mark.parametrize("coefficient", CHANCE_CORRECTED)
 def test_equal_ratings_have_no_chance_corrected_value(coefficient):
-    found = coefficient(table({("accept", "accept"): 30}))
-    assert (found.value, found.low, found.high) == (None, None, None)
-    assert found.reason == "no_variation"
-    assert found.items == 30
+    estimate = coefficient(table({("accept", "accept"): 30}))
+    assert (estimate.value, estimate.low, estimate.high) == (None, None, None)
+    assert estimate.reason == "no_variation"
+    assert estimate.items == 30
 
 
 def test_equal_ratings_agree_all_the_same():
-    found = raw_agreement(table({("accept", "accept"): 30}))
-    assert (found.value, found.high) == (1.0, 1.0)
-    assert found.low == pytest.approx(0.8865, abs=1e-4)
+    result = raw_agreement(table({("accept", "accept"): 30}))
+    assert (result.value, result.high) == (1.0, 1.0)
+    assert result.low == pytest.approx(0.8865, abs=1e-4)
 
 
 @pytest.mark.parametrize("coefficient", [raw_agreement, *CHANCE_CORRECTED])
 @pytest.mark.parametrize("rows", [[], [("a", None)], [("a", None), (None, "b")]])
 def test_without_two_ratings_of_an_item_there_is_no_value(coefficient, rows):
-    found = coefficient(rating_table(rows))
-    assert found.value is None
-    assert found.reason == "no_pairs"
+    estimate = coefficient(rating_table(rows))
+    assert estimate.value is None
+    assert estimate.reason == "no_pairs"
 
 
 def test_a_category_that_nobody_chose_has_no_agreement():
-    found = specific_agreement(table({("accept", "accept"): 3}, ("accept", "reject")), "reject")
-    assert (found.value, found.reason) == (None, "not_used")
+    estimate = specific_agreement(table({("accept", "accept"): 3}, ("accept", "reject")), "reject")
+    assert (estimate.value, estimate.reason) == (None, "not_used")
 
 
 def test_cohens_kappa_needs_two_raters():
-    found = cohen_kappa(rating_table([("a", "b", None), ("a", None, "b")]))
-    assert (found.value, found.reason) == (None, "not_two_raters")
+    result = cohen_kappa(rating_table([("a", "b", None), ("a", None, "b")]))
+    assert (result.value, result.reason) == (None, "not_two_raters")
 
 
 def test_a_category_that_nobody_uses_does_not_raise_a_figure():
@@ -183,9 +183,9 @@ def test_a_category_that_nobody_uses_does_not_raise_a_figure():
 
 @pytest.mark.parametrize("coefficient", [cohen_kappa, fleiss_kappa, krippendorff_alpha])
 def test_no_interval_where_nobody_differs(coefficient):
-    found = coefficient(table({("a", "a"): 40, ("r", "r"): 5}))
-    assert found.value == pytest.approx(1.0)
-    assert (found.low, found.high, found.reason) == (None, None, "too_few")
+    estimate = coefficient(table({("a", "a"): 40, ("r", "r"): 5}))
+    assert estimate.value == pytest.approx(1.0)
+    assert (estimate.low, estimate.high, estimate.reason) == (None, None, "too_few")
 
 
 def test_ac1_of_a_few_equal_items_is_not_sure():
@@ -197,9 +197,9 @@ def test_ac1_of_a_few_equal_items_is_not_sure():
 
 
 def test_one_item_has_a_value_and_no_interval():
-    found = gwet_ac1(rating_table([("a", "r")]))
-    assert found.value == pytest.approx(-1.0)
-    assert (found.low, found.reason) == (None, "too_few")
+    estimate = gwet_ac1(rating_table([("a", "r")]))
+    assert estimate.value == pytest.approx(-1.0)
+    assert (estimate.low, estimate.reason) == (None, "too_few")
 
 
 def test_the_interval_shrinks_as_items_grow():
@@ -207,7 +207,7 @@ def test_the_interval_shrinks_as_items_grow():
     for size in (1, 4, 16):
         cells = {("a", "a"): 16 * size, ("a", "r"): 3 * size, ("r", "r"): 4 * size}
         spans.append(
-            [found.high - found.low for found in agreement_panel(table(cells), "r").values()]
+            [entry.high - entry.low for entry in agreement_panel(table(cells), "r").values()]
         )
     for wide, less, least in zip(*spans, strict=True):
         assert wide > less > least
@@ -226,8 +226,8 @@ def test_the_bootstrap_covers_what_it_should():
     held = 0
     for _ in range(60):
         counts = generator.multinomial(80, list(shares.values()))
-        found = fleiss_kappa(table(dict(zip(shares, counts, strict=True))))
-        held += found.low <= true <= found.high
+        result = fleiss_kappa(table(dict(zip(shares, counts, strict=True))))
+        held += result.low <= true <= result.high
     assert held >= 52
 
 
@@ -270,14 +270,14 @@ TABLES = st.integers(2, 4).flatmap(
 
 
 def values(rows, critical="r"):
-    found = agreement_panel(rating_table(rows, LABELS), critical)
-    return {name.removesuffix(f"_{critical}"): one.value for name, one in found.items()}
+    result = agreement_panel(rating_table(rows, LABELS), critical)
+    return {name.removesuffix(f"_{critical}"): value.value for name, value in result.items()}
 
 
-def close(one, other):
-    return one.keys() == other.keys() and all(
-        one[name] == other[name] or math.isclose(one[name], other[name], abs_tol=1e-9)
-        for name in one
+def close(first, second):
+    return first.keys() == second.keys() and all(
+        first[name] == second[name] or math.isclose(first[name], second[name], abs_tol=1e-9)
+        for name in first
     )
 
 
@@ -299,33 +299,33 @@ def test_the_names_of_labels_say_nothing(rows, names):
 
 @given(TABLES)
 def test_every_value_lies_in_its_bounds_and_in_its_interval(rows):
-    for name, found in agreement_panel(rating_table(rows, LABELS), "r").items():
-        if found.value is None:
-            assert found.reason
+    for name, value in agreement_panel(rating_table(rows, LABELS), "r").items():
+        if value.value is None:
+            assert value.reason
             continue
-        assert found.value <= 1 + 1e-9
-        assert found.value >= 0 or name not in ("raw", "specific_r")
-        if found.low is not None:
-            assert found.low <= found.high
-        if name in ("raw", "brennan_prediger", "ac1", "specific_r") and found.low is not None:
-            assert found.low - 1e-9 <= found.value <= found.high + 1e-9
+        assert value.value <= 1 + 1e-9
+        assert value.value >= 0 or name not in ("raw", "specific_r")
+        if value.low is not None:
+            assert value.low <= value.high
+        if name in ("raw", "brennan_prediger", "ac1", "specific_r") and value.low is not None:
+            assert value.low - 1e-9 <= value.value <= value.high + 1e-9
 
 
 @given(st.lists(st.sampled_from(LABELS), min_size=2, max_size=12), st.integers(2, 4))
-def test_perfect_agreement_is_one(said, raters):
-    assume(len(set(said)) > 1)
-    found = values([(label,) * raters for label in said])
-    assert all(value == pytest.approx(1.0) for name, value in found.items() if value is not None)
-    assert all(found[name] is not None for name in ("raw", "fleiss", "alpha", "ac1"))
+def test_perfect_agreement_is_one(labels, raters):
+    assume(len(set(labels)) > 1)
+    result = values([(label,) * raters for label in labels])
+    assert all(value == pytest.approx(1.0) for name, value in result.items() if value is not None)
+    assert all(result[name] is not None for name in ("raw", "fleiss", "alpha", "ac1"))
 
 
 @given(st.lists(st.tuples(*[st.sampled_from(LABELS)] * 3), min_size=2, max_size=12))
 def test_alpha_is_fleiss_kappa_corrected_for_few_ratings(rows):
     """For complete tables 1 - alpha = (1 - kappa) (N - 1) / N, with N ratings in all."""
-    found, ratings_in_all = values(rows), 3 * len(rows)
-    assume(found["alpha"] is not None)
-    expected = (1 - found["fleiss"]) * (ratings_in_all - 1) / ratings_in_all
-    assert 1 - found["alpha"] == pytest.approx(expected)
+    result, ratings_in_all = values(rows), 3 * len(rows)
+    assume(result["alpha"] is not None)
+    expected = (1 - result["fleiss"]) * (ratings_in_all - 1) / ratings_in_all
+    assert 1 - result["alpha"] == pytest.approx(expected)
 
 
 def test_agreement_of_all_pairs_of_three_raters_by_enumeration():
@@ -333,5 +333,5 @@ def test_agreement_of_all_pairs_of_three_raters_by_enumeration():
     shares = []
     for row in rows:
         pairs = list(itertools.combinations([label for label in row if label], 2))
-        shares.append(sum(one == other for one, other in pairs) / len(pairs))
+        shares.append(sum(first == second for first, second in pairs) / len(pairs))
     assert raw_agreement(rating_table(rows)).value == pytest.approx(sum(shares) / len(shares))

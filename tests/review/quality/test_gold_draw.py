@@ -43,7 +43,7 @@ def options(texts, key, strategy):
     rows = []
     for place, (text, concept) in enumerate(texts):
         right, near = place == key, len(concept) % 5 / 10 + len(texts[key][1]) % 7 / 100
-        told = strategy == "knowledge" and not right
+        is_telling = strategy == "knowledge" and not right
         rows.append(
             {
                 "text": text,
@@ -55,8 +55,8 @@ def options(texts, key, strategy):
                 "passed": [12] if right else [1, 2, 5, 12],
                 "word": f"Finding Labels: {concept}" if concept else "",
                 "named_by": "",
-                "similarity": near if told else None,
-                "difficulty": ("hard" if near > 0.2 else "easy") if told else "",
+                "similarity": near if is_telling else None,
+                "difficulty": ("hard" if near > 0.2 else "easy") if is_telling else "",
             }
         )
     return rows
@@ -100,14 +100,16 @@ def stock(add_items):
 def replaced(item, picture, fields):
     """Give a fresh item its second version, since the first cannot be changed."""
     Item.objects.filter(pk=item.pk).update(version=2)
-    told = {"picture": picture, "content_sha256": f"{item.pk:0<64}", "created_at": timezone.now()}
-    ItemVersion.objects.create(item=item, number=2, **told, **fields)
+    values = {"picture": picture, "content_sha256": f"{item.pk:0<64}", "created_at": timezone.now()}
+    ItemVersion.objects.create(item=item, number=2, **values, **fields)
 
 
 def twins():
     """Versions of gold items with the version that each was copied from."""
-    found = ItemVersion.objects.filter(item__gold_defect__gt="").select_related("item")
-    return [(made, ItemVersion.objects.get(item=made.item.copied_from, number=2)) for made in found]
+    versions = ItemVersion.objects.filter(item__gold_defect__gt="").select_related("item")
+    return [
+        (made, ItemVersion.objects.get(item=made.item.copied_from, number=2)) for made in versions
+    ]
 
 
 def test_defects_of_all_kinds_are_drawn_evenly(stock):
@@ -133,7 +135,7 @@ def shown(version, names):
 
 def label(version):
     """What the provenance says of the label."""
-    return {name: told for name, told in version.provenance.items() if name in OF_LABEL}
+    return {name: value for name, value in version.provenance.items() if name in OF_LABEL}
 
 
 def test_beside_a_wrong_key_stands_what_stands_beside_that_key_elsewhere(stock):
@@ -149,7 +151,7 @@ def test_beside_a_wrong_key_stands_what_stands_beside_that_key_elsewhere(stock):
         assert made.key != old.key
         assert shown(made, OF_NAME) == shown(old, OF_NAME)
         assert (shown(made, OF_KEY), label(made)) in elsewhere
-        kept = {name: told for name, told in old.provenance.items() if name not in OF_LABEL}
+        kept = {name: value for name, value in old.provenance.items() if name not in OF_LABEL}
         assert made.provenance.items() >= kept.items()
 
 
@@ -346,15 +348,15 @@ def test_reviewers_of_known_carefulness_are_told_apart(stock, project, person):
             reasons = ((defect, None),) if sees else ()
             decision = "reject" if sees else "accept"
             submit_review(claim.token, user, ReviewSubmission(decision=decision, reasons=reasons))
-    found = {row.pseudonym: row for row in count_figures().reviewers}
-    careful, middling, careless = (found[f"r{share}"].all_caught for share in (0.95, 0.7, 0.5))
+    rows = {row.pseudonym: row for row in count_figures().reviewers}
+    careful, middling, careless = (rows[f"r{share}"].all_caught for share in (0.95, 0.7, 0.5))
     assert careful.items == 40
     assert careful.value > middling.value > careless.value
     assert careful.low > careless.high
     assert all(
-        row.false_alarms.value == 0 and row.false_alarms.items == 20 for row in found.values()
+        row.false_alarms.value == 0 and row.false_alarms.items == 20 for row in rows.values()
     )
-    assert not any(row.paused for row in found.values())
+    assert not any(row.paused for row in rows.values())
 
 
 def test_agreement_of_a_reviewer_is_that_of_the_pairs_with_others(

@@ -155,15 +155,15 @@ FOUND = [
 ]
 
 
-@pytest.mark.parametrize(("defect", "decision", "option", "codes", "found"), FOUND)
+@pytest.mark.parametrize(("defect", "decision", "option", "codes", "expected"), FOUND)
 def test_when_a_defect_counts_as_found(
-    project, person, gold, review, defect, decision, option, codes, found
+    project, person, gold, review, defect, decision, option, codes, expected
 ):
     project(gold_rate=1.0, gold_window=1, gold_pass=1.0)
     gold(1, defect)
     reviewer = person()
     review(reviewer, decision, option=option, reasons=[(code, None) for code in codes])
-    assert User.objects.get(pk=reviewer.pk).paused is not found
+    assert User.objects.get(pk=reviewer.pk).paused is not expected
 
 
 def test_a_reviewer_is_judged_by_the_last_window_only(project, person, gold, review):

@@ -61,7 +61,7 @@ def test_what_is_returned_is_what_is_stored(person, add_items, answer):
         assert getattr(active_claim(reviewer, NOON), field.attname) == getattr(
             stored, field.attname
         )
-    said = answer_blind(claim.token, reviewer, answer(2, milliseconds=1500), later(1))
+    result = answer_blind(claim.token, reviewer, answer(2, milliseconds=1500), later(1))
     kept = BlindAnswer.objects.get()
     ruling = ReviewSubmission(
         decision="revise",
@@ -71,12 +71,12 @@ def test_what_is_returned_is_what_is_stored(person, add_items, answer):
         comment="ä 'quoted' text",
     )
     review = submit_review(claim.token, reviewer, ruling, later(2))
-    found = Review.objects.get()
-    for row, again in ((said, kept), (review, found)):
+    value = Review.objects.get()
+    for row, again in ((result, kept), (review, value)):
         for field in type(row)._meta.concrete_fields:
             assert getattr(row, field.attname) == getattr(again, field.attname), field
-    assert found.seconds == 120
-    codes = set(found.reasons.values_list("code", "option"))
+    assert value.seconds == 120
+    codes = set(value.reasons.values_list("code", "option"))
     assert codes == {("DISTRACTOR_IMPLAUSIBLE", 1), ("OTHER", None)}
 
 
@@ -85,8 +85,8 @@ def test_items_that_others_have_reviewed_come_first_then_priority_then_the_lot(
 ):
     first, second, urgent = add_items(3)
     Item.objects.filter(pk=urgent.pk).update(priority=5)
-    one, two = person(), person()
-    assert item_of(review(one)) == urgent.pk
+    entry, two = person(), person()
+    assert item_of(review(entry)) == urgent.pk
     Item.objects.filter(pk=second.pk).update(priority=9)
     assert item_of(review(two)) == urgent.pk
     assert item_of(review(two)) == second.pk
@@ -276,15 +276,15 @@ def test_what_happens_between_looking_and_writing_is_noticed(
     look = claim_queries.find_claim_context
 
     def look_and_be_overtaken(*args):
-        found = look(*args)
+        result = look(*args)
         happens()
-        return found
+        return result
 
     monkeypatch.setattr(claim_queries, "find_claim_context", look_and_be_overtaken)
     typed = {"comment": "mine"}
-    call, said = (answer_blind, answer()) if step == "blind" else (submit_review, ACCEPT)
+    call, outcome = (answer_blind, answer()) if step == "blind" else (submit_review, ACCEPT)
     with pytest.raises(StaleClaimError):
-        call(claim.token, reviewer, said, NOON, typed=typed)
+        call(claim.token, reviewer, outcome, NOON, typed=typed)
     assert not Review.objects.exists()
     assert BlindAnswer.objects.count() == (step == "submit")
     assert Item.objects.get().reviews == 0

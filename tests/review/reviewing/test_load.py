@@ -72,12 +72,12 @@ def start(place, reviewer, seed):
 
 
 def test_eight_processes_review_every_item_twice_and_no_text_is_lost(crowd):
-    said = Counter()
+    counts = Counter()
     for reply in crowd:
-        said.update(reply)
-    assert said["reviews"] == Review.objects.count() == 2 * ITEMS
-    assert said["refused"] > 0, "no submit was late: the test shows too little"
-    assert said["lost texts"] == 0
+        counts.update(reply)
+    assert counts["reviews"] == Review.objects.count() == 2 * ITEMS
+    assert counts["refused"] > 0, "no submit was late: the test shows too little"
+    assert counts["lost texts"] == 0
     assert set(Item.objects.values_list("state", "reviews")) == {("accepted", 2)}
     reviewers = defaultdict(set)
     for version, user in Claim.objects.filter(released_at=None).values_list("version", "user"):

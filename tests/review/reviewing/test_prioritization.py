@@ -23,7 +23,10 @@ def run(tmp_path):
         folder = tmp_path / name
         folder.mkdir()
         (folder / "manifest.json").write_text(json.dumps({"model": {"name": model}}))
-        lines = [json.dumps({"id": item, "outcome": it}) + "\n" for item, it in outcomes.items()]
+        lines = [
+            json.dumps({"id": item, "outcome": outcome}) + "\n"
+            for item, outcome in outcomes.items()
+        ]
         (folder / "results.jsonl").write_text("".join(lines))
         return folder
 
@@ -36,15 +39,15 @@ def test_an_item_is_in_conflict_when_most_models_that_answered_chose_otherwise(r
         run("b", "openai/b", x="wrong", y="correct", z="failed", w="correct"),
         run("c", "openai/c", x="correct", y="refused", z="truncated", w="correct"),
     ]
-    found = doubts_from_runs(runs)
-    assert (found.conflict, found.blind) == ({"x", "z"}, set())
+    doubts = doubts_from_runs(runs)
+    assert (doubts.conflict, doubts.blind) == ({"x", "z"}, set())
 
 
 def test_an_item_is_blind_when_every_run_without_pictures_found_the_key(run):
     runs = [run("a", "baseline/longest", x="correct", y="correct", z="missing-image")]
     blind = [run("b", "openai/b", x="correct", y="wrong")]
-    found = doubts_from_runs(runs, blind)
-    assert (found.blind, found.conflict) == ({"x"}, set())
+    doubts = doubts_from_runs(runs, blind)
+    assert (doubts.blind, doubts.conflict) == ({"x"}, set())
 
 
 def test_a_baseline_never_contradicts_a_key(run):
@@ -70,9 +73,9 @@ def test_conflicts_come_before_blind_items_before_warned_ones_before_rare_ones()
         ]
     ]
     doubts = ModelDoubts(conflict=frozenset({"conflict"}), blind=frozenset({"blind"}))
-    found = priorities(rows, doubts)
-    assert (found["conflict"], found["blind"]) == (CONFLICT, BLIND)
-    assert (found["warned"], found["rare"], found["plain0"]) == (WARNED, RARE, 0)
+    priority_of = priorities(rows, doubts)
+    assert (priority_of["conflict"], priority_of["blind"]) == (CONFLICT, BLIND)
+    assert (priority_of["warned"], priority_of["rare"], priority_of["plain0"]) == (WARNED, RARE, 0)
     assert CONFLICT > BLIND > WARNED > RARE > 0
 
 
@@ -92,6 +95,6 @@ def test_a_stratum_is_rare_below_half_of_the_even_share(few, rare):
         ItemSummary(item=str(number), stratum=stratum, warnings=0, fingerprint="", case_key="")
         for number, stratum in enumerate(strata)
     ]
-    found = priorities(rows, ModelDoubts(conflict=frozenset(), blind=frozenset()))
-    assert found["9"] == (RARE if rare else 0)
-    assert found["0"] == 0
+    priority_of = priorities(rows, ModelDoubts(conflict=frozenset(), blind=frozenset()))
+    assert priority_of["9"] == (RARE if rare else 0)
+    assert priority_of["0"] == 0

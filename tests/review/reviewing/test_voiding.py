@@ -124,9 +124,12 @@ def test_the_trail_counts_every_time(item, person, review):
     for _ in range(2):
         claim = review(reviewer, now=NOON) if not Claim.objects.exists() else again(reviewer)
         voiding.take_back(claim.token, reviewer, TYPED, SOON)
-    told, stored = replay._trail_histories([item.pk]), replay._table_histories([item.pk])
-    assert told[item.pk].facts == stored[item.pk].facts
-    assert max(told[item.pk].facts.values()) == 2
+    recorded_histories, stored = (
+        replay._trail_histories([item.pk]),
+        replay._table_histories([item.pk]),
+    )
+    assert recorded_histories[item.pk].facts == stored[item.pk].facts
+    assert max(recorded_histories[item.pk].facts.values()) == 2
 
 
 def again(reviewer):

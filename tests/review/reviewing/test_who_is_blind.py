@@ -55,7 +55,7 @@ FREE = asked("free", "Where is it?", [("Upper field", "Upper"), ("Lower field", 
 
 
 @pytest.mark.parametrize(
-    ("by", "told", "at_sight"),
+    ("by", "expected", "at_sight"),
     [
         (ORGAN, BOX, False),
         (BOX, ORGAN, False),
@@ -67,16 +67,16 @@ FREE = asked("free", "Where is it?", [("Upper field", "Upper"), ("Lower field", 
     ],
     ids=lambda value: getattr(value, "item", str(value)),
 )
-def test_an_item_tells_another_by_concept_group_or_words(by, told, at_sight):
-    found = disclosure_between(by, told)
-    assert (found and found.at_sight) is at_sight
+def test_an_item_tells_another_by_concept_group_or_words(by, expected, at_sight):
+    result = disclosure_between(by, expected)
+    assert (result and result.at_sight) is at_sight
 
 
 def test_what_the_evidence_names_is_told():
     shown = asked("a", "Where?", [("Left", "L"), ("Right", "R")], case="Effusion/IM-001")
-    told = asked("b", "Which finding?", [("Effusion", "E"), ("Nodule", "N")])
-    assert disclosure_between(shown, told)
-    assert disclosure_between(told, shown) is None
+    questions = asked("b", "Which finding?", [("Effusion", "E"), ("Nodule", "N")])
+    assert disclosure_between(shown, questions)
+    assert disclosure_between(questions, shown) is None
 
 
 words = st.text("abcdef ", min_size=1, max_size=12)
@@ -89,10 +89,10 @@ items = st.builds(
 
 
 @given(items, items)
-def test_a_shared_concept_is_told_both_ways(one, other):
-    if one.concepts & other.concepts:
-        assert disclosure_between(one, other)
-        assert disclosure_between(other, one)
+def test_a_shared_concept_is_told_both_ways(first, second):
+    if first.concepts & second.concepts:
+        assert disclosure_between(first, second)
+        assert disclosure_between(second, first)
 
 
 @pytest.fixture
@@ -188,10 +188,10 @@ def test_the_question_alone_tells_who_gave_it_back(any_database, case, person):
 
 
 @pytest.mark.parametrize(
-    ("text", "told"), [("It lies in the upper field.", True), ("The picture is dim.", False)]
+    ("text", "expected"), [("It lies in the upper field.", True), ("The picture is dim.", False)]
 )
 def test_a_remark_that_tells_another_item_counts_as_shown(
-    any_database, case, person, review, tmp_path, text, told
+    any_database, case, person, review, tmp_path, text, expected
 ):
     seen, other = case("one", FINDING, FREE)
     Item.objects.filter(pk=seen.pk).update(priority=9)
@@ -201,7 +201,7 @@ def test_a_remark_that_tells_another_item_counts_as_shown(
     path.write_text(json.dumps({"id": seen.pk, "text": text}))
     assert import_remarks(path, origin="site form").added == 1
     next_one = claim_next(reviewer)
-    assert (next_one is None) is told
+    assert (next_one is None) is expected
     Item.objects.filter(pk=seen.pk).update(state="accepted")
     assert claim_next(person()).version.item_id == other.pk, "who has not seen it is asked"
 
@@ -334,13 +334,13 @@ def test_rules_may_let_one_reviewer_not_be_blind(any_database, case, person, pro
     case("one", ORGAN, BOX)
     first = person()
     assert [review(first).blinded for _ in range(2)] == [True, False]
-    told = Claim.objects.get(blinded=False).version_id
+    version_id = Claim.objects.get(blinded=False).version_id
     for _ in range(2):
         reviewer = person()
         while review(reviewer):
             pass
-    assert Claim.objects.filter(version=told).values_list("blinded", flat=True).count() == 2
-    assert Claim.objects.filter(version=told, blinded=False).count() == 1
+    assert Claim.objects.filter(version=version_id).values_list("blinded", flat=True).count() == 2
+    assert Claim.objects.filter(version=version_id, blinded=False).count() == 1
 
 
 def test_an_answer_that_was_not_blind_counts_nowhere(
@@ -405,8 +405,8 @@ def test_whatever_the_order_nobody_answers_blind_what_they_know(
                 for row in siblings
             ]
         )
-        told = any(shown[claim.user_id, pair.by] for pair in pairs if pair.told == item.pk)
-        assert claim.blinded is not told
+        result = any(shown[claim.user_id, pair.by] for pair in pairs if pair.told == item.pk)
+        assert claim.blinded is not result
         shown[claim.user_id, item.pk] += 1
     assert current_policy().unblinded_reviews == 1
 

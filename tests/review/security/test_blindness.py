@@ -143,7 +143,7 @@ class Walk:
         headers = "\n".join(f"{name}: {value}" for name, value in sorted(reply.items()))
         headers = re.sub(r"(?m)^Expires: .*$", "Expires: now", headers)
         cookies = "\n".join(
-            f"{name}; {sorted((at, it) for at, it in morsel.items() if at != 'expires')}"
+            f"{name}; {sorted((at, entry) for at, entry in morsel.items() if at != 'expires')}"
             for name, morsel in sorted(reply.cookies.items())
         )
         whole = f"{reply.status_code}\n{headers}\n{cookies}\n".encode() + reply.content
@@ -196,9 +196,9 @@ def _stage(variant, pictures, users):
     """The item that the reviewer gets, with one hidden thing changed."""
     template = add_item("template", state="accepted").item
     key = 2 if variant == "key" else 0
-    told = variant == "evidence"
+    has_evidence = variant == "evidence"
     options = [{"text": text, "strategy": "knowledge", "grade": "A"} for text in TEXTS]
-    if told:
+    if has_evidence:
         for option in options:
             option.update(concept="ZQCONCEPT", ids=["ZQONTOLOGY"], strategy="ZQSTRATEGY")
             option.update(grade="ZQGRADE", passed=[1, 2, 3], similarity=0.5)
@@ -210,10 +210,10 @@ def _stage(variant, pictures, users):
         options=options,
         picture=pictures[0],
         overlay=pictures[1],
-        provenance={"case": "ZQPROVENANCE"} if told else {"source": "toy"},
-        warnings=["ZQWARNING"] if told else [],
-        stratum="ZQSTRATUM" if told else "MRI",
-        source="ZQSOURCE" if told else "toy",
+        provenance={"case": "ZQPROVENANCE"} if has_evidence else {"source": "toy"},
+        warnings=["ZQWARNING"] if has_evidence else [],
+        stratum="ZQSTRATUM" if has_evidence else "MRI",
+        source="ZQSOURCE" if has_evidence else "toy",
         note="ZQNOTE" if variant == "remarks" else "",
         author=users[1] if variant == "remarks" else None,
     )
@@ -253,7 +253,7 @@ HIDDEN = (
 
 @pytest.mark.parametrize(
     "variant",
-    ["key", "evidence", *(pytest.param(it, marks=pytest.mark.thorough) for it in HIDDEN)],
+    ["key", "evidence", *(pytest.param(entry, marks=pytest.mark.thorough) for entry in HIDDEN)],
 )
 def test_before_the_answer_every_byte_is_the_same(walked, variant):
     plain, other = (walked(name, "before", "lost") for name in ("plain", variant))
@@ -273,7 +273,7 @@ def test_before_the_answer_the_server_does_the_same_work(walked, variant):
 
 @pytest.mark.parametrize(
     "variant",
-    [HIDDEN[0], *(pytest.param(it, marks=pytest.mark.thorough) for it in HIDDEN[1:])],
+    [HIDDEN[0], *(pytest.param(entry, marks=pytest.mark.thorough) for entry in HIDDEN[1:])],
 )
 def test_gold_and_the_review_of_the_other_are_never_shown(walked, variant):
     plain, other = (walked(name, "before", "after") for name in ("plain", variant))
@@ -288,8 +288,8 @@ def test_gold_and_the_review_of_the_other_are_never_shown(walked, variant):
 def test_no_reply_holds_what_is_secret(walked, variant):
     walk = walked(variant, "before", "lost")
     for name, reply in walk.replies.items():
-        found = [what for what, sign in SECRETS.items() if sign.encode() in reply]
-        assert found == [], name
+        secrets_shown = [what for what, sign in SECRETS.items() if sign.encode() in reply]
+        assert secrets_shown == [], name
 
 
 @pytest.mark.few(3)

@@ -111,7 +111,8 @@ def test_a_static_file_is_guarded_and_of_its_kind(world, name):
 
 
 @pytest.mark.parametrize(
-    "path", [it for name in ("static", "templates") for it in sorted((ROOT / name).rglob("*.*"))]
+    "path",
+    [path for name in ("static", "templates") for path in sorted((ROOT / name).rglob("*.*"))],
 )
 def test_no_file_points_to_another_host(path):
     text = path.read_text(encoding="utf-8").replace(NAMESPACE, "")

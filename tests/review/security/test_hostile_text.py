@@ -87,24 +87,24 @@ def test_every_text_column_is_accounted_for():
 
 
 def everything_said(world):
-    said = []
+    texts = []
     for who in PEOPLE:
         client = world.client(who)
         for address, reply in pages_of(world, client).items():
             assert reply.status_code in (200, 302, 404, 405, 409), (who, address)
-            said.append(clean(reply))
-    return "\n".join(said)
+            texts.append(clean(reply))
+    return "\n".join(texts)
 
 
 @pytest.mark.thorough
 def test_what_is_stored_comes_back_as_text_on_every_page(ill):
-    said = everything_said(ill)
+    result = everything_said(ill)
     blind = ill.client("reviewer")
     blind.post(ill.address("review-blind"), SAID)
-    said += clean(blind.get(ill.address("review")))
-    assert [name for name in PLANTED if sign(name) not in said and PLANTED[name]] == []
+    result += clean(blind.get(ill.address("review")))
+    assert [name for name in PLANTED if sign(name) not in result and PLANTED[name]] == []
     assert [
-        name for name, how in PLANTED.items() if how == "whole" and hostile(name) not in said
+        name for name, how in PLANTED.items() if how == "whole" and hostile(name) not in result
     ] == []
 
 

@@ -109,10 +109,10 @@ def test_nobody_reads_the_review_of_another(world, who, which):
 
 @pytest.mark.parametrize("step", ["review-blind", "review-submit", "review-draft"])
 def test_nobody_writes_in_the_name_of_another(world, step):
-    said = {"option": "0", "confidence": "3", "needs_image": "yes", "image_adequate": "yes"}
-    said |= {"decision": "reject", "reason": "KEY_WRONG", "comment": "not mine"}
+    values = {"option": "0", "confidence": "3", "needs_image": "yes", "image_adequate": "yes"}
+    values |= {"decision": "reject", "reason": "KEY_WRONG", "comment": "not mine"}
     events, reviews = Event.objects.count(), Review.objects.count()
-    assert world.client("other").post(world.address(step), said).status_code == 404
+    assert world.client("other").post(world.address(step), values).status_code == 404
     assert not BlindAnswer.objects.filter(claim__token=world.token).exists()
     assert not Draft.objects.exists()
     assert (Event.objects.count(), Review.objects.count()) == (events, reviews)

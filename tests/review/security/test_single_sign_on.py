@@ -59,8 +59,8 @@ def come_back():
         client = client or Client(SERVER_NAME="localhost")
         away = client.get(start)
         assert away.status_code == 302, away.content
-        told = json.dumps({"claims": {"email": EMAIL, **claims}, "signed": signed})
-        back = authorised(away["Location"], told)
+        claims_json = json.dumps({"claims": {"email": EMAIL, **claims}, "signed": signed})
+        back = authorised(away["Location"], claims_json)
         return client, client.get(back)
 
     return go

@@ -42,8 +42,8 @@ def queue(database, add_items, person, review):
 
 def test_a_queue_comes_back_whole(queue, elsewhere, tmp_path, use_place):
     made = create_backup(queue, tmp_path / "b.tar")
-    found = restore_backup(tmp_path / "b.tar", elsewhere)
-    assert (made.files, made.events, found.made_at) == (1, found.events, made.made_at)
+    result = restore_backup(tmp_path / "b.tar", elsewhere)
+    assert (made.files, made.events, result.made_at) == (1, result.events, made.made_at)
     assert (elsewhere.folder / "pictures" / "ab" / "abc.png").read_bytes() == b"png"
     with use_place(elsewhere):
         assert (Item.objects.count(), Review.objects.count()) == (3, 1)

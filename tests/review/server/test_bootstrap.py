@@ -107,10 +107,10 @@ def fill(apps):
     rows["ReleaseItem"].create(release=release, version=versions[3])
     rows["AgreementSnapshot"].create(release=release, stratum="a", metric="ac1", items=1)
     rows["SignInAttempt"].create(who="x", at=NOON)
-    said = (1, NOON.isoformat(), "system", "test", "item:1", "{}", GENESIS_SHA256)
+    counts = (1, NOON.isoformat(), "system", "test", "item:1", "{}", GENESIS_SHA256)
     names = ("number", "at", "actor", "kind", "object", "body", "previous_sha256")
-    rows["Event"].create(**dict(zip(names, said, strict=True)), sha256=event_sha256(*said))
-    rows["Chain"].update_or_create(pk=1, defaults={"number": 1, "sha256": event_sha256(*said)})
+    rows["Event"].create(**dict(zip(names, counts, strict=True)), sha256=event_sha256(*counts))
+    rows["Chain"].update_or_create(pk=1, defaults={"number": 1, "sha256": event_sha256(*counts)})
 
 
 TABLES = [
@@ -276,8 +276,8 @@ def start_at_once(folder, database, count=4):
 
 @pytest.mark.thorough
 def test_processes_that_start_at_once_do_not_break_each_other(tmp_path):
-    said = start_at_once(tmp_path / "review", str(tmp_path / "review.sqlite3"))
-    assert len(said) == 1, "they do not share one key"
+    outputs = start_at_once(tmp_path / "review", str(tmp_path / "review.sqlite3"))
+    assert len(outputs) == 1, "they do not share one key"
     mode = stat.S_IMODE((tmp_path / "review" / "secret.key").stat().st_mode)
     assert mode == 0o600
 

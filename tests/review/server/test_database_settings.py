@@ -56,20 +56,20 @@ def test_a_port_in_the_query_is_the_port_that_is_tried(tmp_path):
 
 @pytest.mark.thorough
 def test_a_server_that_is_not_there_is_told_in_one_line(tmp_path):
-    told = status(tmp_path, CLOSED)
-    assert told.returncode == 2
-    assert told.stderr.count("\n") == 1
-    assert "127.0.0.1:9, database 'queue', user 'clerk'" in told.stderr
-    assert "MEDRCUBE_REVIEW_DATABASE" in told.stderr
-    assert "s3cret" not in told.stderr
-    assert "Traceback" not in told.stderr
+    result = status(tmp_path, CLOSED)
+    assert result.returncode == 2
+    assert result.stderr.count("\n") == 1
+    assert "127.0.0.1:9, database 'queue', user 'clerk'" in result.stderr
+    assert "MEDRCUBE_REVIEW_DATABASE" in result.stderr
+    assert "s3cret" not in result.stderr
+    assert "Traceback" not in result.stderr
 
 
 def test_a_file_that_is_no_database_is_told_in_one_line(tmp_path):
     (tmp_path / "review.sqlite3").write_text("no database at all, but long enough to be read")
-    told = status(tmp_path, "")
-    assert (told.returncode, told.stderr.count("\n")) == (2, 1)
-    assert "cannot be opened (file is not a database)" in told.stderr
+    result = status(tmp_path, "")
+    assert (result.returncode, result.stderr.count("\n")) == (2, 1)
+    assert "cannot be opened (file is not a database)" in result.stderr
 
 
 def test_a_service_is_named_where_there_is_no_host():

@@ -13,8 +13,8 @@ def assert_accessible(page, what):
     """By every rule of axe, in the light scheme and, for what depends on it, in the dark one."""
     page.emulate_media(color_scheme="light", reduced_motion="reduce")
     page.evaluate("for (const one of document.querySelectorAll('main details')) one.open = true")
-    found = Axe().run(page).response["violations"]
+    violations = Axe().run(page).response["violations"]
     page.emulate_media(color_scheme="dark", reduced_motion="reduce")
     contrast = {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}}
-    found += Axe().run(page, options=contrast).response["violations"]
-    assert [(flaw["id"], flaw["nodes"][0]["target"]) for flaw in found] == [], what
+    violations += Axe().run(page, options=contrast).response["violations"]
+    assert [(flaw["id"], flaw["nodes"][0]["target"]) for flaw in violations] == [], what

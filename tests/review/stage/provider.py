@@ -58,8 +58,8 @@ class Provider(BaseHTTPRequestHandler):
         asked = CODES.pop(sent.get("code"), None)
         digest = hashlib.sha256(sent.get("code_verifier", "").encode()).digest()
         challenge = base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
-        scheme, _, told = self.headers.get("Authorization", "").partition(" ")
-        client = base64.b64decode(told).decode() if scheme == "Basic" else ""
+        scheme, _, result = self.headers.get("Authorization", "").partition(" ")
+        client = base64.b64decode(result).decode() if scheme == "Basic" else ""
         known = unquote(client) == f"{CLIENT}:{SECRET}"
         if (
             asked is None
@@ -104,7 +104,7 @@ def _token(issuer, asked):
         return {}
     if signed == "none":
         parts = ({"alg": "none"}, claims)
-        coded = (base64.urlsafe_b64encode(json.dumps(it).encode()).rstrip(b"=") for it in parts)
+        coded = (base64.urlsafe_b64encode(json.dumps(part).encode()).rstrip(b"=") for part in parts)
         return {"id_token": b".".join([*coded, b""]).decode()}
     if signed == "HS256":
         key = OctKey.import_key(SECRET.ljust(32, "x"), {"kid": "one"})

@@ -175,8 +175,13 @@ def add_item(name, *, picture=None, **fields):
     )
     item = Item.objects.create(**{**row, **{n: v for n, v in fields.items() if n in row}})
     made = ItemVersion.objects.create(item=item, **version)
-    told = {"version": 1, "to": item.state, "content_sha256": made.content_sha256}
-    entry = {"actor": "import", "kind": "item.imported", "object": f"item:{item.pk}", "body": told}
+    values = {"version": 1, "to": item.state, "content_sha256": made.content_sha256}
+    entry = {
+        "actor": "import",
+        "kind": "item.imported",
+        "object": f"item:{item.pk}",
+        "body": values,
+    }
     record_events(timezone.now(), NewEvent(**entry))
     return made
 
@@ -185,8 +190,8 @@ def review(user, decision="accept", *, option=0, reasons=None, comment=""):
     """Take what is next and judge it; gives the claim."""
     claim = claim_next(user)
     assert claim is not None, "nothing is left for this reviewer"
-    said = {"confidence": 2, "needs_image": "yes", "image_adequate": True}
-    answer_blind(claim.token, user, BlindSubmission(option=option, **said))
+    values = {"confidence": 2, "needs_image": "yes", "image_adequate": True}
+    answer_blind(claim.token, user, BlindSubmission(option=option, **values))
     if reasons is None:
         reasons = () if decision == "accept" else (("AMBIGUOUS_STEM", None),)
     ruling = ReviewSubmission(
@@ -219,11 +224,11 @@ def _build(word):
 
     def add(name, **fields):
         names = ("source", "task", "anatomy", "modality", "stratum")
-        told = {it: value for it in names if (value := word(f"Item.{it}", None))}
+        values = {entry: value for entry in names if (value := word(f"Item.{entry}", None))}
         names = ("question", "options", "provenance", "warnings", "note")
-        told |= {it: value for it in names if (value := word(f"ItemVersion.{it}", None))}
+        values |= {entry: value for entry in names if (value := word(f"ItemVersion.{entry}", None))}
         identity = {"id": word("Item.id", "") + name} if word("Item.id", "") else {}
-        return add_item(name, **told, **identity, **fields)
+        return add_item(name, **values, **identity, **fields)
 
     disputed = add("disputed")
     review(first)
@@ -250,8 +255,8 @@ def _build(word):
     comments.add_comment(edited.item_id, 2, manager, text)
     review(first, "revise")
     review(second, "revise")
-    said = {"outcome": "revise", "rationale": word("Adjudication.rationale", "Name the sequence.")}
-    decisions.adjudicate(edited.item_id, 2, people["adjudicator"], **said)
+    row = {"outcome": "revise", "rationale": word("Adjudication.rationale", "Name the sequence.")}
+    decisions.adjudicate(edited.item_id, 2, people["adjudicator"], **row)
     moved = Edit(question=accepted.question, options=texts, key=2, note="the key is moved")
     marked = gold_items.make_gold(accepted.item_id, 1, manager, defect="KEY_WRONG", change=moved)
     own = {

@@ -4,7 +4,7 @@ from medrcube.review.visibility.originals import discloses
 
 
 @pytest.mark.parametrize(
-    ("task", "slices", "told"),
+    ("task", "slices", "expected"),
     [
         ("Modality Recognition", 1, True),
         ("View Recognition", 1, False),
@@ -13,5 +13,5 @@ from medrcube.review.visibility.originals import discloses
         ("Unheard Task", 1, True),
     ],
 )
-def test_a_declaration_says_whether_original_pixels_tell_the_answer(task, slices, told):
-    assert discloses(task, {"slices": ["0"] * slices}) is told
+def test_a_declaration_says_whether_original_pixels_tell_the_answer(task, slices, expected):
+    assert discloses(task, {"slices": ["0"] * slices}) is expected

@@ -12,8 +12,8 @@ from medrcube.review.visibility import privacy_incidents
 @pytest.fixture
 def family(any_database, add_items):
     """Items by what they share with the first; and one that shares nothing."""
-    one, picture, overlay, file, case, alone = add_items(6)
-    shared = ItemVersion.objects.get(item=one).picture
+    result, picture, overlay, file, case, alone = add_items(6)
+    shared = ItemVersion.objects.get(item=result).picture
     for item, column in ((picture, "picture"), (overlay, "overlay")):
         old = ItemVersion.objects.get(item=item)
         fields = {"picture": old.picture, column: shared}
@@ -28,19 +28,19 @@ def family(any_database, add_items):
             **fields,
         )
         Item.objects.filter(pk=item.pk).update(version=2)
-    for item in (one, file):
+    for item in (result, file):
         RawFile.objects.create(item=item, sha256="f" * 64)
     RawFile.objects.create(item=alone, sha256="e" * 64)
-    Item.objects.filter(pk__in=[one.pk, case.pk]).update(case_key="c")
-    return one, [one, picture, overlay, file, case], alone
+    Item.objects.filter(pk__in=[result.pk, case.pk]).update(case_key="c")
+    return result, [result, picture, overlay, file, case], alone
 
 
 def test_all_that_may_show_the_patient_goes_at_once(family, person):
-    one, related, alone = family
+    result, related, alone = family
     reviewer = person()
     claim = claim_next(reviewer)
-    found = privacy_incidents.report_incident(one.pk, reviewer)
-    assert set(found.items.values_list("pk", flat=True)) == {item.pk for item in related}
+    incident = privacy_incidents.report_incident(result.pk, reviewer)
+    assert set(incident.items.values_list("pk", flat=True)) == {item.pk for item in related}
     assert set(Item.objects.filter(state="queued").values_list("pk", flat=True)) == {alone.pk}
     if claim.version.item_id != alone.pk:
         assert active_claim(reviewer) is None
@@ -49,40 +49,40 @@ def test_all_that_may_show_the_patient_goes_at_once(family, person):
 
 
 def test_who_sees_a_name_in_step_two_takes_all_out(family, person, review):
-    one, related, _ = family
-    Item.objects.exclude(pk=one.pk).update(lot=10**6, priority=-1)
+    result, related, _ = family
+    Item.objects.exclude(pk=result.pk).update(lot=10**6, priority=-1)
     review(person(), "reject", reasons=[("PHI", None)])
     assert Item.objects.filter(state="quarantined").count() == len(related)
-    assert Item.objects.get(pk=one.pk).reviews == 1
+    assert Item.objects.get(pk=result.pk).reviews == 1
 
 
 def test_what_nobody_is_shown_stays_as_it_is(family, person):
-    one, related, _ = family
+    result, related, _ = family
     Item.objects.filter(pk=related[1].pk).update(state="rejected")
-    privacy_incidents.report_incident(one.pk, person())
+    privacy_incidents.report_incident(result.pk, person())
     assert Item.objects.get(pk=related[1].pk).state == "rejected"
     with pytest.raises(ConflictError, match="out of the queue already"):
         privacy_incidents.report_incident(related[1].pk, person())
 
 
 def test_a_manager_puts_them_back_as_one_with_a_reason(family, person):
-    one, related, _ = family
+    result, related, _ = family
     manager = person("manager")
-    found = privacy_incidents.report_incident(one.pk, person())
+    incident = privacy_incidents.report_incident(result.pk, person())
     with pytest.raises(InvalidAnswerError, match="say what you found"):
-        privacy_incidents.decide_incident(found.pk, manager, clear=True, note=" ")
-    assert privacy_incidents.decide_incident(found.pk, manager, clear=True, note="a ruler") == len(
-        related
-    )
+        privacy_incidents.decide_incident(incident.pk, manager, clear=True, note=" ")
+    assert privacy_incidents.decide_incident(
+        incident.pk, manager, clear=True, note="a ruler"
+    ) == len(related)
     assert not Item.objects.filter(state="quarantined").exists()
     assert not privacy_incidents.open_incidents().exists()
     with pytest.raises(ConflictError, match="already"):
-        privacy_incidents.decide_incident(found.pk, manager, clear=False, note="x")
+        privacy_incidents.decide_incident(incident.pk, manager, clear=False, note="x")
     assert Incident.objects.get().closed_at
 
 
 def test_or_ends_them(family, person):
-    one, related, _ = family
-    found = privacy_incidents.report_incident(one.pk, person())
-    privacy_incidents.decide_incident(found.pk, person("manager"), clear=False, note="a name")
+    result, related, _ = family
+    incident = privacy_incidents.report_incident(result.pk, person())
+    privacy_incidents.decide_incident(incident.pk, person("manager"), clear=False, note="a name")
     assert Item.objects.filter(state="rejected").count() == len(related)

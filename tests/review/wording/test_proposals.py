@@ -70,8 +70,11 @@ def test_a_proposal_of_which_the_trail_says_nothing_is_named(propose, add_shown)
 def crosscheck_fault(claim):
     """What is wrong with the item of a claim, as the trail tells it."""
     name = claim.version.item_id
-    told, stored = replay._trail_histories([name])[name], replay._table_histories([name])[name]
-    return "; ".join(line for line in replay._compare(told, stored) if "proposal" in line)
+    trail_history, stored = (
+        replay._trail_histories([name])[name],
+        replay._table_histories([name])[name],
+    )
+    return "; ".join(line for line in replay._compare(trail_history, stored) if "proposal" in line)
 
 
 def test_the_rules_that_a_proposal_breaks_are_stored_and_stop_nothing(propose):

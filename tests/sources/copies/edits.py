@@ -22,9 +22,9 @@ def edit(root, line):
 
 def _match(root, glob):
     pattern = compile_glob(glob)
-    found = [name for name in walk_files(root) if pattern.fullmatch(name)]
-    assert found, f"no file of the fixture fits {glob}"
-    return found
+    result = [name for name in walk_files(root) if pattern.fullmatch(name)]
+    assert result, f"no file of the fixture fits {glob}"
+    return result
 
 
 def _move(root, glob, target):
@@ -38,9 +38,9 @@ def _move(root, glob, target):
 
 def _rename(root, pattern, name):
     """Rename the files whose whole path fits a regular expression; ``name`` may hold its groups."""
-    found = [(it, re.fullmatch(pattern, it)) for it in list(walk_files(root))]
-    assert any(match for _, match in found), f"no file of the fixture fits {pattern}"
-    for old, match in found:
+    pairs = [(file, re.fullmatch(pattern, file)) for file in list(walk_files(root))]
+    assert any(match for _, match in pairs), f"no file of the fixture fits {pattern}"
+    for old, match in pairs:
         if match:
             _put(root / old, root / match.expand(name))
 
@@ -87,7 +87,7 @@ def _gzip(root, glob):
 
 
 def _gunzip(root, glob):
-    for name in (it for it in _match(root, glob) if it.lower().endswith(".gz")):
+    for name in (entry for entry in _match(root, glob) if entry.lower().endswith(".gz")):
         (root / name.removesuffix(".gz")).write_bytes(gzip.decompress((root / name).read_bytes()))
         (root / name).unlink()
 
@@ -152,7 +152,7 @@ def _capitals(root, glob):
     for name in _match(root, glob):
         path = root / name
         path.rename(
-            path.with_name(re.sub(r"(\.nii)?\.[^.]+$", lambda it: it[0].upper(), path.name))
+            path.with_name(re.sub(r"(\.nii)?\.[^.]+$", lambda entry: entry[0].upper(), path.name))
         )
 
 

@@ -68,8 +68,8 @@ def _ruled_out(case):
     return {label[:2] for label in _stated(case) if label[2] == "ABSENT"}
 
 
-def _codes(found):
-    return sorted(problem.code for problem in found.problems)
+def _codes(outcome):
+    return sorted(problem.code for problem in outcome.problems)
 
 
 EVERY = [
@@ -85,17 +85,19 @@ EVERY = [
 def test_every_source_takes(source, edits, copy, intact):
     layout = SOURCES[source].card.layouts[0].name
     _, expected = intact(source, layout)
-    found = scan(SOURCES[source], copy(source, layout, edits), KEY)
-    assert [_told(case) for case in found.cases] == [_told(case) for case in expected.cases]
-    assert _codes(found) == _codes(expected)
+    source_scan = scan(SOURCES[source], copy(source, layout, edits), KEY)
+    assert [_told(case) for case in source_scan.cases] == [_told(case) for case in expected.cases]
+    assert _codes(source_scan) == _codes(expected)
 
 
-ACCEPTED = [it for it in page.read_named() if "refused" not in it]
-REFUSED = [it for it in page.read_named() if "refused" in it]
+ACCEPTED = [entry for entry in page.read_named() if "refused" not in entry]
+REFUSED = [entry for entry in page.read_named() if "refused" in entry]
 
 
 def _named(variants):
-    return [pytest.param(it, id=f"{it['source']}: {it['name']}") for it in variants]
+    return [
+        pytest.param(variant, id=f"{variant['source']}: {variant['name']}") for variant in variants
+    ]
 
 
 @pytest.mark.parametrize("variant", _named(ACCEPTED))
@@ -103,18 +105,20 @@ def test_accepted(variant, copy, intact):
     source = SOURCES[variant["source"]]
     layout = variant.get("layout", source.card.layouts[0].name)
     _, expected = intact(source.id, layout)
-    found = scan(source, copy(source.id, layout, variant["edits"]), KEY)
+    source_scan = scan(source, copy(source.id, layout, variant["edits"]), KEY)
     whole = {case.key: case for case in expected.cases}
     if "cases" in variant:
-        assert len(found.cases) == variant["cases"]
+        assert len(source_scan.cases) == variant["cases"]
     else:
         part = variant.get("keys", "")
-        assert {case.key for case in found.cases} == {it for it in whole if re.search(part, it)}
+        assert {case.key for case in source_scan.cases} == {
+            entry for entry in whole if re.search(part, entry)
+        }
     if {"cases", "keys"} & variant.keys():
-        assert not any(_ruled_out(case) - _ruled_out(whole[case.key]) for case in found.cases)
+        assert not any(_ruled_out(case) - _ruled_out(whole[case.key]) for case in source_scan.cases)
     else:
-        assert sorted(map(_told, found.cases)) == sorted(map(_told, whole.values()))
-        assert "unclaimed" not in _codes(found)
+        assert sorted(map(_told, source_scan.cases)) == sorted(map(_told, whole.values()))
+        assert "unclaimed" not in _codes(source_scan)
 
 
 @pytest.mark.parametrize("variant", _named(REFUSED))

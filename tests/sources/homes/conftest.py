@@ -95,11 +95,11 @@ class Loopback(httpx2.BaseTransport):
 
 @pytest.fixture
 def server():
-    with Recorded() as found:
-        thread = threading.Thread(target=found.serve_forever, kwargs={"poll_interval": 0.01})
+    with Recorded() as requests:
+        thread = threading.Thread(target=requests.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
-        yield found
-        found.shutdown()
+        yield requests
+        requests.shutdown()
         thread.join()
 
 

@@ -59,8 +59,8 @@ def test_a_person_is_asked_and_silence_is_no(run, tmp_path, server, monkeypatch,
     typed = io.StringIO(answer)
     monkeypatch.setattr(typed, "isatty", lambda: True, raising=False)
     monkeypatch.setattr(sys, "stdin", typed)
-    found, _, _ = run("sources", "get", "bus-bra", "--to", tmp_path / "x")
-    assert found == status
+    result, _, _ = run("sources", "get", "bus-bra", "--to", tmp_path / "x")
+    assert result == status
     assert bool(server.asked) == (status == 1)  # the record is not there
 
 
@@ -89,11 +89,11 @@ def test_programs_get_one_object(run, server, tmp_path):
         *("--accept-licence", "LicenseRef-NLM-Montgomery"),
     )
     assert status == 0
-    told = json.loads(out)
-    assert told["files"] == [
+    data = json.loads(out)
+    assert data["files"] == [
         {"name": "NLM-MontgomeryCXRSet.zip", "status": "fetched", "detail": ""}
     ]
-    assert told["commands"] == [f"unzip -q -n {folder}/NLM-MontgomeryCXRSet.zip -d {folder}"]
+    assert data["commands"] == [f"unzip -q -n {folder}/NLM-MontgomeryCXRSet.zip -d {folder}"]
 
 
 def test_a_list_chooses_and_what_is_not_offered_is_told(run, server, tmp_path):
@@ -108,7 +108,7 @@ def test_a_list_chooses_and_what_is_not_offered_is_told(run, server, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         (("ixx", "--to", "x"), "did you mean"),
         (("ixi", "--to", "x", "--list", "none.txt"), "cannot be read"),
@@ -118,9 +118,9 @@ def test_a_list_chooses_and_what_is_not_offered_is_told(run, server, tmp_path):
         ),
     ],
 )
-def test_wrong_use_is_status_2(run, options, told):
+def test_wrong_use_is_status_2(run, options, message):
     status, _, err = run("sources", "get", *options)
-    assert (status, told in err) == (2, True), err
+    assert (status, message in err) == (2, True), err
 
 
 def test_every_home_of_a_card_is_one_that_can_be_asked():

@@ -35,7 +35,9 @@ def fetch(web, tmp_path):
 
     def run(home, wanted=None, folder=tmp_path / "copy"):
         order = DownloadRequest(folder=folder, wanted=wanted)
-        return {it.name: it.status for it in download(card, home, order, Reporter(quiet=True))}
+        return {
+            entry.name: entry.status for entry in download(card, home, order, Reporter(quiet=True))
+        }
 
     return run
 
@@ -72,12 +74,12 @@ def test_a_name_that_leads_out_of_the_folder_is_refused(fetch, zenodo, name):
 
 
 @pytest.mark.parametrize(
-    ("changed", "told"),
+    ("changed", "message"),
     [({"size": "2"}, "size '2'"), ({"links": None}, "self None"), ({"checksum": 7}, "checksum 7")],
 )
-def test_an_answer_of_another_form_is_told(fetch, zenodo, changed, told):
+def test_an_answer_of_another_form_is_told(fetch, zenodo, changed, message):
     zenodo({"a": b"a"}, **changed)
-    with pytest.raises(HomeError, match=told):
+    with pytest.raises(HomeError, match=message):
         fetch(home_of("zenodo", "8231412"))
 
 
@@ -133,9 +135,9 @@ def test_physionet_gets_the_users_name_and_password_and_they_are_written_nowhere
     monkeypatch.setenv("PHYSIONET_PASSWORD", "verysecret")
     fetch(physionet)
     assert all("Authorization" in headers for _, _, headers in server.asked)
-    told = (tmp_path / "copy/medrcube-get.json").read_text()
-    assert "verysecret" not in told
-    assert "somebody" not in told
+    text = (tmp_path / "copy/medrcube-get.json").read_text()
+    assert "verysecret" not in text
+    assert "somebody" not in text
 
 
 def test_only_the_files_of_a_list_come_whatever_folders_stand_before_them(fetch, physionet):
@@ -154,7 +156,7 @@ def test_a_list_of_unpacked_files_does_not_fit_a_home_of_archives(fetch, zenodo)
 
 
 def test_the_longest_fitting_name_is_taken():
-    offered = [RemoteFile(name=it, url="", bytes=1, digest=None) for it in ("c.jpg", "b/c.jpg")]
+    offered = [RemoteFile(name=name, url="", bytes=1, digest=None) for name in ("c.jpg", "b/c.jpg")]
     chosen, unknown = choose_files(offered, {"a/b/c.jpg"})
     assert [file.name for file in chosen] == ["b/c.jpg"]
     assert unknown == ()
@@ -203,11 +205,11 @@ def test_archives_are_named_with_the_command_that_unpacks_them(fetch, zenodo, tm
 def test_every_archive_of_a_card_goes_where_the_card_says(tmp_path):
     home = find_sources()["ixi"].card.home
     brought = [DownloadedFile(name=file.name, status="there") for file in home.files]
-    told = unpack_commands(home, tmp_path, brought)
-    assert told[0] == (
+    results = unpack_commands(home, tmp_path, brought)
+    assert results[0] == (
         f"mkdir -p {tmp_path}/IXI-T1 && tar -xkf {tmp_path}/IXI-T1.tar -C {tmp_path}/IXI-T1"
     )
-    assert len(told) == 4
+    assert len(results) == 4
 
 
 @pytest.fixture
@@ -230,10 +232,10 @@ def test_kaggles_client_is_called_and_what_it_brings_is_written_down(fetch, clie
     home = home_of("kaggle", "datasets/owner/name")
     assert fetch(home) == {"arguments": "fetched"}
     copy = tmp_path / "copy"
-    told = (copy / "arguments").read_text()
-    assert told == f"datasets download -d owner/name -p {copy}\n"
+    text = (copy / "arguments").read_text()
+    assert text == f"datasets download -d owner/name -p {copy}\n"
     files = json.loads((copy / "medrcube-get.json").read_text())["files"]
-    assert files["arguments"]["sha256"] == sha256(told.encode()).hexdigest()
+    assert files["arguments"]["sha256"] == sha256(text.encode()).hexdigest()
     assert fetch(home) == {"arguments": "there"}
 
 
@@ -256,9 +258,9 @@ def test_a_client_that_fails_is_told(fetch, client):
 
 def test_a_client_that_is_not_installed_is_told_in_one_line(fetch, monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(HomeError, match="pip install idc-index") as told:
+    with pytest.raises(HomeError, match="pip install idc-index") as caught:
         fetch(home_of("idc", "lidc_idri"))
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(caught.value)
 
 
 def test_a_client_gives_all_or_nothing(fetch):

@@ -65,7 +65,7 @@ def test_a_connection_that_breaks_off_goes_on_from_there(fetch, server, tmp_path
     assert (tmp_path / "copy/a.zip").read_bytes() == BODY
     ranges = [headers.get("Range") for _, _, headers in server.asked]
     assert ranges[0] is None
-    starts = [int(it.removeprefix("bytes=").rstrip("-")) for it in ranges[1:]]
+    starts = [int(span.removeprefix("bytes=").rstrip("-")) for span in ranges[1:]]
     assert 0 < starts[0] < starts[1] <= 400_000
 
 
@@ -107,9 +107,9 @@ def test_a_damaged_part_is_found_out_and_begun_anew(fetch, tmp_path):
 
 
 def test_a_wrong_digest_never_gets_the_name(fetch, tmp_path):
-    told = fetch(digest=("md5", "0" * 32))
-    assert told.status == "failed"
-    assert f"MD5 is {MD5}, the home says {'0' * 32}" in told.detail
+    outcome = fetch(digest=("md5", "0" * 32))
+    assert outcome.status == "failed"
+    assert f"MD5 is {MD5}, the home says {'0' * 32}" in outcome.detail
     assert not (tmp_path / "copy/a.zip").exists()
     assert not (tmp_path / "copy/a.zip.part").exists()
 
@@ -127,26 +127,26 @@ def test_a_busy_home_is_waited_for_as_it_asks(fetch, server, waits, asked):
 
 def test_a_home_that_stays_busy_is_left_in_the_end(fetch, server, waits):
     server.faults[PATH] = [429] * 9
-    told = fetch()
-    assert (told.status, len(waits)) == ("failed", 4)
-    assert "asked too often" in told.detail
+    outcome = fetch()
+    assert (outcome.status, len(waits)) == ("failed", 4)
+    assert "asked too often" in outcome.detail
 
 
 @pytest.mark.parametrize(
-    ("status", "told"), [(404, "not there"), (403, "sign the agreement"), (401, "a password")]
+    ("status", "message"), [(404, "not there"), (403, "sign the agreement"), (401, "a password")]
 )
-def test_a_refusal_is_told_at_once(fetch, server, waits, status, told):
+def test_a_refusal_is_told_at_once(fetch, server, waits, status, message):
     server.faults[PATH] = [status]
-    assert told in fetch().detail
+    assert message in fetch().detail
     assert waits == []
 
 
 def test_a_file_of_the_user_is_left_alone(fetch, tmp_path, server):
     (tmp_path / "copy").mkdir()
     (tmp_path / "copy/a.zip").write_bytes(b"mine" + BODY[4:])
-    told = fetch()
-    assert told.status == "kept"
-    assert "left alone" in told.detail
+    outcome = fetch()
+    assert outcome.status == "kept"
+    assert "left alone" in outcome.detail
     assert (tmp_path / "copy/a.zip").read_bytes() == b"mine" + BODY[4:]
     assert server.asked == []
 
@@ -171,8 +171,8 @@ def test_a_link_out_of_the_folder_is_not_followed(fetch, tmp_path):
 )
 def test_a_redirect_to_another_place_is_not_followed(fetch, server, place):
     server.faults[PATH] = [(302, {"Location": place})]
-    told = fetch()
-    assert "expected an https address of zenodo.org" in told.detail
+    outcome = fetch()
+    assert "expected an https address of zenodo.org" in outcome.detail
     assert len(server.asked) == 1
 
 

@@ -147,19 +147,19 @@ def _mark(number, mark):
         point = f"<locus><xCoord>{x}</xCoord><yCoord>{y}</yCoord></locus>"
         body = f"<nonNoduleID>{name}</nonNoduleID>{_where(number, index)}{point}"
         return f"<nonNodule>{body}</nonNodule>"
-    said = ""
+    text = ""
     if kind == "nodule":
         pairs = zip(CHARACTERISTICS, values[0], strict=True)
-        said = "".join(f"<{key}>{value}</{key}>" for key, value in pairs)
+        text = "".join(f"<{key}>{value}</{key}>" for key, value in pairs)
     if kind == "blank":  # a few small ones carry zeros
-        said = "".join(f"<{key}>0</{key}>" for key in CHARACTERISTICS)
-    if said:
-        said = f"<characteristics>{said}</characteristics>"
+        text = "".join(f"<{key}>0</{key}>" for key in CHARACTERISTICS)
+    if text:
+        text = f"<characteristics>{text}</characteristics>"
     rois = "".join(
         f"<roi>{_where(number, index)}<inclusion>TRUE</inclusion>{_edge(place)}</roi>"
         for index, place in places.items()
     )
-    return f"<unblindedReadNodule><noduleID>{name}</noduleID>{said}{rois}</unblindedReadNodule>"
+    return f"<unblindedReadNodule><noduleID>{name}</noduleID>{text}{rois}</unblindedReadNodule>"
 
 
 def _where(number, index):

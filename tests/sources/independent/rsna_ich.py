@@ -57,9 +57,9 @@ def write_contradiction(root):
 
 
 def _rows(name, marks, any_=None):
-    said = [(kind, int(kind in marks)) for kind in KINDS]
-    said.append(("any", int(bool(marks)) if any_ is None else any_))
-    return [f"{name}_{kind},{value}\n" for kind, value in said]
+    pairs = [(kind, int(kind in marks)) for kind in KINDS]
+    pairs.append(("any", int(bool(marks)) if any_ is None else any_))
+    return [f"{name}_{kind},{value}\n" for kind, value in pairs]
 
 
 def _shown(number, index):

@@ -155,12 +155,12 @@ def _concept(name):
 
 
 def _fact(word, present=(), unsure=(), regions=None, split="train"):
-    said = {*present, *unsure}
+    result = {*present, *unsure}
     skip = {"Other lesion"} | (LOOKALIKES if LOOKALIKES & set(present) else set())
     return {
         "present": list(present),
         "open": [_concept(name) for name in unsure],
-        "absent": [_concept(name) for name in [*LOCAL, *GLOBAL] if name not in said | skip],
+        "absent": [_concept(name) for name in [*LOCAL, *GLOBAL] if name not in result | skip],
         "regions": regions or {},
         "patient": word,
         "split": split,

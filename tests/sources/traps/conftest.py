@@ -33,27 +33,27 @@ class Found:
     @property
     def cases(self):
         return {
-            found.key: found
-            for found in self.entries
-            if isinstance(found, Case) and not found.compared
+            entry.key: entry
+            for entry in self.entries
+            if isinstance(entry, Case) and not entry.compared
         }
 
     @property
     def compared(self):
         return {
-            found.key: found for found in self.entries if isinstance(found, Case) and found.compared
+            entry.key: entry for entry in self.entries if isinstance(entry, Case) and entry.compared
         }
 
     @property
     def skips(self):
-        return {found.key: found.reason for found in self.entries if isinstance(found, Skip)}
+        return {entry.key: entry.reason for entry in self.entries if isinstance(entry, Skip)}
 
     def bad_rows(self, says):
         """Keys of cases that a bad row sets aside, with this text in the reason."""
         return {
-            found.key
-            for found in self.entries
-            if isinstance(found, Skip) and found.code == BAD_ROW and says in found.reason
+            entry.key
+            for entry in self.entries
+            if isinstance(entry, Skip) and entry.code == BAD_ROW and says in entry.reason
         }
 
     def states(self, key, field):
@@ -114,8 +114,12 @@ class Built:
     def recipes(self, case, artefact):
         """How the pictures of one case are made."""
         lines = (self.root / "recipes.jsonl").read_text(encoding="utf-8").splitlines()
-        found = map(json.loads, lines)
-        return [it for it in found if (it["case"], it["mark"]["kind"]) == (case, artefact)]
+        records = map(json.loads, lines)
+        return [
+            record
+            for record in records
+            if (record["case"], record["mark"]["kind"]) == (case, artefact)
+        ]
 
     def codes(self):
         """Case or file -> code, of everything in the quarantine."""

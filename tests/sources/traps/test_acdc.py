@@ -170,8 +170,8 @@ def test_groups_are_set_against_groups_of_this_set_only(build_fixture):
 
 def test_group_spelled_as_in_papers_sets_its_case_aside(changed, scan_tree):
     root = changed(SOURCE, LAYOUT, _info("ED: 1\nES: 12\nGroup: ARV\n"))
-    found = scan_tree(SOURCE, LAYOUT, root)
-    assert found.bad_rows("value 'ARV'")
+    scan = scan_tree(SOURCE, LAYOUT, root)
+    assert scan.bad_rows("value 'ARV'")
 
 
 def test_pair_of_a_patient_without_a_group_states_the_phases_alone(changed, scan_tree):
@@ -191,9 +191,9 @@ def test_pair_of_a_patient_without_a_group_states_the_phases_alone(changed, scan
     ids=["missing", "two", "no number"],
 )
 def test_phase_that_is_not_stated_once_sets_its_patient_aside(changed, scan_tree, text, reason):
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, _info(text)))
-    assert found.skips["patient001"].startswith(reason)
-    assert "patient021-ED" in found.cases
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, _info(text)))
+    assert scan.skips["patient001"].startswith(reason)
+    assert "patient021-ED" in scan.cases
 
 
 def test_phase_that_stands_twice_with_one_value_is_stated(changed, scan_tree):
@@ -213,9 +213,9 @@ def test_of_two_test_copies_that_with_truth_is_used(changed, scan_tree):
         for path in old.glob("*_gt.nii.gz"):
             path.unlink()
 
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, both))
-    assert "testing/testing" not in found.cases["patient101-ED"].images[0].paths[0].as_posix()
-    assert found.skips["database/testing/testing/patient101"] == "another copy of a patient"
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, both))
+    assert "testing/testing" not in scan.cases["patient101-ED"].images[0].paths[0].as_posix()
+    assert scan.skips["database/testing/testing/patient101"] == "another copy of a patient"
 
 
 def test_kaggle_copy_has_folders_named_like_files(scan_fixture):
@@ -227,9 +227,9 @@ def test_kaggle_folder_with_several_files_sets_its_patient_aside(changed, scan_t
     def crowd(root):
         (_folder(root) / "patient001_frame01.nii/other.nii").touch()
 
-    found = scan_tree(SOURCE, "kaggle", changed(SOURCE, "kaggle", crowd))
-    assert "expected one .nii" in found.skips["patient001"]
-    assert "patient021-ED" in found.cases
+    scan = scan_tree(SOURCE, "kaggle", changed(SOURCE, "kaggle", crowd))
+    assert "expected one .nii" in scan.skips["patient001"]
+    assert "patient021-ED" in scan.cases
 
 
 @pytest.mark.parametrize(
@@ -350,5 +350,5 @@ def test_mask_with_other_values_is_refused_with_those_that_it_holds(changed, bui
             nibabel.save(nibabel.Nifti1Image(data, image.affine), path)
 
     quarantine = build_tree(SOURCE, changed(SOURCE, LAYOUT, brighten)).quarantine
-    told = quarantine.loc[quarantine["code"] == "empty-mask", "message"]
-    assert any("the mask holds 0, 255; expected 1" in message for message in told)
+    entries = quarantine.loc[quarantine["code"] == "empty-mask", "message"]
+    assert any("the mask holds 0, 255; expected 1" in message for message in entries)

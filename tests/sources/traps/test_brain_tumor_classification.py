@@ -89,9 +89,9 @@ def test_copy_with_renamed_files_is_refused_whole(changed, scan_tree, name):
         folder = root / "Training/glioma_tumor"
         shutil.move(folder / "gg (826).jpg", folder / name)
 
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, rename))
-    assert found.cases == {}
-    assert name in found.skips["Training-glioma_tumor-gg (1)"]
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, rename))
+    assert scan.cases == {}
+    assert name in scan.skips["Training-glioma_tumor-gg (1)"]
 
 
 def test_merge_of_other_folders_fits_no_layout(tmp_path):

@@ -19,7 +19,7 @@ PROTOCOL, REGION = "Imaging Protocols Recognition", "ROI Grounding"
 
 
 @pytest.fixture
-def found(scan_fixture):
+def fixture_scan(scan_fixture):
     return scan_fixture(SOURCE, LAYOUT)
 
 
@@ -45,8 +45,8 @@ def edited(changed, scan_tree):
     return make
 
 
-def _of(found, patient, kind):
-    return [case for key, case in found.cases.items() if key.startswith(patient) and kind in key]
+def _of(scan, patient, kind):
+    return [case for key, case in scan.cases.items() if key.startswith(patient) and kind in key]
 
 
 def _slice(built, key):
@@ -54,48 +54,50 @@ def _slice(built, key):
     return recipe["images"][0]["frame"]
 
 
-def test_description_and_folder_may_spell_a_series_differently(found):
-    assert len(_of(found, "PGBM-001", "t1prereg")) == 2
+def test_description_and_folder_may_spell_a_series_differently(fixture_scan):
+    assert len(_of(fixture_scan, "PGBM-001", "t1prereg")) == 2
 
 
-def test_both_examinations_are_of_one_patient(found):
-    assert {case.patient for case in _of(found, "PGBM-001", "")} == {"PGBM-001"}
+def test_both_examinations_are_of_one_patient(fixture_scan):
+    assert {case.patient for case in _of(fixture_scan, "PGBM-001", "")} == {"PGBM-001"}
 
 
-def test_slices_are_in_the_order_of_their_places_and_not_of_their_files(built, found):
+def test_slices_are_in_the_order_of_their_places_and_not_of_their_files(built, fixture_scan):
     """The tumour is largest on the sixth slice, which the first file holds."""
-    (key,) = (key for key in found.cases if key.startswith("PGBM-002") and "t2reg" in key)
+    (key,) = (key for key in fixture_scan.cases if key.startswith("PGBM-002") and "t2reg" in key)
     assert _slice(built, key) == 5
 
 
-def test_all_series_of_a_study_show_the_slice_of_the_largest_tumour(built, found):
-    keys = [case.key for case in _of(found, "PGBM-002", "")]
+def test_all_series_of_a_study_show_the_slice_of_the_largest_tumour(built, fixture_scan):
+    keys = [case.key for case in _of(fixture_scan, "PGBM-002", "")]
     assert {_slice(built, key) for key in keys} == {5}
 
 
-def test_mask_of_one_file_a_slice_marks_the_tumour(built, found):
-    (key,) = (key for key in found.cases if key.startswith("PGBM-002") and "t1post" in key)
+def test_mask_of_one_file_a_slice_marks_the_tumour(built, fixture_scan):
+    (key,) = (key for key in fixture_scan.cases if key.startswith("PGBM-002") and "t1post" in key)
     assert built.sample(key, "boxes", "brain tumor")
-    assert {case.regions == () for case in _of(found, "PGBM-002", "t2reg")} == {True}
+    assert {case.regions == () for case in _of(fixture_scan, "PGBM-002", "t2reg")} == {True}
 
 
-def test_t1_is_asked_only_where_a_mask_chose_the_slice(built, found):
+def test_t1_is_asked_only_where_a_mask_chose_the_slice(built, fixture_scan):
     """At the vertex of a real study T1 before and after contrast agent look alike."""
-    with_mask = {case.key for case in _of(found, "PGBM-002", "t1")}
-    without = {case.key for case in _of(found, "PGBM-003", "t1")}
+    with_mask = {case.key for case in _of(fixture_scan, "PGBM-002", "t1")}
+    without = {case.key for case in _of(fixture_scan, "PGBM-003", "t1")}
     assert all(PROTOCOL in built.tasks_of(key) for key in with_mask)
     assert not any(PROTOCOL in built.tasks_of(key) for key in without)
-    assert all(PROTOCOL in built.tasks_of(case.key) for case in _of(found, "PGBM-003", "t2reg"))
+    assert all(
+        PROTOCOL in built.tasks_of(case.key) for case in _of(fixture_scan, "PGBM-003", "t2reg")
+    )
 
 
-def test_crop_of_a_teaching_copy_is_set_aside_though_it_shares_the_frame_of_reference(found):
-    assert [why for why in found.skips.values() if "is none of the series" in why]
+def test_crop_of_a_teaching_copy_is_set_aside_though_it_shares_the_frame_of_reference(fixture_scan):
+    assert [why for why in fixture_scan.skips.values() if "is none of the series" in why]
 
 
 @pytest.mark.parametrize("kind", ["dt1", "adcreg", "srcbvreg", "nrcbvreg", "ncbfreg"])
-def test_maps_are_set_aside(kind, found):
-    assert not [key for key in found.cases if kind in key]
-    assert "a map that was computed of other series" in found.skips.values()
+def test_maps_are_set_aside(kind, fixture_scan):
+    assert not [key for key in fixture_scan.cases if kind in key]
+    assert "a map that was computed of other series" in fixture_scan.skips.values()
 
 
 @pytest.mark.parametrize(
@@ -112,8 +114,8 @@ def test_times_that_contradict_the_name_set_the_series_aside(edited, series, tag
 
 
 def test_series_on_another_grid_is_set_aside(edited):
-    found = edited("T2reg", FrameOfReferenceUID="1.2.3")
-    assert found.bad_rows("another grid than t1post")
+    scan = edited("T2reg", FrameOfReferenceUID="1.2.3")
+    assert scan.bad_rows("another grid than t1post")
 
 
 def test_two_series_of_one_kind_in_a_study_are_set_aside(changed, scan_tree):
@@ -126,8 +128,8 @@ def test_two_series_of_one_kind_in_a_study_are_set_aside(changed, scan_tree):
             data.SeriesInstanceUID += ".9"
             data.save_as(path)
 
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
-    assert len(found.bad_rows("two series of one kind")) == 2
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+    assert len(scan.bad_rows("two series of one kind")) == 2
 
 
 def test_mask_on_another_grid_marks_nothing(changed, scan_tree):
@@ -135,8 +137,8 @@ def test_mask_on_another_grid_marks_nothing(changed, scan_tree):
         (folder,) = (root / HOME).glob("*-MaskTumor-*")
         next(folder.iterdir()).unlink()
 
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
-    lost = [case for case in _of(found, "PGBM-001", "t1post") if not case.regions]
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+    lost = [case for case in _of(scan, "PGBM-001", "t1post") if not case.regions]
     assert len(lost) == 1
 
 

@@ -92,14 +92,14 @@ def test_other_edition_fits_no_layout(tmp_path, names):
 
 
 def test_sample_patient_of_the_kaggle_copy_is_not_read_twice(scan_fixture):
-    found = scan_fixture(SOURCE, LAYOUT)
-    assert found.skips[f"{FOLDER}/BraTS2021_00002"] == "another copy of a patient"
-    assert sum(key.startswith("BraTS2021_00002") for key in found.cases) == 7
+    scan = scan_fixture(SOURCE, LAYOUT)
+    assert scan.skips[f"{FOLDER}/BraTS2021_00002"] == "another copy of a patient"
+    assert sum(key.startswith("BraTS2021_00002") for key in scan.cases) == 7
 
 
 def test_patient_of_the_validation_part_is_set_aside(scan_fixture):
-    found = scan_fixture(SOURCE, LAYOUT)
-    assert found.skips[f"{FOLDER}/BraTS2021_00001"] == "has no segmentation"
+    scan = scan_fixture(SOURCE, LAYOUT)
+    assert scan.skips[f"{FOLDER}/BraTS2021_00001"] == "has no segmentation"
 
 
 def test_numbers_of_patients_have_gaps(scan_fixture):
@@ -137,10 +137,13 @@ def test_file_packed_again_with_another_sign_gives_the_same_picture(
             affine[:3, 3] = stored.affine[:3, :3] @ [len(values) - 1, 0, 0] + stored.affine[:3, 3]
             nibabel.save(nibabel.Nifti1Image(values, affine), path)
 
-    one, two = build_fixture(SOURCE, LAYOUT), build_tree(SOURCE, changed(SOURCE, LAYOUT, mirror))
+    first, second = (
+        build_fixture(SOURCE, LAYOUT),
+        build_tree(SOURCE, changed(SOURCE, LAYOUT, mirror)),
+    )
     for sequence in SEQUENCES:
         key = f"{FIRST}-{sequence}-axial"
-        assert (one.pixels(one.sample(key)) == two.pixels(two.sample(key))).all()
+        assert (first.pixels(first.sample(key)) == second.pixels(second.sample(key))).all()
 
 
 @pytest.mark.parametrize(
@@ -167,7 +170,7 @@ def test_sequence_is_the_end_of_the_name(build_fixture, sequence, concept):
 
 def test_disease_is_glioma_and_glioblastoma_is_never_offered(build_fixture):
     built = build_fixture(SOURCE, LAYOUT)
-    assert {it.concept for it in built.items if it.task == "Disease Diagnosis"} == {"glioma"}
+    assert {item.concept for item in built.items if item.task == "Disease Diagnosis"} == {"glioma"}
     offered = {o.concept for item in built.items for o in item.options}
     assert "glioblastoma" not in offered
 
@@ -205,7 +208,7 @@ def test_tumor_with_edema_is_asked_only_where_the_slice_shown_has_both(changed, 
 
 def test_tumor_with_edema_is_asked_where_the_slice_shows_both(build_fixture):
     samples = build_fixture(SOURCE, LAYOUT).samples
-    asked = {it.case for it in samples if it.marked == "WT"}
+    asked = {sample.case for sample in samples if sample.marked == "WT"}
     assert f"{FIRST}-flair-axial" in asked
 
 

@@ -21,7 +21,7 @@ DISEASE, SEVERITY, FINDING = "Disease Diagnosis", "Severity Grading", "Abnormali
 
 
 @pytest.fixture
-def found(scan_fixture):
+def fixture_scan(scan_fixture):
     return scan_fixture(SOURCE, LAYOUT)
 
 
@@ -30,48 +30,52 @@ def built(build_fixture):
     return build_fixture(SOURCE, LAYOUT)
 
 
-def test_hidden_white_pixels_are_black_and_the_tint_is_gone(found, built):
-    with Image.open(found.cases["case005"].images[0].paths[0]) as stored:
+def test_hidden_white_pixels_are_black_and_the_tint_is_gone(fixture_scan, built):
+    with Image.open(fixture_scan.cases["case005"].images[0].paths[0]) as stored:
         assert np.asarray(stored)[0, 0].tolist() == [255, 255, 255, 0]
     pixels = built.pixels(built.sample("case005"))
     assert pixels.ndim == 2
     assert pixels[0, 0] == 0
 
 
-def test_normal_scan_has_no_lesion_and_no_unread_sign(found):
-    assert found.states(NORMAL, "lesion") == {"none": LabelState.PRESENT}
-    signs = found.states(NORMAL, "sign")
+def test_normal_scan_has_no_lesion_and_no_unread_sign(fixture_scan):
+    assert fixture_scan.states(NORMAL, "lesion") == {"none": LabelState.PRESENT}
+    signs = fixture_scan.states(NORMAL, "sign")
     assert signs.pop("skin thickening") == LabelState.ABSENT
     assert set(signs.values()) == {LabelState.UNKNOWN}
-    assert found.cases[NORMAL].regions == ()
+    assert fixture_scan.cases[NORMAL].regions == ()
 
 
-def test_scan_with_further_lesions_is_asked_for_their_place_alone(found, built):
-    assert len(found.cases[MANY].regions) == 3
+def test_scan_with_further_lesions_is_asked_for_their_place_alone(fixture_scan, built):
+    assert len(fixture_scan.cases[MANY].regions) == 3
     assert {item.task for item in built.items_of(MANY, DISEASE)} == set()
     assert built.items_of(MANY, SEVERITY) == []
-    assert set(found.states(MANY, "sign").values()) == {LabelState.UNKNOWN}
+    assert set(fixture_scan.states(MANY, "sign").values()) == {LabelState.UNKNOWN}
 
 
-def test_scan_without_biopsy_has_no_histology(found):
-    assert found.states(FOLLOWED, "histology") == {}
-    assert found.states(FOLLOWED, "pathology") == {"benign": LabelState.PRESENT}
+def test_scan_without_biopsy_has_no_histology(fixture_scan):
+    assert fixture_scan.states(FOLLOWED, "histology") == {}
+    assert fixture_scan.states(FOLLOWED, "pathology") == {"benign": LabelState.PRESENT}
 
 
-def test_lobular_carcinoma_in_situ_filed_as_benign_is_neither(found, built):
-    assert found.states(DISPUTED, "pathology") == {"benign": LabelState.UNKNOWN}
+def test_lobular_carcinoma_in_situ_filed_as_benign_is_neither(fixture_scan, built):
+    assert fixture_scan.states(DISPUTED, "pathology") == {"benign": LabelState.UNKNOWN}
     assert built.items_of(DISPUTED, DISEASE) == []
 
 
-def test_several_diagnoses_of_a_cell_are_open(found):
-    several = [states for key in found.cases if len(states := found.states(key, "histology")) > 1]
+def test_several_diagnoses_of_a_cell_are_open(fixture_scan):
+    several = [
+        states
+        for key in fixture_scan.cases
+        if len(states := fixture_scan.states(key, "histology")) > 1
+    ]
     assert several
     assert all(set(states.values()) == {LabelState.UNKNOWN} for states in several)
 
 
-def test_combined_and_indefinable_signs_are_open(found):
-    assert found.states("case003", "sign")["shadowing"] == LabelState.UNKNOWN
-    assert found.states("case006", "sign")["calcification"] == LabelState.UNKNOWN
+def test_combined_and_indefinable_signs_are_open(fixture_scan):
+    assert fixture_scan.states("case003", "sign")["shadowing"] == LabelState.UNKNOWN
+    assert fixture_scan.states("case006", "sign")["calcification"] == LabelState.UNKNOWN
 
 
 def test_category_4_is_always_split(built):
@@ -83,20 +87,20 @@ def test_renamed_pictures_of_a_merged_set_are_refused():
     assert "**/PACE_*" in CARD.unfit
 
 
-def test_mask_lies_on_the_lesion(found):
-    mask = found.cases["case001"].regions[0].shape.paths[0]
+def test_mask_lies_on_the_lesion(fixture_scan):
+    mask = fixture_scan.cases["case001"].regions[0].shape.paths[0]
     assert mask.parent.name == FOLDER
     with Image.open(mask) as stored:
         assert stored.mode == "RGBA"
 
 
-def test_subdivision_of_category_4_is_read_as_text(found):
-    grades = {value for key in found.cases for value in found.states(key, "birads")}
+def test_subdivision_of_category_4_is_read_as_text(fixture_scan):
+    grades = {value for key in fixture_scan.cases for value in fixture_scan.states(key, "birads")}
     assert {"4a", "4b", "4c", "5"} <= grades
 
 
-def test_a_woman_has_one_scan(found):
-    assert len({case.patient for case in found.cases.values()}) == len(found.cases)
+def test_a_woman_has_one_scan(fixture_scan):
+    assert len({case.patient for case in fixture_scan.cases.values()}) == len(fixture_scan.cases)
 
 
 def test_further_mask_that_the_table_does_not_name_sets_its_scan_aside(changed, scan_tree):

@@ -28,8 +28,8 @@ def _name(number):
     return str(FIRST + number)
 
 
-def _state(found, key, field):
-    (state,) = set(found.states(key, field).values())
+def _state(scan, key, field):
+    (state,) = set(scan.states(key, field).values())
     return state
 
 
@@ -51,14 +51,14 @@ def test_tables_beside_or_above_the_films_are_found(changed, scan_tree, scan_fix
     def move(root):
         shutil.move(root / TABLES["v2"], root / "data" / TABLES["v2"])
 
-    found = scan_tree(SOURCE, "v2", changed(SOURCE, "v2", move))
-    assert list(found.cases) == list(scan_fixture(SOURCE, "v2").cases)
+    scan = scan_tree(SOURCE, "v2", changed(SOURCE, "v2", move))
+    assert list(scan.cases) == list(scan_fixture(SOURCE, "v2").cases)
 
 
 @pytest.mark.parametrize(("number", "zones"), [(0, "000000"), (1, "000110"), (2, "000123")])
 def test_lost_leading_zeros_of_the_zones_are_put_back(scan_fixture, number, zones):
-    found = scan_fixture(SOURCE, "v2")
-    grades = [*(found.states(_name(number), f"zone_{zone}") for zone in "abcdef")]
+    scan = scan_fixture(SOURCE, "v2")
+    grades = [*(scan.states(_name(number), f"zone_{zone}") for zone in "abcdef")]
     assert "".join(next(iter(states)) for states in grades) == zones
 
 
@@ -67,8 +67,8 @@ def test_zones_that_are_no_digits_from_0_to_3_or_do_not_add_up_are_set_aside(
     changed, scan_tree, replacing, zones
 ):
     edit = replacing(TABLES["v2"], ";213123;12;", f";{zones};7;")
-    found = scan_tree(SOURCE, "v2", changed(SOURCE, "v2", edit))
-    assert "do not add up" in found.skips[_name(3)]
+    scan = scan_tree(SOURCE, "v2", changed(SOURCE, "v2", edit))
+    assert "do not add up" in scan.skips[_name(3)]
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,11 @@ def test_zones_are_named_by_the_side_of_the_patient(zone, words):
 
 def test_a_question_about_a_zone_names_it(build_fixture):
     built = build_fixture(SOURCE, "v2")
-    graded = [it for it in built.items_of(_name(2), SEVERITY) if it.group.startswith("Brixia zone")]
+    graded = [
+        entry
+        for entry in built.items_of(_name(2), SEVERITY)
+        if entry.group.startswith("Brixia zone")
+    ]
     assert len(graded) == 4
     for item in graded:
         assert load_relations().scale(item.group).of in item.question
@@ -134,9 +138,9 @@ def test_disease_that_all_films_share_is_not_asked(build_fixture):
 
 
 def test_panel_of_five_stands_before_the_reader_on_duty(scan_fixture):
-    found = scan_fixture(SOURCE, "v2")
-    assert found.states(_name(5), "score") == {"9": LabelState.PRESENT}  # the table says 6
-    assert found.states(_name(5), "zone_d") == {"2": LabelState.PRESENT}  # the table says 1
+    scan = scan_fixture(SOURCE, "v2")
+    assert scan.states(_name(5), "score") == {"9": LabelState.PRESENT}  # the table says 6
+    assert scan.states(_name(5), "zone_d") == {"2": LabelState.PRESENT}  # the table says 1
 
 
 def test_mode_of_the_panel_need_not_be_the_sum_of_its_zones(scan_fixture):
@@ -156,8 +160,8 @@ def test_release_without_the_panel_is_read_from_the_reader_on_duty(changed, scan
     def remove(root):
         (root / "metadata_consensus_v1.csv").unlink()
 
-    found = scan_tree(SOURCE, "v2", changed(SOURCE, "v2", remove))
-    assert found.states(_name(5), "score") == {"6": LabelState.PRESENT}
+    scan = scan_tree(SOURCE, "v2", changed(SOURCE, "v2", remove))
+    assert scan.states(_name(5), "score") == {"6": LabelState.PRESENT}
 
 
 @pytest.mark.parametrize(
@@ -173,8 +177,8 @@ def test_score_of_senior_and_junior_counts_where_they_lie_near(scan_fixture, key
 
 
 def test_zone_that_senior_and_junior_grade_apart_is_unknown(scan_fixture):
-    found = scan_fixture(SOURCE, "public")
-    assert found.states("public-16724_1_1.jpg", "zone_a") == {
+    scan = scan_fixture(SOURCE, "public")
+    assert scan.states("public-16724_1_1.jpg", "zone_a") == {
         "2": LabelState.UNKNOWN,
         "1": LabelState.UNKNOWN,
     }
@@ -182,8 +186,8 @@ def test_zone_that_senior_and_junior_grade_apart_is_unknown(scan_fixture):
 
 def test_public_row_that_does_not_add_up_is_set_aside(changed, scan_tree, replacing):
     edit = replacing(PUBLIC, "16724_1_1.jpg,2,3,3,1,0,1,10", "16724_1_1.jpg,2,3,3,1,0,1,9")
-    found = scan_tree(SOURCE, "public", changed(SOURCE, "public", edit))
-    assert "public-16724_1_1.jpg" in found.skips
+    scan = scan_tree(SOURCE, "public", changed(SOURCE, "public", edit))
+    assert "public-16724_1_1.jpg" in scan.skips
 
 
 @pytest.mark.parametrize(
@@ -217,9 +221,9 @@ def test_window_of_the_header_is_not_used(build_fixture):
 
 
 def test_view_is_that_of_the_header_and_only_if_it_is_frontal(scan_fixture):
-    found = scan_fixture(SOURCE, "v2")
-    assert found.states(_name(0), "view") == {"AP": LabelState.PRESENT}
-    assert found.states(_name(2), "view") == found.states(_name(4), "view") == {}
+    scan = scan_fixture(SOURCE, "v2")
+    assert scan.states(_name(0), "view") == {"AP": LabelState.PRESENT}
+    assert scan.states(_name(2), "view") == scan.states(_name(4), "view") == {}
 
 
 def test_age_is_the_number_of_a_band_of_five_years(scan_fixture):
@@ -245,9 +249,9 @@ def test_row_without_a_film_is_absent_and_a_film_without_a_row_is_reported(chang
         extra = picture(160, 140, seed=80, maximum=4095)
         write_dicom(root / "data/dicom_clean/99.dcm", extra)
 
-    found = survey(SOURCE, changed(SOURCE, "v2", edit))
-    assert found.absent == (_name(0),)
-    assert ("data/dicom_clean/99.dcm", "unclaimed") in {(p.case, p.code) for p in found.problems}
+    contents = survey(SOURCE, changed(SOURCE, "v2", edit))
+    assert contents.absent == (_name(0),)
+    assert ("data/dicom_clean/99.dcm", "unclaimed") in {(p.case, p.code) for p in contents.problems}
 
 
 def test_public_films_of_another_source_are_named_as_such():

@@ -27,8 +27,8 @@ PHYLLODES = "bus_0017-s"
 RARE = ("galactocele", "ductal hyperplasia", "lymph node", "fibrosis", "lobular atrophy")
 
 
-def _key_of(found, histology):
-    return next(k for k in found.cases if histology in found.states(k, "histology"))
+def _key_of(scan, histology):
+    return next(k for k in scan.cases if histology in scan.states(k, "histology"))
 
 
 def test_kaggle_copy_with_one_folder_more_is_read(changed, scan_tree, scan_fixture):
@@ -39,9 +39,9 @@ def test_kaggle_copy_with_one_folder_more_is_read(changed, scan_tree, scan_fixtu
             shutil.move(path, inner / path.name)
 
     root = changed(SOURCE, LAYOUT, nest)
-    found = scan_tree(SOURCE, LAYOUT, root)
-    assert list(found.cases) == list(scan_fixture(SOURCE, LAYOUT).cases)
-    assert all(path.exists() for case in found.cases.values() for path in case.files())
+    scan = scan_tree(SOURCE, LAYOUT, root)
+    assert list(scan.cases) == list(scan_fixture(SOURCE, LAYOUT).cases)
+    assert all(path.exists() for case in scan.cases.values() for path in case.files())
 
 
 def test_mask_has_the_name_of_its_picture_with_another_prefix(scan_fixture):
@@ -72,8 +72,8 @@ def test_mask_with_a_stray_second_part_marks_nothing(scan_fixture, build_fixture
 @pytest.mark.parametrize("number", ["0185-r", "1046-l"])
 def test_every_mask_with_a_stray_part_is_named(changed, scan_tree, replacing, number):
     edit = replacing("bus_data.csv", "bus_0002-s", f"bus_{number}")
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
-    assert found.cases[f"bus_{number}"].regions == ()
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+    assert scan.cases[f"bus_{number}"].regions == ()
     assert f"**/mask_{number}.png" in CARD.layout(LAYOUT).ignore
 
 
@@ -115,9 +115,9 @@ def test_patient_is_the_case_and_not_the_picture(scan_fixture):
 
 
 def test_halves_with_two_grades_leave_the_grade_open(scan_fixture, build_fixture):
-    found = scan_fixture(SOURCE, LAYOUT)
-    assert found.states(LEFT, "birads") == {"3": LabelState.UNKNOWN}
-    assert found.states(RIGHT, "birads") == {"5": LabelState.UNKNOWN}
+    scan = scan_fixture(SOURCE, LAYOUT)
+    assert scan.states(LEFT, "birads") == {"3": LabelState.UNKNOWN}
+    assert scan.states(RIGHT, "birads") == {"5": LabelState.UNKNOWN}
     for key in (LEFT, RIGHT):
         assert build_fixture(SOURCE, LAYOUT).items_of(key, "Severity Grading") == []
 
@@ -134,9 +134,9 @@ def test_phyllodes_tumor_is_benign_or_malignant_by_its_row(
     changed, scan_tree, replacing, pathology
 ):
     edit = replacing("bus_data.csv", "phyllodes tumor,benign", f"phyllodes tumor,{pathology}")
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
-    assert found.states(PHYLLODES, "pathology") == {pathology: LabelState.PRESENT}
-    assert found.states(PHYLLODES, "histology") == {"phyllodes tumor": LabelState.PRESENT}
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+    assert scan.states(PHYLLODES, "pathology") == {pathology: LabelState.PRESENT}
+    assert scan.states(PHYLLODES, "histology") == {"phyllodes tumor": LabelState.PRESENT}
 
 
 @pytest.mark.parametrize("histology", RARE)
@@ -165,6 +165,6 @@ def test_picture_is_shown_as_it_is_stored(build_fixture, scan_fixture):
 
 def test_histology_that_the_card_does_not_know_sets_its_case_aside(changed, scan_tree, replacing):
     edit = replacing("bus_data.csv", "lobular atrophy", "lobular hypertrophy")
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
 
-    assert found.bad_rows("lobular hypertrophy")
+    assert scan.bad_rows("lobular hypertrophy")

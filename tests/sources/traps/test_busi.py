@@ -44,13 +44,13 @@ def test_a_file_named_for_another_folder_is_set_aside(changed, scan_tree):
     def misfile(root):
         shutil.move(root / "benign/benign (1).png", root / "malignant/benign (1).png")
 
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, misfile))
-    assert "benign (1)" not in found.cases
-    assert "filed under 'malignant'" in found.skips["malignant/benign (1)"]
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, misfile))
+    assert "benign (1)" not in scan.cases
+    assert "filed under 'malignant'" in scan.skips["malignant/benign (1)"]
 
 
 @pytest.mark.parametrize(
-    ("own", "odd", "told"),
+    ("own", "odd", "message"),
     [
         ("normal (2).png", "normal(2).png", "not a class in small letters, a blank and a number"),
         ("normal (2).png", "normal (2) .png", "begins or ends with a blank"),
@@ -60,10 +60,12 @@ def test_a_file_named_for_another_folder_is_set_aside(changed, scan_tree):
         ("normal (2)_mask.png", "normal (2)_mask_x.png", "'_mask_x' behind the number"),
     ],
 )
-def test_odd_name_is_told_with_what_is_odd_about_it(changed, survey, own, odd, told):
-    root = changed(SOURCE, LAYOUT, lambda it: shutil.move(it / "normal" / own, it / "normal" / odd))
-    (problem,) = [it for it in survey(SOURCE, root).problems if it.case == f"normal/{odd}"]
-    assert told in problem.message
+def test_odd_name_is_told_with_what_is_odd_about_it(changed, survey, own, odd, message):
+    root = changed(
+        SOURCE, LAYOUT, lambda entry: shutil.move(entry / "normal" / own, entry / "normal" / odd)
+    )
+    (problem,) = [entry for entry in survey(SOURCE, root).problems if entry.case == f"normal/{odd}"]
+    assert message in problem.message
 
 
 @pytest.mark.parametrize(
@@ -84,9 +86,9 @@ def test_picture_that_lacks_one_of_its_masks_has_no_picture_with_a_box(
             path.rename(path.with_name(f"{key}{new}.png")) if new else path.unlink()
 
     built = build_tree(SOURCE, changed(SOURCE, LAYOUT, edit))
-    assert {it.artefact for it in built.samples if it.case == key} == {"clean"}
+    assert {sample.artefact for sample in built.samples if sample.case == key} == {"clean"}
     assert missing in " ".join(built.quarantine["message"])
-    assert any(it.artefact == "boxes" for it in built.samples)
+    assert any(sample.artefact == "boxes" for sample in built.samples)
 
 
 def test_numbers_sort_as_numbers(scan_fixture):
@@ -126,7 +128,12 @@ def test_copy_without_the_further_masks_is_not_asked_where_the_lesion_lies(
 
 
 def test_every_picture_with_several_masks_is_known():
-    known = {key: it.regions for it in CARD.quirks if it.action == "regions" for key in it.keys}
+    known = {
+        key: quirk.regions
+        for quirk in CARD.quirks
+        if quirk.action == "regions"
+        for key in quirk.keys
+    }
     assert len(known) == 17
     assert sum(count - 1 for count in known.values()) == 454 - 437 + 211 - 210
 

@@ -85,7 +85,7 @@ def test_end_diastole_that_comes_last_is_still_end_diastole(scan_fixture):
 def test_phase_is_asked_of_both_frames_side_by_side_and_never_of_one(build_fixture):
     built = build_fixture(SOURCE, "nifti")
     asked = {item.sample for item in built.items if item.field == "phase"}
-    kinds = {it.artefact for it in built.samples if it.id in asked}
+    kinds = {sample.artefact for sample in built.samples if sample.id in asked}
     assert kinds == {"numbered"}
 
 
@@ -237,9 +237,11 @@ def test_ejection_that_its_own_volumes_contradict_is_unknown(changed, scan_tree,
         path = root / "training/patient0001/Info_4CH.cfg"
         path.write_text(path.read_text().replace("LVef: 62.1", "LVef: 35.0"))
 
-    def label(found):
-        case = found.cases["training-patient0001-4CH-ED-ES"]
-        return next(it for it in case.labels if it.field == "ejection_fraction")
+    def label(scan):
+        case = scan.cases["training-patient0001-4CH-ED-ES"]
+        return next(
+            candidate for candidate in case.labels if candidate.field == "ejection_fraction"
+        )
 
     assert label(scan_fixture(SOURCE, "mhd")).state is LabelState.PRESENT
     contradicted = label(scan_tree(SOURCE, "mhd", changed(SOURCE, "mhd", edit)))

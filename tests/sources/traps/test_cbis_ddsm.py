@@ -36,15 +36,15 @@ def _marked(case, which=0):
     return rasterise(case.regions[which].shape, readers.read(case.images[0]))[0]
 
 
-def _masks(found):
-    return [region.shape.paths[0] for case in found.cases.values() for region in case.regions]
+def _masks(scan):
+    return [region.shape.paths[0] for case in scan.cases.values() for region in case.regions]
 
 
 @each_layout
 def test_column_of_density_has_another_name_in_each_table(scan_fixture, layout):
-    found = scan_fixture(SOURCE, layout)
-    assert found.states(PLAIN, "density") == {"3": LabelState.PRESENT}
-    assert found.states(CALC, "density") == {"3": LabelState.PRESENT}
+    scan = scan_fixture(SOURCE, layout)
+    assert scan.states(PLAIN, "density") == {"3": LabelState.PRESENT}
+    assert scan.states(CALC, "density") == {"3": LabelState.PRESENT}
 
 
 def test_path_that_ends_with_a_line_break_inside_quotes_is_found(fixture_tree, scan_fixture):
@@ -53,16 +53,16 @@ def test_path_that_ends_with_a_line_break_inside_quotes_is_found(fixture_tree, s
         table = (root / f"{name}_case_description_train_set.csv").read_bytes()
         assert b'000001.dcm\n"' in table
         assert table.count(b"\r\n") > 3
-    found = scan_fixture(SOURCE, "tcia")
-    assert not found.skips
-    assert all(path.exists() for path in _masks(found))
+    scan = scan_fixture(SOURCE, "tcia")
+    assert not scan.skips
+    assert all(path.exists() for path in _masks(scan))
 
 
 @each_layout
 def test_file_names_of_the_tables_are_on_no_disk(scan_fixture, layout):
-    found = scan_fixture(SOURCE, layout)
-    assert len(found.cases) == 19
-    assert all(path.exists() for case in found.cases.values() for path in case.files())
+    scan = scan_fixture(SOURCE, layout)
+    assert len(scan.cases) == 19
+    assert all(path.exists() for case in scan.cases.values() for path in case.files())
 
 
 def test_classic_folder_names_are_read_like_descriptive_ones(changed, scan_tree, scan_fixture):
@@ -72,17 +72,17 @@ def test_classic_folder_names_are_read_like_descriptive_ones(changed, scan_tree,
                 series.rename(study / f"1.3.6.1.4.1.9590.{number}.{which}")
             study.rename(study.with_name(f"1.3.6.1.4.1.9590.{number}"))
 
-    found = scan_tree(SOURCE, "tcia", changed(SOURCE, "tcia", classic))
-    assert list(found.cases) == list(scan_fixture(SOURCE, "tcia").cases)
-    assert _marked(found.cases[PLAIN]).any()
+    scan = scan_tree(SOURCE, "tcia", changed(SOURCE, "tcia", classic))
+    assert list(scan.cases) == list(scan_fixture(SOURCE, "tcia").cases)
+    assert _marked(scan.cases[PLAIN]).any()
 
 
 @each_layout
 def test_mask_is_told_from_the_crop_whatever_its_number(scan_fixture, layout):
-    found = scan_fixture(SOURCE, layout)
-    assert len({path.name.partition("-")[0] + path.name[-5] for path in _masks(found)}) >= 2
-    for which, key in enumerate(found.cases):
-        marked = _marked(found.cases[key])
+    scan = scan_fixture(SOURCE, layout)
+    assert len({path.name.partition("-")[0] + path.name[-5] for path in _masks(scan)}) >= 2
+    for which, key in enumerate(scan.cases):
+        marked = _marked(scan.cases[key])
         assert marked.sum() == pytest.approx(lesion(168, 120, seed=which).sum(), rel=0.03), key
 
 
@@ -109,8 +109,8 @@ def test_two_files_that_may_be_the_mask_set_the_picture_aside(changed, scan_tree
         first, second = sorted(next(root.rglob(f"{PLAIN}_1")).rglob("*.dcm"))
         shutil.copy(first, second)
 
-    found = scan_tree(SOURCE, "tcia", changed(SOURCE, "tcia", double))
-    assert "look like the mask" in found.skips[PLAIN]
+    scan = scan_tree(SOURCE, "tcia", changed(SOURCE, "tcia", double))
+    assert "look like the mask" in scan.skips[PLAIN]
 
 
 def test_jpeg_smear_around_a_mask_is_not_marked(scan_fixture):
@@ -156,18 +156,18 @@ def test_assessment_1_contradicts_its_outline_and_is_no_grade(scan_fixture, buil
 
 
 def test_views_of_one_breast_that_differ_leave_the_grade_of_both_open(scan_fixture, build_fixture):
-    found, built = scan_fixture(SOURCE, "tcia"), build_fixture(SOURCE, "tcia")
+    scan, built = scan_fixture(SOURCE, "tcia"), build_fixture(SOURCE, "tcia")
     for key in (PLAIN, SPLIT_STUDIES):
-        assert found.states(key, "assessment") == {"4": LabelState.UNKNOWN, "5": LabelState.UNKNOWN}
-        assert found.states(key, "pathology") == {"MALIGNANT": LabelState.PRESENT}
+        assert scan.states(key, "assessment") == {"4": LabelState.UNKNOWN, "5": LabelState.UNKNOWN}
+        assert scan.states(key, "pathology") == {"MALIGNANT": LabelState.PRESENT}
         assert built.items_of(key, "Severity Grading") == []
 
 
 def test_views_of_one_breast_that_agree_are_graded(scan_fixture):
-    found = scan_fixture(SOURCE, "tcia")
+    scan = scan_fixture(SOURCE, "tcia")
     for view in ("CC", "MLO"):
         key = f"Mass-Training_P_00008_LEFT_{view}"
-        assert found.states(key, "assessment") == {"3": LabelState.PRESENT}
+        assert scan.states(key, "assessment") == {"3": LabelState.PRESENT}
 
 
 @pytest.mark.parametrize(
@@ -207,15 +207,15 @@ def test_mass_beside_an_outline_that_may_be_none_is_left_open(changed, scan_tree
     edit = replacing(
         "mass_case_description_train_set.csv", "ROUND,OBSCURED,3,MAL", ",OBSCURED,3,MAL"
     )
-    found = scan_tree(SOURCE, "tcia", changed(SOURCE, "tcia", edit))
-    assert found.states(TWO, "abnormality") == {"mass": LabelState.UNKNOWN}
+    scan = scan_tree(SOURCE, "tcia", changed(SOURCE, "tcia", edit))
+    assert scan.states(TWO, "abnormality") == {"mass": LabelState.UNKNOWN}
 
 
 def test_node_has_no_shape_and_no_margin_of_a_mass(scan_fixture):
-    found, key = scan_fixture(SOURCE, "tcia"), "Mass-Training_P_00008_LEFT_MLO"
-    assert found.states(key, "shape") == {"OVAL": LabelState.UNKNOWN}
-    assert found.states(key, "margin") == {"CIRCUMSCRIBED": LabelState.UNKNOWN}
-    assert found.states(key, "special") == {"LYMPH_NODE": LabelState.PRESENT}
+    scan, key = scan_fixture(SOURCE, "tcia"), "Mass-Training_P_00008_LEFT_MLO"
+    assert scan.states(key, "shape") == {"OVAL": LabelState.UNKNOWN}
+    assert scan.states(key, "margin") == {"CIRCUMSCRIBED": LabelState.UNKNOWN}
+    assert scan.states(key, "special") == {"LYMPH_NODE": LabelState.PRESENT}
 
 
 def test_density_0_is_missing():
@@ -227,16 +227,16 @@ def test_density_is_asked_in_no_task(build_fixture):
 
 
 def test_both_spellings_of_lucent_centres_are_one_type(scan_fixture):
-    found = scan_fixture(SOURCE, "tcia")
-    stated = found.states("Calc-Test_P_01743_LEFT_MLO", "calc_type")
+    scan = scan_fixture(SOURCE, "tcia")
+    stated = scan.states("Calc-Test_P_01743_LEFT_MLO", "calc_type")
     assert set(stated) == {"LUCENT_CENTER", "LUCENT_CENTERED"}
     assert len({CARD.fields["calc_type"].concept(value) for value in stated}) == 1
 
 
 def test_descriptors_joined_by_a_hyphen_are_all_true(scan_fixture):
-    found = scan_fixture(SOURCE, "tcia")
-    assert found.states(PLAIN, "special") == {"ARCHITECTURAL_DISTORTION": LabelState.PRESENT}
-    assert set(found.states(CALC, "calc_type")) == {"AMORPHOUS", "COARSE", "PLEOMORPHIC"}
+    scan = scan_fixture(SOURCE, "tcia")
+    assert scan.states(PLAIN, "special") == {"ARCHITECTURAL_DISTORTION": LabelState.PRESENT}
+    assert set(scan.states(CALC, "calc_type")) == {"AMORPHOUS", "COARSE", "PLEOMORPHIC"}
 
 
 def test_blank_descriptor_states_nothing(scan_fixture):
@@ -253,8 +253,8 @@ def test_architectural_distortion_of_the_shape_column_is_no_shape(scan_fixture, 
 def test_abnormalities_of_one_film_that_differ_leave_its_grade_open(
     scan_fixture, build_fixture, layout
 ):
-    found = scan_fixture(SOURCE, layout)
-    assert found.states(TWO, "pathology") == {
+    scan = scan_fixture(SOURCE, layout)
+    assert scan.states(TWO, "pathology") == {
         "BENIGN_WITHOUT_CALLBACK": LabelState.UNKNOWN,
         "MALIGNANT": LabelState.UNKNOWN,
     }
@@ -269,15 +269,15 @@ def test_film_with_several_abnormalities_is_not_asked_for_the_one_place(build_fi
 
 
 def test_film_with_several_abnormalities_is_not_described_as_if_it_had_one(scan_fixture):
-    found = scan_fixture(SOURCE, "tcia")
-    assert found.states(TWO, "shape") == found.states(TWO, "margin") == {}
+    scan = scan_fixture(SOURCE, "tcia")
+    assert scan.states(TWO, "shape") == scan.states(TWO, "margin") == {}
 
 
 @pytest.mark.parametrize("key", BOTH)
 def test_view_under_mass_and_under_calc_knows_of_both(scan_fixture, key):
-    found = scan_fixture(SOURCE, "tcia")
-    assert set(found.states(key, "abnormality")) == {"mass", "calcification"}
-    assert set(found.states(key, "pathology").values()) == {LabelState.UNKNOWN}
+    scan = scan_fixture(SOURCE, "tcia")
+    assert set(scan.states(key, "abnormality")) == {"mass", "calcification"}
+    assert set(scan.states(key, "pathology").values()) == {LabelState.UNKNOWN}
 
 
 @pytest.mark.parametrize(("key", "other"), [(PLAIN, "breast calcification"), (CALC, "breast mass")])

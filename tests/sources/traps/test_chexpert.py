@@ -85,11 +85,11 @@ def test_no_finding_is_no_wrong_option_beside_support_devices(changed, build_tre
 
 
 def test_uncertain_is_unknown_zero_is_absent_and_blank_says_nothing(scan_fixture):
-    found = scan_fixture(SOURCE, "full")
-    states = found.states("train/patient00002/study1/view1_frontal", "finding")
+    scan = scan_fixture(SOURCE, "full")
+    states = scan.states("train/patient00002/study1/view1_frontal", "finding")
     assert states["Cardiomegaly"] is LabelState.ABSENT
     assert "Lung Lesion" not in states
-    other = found.states("train/patient43018/study2/view1_frontal", "finding")
+    other = scan.states("train/patient43018/study2/view1_frontal", "finding")
     assert other["Atelectasis"] is LabelState.UNKNOWN
 
 
@@ -105,8 +105,8 @@ def test_lateral_projection_that_the_table_calls_frontal_is_set_aside(
     changed, scan_tree, replacing, view
 ):
     edit = replacing("CheXpert-v1.0/train.csv", "Frontal,LL", f"Frontal,{view}")
-    found = scan_tree(SOURCE, "full", changed(SOURCE, "full", edit))
-    assert "lateral projection" in found.skips["train/patient33093/study1/view1_frontal"]
+    scan = scan_tree(SOURCE, "full", changed(SOURCE, "full", edit))
+    assert "lateral projection" in scan.skips["train/patient33093/study1/view1_frontal"]
 
 
 def test_unknown_sex_and_age_zero_are_missing_and_the_other_one_stays(
@@ -151,8 +151,8 @@ def test_tables_of_other_labelers_change_nothing(changed, scan_tree, scan_fixtur
         for name in ("train_cheXbert.csv", "train_visualCheXbert.csv"):
             shutil.copy(root / "CheXpert-v1.0/train.csv", root / "CheXpert-v1.0" / name)
 
-    found = scan_tree(SOURCE, "full", changed(SOURCE, "full", add))
-    assert list(found.cases) == list(scan_fixture(SOURCE, "full").cases)
+    scan = scan_tree(SOURCE, "full", changed(SOURCE, "full", add))
+    assert list(scan.cases) == list(scan_fixture(SOURCE, "full").cases)
 
 
 def test_mask_runs_down_the_columns(scan_fixture):
@@ -171,8 +171,8 @@ def test_airspace_opacity_of_the_masks_is_lung_opacity(scan_fixture):
 @pytest.mark.parametrize("name", ["Lung Opacity", "Airspace Opacity"])
 def test_both_names_of_lung_opacity_are_accepted_in_a_table(changed, scan_tree, replacing, name):
     root = changed(SOURCE, LAYOUT, replacing(TABLE, "Lung Opacity", name))
-    found = scan_tree(SOURCE, LAYOUT, root)
-    states = found.states("valid/patient64543/study1/view1_frontal", "finding")
+    scan = scan_tree(SOURCE, LAYOUT, root)
+    states = scan.states("valid/patient64543/study1/view1_frontal", "finding")
     assert states["Lung Opacity"] is LabelState.PRESENT
 
 
@@ -195,10 +195,10 @@ def test_mask_in_two_pieces_is_not_asked_for_one_place(build_fixture, scan_fixtu
 
 
 def test_thin_lines_of_support_devices_are_not_grounded(scan_fixture):
-    found = scan_fixture(SOURCE, LAYOUT)
+    scan = scan_fixture(SOURCE, LAYOUT)
     key = "test/patient64742/study1/view1_frontal"
-    assert found.states(key, "finding")["Support Devices"] is LabelState.PRESENT
-    assert "Support Devices" not in {region.value for region in found.cases[key].regions}
+    assert scan.states(key, "finding")["Support Devices"] is LabelState.PRESENT
+    assert "Support Devices" not in {region.value for region in scan.cases[key].regions}
 
 
 def test_mask_of_another_size_than_its_film_is_refused(changed, build_tree):
@@ -219,9 +219,9 @@ def test_film_with_a_damaged_mask_is_set_aside(changed, scan_tree):
         masks["patient64541_study1_view1_frontal"]["Edema"]["counts"] = "0"
         path.write_text(json.dumps(masks))
 
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, damage))
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, damage))
     says = "Edema is not a mask of COCO"
-    assert found.bad_rows(says) == {"valid/patient64541/study1/view1_frontal"}
+    assert scan.bad_rows(says) == {"valid/patient64541/study1/view1_frontal"}
 
 
 def test_a_copy_without_masks_marks_nothing(changed, scan_tree, scan_fixture):

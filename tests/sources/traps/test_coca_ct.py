@@ -78,8 +78,8 @@ def test_index_that_agrees_in_no_way_sets_the_scan_aside(relisted, scan_tree):
         for place, image in enumerate(images):
             image["ImageIndex"] = 50 + 7 * place
 
-    found = scan_tree(SOURCE, LAYOUT, relisted(0, scramble))
-    assert found.bad_rows("ImageIndex agrees with the height of 0% of the marks") == {"patient-0"}
+    scan = scan_tree(SOURCE, LAYOUT, relisted(0, scramble))
+    assert scan.bad_rows("ImageIndex agrees with the height of 0% of the marks") == {"patient-0"}
 
 
 def test_mark_between_scans_sets_the_scan_aside(relisted, scan_tree):
@@ -89,8 +89,8 @@ def test_mark_between_scans_sets_the_scan_aside(relisted, scan_tree):
             roi["Point_mm"] = [f"(0, {k}, 500)" for k, _ in enumerate(roi["Point_mm"])]
             roi["Point_mm"][0] = "(5, 0, 500)"
 
-    found = scan_tree(SOURCE, LAYOUT, relisted(0, lift))
-    assert found.bad_rows("off the nearest slice") == {"patient-0"}
+    scan = scan_tree(SOURCE, LAYOUT, relisted(0, lift))
+    assert scan.bad_rows("off the nearest slice") == {"patient-0"}
 
 
 def test_mark_without_millimetres_sets_the_scan_aside(relisted, scan_tree):
@@ -98,8 +98,8 @@ def test_mark_without_millimetres_sets_the_scan_aside(relisted, scan_tree):
         for roi in _rois(images):
             del roi["Point_mm"]
 
-    found = scan_tree(SOURCE, LAYOUT, relisted(0, strip))
-    assert found.bad_rows("states no Point_mm") == {"patient-0"}
+    scan = scan_tree(SOURCE, LAYOUT, relisted(0, strip))
+    assert scan.bad_rows("states no Point_mm") == {"patient-0"}
 
 
 def test_mark_of_no_area_or_no_points_is_dropped(scan_fixture):
@@ -129,15 +129,15 @@ def test_slice_with_a_mark_of_no_outline_is_not_clear(relisted, scan_tree, scan_
     def mark_it(images):
         images.append({"ImageIndex": before, "ROIs": [spot]})  # counted from the foot, from 0
 
-    found = scan_tree(SOURCE, LAYOUT, relisted(0, mark_it))
-    assert abs(_level_of(found.cases["patient-0-clear"]) - before) >= 2
+    scan = scan_tree(SOURCE, LAYOUT, relisted(0, mark_it))
+    assert abs(_level_of(scan.cases["patient-0-clear"]) - before) >= 2
 
 
 def test_scan_with_a_mark_of_no_outline_on_an_unknown_slice_has_no_clear_slice(relisted, scan_tree):
     spot = {"Name": RCA, "Point_px": [], "Point_mm": []}
-    found = scan_tree(SOURCE, LAYOUT, relisted(0, lambda images: images.append({"ROIs": [spot]})))
-    assert "patient-0-calcium" in found.cases
-    assert "patient-0-clear" not in found.cases
+    scan = scan_tree(SOURCE, LAYOUT, relisted(0, lambda images: images.append({"ROIs": [spot]})))
+    assert "patient-0-calcium" in scan.cases
+    assert "patient-0-clear" not in scan.cases
 
 
 def test_mark_too_small_to_be_seen_is_not_asked(scan_fixture):
@@ -172,7 +172,9 @@ def test_name_of_no_artery_sets_the_slice_aside(relisted, survey):
             roi["Name"] = "Aorta"
 
     problems = survey(SOURCE, relisted(0, rename)).problems
-    assert {"patient-0-calcium"} <= {it.case for it in problems if it.code == "bad-row"}
+    assert {"patient-0-calcium"} <= {
+        problem.case for problem in problems if problem.code == "bad-row"
+    }
 
 
 def test_right_artery_left_of_the_circumflex_sets_the_scan_aside(relisted, scan_tree):
@@ -181,8 +183,8 @@ def test_right_artery_left_of_the_circumflex_sets_the_scan_aside(relisted, scan_
         for roi in _rois(images):
             roi["Name"] = names.get(roi["Name"], roi["Name"])
 
-    found = scan_tree(SOURCE, LAYOUT, relisted(3, swap))
-    assert found.bad_rows("lie left of the") == {"patient-3"}
+    scan = scan_tree(SOURCE, LAYOUT, relisted(3, swap))
+    assert scan.bad_rows("lie left of the") == {"patient-3"}
 
 
 def test_two_series_of_a_scan_set_it_aside(changed, scan_tree):
@@ -190,8 +192,8 @@ def test_two_series_of_a_scan_set_it_aside(changed, scan_tree):
         folder = root / GATED / "patient/0"
         shutil.copytree(folder / SERIES, folder / "Pro_Gated_CS_3.0_I30f_3_40%")
 
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, copy))
-    assert found.bad_rows("not one series") == {"patient-0"}
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, copy))
+    assert scan.bad_rows("not one series") == {"patient-0"}
 
 
 def test_copy_of_a_slice_changes_nothing(changed, scan_tree, scan_fixture):
@@ -199,10 +201,10 @@ def test_copy_of_a_slice_changes_nothing(changed, scan_tree, scan_fixture):
         folder = root / GATED / "patient/0" / SERIES
         shutil.copy(folder / "IM-0001-0004.dcm", folder / "IM-0001-0104.dcm")
 
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, copy))
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, copy))
     whole = scan_fixture(SOURCE, LAYOUT).cases
     for key in ("patient-0-calcium", "patient-0-clear"):
-        assert _height(found.cases[key]) == _height(whole[key])
+        assert _height(scan.cases[key]) == _height(whole[key])
 
 
 def _shifted(root, number, units):

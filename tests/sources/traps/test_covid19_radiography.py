@@ -26,14 +26,14 @@ FINDINGS, DISEASES = "Abnormality Diagnosis", "Disease Diagnosis"
 RSNA, KERMANY = "Normal-1", "Normal-3"
 
 
-def _field(found, key):
-    return {label.field for label in found.cases[key].labels}
+def _field(scan, key):
+    return {label.field for label in scan.cases[key].labels}
 
 
 def test_classes_are_rivals_only_within_one_collection(scan_fixture, build_fixture):
-    found, built = scan_fixture(SOURCE, LAYOUT), build_fixture(SOURCE, LAYOUT)
-    assert _field(found, RSNA) == _field(found, "Lung_Opacity-1") == {"film"}
-    assert _field(found, KERMANY) == _field(found, "Viral Pneumonia-1") == {"pneumonia"}
+    scan, built = scan_fixture(SOURCE, LAYOUT), build_fixture(SOURCE, LAYOUT)
+    assert _field(scan, RSNA) == _field(scan, "Lung_Opacity-1") == {"film"}
+    assert _field(scan, KERMANY) == _field(scan, "Viral Pneumonia-1") == {"pneumonia"}
     assert built.wrong_of(RSNA, FINDINGS) == {"Lung Opacity"}
     assert built.wrong_of(KERMANY, DISEASES) == {"viral pneumonia"}
     assert DISEASES not in built.tasks_of(RSNA)
@@ -41,8 +41,8 @@ def test_classes_are_rivals_only_within_one_collection(scan_fixture, build_fixtu
 
 
 def test_result_of_a_swab_is_not_asked_of_a_film(build_fixture, scan_fixture):
-    found, built = scan_fixture(SOURCE, LAYOUT), build_fixture(SOURCE, LAYOUT)
-    assert found.states("COVID-1", "infection") == {"COVID": LabelState.PRESENT}
+    scan, built = scan_fixture(SOURCE, LAYOUT), build_fixture(SOURCE, LAYOUT)
+    assert scan.states("COVID-1", "infection") == {"COVID": LabelState.PRESENT}
     assert built.tasks_of("COVID-1") == {"Modality Recognition"}
     assert CARD.fields["infection"].scope is Scope.PATIENT
 
@@ -77,8 +77,8 @@ def test_films_from_another_collection_are_set_aside(changed, scan_tree):
         rows += [[f"NORMAL-{n}", "PNG", "256*256", "https://example.org"] for n in range(1, 5)]
         write_spreadsheet(root / TOP / "Normal.metadata.xlsx", {"Sheet1": rows})
 
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
-    assert found.bad_rows("assumes (unverified)") == {f"Normal-{n}" for n in range(1, 5)}
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+    assert scan.bad_rows("assumes (unverified)") == {f"Normal-{n}" for n in range(1, 5)}
 
 
 def test_masks_of_the_same_name_are_no_films(scan_fixture, build_fixture):
@@ -128,8 +128,8 @@ def test_numbers_sort_as_numbers(changed, scan_tree):
                 root / TOP / f"COVID/images/COVID-{number}.png",
             )
 
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, add))
-    keys = [entry.key for entry in found.entries if entry.key.startswith("COVID")]
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, add))
+    keys = [entry.key for entry in scan.entries if entry.key.startswith("COVID")]
     assert keys == [f"COVID-{number}" for number in (1, 2, 5, 6, 7, 8, 9, 10)]
 
 

@@ -54,8 +54,8 @@ def _score(extent):
 
 def _both(*edits):
     def edit(root):
-        for one in edits:
-            one(root)
+        for entry in edits:
+            entry(root)
 
     return edit
 
@@ -108,8 +108,8 @@ def test_unknown_todo_and_blank_are_no_diagnosis(build_fixture, name):
 
 def test_finding_that_the_card_does_not_know_sets_its_case_aside(changed, scan_tree):
     root = changed(SOURCE, "scored", _set(finding="Pneumonia/Viral/Measles"))
-    found = scan_tree(SOURCE, "scored", root)
-    assert found.bad_rows("value '(like Xxxxxxx)'")
+    scan = scan_tree(SOURCE, "scored", root)
+    assert scan.bad_rows("value '(like Xxxxxxx)'")
 
 
 def test_first_table_says_ct_in_the_view(scan_fixture):
@@ -163,9 +163,9 @@ def test_names_with_blanks_brackets_and_capital_suffixes_are_found(build_fixture
 
 
 def test_rows_of_one_file_that_contradict_each_other_are_set_aside(scan_fixture):
-    found = scan_fixture(SOURCE, "scored")
-    assert found.skips["000004-1.jpg"] == "rows of this file contradict each other"
-    assert "000004-1.jpg" not in found.cases
+    scan = scan_fixture(SOURCE, "scored")
+    assert scan.skips["000004-1.jpg"] == "rows of this file contradict each other"
+    assert "000004-1.jpg" not in scan.cases
 
 
 def test_row_that_stands_twice_is_one_case(changed, scan_tree):
@@ -288,13 +288,13 @@ def test_file_that_was_removed_from_the_table_is_reported(changed, survey):
     def stray(root):
         shutil.copy(root / "images" / COVID, root / "images/removed.png")
 
-    found = survey(SOURCE, changed(SOURCE, "scored", stray))
-    assert ("images/removed.png", "unclaimed") in {(p.case, p.code) for p in found.problems}
+    contents = survey(SOURCE, changed(SOURCE, "scored", stray))
+    assert ("images/removed.png", "unclaimed") in {(p.case, p.code) for p in contents.problems}
 
 
 def test_row_whose_file_was_removed_is_counted_as_absent(changed, survey):
-    found = survey(SOURCE, changed(SOURCE, "scored", lambda r: (r / "images" / COVID).unlink()))
-    assert COVID in found.absent
+    contents = survey(SOURCE, changed(SOURCE, "scored", lambda r: (r / "images" / COVID).unlink()))
+    assert COVID in contents.absent
 
 
 def test_film_shows_no_more_than_itself(scan_fixture):

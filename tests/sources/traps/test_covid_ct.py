@@ -80,8 +80,8 @@ def test_same_patient_number_in_both_classes_is_two_people(changed, scan_tree):
 )
 def test_age_and_sex_are_kept_only_when_clean(changed, scan_tree, age, sex, facts):
     row = ["2020.02.10.20021584-p6-52%0", "Patient 2", age, sex, None]
-    found = scan_tree(SOURCE, "repository", changed(SOURCE, "repository", _sheet(row)))
-    assert dict(found.cases[PERCENT].facts) == facts
+    scan = scan_tree(SOURCE, "repository", changed(SOURCE, "repository", _sheet(row)))
+    assert dict(scan.cases[PERCENT].facts) == facts
 
 
 def test_columns_without_a_name_do_not_move_the_others(scan_fixture, fixture_tree):
@@ -97,9 +97,9 @@ def test_folder_in_another_spelling_is_the_same_class(scan_fixture):
 
 
 def test_converted_copy_beside_its_original_is_set_aside(scan_fixture):
-    found = scan_fixture(SOURCE, "kaggle")
-    assert "converted copy" in found.skips["CT_NonCOVID/0.png"]
-    assert "CT_NonCOVID/0.jpg" in found.cases
+    scan = scan_fixture(SOURCE, "kaggle")
+    assert "converted copy" in scan.skips["CT_NonCOVID/0.png"]
+    assert "CT_NonCOVID/0.jpg" in scan.cases
 
 
 def test_png_that_the_table_lists_is_no_copy_of_a_jpg(changed, scan_tree):
@@ -168,8 +168,8 @@ def test_class_of_a_patient_is_not_asked_of_one_slice(build_fixture):
 
 def test_severity_of_a_patient_stays_out_of_the_facts(changed, scan_tree):
     row = ["2020.02.10.20021584-p6-52%0", "Patient 2", "66", "F", "severe"]
-    found = scan_tree(SOURCE, "repository", changed(SOURCE, "repository", _sheet(row)))
-    assert "severe" not in str(found.cases[PERCENT])
+    scan = scan_tree(SOURCE, "repository", changed(SOURCE, "repository", _sheet(row)))
+    assert "severe" not in str(scan.cases[PERCENT])
     assert CARD.shows is Scope.IMAGE
 
 

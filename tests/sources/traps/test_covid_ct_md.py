@@ -58,14 +58,14 @@ def test_slice_is_counted_from_the_head_and_not_by_file_names(scan_fixture):
 @pytest.mark.parametrize("key", [COVID, SHIFTED, CAP])
 def test_picture_shows_the_lesion_that_the_array_marks(build_fixture, key):
     built = build_fixture(SOURCE, LAYOUT)
-    inside, normal = (built.pixels(built.sample(it))[30:70, 20:80] for it in (key, NORMAL))
+    inside, normal = (built.pixels(built.sample(entry))[30:70, 20:80] for entry in (key, NORMAL))
     assert (inside > 150).sum() > (normal > 150).sum() + 50
 
 
 def test_row_of_the_arrays_is_that_of_the_index_and_not_its_number(changed, scan_tree):
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, lambda r: _flags(r, _only(43, 7))))
-    assert _number(found.cases[SHIFTED]) == 8
-    assert "[43, 7]" in found.cases[SHIFTED].labels[0].evidence
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, lambda r: _flags(r, _only(43, 7))))
+    assert _number(scan.cases[SHIFTED]) == 8
+    assert "[43, 7]" in scan.cases[SHIFTED].labels[0].evidence
 
 
 def test_update_of_the_labels_is_preferred(changed, scan_tree):
@@ -73,25 +73,25 @@ def test_update_of_the_labels_is_preferred(changed, scan_tree):
         _flags(root, _only(0, 6))
         _flags(root, _only(0, 2), OLD)
 
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, differ))
-    assert _number(found.cases[COVID]) == 7
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, differ))
+    assert _number(scan.cases[COVID]) == 7
 
 
 def test_middle_of_the_longest_run_is_shown(changed, scan_tree):
     edit = _only(0, 0, 4, 5, 6, 9)
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, lambda r: _flags(r, edit)))
-    assert _number(found.cases[COVID]) == 6
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, lambda r: _flags(r, edit)))
+    assert _number(scan.cases[COVID]) == 6
 
 
 def test_normal_scan_shows_the_level_of_a_marked_one(changed, scan_tree):
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, lambda r: _flags(r, _only(0, 2))))
-    assert _number(found.cases[NORMAL]) == _number(found.cases[COVID]) == 3
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, lambda r: _flags(r, _only(0, 2))))
+    assert _number(scan.cases[NORMAL]) == _number(scan.cases[COVID]) == 3
 
 
 def test_scan_that_nobody_read_is_set_aside_and_no_negative(scan_fixture):
-    found = scan_fixture(SOURCE, LAYOUT)
-    assert UNREAD not in found.cases
-    assert "not read slice by slice" in found.skips[UNREAD]
+    scan = scan_fixture(SOURCE, LAYOUT)
+    assert UNREAD not in scan.cases
+    assert "not read slice by slice" in scan.skips[UNREAD]
 
 
 def test_no_zero_of_an_array_is_an_absence(scan_fixture):
@@ -100,8 +100,8 @@ def test_no_zero_of_an_array_is_an_absence(scan_fixture):
 
 
 def test_mark_in_the_padding_sets_the_scan_aside(changed, scan_tree):
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, lambda r: _flags(r, _only(0, 5, 40))))
-    assert "get the whole scan" in found.skips[COVID]
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, lambda r: _flags(r, _only(0, 5, 40))))
+    assert "get the whole scan" in scan.skips[COVID]
 
 
 def test_part_of_a_scan_keeps_the_numbers_of_its_slices(changed, scan_tree):
@@ -111,8 +111,8 @@ def test_part_of_a_scan_keeps_the_numbers_of_its_slices(changed, scan_tree):
             if dcmread(path, stop_before_pixels=True).InstanceNumber in (2, 3, 5, 9):
                 path.unlink()
 
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, thin))
-    assert _number(found.cases[COVID]) == 6
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, thin))
+    assert _number(scan.cases[COVID]) == 6
 
 
 def _turned(data):
@@ -142,9 +142,9 @@ def _coronal(data):
 )
 def test_scan_whose_order_is_not_the_assumed_one_is_set_aside(changed, scan_tree, change, says):
     root = changed(SOURCE, LAYOUT, lambda r: _headers(r / "COVID-19 subjects" / COVID, change))
-    found = scan_tree(SOURCE, LAYOUT, root)
-    assert says in found.skips[COVID]
-    assert CAP in found.cases
+    scan = scan_tree(SOURCE, LAYOUT, root)
+    assert says in scan.skips[COVID]
+    assert CAP in scan.cases
 
 
 def test_slices_that_share_one_uid_are_told_apart(scan_fixture, build_fixture):
@@ -154,9 +154,9 @@ def test_slices_that_share_one_uid_are_told_apart(scan_fixture, build_fixture):
 
 def test_patient_whose_row_of_the_index_names_another_is_set_aside(changed, scan_tree, replacing):
     root = changed(SOURCE, LAYOUT, replacing("Index.csv", "./P/,P002", "./P/,P053"))
-    found = scan_tree(SOURCE, LAYOUT, root)
-    assert found.bad_rows("expected P002 here, since the arrays follow the rows") == {"P002"}
-    assert COVID in found.cases
+    scan = scan_tree(SOURCE, LAYOUT, root)
+    assert scan.bad_rows("expected P002 here, since the arrays follow the rows") == {"P002"}
+    assert COVID in scan.cases
 
 
 def test_index_that_lost_a_row_moves_no_label(changed, scan_tree):
@@ -164,9 +164,9 @@ def test_index_that_lost_a_row_moves_no_label(changed, scan_tree):
         lines = (root / "Index.csv").read_text().splitlines()
         (root / "Index.csv").write_text("\n".join(lines[:3] + lines[4:]) + "\n")
 
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, lose))
-    assert found.bad_rows("expected P044 here") == {SHIFTED}
-    assert {COVID, "P002"} <= set(found.cases)
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, lose))
+    assert scan.bad_rows("expected P044 here") == {SHIFTED}
+    assert {COVID, "P002"} <= set(scan.cases)
 
 
 def test_arrays_of_another_shape_or_with_other_values_are_refused(tmp_path):

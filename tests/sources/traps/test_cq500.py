@@ -57,9 +57,9 @@ def test_a_finding_of_the_exam_is_not_asked_of_a_slice(scan_fixture, build_fixtu
 
 
 def test_a_majority_of_the_readers_leaves_the_finding_open(scan_fixture, build_fixture):
-    found = scan_fixture(SOURCE, LAYOUT)
-    assert found.states(MAJORITY, "votes")["SDH"] is LabelState.UNKNOWN
-    assert found.states(MAJORITY, "hemorrhage") == {}
+    scan = scan_fixture(SOURCE, LAYOUT)
+    assert scan.states(MAJORITY, "votes")["SDH"] is LabelState.UNKNOWN
+    assert scan.states(MAJORITY, "hemorrhage") == {}
     assert "subdural" not in build_fixture(SOURCE, LAYOUT).wrong_of(MAJORITY)
 
 
@@ -69,10 +69,10 @@ def test_what_no_reader_found_in_the_exam_is_absent_on_its_slice(scan_fixture):
 
 
 def test_an_old_bleed_leaves_every_kind_open_and_the_slice_is_not_called_clear(scan_fixture):
-    found = scan_fixture(SOURCE, LAYOUT)
-    states = found.states(CHRONIC, "votes")
+    scan = scan_fixture(SOURCE, LAYOUT)
+    states = scan.states(CHRONIC, "votes")
     assert {states[kind] for kind in KINDS} == {LabelState.UNKNOWN}
-    assert found.states(CHRONIC, "hemorrhage") == {}
+    assert scan.states(CHRONIC, "hemorrhage") == {}
 
 
 def test_bleeding_is_shown_where_a_box_lies(scan_fixture):
@@ -86,9 +86,9 @@ def test_a_slice_without_a_box_in_a_bleeding_exam_is_no_negative(changed, scan_t
         lines = (root / BOXES).read_text().splitlines()
         (root / BOXES).write_text("\n".join(x for x in lines if "Epidural" not in x) + "\n")
 
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, without_boxes_of_the_first_exam))
-    assert found.states(EPIDURAL, "hemorrhage") == {}
-    assert found.states(EPIDURAL, "votes")["EDH"] is LabelState.PRESENT
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, without_boxes_of_the_first_exam))
+    assert scan.states(EPIDURAL, "hemorrhage") == {}
+    assert scan.states(EPIDURAL, "votes")["EDH"] is LabelState.PRESENT
 
 
 def test_clear_exams_are_shown_where_bleeds_lie(scan_fixture):
@@ -107,9 +107,9 @@ def test_a_few_bleeding_exams_without_a_box_are_no_proof_of_another_join(changed
         (root / BOXES).write_text(text.replace("1.2.826.", "9.9.999."))
 
     tree = changed(SOURCE, LAYOUT, leave_two_exams_and_no_box_of_theirs)
-    found = scan_tree(SOURCE, LAYOUT, tree)
-    assert EPIDURAL in found.cases
-    assert BOXES not in found.skips
+    scan = scan_tree(SOURCE, LAYOUT, tree)
+    assert EPIDURAL in scan.cases
+    assert BOXES not in scan.skips
 
 
 def test_series_are_chosen_by_their_headers_and_not_by_folder_names(changed, scan_tree):
@@ -119,9 +119,9 @@ def test_series_are_chosen_by_their_headers_and_not_by_folder_names(changed, sca
         (folder / "CT 55mm Plain").rename(folder / "CT C THIN")
         (folder / "x").rename(folder / "CT 55mm Plain")
 
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, swap))
-    assert found.cases[QUIET].images[0].paths[0].parent.name == "CT C THIN"
-    assert found.states(QUIET, "contrast") == {"plain": LabelState.PRESENT}
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, swap))
+    assert scan.cases[QUIET].images[0].paths[0].parent.name == "CT C THIN"
+    assert scan.states(QUIET, "contrast") == {"plain": LabelState.PRESENT}
 
 
 def test_series_with_contrast_medium_is_a_case_of_its_own_without_findings(scan_fixture):
@@ -177,9 +177,9 @@ def test_series_of_another_part_of_the_body_is_not_shown_under_the_name_of_a_hea
     changed, scan_tree, spacing, says
 ):
     tree = changed(SOURCE, LAYOUT, lambda root: _replace_head(root, spacing))
-    found = scan_tree(SOURCE, LAYOUT, tree)
-    assert QUIET not in found.cases
-    assert any(says in reason and "another part" in reason for reason in found.skips.values())
+    scan = scan_tree(SOURCE, LAYOUT, tree)
+    assert QUIET not in scan.cases
+    assert any(says in reason and "another part" in reason for reason in scan.skips.values())
 
 
 @pytest.mark.parametrize(("kernel", "shown"), [("STANDARD", True), ("BONEPLUS", False)])
@@ -198,16 +198,16 @@ def test_localiser_is_set_aside(scan_fixture):
 
 
 def test_row_without_a_folder_is_an_absent_image(survey, fixture_tree):
-    found = survey(SOURCE, fixture_tree(SOURCE, LAYOUT))
-    assert found.absent == (NO_FOLDER,)
-    assert NO_FOLDER not in {problem.case for problem in found.problems}
+    contents = survey(SOURCE, fixture_tree(SOURCE, LAYOUT))
+    assert contents.absent == (NO_FOLDER,)
+    assert NO_FOLDER not in {problem.case for problem in contents.problems}
 
 
 def test_boxes_of_other_slices_are_refused_by_name_of_the_assumption(changed, scan_tree, replacing):
     root = changed(SOURCE, LAYOUT, replacing(BOXES, "1.2.826.", "9.9.999."))
-    found = scan_tree(SOURCE, LAYOUT, root)
-    assert "SOPInstanceUID to be that of the files" in found.skips[BOXES]
-    assert not any(case.regions for case in found.cases.values())
+    scan = scan_tree(SOURCE, LAYOUT, root)
+    assert "SOPInstanceUID to be that of the files" in scan.skips[BOXES]
+    assert not any(case.regions for case in scan.cases.values())
 
 
 def test_boxes_with_other_columns_are_refused_by_name(changed, scan_tree, replacing):
@@ -220,8 +220,8 @@ def test_cell_that_is_no_vote_sets_its_exam_aside(changed, scan_tree):
         text = (root / "reads.csv").read_text()
         (root / "reads.csv").write_text(text.replace("CQ500-CT-5,B2,0", "CQ500-CT-5,B2,2"))
 
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
-    assert found.bad_rows("R1:ICH") == {"CQ500-CT-5"}
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+    assert scan.bad_rows("R1:ICH") == {"CQ500-CT-5"}
 
 
 def test_a_table_without_the_third_reader_is_refused(changed, scan_tree, replacing):

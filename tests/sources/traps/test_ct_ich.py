@@ -27,8 +27,8 @@ BOXED = "130-brain-3"
 EPIDURAL, QUIET, FRACTURE, NO_FRACTURE = "049-brain-3", "050-brain-3", "049-bone-4", "050-bone-4"
 
 
-def _keys(found, patient, window):
-    return {key for key in found.cases if key.startswith(f"{patient}-{window}")}
+def _keys(scan, patient, window):
+    return {key for key in scan.cases if key.startswith(f"{patient}-{window}")}
 
 
 def test_table_begins_with_a_mark_that_is_no_part_of_its_first_column(fixture_tree, scan_fixture):
@@ -42,28 +42,28 @@ def test_slices_are_counted_from_1_in_folders_with_zeros(scan_fixture):
 
 
 def test_middle_of_the_longest_run_with_one_type_stands_for_patient_and_type(scan_fixture):
-    found = scan_fixture(SOURCE, LAYOUT)
-    assert _keys(found, "049", "brain") == {EPIDURAL}
-    assert _keys(found, "051", "brain") == {"051-brain-2", "051-brain-5"}
-    assert found.states("051-brain-5", "subtype")["Intraventricular"] is LabelState.PRESENT
+    scan = scan_fixture(SOURCE, LAYOUT)
+    assert _keys(scan, "049", "brain") == {EPIDURAL}
+    assert _keys(scan, "051", "brain") == {"051-brain-2", "051-brain-5"}
+    assert scan.states("051-brain-5", "subtype")["Intraventricular"] is LabelState.PRESENT
 
 
 def test_slice_with_several_types_is_not_used(scan_fixture):
-    found = scan_fixture(SOURCE, LAYOUT)
-    assert "051-brain-3" not in found.cases
-    assert _keys(found, "084", "brain") == set()
-    assert "others stand for this one" in found.skips["051 others"]
+    scan = scan_fixture(SOURCE, LAYOUT)
+    assert "051-brain-3" not in scan.cases
+    assert _keys(scan, "084", "brain") == set()
+    assert "others stand for this one" in scan.skips["051 others"]
 
 
 def test_quiet_slice_of_a_bleeding_patient_is_no_negative(scan_fixture):
-    found = scan_fixture(SOURCE, LAYOUT)
-    quiet = {key for key in found.cases if found.states(key, "hemorrhage").get("none")}
+    scan = scan_fixture(SOURCE, LAYOUT)
+    quiet = {key for key in scan.cases if scan.states(key, "hemorrhage").get("none")}
     assert quiet == {QUIET, "067-brain-4"}
 
 
 def test_clear_slices_lie_where_findings_are_counted_and_not_all_in_the_middle(scan_fixture):
-    found = scan_fixture(SOURCE, LAYOUT)
-    clear = {key for key in found.cases if found.states(key, "fracture").get("none")}
+    scan = scan_fixture(SOURCE, LAYOUT)
+    clear = {key for key in scan.cases if scan.states(key, "fracture").get("none")}
     slices = [int(key.rpartition("-")[2]) for key in clear]
     assert {round(1 + 4 * level) for level in CARD.numbers["bone_levels"]} >= set(slices)
     assert len(set(slices)) > 1
@@ -79,9 +79,9 @@ def test_zeros_of_a_slice_are_read_absences(build_fixture, scan_fixture):
 
 
 def test_fracture_is_asked_in_the_bone_window_alone(scan_fixture, build_fixture):
-    found, built = scan_fixture(SOURCE, LAYOUT), build_fixture(SOURCE, LAYOUT)
-    assert found.states(FRACTURE, "fracture") == {"1": LabelState.PRESENT}
-    assert found.states(EPIDURAL, "fracture") == {}
+    scan, built = scan_fixture(SOURCE, LAYOUT), build_fixture(SOURCE, LAYOUT)
+    assert scan.states(FRACTURE, "fracture") == {"1": LabelState.PRESENT}
+    assert scan.states(EPIDURAL, "fracture") == {}
     assert built.right_of(NO_FRACTURE, "Abnormality Diagnosis") == {"no skull fracture"}
 
 
@@ -117,16 +117,16 @@ def test_mask_of_a_slice_without_hemorrhage_sets_the_slice_aside(changed, scan_t
         folder = root / "Patients_CT"
         shutil.copy(folder / "049/brain/3_HGE_Seg.jpg", folder / "050/brain/3_HGE_Seg.jpg")
 
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, mark))
-    assert found.bad_rows("a mask of the slice marks a hemorrhage")
-    assert QUIET not in found.cases
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, mark))
+    assert scan.bad_rows("a mask of the slice marks a hemorrhage")
+    assert QUIET not in scan.cases
 
 
 def test_row_that_contradicts_itself_sets_its_slice_aside(changed, scan_tree, replacing):
     edit = replacing(TABLE, "49,3,0,0,0,1,0,0,1", "49,3,0,0,0,1,0,1,1")
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
-    assert found.bad_rows("expected 1 exactly where no type is 1")
-    assert EPIDURAL not in found.cases
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+    assert scan.bad_rows("expected 1 exactly where no type is 1")
+    assert EPIDURAL not in scan.cases
 
 
 def test_resized_slice_is_refused(changed, build_tree):

@@ -66,9 +66,9 @@ def test_names_of_columns_stand_in_the_second_of_three_header_rows(fixture_tree,
     page = openpyxl.load_workbook(fixture_tree(SOURCE, LAYOUT) / CLINIC)["Data"]
     assert page["A1"].value == "Patient Information"
     assert page["A3"].value is None
-    found = scan_fixture(SOURCE, LAYOUT)
-    assert found.states(GE, "histology") == {"1": LabelState.PRESENT}
-    assert found.states(GE, "nottingham") == {"2": LabelState.PRESENT}
+    scan = scan_fixture(SOURCE, LAYOUT)
+    assert scan.states(GE, "histology") == {"1": LabelState.PRESENT}
+    assert scan.states(GE, "nottingham") == {"2": LabelState.PRESENT}
 
 
 def test_names_of_columns_that_stand_twice_do_no_harm(fixture_tree, scan_fixture):
@@ -83,14 +83,14 @@ def test_codes_of_nothing_state_nothing(changed, scan_tree, code):
         for title in ("Histologic type", "Nottingham grade"):
             _column(CLINIC, title)(root, [code])
 
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
-    assert found.states(GE, "histology") == found.states(GE, "nottingham") == {}
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+    assert scan.states(GE, "histology") == scan.states(GE, "nottingham") == {}
 
 
 def test_code_of_a_histology_that_the_card_does_not_know_sets_its_case_aside(changed, scan_tree):
     root = changed(SOURCE, LAYOUT, lambda r: _column(CLINIC, "Histologic type")(r, [10]))
-    found = scan_tree(SOURCE, LAYOUT, root)
-    assert found.bad_rows("'10'")
+    scan = scan_tree(SOURCE, LAYOUT, root)
+    assert scan.bad_rows("'10'")
 
 
 @pytest.mark.parametrize(("number", "code"), [(4, "0"), (5, "3")])
@@ -122,8 +122,8 @@ def test_original_slice_number_may_have_two_digits(changed, scan_tree, scan_fixt
             row[1].value = f"{stem}_{number[1:]}"
         book.save(root / MAPPING)
 
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, shorten))
-    assert found.cases[GE].regions == scan_fixture(SOURCE, LAYOUT).cases[GE].regions
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, shorten))
+    assert scan.cases[GE].regions == scan_fixture(SOURCE, LAYOUT).cases[GE].regions
 
 
 def test_descriptive_folder_names_are_matched_by_the_end_of_the_series_uid(scan_fixture):
@@ -147,8 +147,8 @@ def test_what_is_marked_is_a_box_in_whose_corners_no_tumor_need_lie(scan_fixture
 
 
 def test_box_outside_the_mapped_slices_sets_the_series_aside(changed, scan_tree):
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, _cells(BOXES, F2=40, G2=50)))
-    assert "no such slice" in found.skips[GE]
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, _cells(BOXES, F2=40, G2=50)))
+    assert "no such slice" in scan.skips[GE]
 
 
 def test_slices_lie_by_position_whatever_their_file_numbers(changed, scan_tree):
@@ -197,8 +197,8 @@ def test_later_phases_are_set_aside_whatever_their_number(changed, scan_tree):
             row[1].value = row[1].value.replace("post_2", "post_4")
         book.save(root / MAPPING)
 
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, fourth))
-    assert "later phase" in found.skips["Breast_MRI_001-post_4"]
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, fourth))
+    assert "later phase" in scan.skips["Breast_MRI_001-post_4"]
 
 
 def test_series_of_an_unknown_name_is_set_aside_and_not_guessed(changed, scan_tree):
@@ -208,8 +208,8 @@ def test_series_of_an_unknown_name_is_set_aside_and_not_guessed(changed, scan_tr
             row[1].value = row[1].value.replace("/T1/", "/T1_late/")
         book.save(root / MAPPING)
 
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, rename))
-    assert "none of the known series" in found.skips["Breast_MRI_001-T1_late"]
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, rename))
+    assert "none of the known series" in scan.skips["Breast_MRI_001-T1_late"]
 
 
 @pytest.mark.parametrize(
@@ -243,9 +243,9 @@ def test_only_the_box_of_a_single_focus_denies_others(scan_fixture):
 
 
 def test_cancer_on_both_sides_leaves_histology_and_grade_open(scan_fixture):
-    found = scan_fixture(SOURCE, LAYOUT)
-    assert found.states(BOTH_SIDES, "histology") == {"5": LabelState.UNKNOWN}
-    assert found.states(BOTH_SIDES, "nottingham") == {"1": LabelState.UNKNOWN}
+    scan = scan_fixture(SOURCE, LAYOUT)
+    assert scan.states(BOTH_SIDES, "histology") == {"5": LabelState.UNKNOWN}
+    assert scan.states(BOTH_SIDES, "nottingham") == {"1": LabelState.UNKNOWN}
 
 
 def test_what_only_a_microscope_shows_is_asked_of_no_picture(build_fixture):
@@ -254,8 +254,8 @@ def test_what_only_a_microscope_shows_is_asked_of_no_picture(build_fixture):
 
 
 def test_woman_with_blank_cells_states_no_histology(scan_fixture):
-    found = scan_fixture(SOURCE, LAYOUT)
-    assert found.states(BLANK, "histology") == found.states(BLANK, "nottingham") == {}
+    scan = scan_fixture(SOURCE, LAYOUT)
+    assert scan.states(BLANK, "histology") == scan.states(BLANK, "nottingham") == {}
 
 
 def test_sets_that_hold_these_women_are_named():

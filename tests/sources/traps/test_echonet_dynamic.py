@@ -132,8 +132,8 @@ def test_names_of_any_length_and_case_are_kept_as_they_stand(changed, scan_tree)
             _write(root, table, [[cell.replace(ONE, "0XABCDEF") for cell in row] for row in rows])
         (root / TOP / f"Videos/{ONE}.avi").rename(root / TOP / "Videos/0XABCDEF.avi")
 
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, rename))
-    assert found.cases["0XABCDEF-ED"].patient == "0XABCDEF"
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, rename))
+    assert scan.cases["0XABCDEF-ED"].patient == "0XABCDEF"
 
 
 def test_row_that_stands_twice_states_its_video_once(changed, scan_fixture, scan_tree):
@@ -194,8 +194,8 @@ def test_frame_beyond_those_of_the_table_sets_its_video_aside(changed, scan_tree
     def later(rows):
         return [[*row[:-1], "6" if row[-1] == "4" else row[-1]] for row in rows]
 
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, _trace(later)))
-    assert found.skips[ONE] == "frame 6 is traced, of 6 frames counted from 0"
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, _trace(later)))
+    assert scan.skips[ONE] == "frame 6 is traced, of 6 frames counted from 0"
 
 
 @pytest.mark.parametrize("count", ["5", "7"])
@@ -224,11 +224,13 @@ def test_outlines_that_were_cut_short_cost_what_rests_on_them_alone(
     changed, scan_tree, build_tree, frames, reason
 ):
     root = changed(SOURCE, LAYOUT, _trace(_cut(*frames)))
-    found = scan_tree(SOURCE, LAYOUT, root)
-    assert reason in found.skips[f"{ONE} outlines"]
-    mine = {key: case for key, case in found.cases.items() if key.startswith(f"{ONE}-")}
+    scan = scan_tree(SOURCE, LAYOUT, root)
+    assert reason in scan.skips[f"{ONE} outlines"]
+    mine = {key: case for key, case in scan.cases.items() if key.startswith(f"{ONE}-")}
     assert [case.images[0].frame for case in mine.values()] == [1, 4]
-    assert not [it for case in mine.values() for it in (*case.labels, *case.panels, *case.regions)]
+    assert not [
+        label for case in mine.values() for label in (*case.labels, *case.panels, *case.regions)
+    ]
     assert "View Recognition" in build_tree(SOURCE, root).tasks_of(f"{ONE}-4")
 
 
@@ -260,8 +262,8 @@ def test_outline_goes_down_one_side_and_up_the_other(build_fixture):
     ids=["small", "outside", "self-crossing", "one-frame", "equal-areas"],
 )
 def test_tracing_that_cannot_be_true_is_set_aside(changed, scan_tree, change, reason):
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, _trace(change)))
-    assert reason in found.skips[ONE]
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, _trace(change)))
+    assert reason in scan.skips[ONE]
 
 
 def test_chord_with_swapped_ends_is_set_aside(scan_fixture):
@@ -360,7 +362,7 @@ def test_name_that_no_video_of_the_dataset_has_sets_its_own_cases_aside(changed,
             rows = _rows(root, table)
             _write(root, table, [[cell.replace(ONE, "AB12") for cell in row] for row in rows])
 
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, rename))
-    told = found.bad_rows("AB12.avi, which is not a file name of this dataset")
-    assert told == {"AB12"}
-    assert found.cases
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, rename))
+    bad_keys = scan.bad_rows("AB12.avi, which is not a file name of this dataset")
+    assert bad_keys == {"AB12"}
+    assert scan.cases

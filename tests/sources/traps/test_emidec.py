@@ -34,7 +34,7 @@ def _relabel(root, case, change):
 
 
 @pytest.fixture
-def found(scan_fixture):
+def fixture_scan(scan_fixture):
     return scan_fixture(SOURCE, LAYOUT)
 
 
@@ -76,23 +76,24 @@ def test_slice_with_the_largest_infarct_is_shown(built):
     assert built.sample(LARGE).frames == "2"
 
 
-def test_no_reflow_is_a_part_of_wall_and_infarct(found):
+def test_no_reflow_is_a_part_of_wall_and_infarct(fixture_scan):
     values = {
-        (region.field, region.value): region.shape.values for region in found.cases[DARK].regions
+        (region.field, region.value): region.shape.values
+        for region in fixture_scan.cases[DARK].regions
     }
     assert values["structure", "myocardium"] == (2, 3, 4)
     assert values["enhancement", "P"] == (3, 4)
 
 
-def test_normal_exam_is_called_a_normal_mri_and_not_a_healthy_heart(found, built):
-    assert found.states(NORMAL, "diagnosis") == {"N": LabelState.PRESENT}
-    assert {region.field for region in found.cases[NORMAL].regions} == {"structure"}
+def test_normal_exam_is_called_a_normal_mri_and_not_a_healthy_heart(fixture_scan, built):
+    assert fixture_scan.states(NORMAL, "diagnosis") == {"N": LabelState.PRESENT}
+    assert {region.field for region in fixture_scan.cases[NORMAL].regions} == {"structure"}
     assert CARD.fields["diagnosis"].values["N"] == "normal delayed-enhancement MRI"
 
 
-def test_right_ventricle_is_not_labelled_and_never_called_absent(found):
+def test_right_ventricle_is_not_labelled_and_never_called_absent(fixture_scan):
     assert CARD.fields["structure"].absence.value == "silent"
-    for case in found.cases.values():
+    for case in fixture_scan.cases.values():
         values = {region.value for region in case.regions if region.field == "structure"}
         assert values == {"cavity", "myocardium"}
 
@@ -101,10 +102,10 @@ def test_sequence_that_is_also_t1_is_no_field():
     assert FactKind("protocol") not in {field.kind for field in CARD.fields.values()}
 
 
-def test_text_file_has_a_blank_in_its_name_and_signs_beyond_ascii(fixture_tree, found):
+def test_text_file_has_a_blank_in_its_name_and_signs_beyond_ascii(fixture_tree, fixture_scan):
     (path,) = fixture_tree(SOURCE, LAYOUT).rglob("Case N006.txt")
     assert not path.read_bytes().isascii()
-    assert dict(found.cases[NORMAL].facts) == {"sex": "male", "age": "58"}
+    assert dict(fixture_scan.cases[NORMAL].facts) == {"sex": "male", "age": "58"}
 
 
 def test_exam_without_a_text_file_is_read(changed, scan_tree):

@@ -94,10 +94,10 @@ def test_image_in_colour_is_set_aside(changed, build_tree):
 
 
 def test_original_name_that_a_class_holds_twice_sets_both_aside(scan_fixture):
-    found = scan_fixture(SOURCE, LAYOUT)
-    twice = [key for key, reason in found.skips.items() if "copies of one are likely" in reason]
+    scan = scan_fixture(SOURCE, LAYOUT)
+    twice = [key for key, reason in scan.skips.items() if "copies of one are likely" in reason]
     assert len(twice) == 2
-    assert len(_of(found.cases, "arachnoid-cyst")) == 2
+    assert len(_of(scan.cases, "arachnoid-cyst")) == 2
 
 
 def test_original_name_is_no_key_and_names_nobody(scan_fixture):
@@ -111,8 +111,8 @@ def test_file_that_the_site_did_not_name_is_set_aside(changed, scan_tree):
         path = next(iter((root / FOLDER / "train/normal").iterdir()))
         path.rename(path.with_name("scan.jpg"))
 
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, rename))
-    assert found.bad_rows("copies cannot be told") == {"train/normal/scan.jpg"}
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, rename))
+    assert scan.bad_rows("copies cannot be told") == {"train/normal/scan.jpg"}
 
 
 def test_folder_of_another_set_stops_the_source_and_is_not_quoted(changed, scan_tree):

@@ -39,8 +39,8 @@ def test_saved_again_table_without_the_blanks_is_read_alike(changed, scan_tree, 
         lines = [line.rstrip() for line in path.read_text().splitlines()]
         path.write_text("\n".join(lines) + "\n")
 
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, strip))
-    splits = {key: case.split for key, case in found.cases.items()}
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, strip))
+    splits = {key: case.split for key, case in scan.cases.items()}
     assert splits == {k: c.split for k, c in scan_fixture(SOURCE, LAYOUT).cases.items()}
 
 
@@ -57,9 +57,9 @@ def test_archive_that_unpacks_into_a_folder_is_read(changed, scan_tree, scan_fix
         for name in ("Images", TABLE):
             shutil.move(root / name, inner / name)
 
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, nest))
-    assert list(found.cases) == list(scan_fixture(SOURCE, LAYOUT).cases)
-    assert all(path.exists() for case in found.cases.values() for path in case.files())
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, nest))
+    assert list(scan.cases) == list(scan_fixture(SOURCE, LAYOUT).cases)
+    assert all(path.exists() for case in scan.cases.values() for path in case.files())
 
 
 def test_plane_is_that_of_the_table_and_not_the_number_in_the_name(changed, scan_tree, replacing):
@@ -68,8 +68,8 @@ def test_plane_is_that_of_the_table_and_not_the_number_in_the_name(changed, scan
         f"{VENTRICULAR};4;Fetal brain;Trans-ventricular",
         f"{VENTRICULAR};4;Fetal thorax;Not A Brain",
     )
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
-    assert found.cases[VENTRICULAR].anatomy.value == "Chest"
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+    assert scan.cases[VENTRICULAR].anatomy.value == "Chest"
 
 
 @pytest.mark.parametrize("key", [THALAMIC, CEREBELLUM, NO_STANDARD])
@@ -107,9 +107,9 @@ def test_not_a_brain_is_no_view(build_fixture):
 
 
 def test_mixed_bag_is_set_aside_and_denies_no_organ(scan_fixture):
-    found = scan_fixture(SOURCE, LAYOUT)
-    assert "outside the five anatomies" in found.skips[MIXED_BAG]
-    states = {label.state for case in found.cases.values() for label in case.labels}
+    scan = scan_fixture(SOURCE, LAYOUT)
+    assert "outside the five anatomies" in scan.skips[MIXED_BAG]
+    states = {label.state for case in scan.cases.values() for label in case.labels}
     assert states == {LabelState.PRESENT}
 
 
@@ -146,14 +146,14 @@ def test_train_of_1_is_training_and_of_0_test(scan_fixture):
 
 def test_row_with_another_value_of_train_is_set_aside(changed, scan_tree, replacing):
     edit = replacing(TABLE, "Voluson S10;1", "Voluson S10;2")
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
-    assert found.bad_rows("Train=2: expected one of '1', '0'")
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+    assert scan.bad_rows("Train=2: expected one of '1', '0'")
 
 
 def test_row_with_a_plane_that_the_card_does_not_know_is_set_aside(changed, scan_tree, replacing):
     edit = replacing(TABLE, "Fetal femur", "Fetal face")
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
-    assert found.bad_rows("Plane=(like Xxxxx xxxx)")
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+    assert scan.bad_rows("Plane=(like Xxxxx xxxx)")
 
 
 def test_pictures_of_one_woman_share_her_number(scan_fixture):
@@ -168,9 +168,9 @@ def test_copy_sorted_into_class_folders_is_read_by_its_table(changed, scan_tree,
             target.parent.mkdir(exist_ok=True)
             shutil.move(path, target)
 
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, sort))
-    told = {key: case.labels for key, case in scan_fixture(SOURCE, LAYOUT).cases.items()}
-    assert {key: case.labels for key, case in found.cases.items()} == told
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, sort))
+    labels = {key: case.labels for key, case in scan_fixture(SOURCE, LAYOUT).cases.items()}
+    assert {key: case.labels for key, case in scan.cases.items()} == labels
 
 
 def test_african_set_fits_no_layout(tmp_path):

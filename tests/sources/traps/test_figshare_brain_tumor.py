@@ -83,22 +83,22 @@ def test_label_one_is_meningioma_two_glioma_three_pituitary(scan_fixture):
 
 def test_label_out_of_range_sets_its_case_aside(changed, scan_tree):
     root = changed(SOURCE, LAYOUT, _change("label", np.array([[4.0]])))
-    found = scan_tree(SOURCE, LAYOUT, root)
-    assert found.bad_rows("value '4'")
+    scan = scan_tree(SOURCE, LAYOUT, root)
+    assert scan.bad_rows("value '4'")
 
 
 @pytest.mark.parametrize("member", ["label", "PID", "image", "tumorMask", "tumorBorder"])
 def test_file_without_one_of_the_five_members_is_set_aside(changed, scan_tree, member):
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, _change(member, None)))
-    assert "no MATLAB 7.3 file with" in found.skips["1"]
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, _change(member, None)))
+    assert "no MATLAB 7.3 file with" in scan.skips["1"]
 
 
 def test_file_of_the_older_matlab_format_is_set_aside(changed, scan_tree):
     def older(root):
         (root / "1.mat").write_bytes(b"MATLAB 5.0 MAT-file".ljust(124) + b"\x00\x01IM")
 
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, older))
-    assert "no MATLAB 7.3 file" in found.skips["1"]
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, older))
+    assert "no MATLAB 7.3 file" in scan.skips["1"]
 
 
 def test_mask_of_another_shape_than_its_image_is_set_aside(changed, scan_tree):
@@ -132,8 +132,8 @@ def test_file_numbered_beyond_the_release_is_reported(changed, survey):
     def extra(root):
         shutil.copy(root / "1.mat", root / "3065.mat")
 
-    found = survey(SOURCE, changed(SOURCE, LAYOUT, extra))
-    assert ("3065.mat", "unclaimed") in {(p.case, p.code) for p in found.problems}
+    contents = survey(SOURCE, changed(SOURCE, LAYOUT, extra))
+    assert ("3065.mat", "unclaimed") in {(p.case, p.code) for p in contents.problems}
 
 
 def test_files_in_the_folders_of_the_four_archives_are_found(changed, scan_tree):

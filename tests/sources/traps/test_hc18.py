@@ -47,7 +47,7 @@ def fails(changed, build_tree):
 
 def test_circumference_is_stated_in_mm_of_every_training_picture(scan_fixture):
     for key, case in scan_fixture(SOURCE, LAYOUT).cases.items():
-        stated = [(it.field, it.unit) for it in case.quantities]
+        stated = [(quantity.field, quantity.unit) for quantity in case.quantities]
         expected = [("head_circumference", "mm")] if key.startswith("training_set") else []
         assert stated == expected
 
@@ -178,13 +178,17 @@ def test_nobody_is_called_normal_or_graded(build_fixture):
 def test_row_that_is_none_of_the_release_is_set_aside(
     changed, scan_tree, replacing, old, new, says
 ):
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, replacing(TABLE, old, new)))
-    assert found.bad_rows(says)
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, replacing(TABLE, old, new)))
+    assert scan.bad_rows(says)
 
 
 def test_circumference_in_cm_is_set_aside(changed, survey, scan_fixture, replacing):
     stated = scan_fixture(SOURCE, LAYOUT).cases[LARGE].quantities[0].value
     edit = replacing(TABLE, f",{stated:.2f}", f",{stated / 10:.2f}")
     problems = survey(SOURCE, changed(SOURCE, LAYOUT, edit)).problems
-    (message,) = (it.message for it in problems if (it.case, it.code) == (LARGE, "bad-row"))
+    (message,) = (
+        problem.message
+        for problem in problems
+        if (problem.case, problem.code) == (LARGE, "bad-row")
+    )
     assert "a number of another unit, or a slip" in message

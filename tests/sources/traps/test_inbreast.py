@@ -45,10 +45,10 @@ def _shown(case, which):
 
 @each_layout
 def test_mlo_is_written_ml_in_file_names(scan_fixture, layout):
-    found = scan_fixture(SOURCE, layout)
-    case = found.cases[MASS]
+    scan = scan_fixture(SOURCE, layout)
+    case = scan.cases[MASS]
     assert "_MG_R_ML_ANON" in case.images[0].paths[0].name
-    assert found.states(MASS, "view") == {"MLO": LabelState.PRESENT}
+    assert scan.states(MASS, "view") == {"MLO": LabelState.PRESENT}
 
 
 @each_layout
@@ -63,8 +63,8 @@ def test_picture_that_contradicts_its_sheet_is_set_aside(changed, scan_tree):
         path = next(root.rglob(f"{NORMAL_CC}_*"))
         path.rename(path.with_name(path.name.replace("_MG_R_", "_MG_L_")))
 
-    found = scan_tree(SOURCE, "release", changed(SOURCE, "release", swap))
-    assert "the file name says otherwise" in found.skips[NORMAL_CC]
+    scan = scan_tree(SOURCE, "release", changed(SOURCE, "release", swap))
+    assert "the file name says otherwise" in scan.skips[NORMAL_CC]
 
 
 def test_copy_in_other_folders_and_capitals_is_read(changed, scan_tree, scan_fixture):
@@ -78,9 +78,9 @@ def test_copy_in_other_folders_and_capitals_is_read(changed, scan_tree, scan_fix
         for path in (inner / "AllDICOMs").iterdir():
             path.rename(path.with_name(path.name.replace("_ANON", "_anon")))
 
-    found = scan_tree(SOURCE, "release", changed(SOURCE, "release", nest))
-    assert list(found.cases) == list(scan_fixture(SOURCE, "release").cases)
-    assert all(path.exists() for case in found.cases.values() for path in case.files())
+    scan = scan_tree(SOURCE, "release", changed(SOURCE, "release", nest))
+    assert list(scan.cases) == list(scan_fixture(SOURCE, "release").cases)
+    assert all(path.exists() for case in scan.cases.values() for path in case.files())
 
 
 def test_edition_with_png_pictures_fits_no_layout(changed):
@@ -112,8 +112,8 @@ def test_blank_row_and_row_of_totals_are_no_pictures(fixture_tree, scan_fixture)
     rows = read_cells(fixture_tree(SOURCE, "release") / "INbreast.xls")
     assert rows[-1][5] == ""
     assert rows[-1][11] == "2"
-    found = scan_fixture(SOURCE, "release")
-    assert len(found.cases) + len(found.skips) == 10
+    scan = scan_fixture(SOURCE, "release")
+    assert len(scan.cases) + len(scan.skips) == 10
 
 
 def test_column_of_masses_whose_name_ends_with_a_blank_is_found(fixture_tree, scan_fixture):
@@ -147,8 +147,8 @@ def test_second_sheet_in_another_row_order_is_not_used(fixture_tree, scan_fixtur
 
 @each_layout
 def test_grades_are_numbers_and_text_in_one_column(scan_fixture, layout):
-    found = scan_fixture(SOURCE, layout)
-    grades = [next(iter(found.states(key, "birads"))) for key in found.cases]
+    scan = scan_fixture(SOURCE, layout)
+    grades = [next(iter(scan.states(key, "birads"))) for key in scan.cases]
     assert grades == ["1", "1", "2", "3", "4a", "4b", "4c", "5", "6"]
 
 
@@ -184,9 +184,9 @@ def test_mark_of_an_area_that_is_one_point_is_no_region(changed, scan_tree):
         del whole["Images"][0]["ROIs"][0]["Point_px"][1:]
         path.write_bytes(plistlib.dumps(whole))
 
-    found = scan_tree(SOURCE, "release", changed(SOURCE, "release", shorten))
-    assert {region.field for region in found.cases[BARE].regions} == {"structure"}
-    assert "cluster" in found.states(BARE, "finding")
+    scan = scan_tree(SOURCE, "release", changed(SOURCE, "release", shorten))
+    assert {region.field for region in scan.cases[BARE].regions} == {"structure"}
+    assert "cluster" in scan.states(BARE, "finding")
 
 
 def test_points_are_column_then_row(scan_fixture):
@@ -260,15 +260,15 @@ def test_subdivided_category_4_is_kept(build_fixture, layout):
 
 
 def test_picture_of_category_4c_without_a_flag_is_not_called_normal(scan_fixture):
-    found = scan_fixture(SOURCE, "release")
-    assert "normal" not in found.states(BARE, "finding")
-    assert LabelState.ABSENT not in found.states(BARE, "finding").values()
+    scan = scan_fixture(SOURCE, "release")
+    assert "normal" not in scan.states(BARE, "finding")
+    assert LabelState.ABSENT not in scan.states(BARE, "finding").values()
 
 
 @pytest.mark.parametrize("key", [NORMAL_CC, NORMAL_MLO])
 def test_category_1_has_no_marks_and_denies_all_four_findings(scan_fixture, key):
-    found = scan_fixture(SOURCE, "release")
-    ground = facts_of_case(CARD, found.cases[key], load_terms())
+    scan = scan_fixture(SOURCE, "release")
+    ground = facts_of_case(CARD, scan.cases[key], load_terms())
     names = ("breast mass", "breast calcification", "architectural distortion", "asymmetry")
     assert [ground.absent[name].grade for name in names] == [Grade.A, Grade.B, Grade.B, Grade.B]
 
@@ -281,23 +281,23 @@ def test_other_categories_deny_nothing(scan_fixture):
 
 def test_copy_without_the_marks_of_a_picture_does_not_deny_a_mass(changed, scan_tree):
     root = changed(SOURCE, "csv", lambda r: (r / f"AllXML/{MICROS}.xml").unlink())
-    found = scan_tree(SOURCE, "csv", root)
-    assert found.states(MICROS, "mass") == {"mass": LabelState.UNKNOWN}
-    ground = facts_of_case(CARD, found.cases[MICROS], load_terms())
+    scan = scan_tree(SOURCE, "csv", root)
+    assert scan.states(MICROS, "mass") == {"mass": LabelState.UNKNOWN}
+    ground = facts_of_case(CARD, scan.cases[MICROS], load_terms())
     assert "breast mass" not in ground.absent
 
 
 def test_views_of_one_breast_that_differ_leave_its_classes_open(changed, scan_tree, scan_fixture):
     def same_woman(root):
-        one, other = (next(root.rglob(f"{key}_*.dcm")) for key in (NORMAL_CC, MIXED))
-        other.rename(other.with_name(one.name.replace(NORMAL_CC, MIXED)))
+        first, second = (next(root.rglob(f"{key}_*.dcm")) for key in (NORMAL_CC, MIXED))
+        second.rename(second.with_name(first.name.replace(NORMAL_CC, MIXED)))
 
     apart = scan_fixture(SOURCE, "release")
     assert apart.states(MIXED, "birads") == {"4b": LabelState.PRESENT}
-    found = scan_tree(SOURCE, "release", changed(SOURCE, "release", same_woman))
+    scan = scan_tree(SOURCE, "release", changed(SOURCE, "release", same_woman))
     for key in (NORMAL_CC, MIXED):
         for field in ("birads", "density"):
-            assert set(found.states(key, field).values()) == {LabelState.UNKNOWN}, (key, field)
+            assert set(scan.states(key, field).values()) == {LabelState.UNKNOWN}, (key, field)
 
 
 def test_bi_rads_is_that_of_the_picture_and_density_that_of_the_breast():

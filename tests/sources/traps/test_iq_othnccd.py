@@ -82,8 +82,8 @@ def test_picture_that_is_misnamed_or_misfiled_is_set_aside(changed, scan_tree, n
     def mix(root):
         write_picture(root / TOP / "Normal cases" / name, picture(64, 64, seed=1))
 
-    found = scan_tree(SOURCE, "original", changed(SOURCE, "original", mix))
-    assert f"{TOP}/Normal cases/{name}" in found.skips
+    scan = scan_tree(SOURCE, "original", changed(SOURCE, "original", mix))
+    assert f"{TOP}/Normal cases/{name}" in scan.skips
 
 
 def test_unlabelled_test_pictures_are_ignored(build_fixture):

@@ -103,8 +103,8 @@ def test_slice_called_free_holds_a_tiny_lesion_for_a_lesion(scan_fixture):
 
 def test_free_slices_do_not_all_lie_next_to_the_middle(scan_fixture):
     """Of twenty slices; the lesion of each patient leaves other slices of the middle half free."""
-    found = scan_fixture(SOURCE, "zenodo").cases
-    chosen = {_chosen(found[f"{_patient(number)}-dwi-clear"])[0] for number in (1, 4, 9)}
+    cases = scan_fixture(SOURCE, "zenodo").cases
+    chosen = {_chosen(cases[f"{_patient(number)}-dwi-clear"])[0] for number in (1, 4, 9)}
     assert any(abs(2 * index - 19) > 5 for index in chosen)
 
 
@@ -184,10 +184,10 @@ def test_adc_of_either_unit_gives_the_same_picture(changed, build_tree, build_fi
         values = np.asarray(stored.dataobj) * factor
         nibabel.save(nibabel.Nifti1Image(values, stored.affine), path)
 
-    one = build_fixture(SOURCE, "zenodo")
+    fixture = build_fixture(SOURCE, "zenodo")
     two = build_tree(SOURCE, changed(SOURCE, "zenodo", scale))
     key = f"{FIRST}-adc"
-    difference = one.pixels(one.sample(key)).astype(int) - two.pixels(two.sample(key))
+    difference = fixture.pixels(fixture.sample(key)).astype(int) - two.pixels(two.sample(key))
     assert np.abs(difference).max() <= 1
 
 
@@ -212,11 +212,11 @@ def test_other_centre_stored_in_another_direction_gives_the_same_picture(
         for path in root.rglob(f"*{FIRST}*.nii.gz"):
             nibabel.save(nibabel.as_closest_canonical(nibabel.load(path)), path)
 
-    one = build_fixture(SOURCE, "zenodo")
+    fixture = build_fixture(SOURCE, "zenodo")
     two = build_tree(SOURCE, changed(SOURCE, "zenodo", turn))
     for kind in ("dwi", "adc", "flair"):
         key = f"{FIRST}-{kind}"
-        assert (one.pixels(one.sample(key)) == two.pixels(two.sample(key))).all()
+        assert (fixture.pixels(fixture.sample(key)) == two.pixels(two.sample(key))).all()
 
 
 def test_strength_of_diffusion_is_never_stated(scan_fixture, build_fixture):

@@ -23,8 +23,8 @@ each_layout = pytest.mark.parametrize("layout", LAYOUTS)
 GUYS, HAMMERSMITH, PSYCHIATRY = "IXI002-Guys-0828", "IXI012-HH-1211", "IXI219-IOP-0998"
 
 
-def _facts(found, subject):
-    return {case.facts for key, case in found.cases.items() if key.startswith(subject)}
+def _facts(scan, subject):
+    return {case.facts for key, case in scan.cases.items() if key.startswith(subject)}
 
 
 @each_layout
@@ -35,16 +35,16 @@ def test_volumes_are_found_by_name_in_whatever_folder(changed, scan_tree, scan_f
         for path in (root / "IXI-T2").iterdir():
             shutil.move(path, root / path.name)
 
-    found = scan_tree(SOURCE, layout, changed(SOURCE, layout, rename))
-    assert set(found.cases) == set(scan_fixture(SOURCE, layout).cases)
+    scan = scan_tree(SOURCE, layout, changed(SOURCE, layout, rename))
+    assert set(scan.cases) == set(scan_fixture(SOURCE, layout).cases)
 
 
 @each_layout
 def test_volume_that_lies_in_two_folders_is_read_once(changed, scan_tree, layout):
     root = changed(SOURCE, layout, lambda r: shutil.copytree(r / "IXI-T1", r / "copy"))
-    found = scan_tree(SOURCE, layout, root)
-    assert len(found.cases) == 16
-    assert list(found.skips.values()) == ["another copy of a volume"] * 3
+    scan = scan_tree(SOURCE, layout, root)
+    assert len(scan.cases) == 16
+    assert list(scan.skips.values()) == ["another copy of a volume"] * 3
 
 
 @pytest.mark.parametrize("plane", ["axial", "coronal", "sagittal"])
@@ -112,14 +112,16 @@ def test_angiography_is_shown_as_a_source_slice_and_the_card_says_so(build_fixtu
 
 @each_layout
 def test_direction_of_a_diffusion_series_is_no_picture(survey, fixture_tree, layout):
-    found = survey(SOURCE, fixture_tree(SOURCE, layout))
-    codes = {p.case: p.code for p in found.problems if "DTI" in p.case and p.code != "other-file"}
+    contents = survey(SOURCE, fixture_tree(SOURCE, layout))
+    codes = {
+        p.case: p.code for p in contents.problems if "DTI" in p.case and p.code != "other-file"
+    }
     assert list(codes.values()) == ["ignored-by-card"]
 
 
 def test_number_of_the_table_is_padded_to_the_subject(scan_fixture):
-    found = scan_fixture(SOURCE, "archives")
-    assert _facts(found, "IXI002") == {
+    scan = scan_fixture(SOURCE, "archives")
+    assert _facts(scan, "IXI002") == {
         (("site", "Guys"), ("tesla", "1.5"), ("sex", "female"), ("age", "35.800137"))
     }
 

@@ -43,9 +43,9 @@ def test_tables_are_read_with_any_line_end(changed, scan_tree, scan_fixture, end
             text = (root / name).read_bytes().replace(b"\r\n", b"\n").replace(b"\r", b"\n")
             (root / name).write_bytes(text.replace(b"\n", end))
 
-    found = scan_tree(SOURCE, "raw", changed(SOURCE, "raw", resave))
+    scan = scan_tree(SOURCE, "raw", changed(SOURCE, "raw", resave))
     expected = scan_fixture(SOURCE, "raw").cases
-    assert {key: case.facts for key, case in found.cases.items()} == {
+    assert {key: case.facts for key, case in scan.cases.items()} == {
         key: case.facts for key, case in expected.items()
     }
 
@@ -67,16 +67,16 @@ def test_fields_parted_by_blanks_are_read(changed, scan_tree):
 
 def test_film_with_a_row_of_another_form_is_set_aside(changed, scan_tree, replacing):
     root = changed(SOURCE, "raw", replacing(NODULES, "\t1634\t692\t", "\t"))
-    found = scan_tree(SOURCE, "raw", root)
-    assert found.bad_rows("CLNDAT_EN.txt:1: ") == found.bad_rows("is not a row") == {PLAIN}
+    scan = scan_tree(SOURCE, "raw", root)
+    assert scan.bad_rows("CLNDAT_EN.txt:1: ") == scan.bad_rows("is not a row") == {PLAIN}
 
 
 def test_film_without_a_row_is_set_aside(changed, scan_tree):
     def add(root):
         shutil.copy(root / "All247images/JPCNN001.IMG", root / "All247images/JPCNN093.IMG")
 
-    found = scan_tree(SOURCE, "raw", changed(SOURCE, "raw", add))
-    assert found.bad_rows("no row of this film") == {"JPCNN093"}
+    scan = scan_tree(SOURCE, "raw", changed(SOURCE, "raw", add))
+    assert scan.bad_rows("no row of this film") == {"JPCNN093"}
 
 
 def test_question_mark_is_no_age(scan_fixture):
@@ -230,8 +230,8 @@ def test_letter_case_of_names_does_not_matter(changed, scan_tree, scan_fixture):
         for path in sorted((root / "All247images").iterdir()):
             path.rename(path.with_name(path.name.lower()))
 
-    found = scan_tree(SOURCE, "raw", changed(SOURCE, "raw", lower))
-    assert list(found.cases) == list(scan_fixture(SOURCE, "raw").cases)
+    scan = scan_tree(SOURCE, "raw", changed(SOURCE, "raw", lower))
+    assert list(scan.cases) == list(scan_fixture(SOURCE, "raw").cases)
 
 
 @pytest.mark.thorough

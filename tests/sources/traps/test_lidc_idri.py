@@ -30,8 +30,8 @@ CARD = find_sources()[SOURCE].card
 PATIENTS = tuple(f"LIDC-IDRI-{number:04}" for number in range(1, 7))
 
 
-def _of(found, patient, what="cases"):
-    return {key: it for key, it in getattr(found, what).items() if key.startswith(patient)}
+def _of(scan, patient, what="cases"):
+    return {key: value for key, value in getattr(scan, what).items() if key.startswith(patient)}
 
 
 def _reading(root, patient):
@@ -57,15 +57,15 @@ def _diagnose(code, method, heads=("TCIA Patient ID", "Diagnosis at the Patient 
     return edit
 
 
-def _diagnosis(found):
-    (case,) = _of(found, PATIENTS[0]).values()
-    return [(it.value, it.state) for it in case.labels if it.field == "diagnosis"]
+def _diagnosis(scan):
+    (case,) = _of(scan, PATIENTS[0]).values()
+    return [(label.value, label.state) for label in case.labels if label.field == "diagnosis"]
 
 
 @pytest.mark.parametrize("layout", ["classic", "descriptive"])
 def test_both_directory_styles_give_the_same_cases(scan_fixture, layout):
-    found = scan_fixture(SOURCE, layout)
-    assert list(found.cases) == list(scan_fixture(SOURCE, "classic").cases)
+    scan = scan_fixture(SOURCE, layout)
+    assert list(scan.cases) == list(scan_fixture(SOURCE, "classic").cases)
 
 
 def test_folder_names_do_not_tell_the_series(changed, scan_tree, scan_fixture):
@@ -73,8 +73,8 @@ def test_folder_names_do_not_tell_the_series(changed, scan_tree, scan_fixture):
         for number, folder in enumerate(sorted(root.glob("manifest-*/LIDC-IDRI/*/*/*"))):
             folder.rename(folder.with_name(f"renamed-{number}"))
 
-    found = scan_tree(SOURCE, "descriptive", changed(SOURCE, "descriptive", rename))
-    assert list(found.cases) == list(scan_fixture(SOURCE, "descriptive").cases)
+    scan = scan_tree(SOURCE, "descriptive", changed(SOURCE, "descriptive", rename))
+    assert list(scan.cases) == list(scan_fixture(SOURCE, "descriptive").cases)
 
 
 def test_reading_is_joined_by_series_and_not_by_file_name(changed, scan_tree, scan_fixture):
@@ -84,8 +84,8 @@ def test_reading_is_joined_by_series_and_not_by_file_name(changed, scan_tree, sc
         shutil.move(folder / "006.xml", folder / "001.xml")
         shutil.move(folder / "x.xml", folder / "006.xml")
 
-    found = scan_tree(SOURCE, "descriptive", changed(SOURCE, "descriptive", swap))
-    assert list(found.cases) == list(scan_fixture(SOURCE, "descriptive").cases)
+    scan = scan_tree(SOURCE, "descriptive", changed(SOURCE, "descriptive", swap))
+    assert list(scan.cases) == list(scan_fixture(SOURCE, "descriptive").cases)
 
 
 def test_film_in_a_patient_folder_is_no_ct(scan_fixture):
@@ -105,22 +105,22 @@ def test_corrected_reading_replaces_the_first_one(changed, scan_tree, scan_fixtu
     def drop(root):
         (root / "161-resubmitted-correction-3-9-12.xml").unlink()
 
-    found = scan_tree(SOURCE, "classic", changed(SOURCE, "classic", drop))
-    assert not _of(found, PATIENTS[0])
-    assert "contradict" in next(iter(_of(found, PATIENTS[0], "skips").values()))
+    scan = scan_tree(SOURCE, "classic", changed(SOURCE, "classic", drop))
+    assert not _of(scan, PATIENTS[0])
+    assert "contradict" in next(iter(_of(scan, PATIENTS[0], "skips").values()))
 
 
 def test_scan_without_a_reading_is_not_called_clear(changed, scan_tree):
     root = changed(SOURCE, "classic", lambda root: _reading(root, PATIENTS[5]).unlink())
-    found = scan_tree(SOURCE, "classic", root)
-    assert not _of(found, PATIENTS[5])
+    scan = scan_tree(SOURCE, "classic", root)
+    assert not _of(scan, PATIENTS[5])
 
 
 def test_scan_with_three_readers_is_not_called_clear(changed, scan_tree):
     edit = _respell(PATIENTS[5], r"<readingSession>.*?</readingSession>", "", count=1)
-    found = scan_tree(SOURCE, "classic", changed(SOURCE, "classic", edit))
-    assert not _of(found, PATIENTS[5])
-    assert "3 reading sessions" in next(iter(_of(found, PATIENTS[5], "skips").values()))
+    scan = scan_tree(SOURCE, "classic", changed(SOURCE, "classic", edit))
+    assert not _of(scan, PATIENTS[5])
+    assert "3 reading sessions" in next(iter(_of(scan, PATIENTS[5], "skips").values()))
 
 
 def test_nodule_below_three_millimetres_is_none_even_with_ratings(scan_fixture):
@@ -134,9 +134,9 @@ def test_small_nodule_is_not_denied_by_a_clear_scan():
 
 
 def test_nodule_of_two_readers_is_neither_present_nor_absent(scan_fixture):
-    found = scan_fixture(SOURCE, "classic")
-    assert not _of(found, PATIENTS[4])
-    assert any("2 of 4" in it for it in _of(found, PATIENTS[4], "skips").values())
+    scan = scan_fixture(SOURCE, "classic")
+    assert not _of(scan, PATIENTS[4])
+    assert any("2 of 4" in entry for entry in _of(scan, PATIENTS[4], "skips").values())
 
 
 def test_nodule_ids_of_readers_mean_nothing(scan_fixture):
@@ -152,21 +152,27 @@ def test_order_of_the_readers_does_not_matter(changed, build_fixture, build_tree
         head, *sessions = path.read_text().split("<readingSession>")
         tail = sessions[-1].rpartition("</readingSession>")
         sessions[-1] = tail[0] + tail[1]
-        text = head + "".join(f"<readingSession>{it}" for it in reversed(sessions)) + tail[2]
+        text = (
+            head + "".join(f"<readingSession>{session}" for session in reversed(sessions)) + tail[2]
+        )
         path.write_text(text)
         (root / "161-resubmitted-correction-3-9-12.xml").write_text(text)
 
     built = build_tree(SOURCE, changed(SOURCE, "classic", turn))
     usual = build_fixture(SOURCE, "classic")
     areas = [
-        next(s.area for s in it.samples if s.case.startswith(PATIENTS[0]) and s.artefact == "boxes")
-        for it in (built, usual)
+        next(
+            s.area
+            for s in entry.samples
+            if s.case.startswith(PATIENTS[0]) and s.artefact == "boxes"
+        )
+        for entry in (built, usual)
     ]
     assert areas[0] == areas[1]
 
 
-def _marked(found, patient):
-    case = next(case for case in _of(found, patient).values() if case.regions)
+def _marked(scan, patient):
+    case = next(case for case in _of(scan, patient).values() if case.regions)
     return rasterise(case.regions[0].shape, readers.read(case.images[0]))[0]
 
 
@@ -207,7 +213,7 @@ def test_excluded_outline_is_a_hole(changed, scan_tree, scan_fixture):
 def test_outline_belongs_to_the_slice_that_it_names(scan_fixture):
     case = next(iter(_of(scan_fixture(SOURCE, "classic"), PATIENTS[0]).values()))
     header = pydicom.dcmread(case.images[0].paths[0], stop_before_pixels=True)
-    named = {line.slice for it in case.regions[0].shape.readings for line in it.outlines}
+    named = {line.slice for reading in case.regions[0].shape.readings for line in reading.outlines}
     assert named == {header.SOPInstanceUID}
 
 
@@ -281,8 +287,8 @@ def test_disease_comes_from_the_spreadsheet_alone(changed, scan_tree):
     def drop(root):
         (root / "tcia-diagnosis-data-2012-04-20.xls").unlink()
 
-    found = scan_tree(SOURCE, "classic", changed(SOURCE, "classic", drop))
-    assert _diagnosis(found) == []
+    scan = scan_tree(SOURCE, "classic", changed(SOURCE, "classic", drop))
+    assert _diagnosis(scan) == []
 
 
 @pytest.mark.parametrize(
@@ -309,9 +315,9 @@ def test_spreadsheet_of_another_edition_is_named_and_its_diagnoses_are_not_asked
     changed, scan_tree
 ):
     heads = ("TCIA Patent ID", "Total Number of Nodules", "Nodules >= 3mm")
-    found = scan_tree(SOURCE, "classic", changed(SOURCE, "classic", _diagnose(2, 2, heads)))
-    assert _diagnosis(found) == []
-    assert any("another edition" in reason for reason in found.skips.values())
+    scan = scan_tree(SOURCE, "classic", changed(SOURCE, "classic", _diagnose(2, 2, heads)))
+    assert _diagnosis(scan) == []
+    assert any("another edition" in reason for reason in scan.skips.values())
 
 
 def test_diagnosis_of_a_patient_is_asked_where_all_nodules_are_shown(scan_fixture):
@@ -344,7 +350,9 @@ def test_slices_that_are_no_dicom_are_named_with_what_they_are(changed, survey, 
         text.write_text("<html>no such file</html>")
 
     problems = survey(SOURCE, changed(SOURCE, layout, spoil)).problems
-    told = " ".join(it.message for it in problems if it.case.endswith("unreadable"))
-    assert "3.dcm: is empty (0 bytes)" in told
-    assert "4.dcm: holds no DICOM" in told
-    assert "unclaimed" not in {it.code for it in problems}
+    result = " ".join(
+        problem.message for problem in problems if problem.case.endswith("unreadable")
+    )
+    assert "3.dcm: is empty (0 bytes)" in result
+    assert "4.dcm: holds no DICOM" in result
+    assert "unclaimed" not in {problem.code for problem in problems}

@@ -21,7 +21,7 @@ FINDING, REGION = "Abnormality Diagnosis", "ROI Grounding"
 
 
 @pytest.fixture
-def found(scan_fixture):
+def fixture_scan(scan_fixture):
     return scan_fixture(SOURCE, LAYOUT)
 
 
@@ -37,18 +37,18 @@ def header(changed, replacing, scan_tree):
     return make
 
 
-def test_marks_of_readers_within_a_nodule_are_the_nodule_itself(found):
-    assert found.cases[f"{ALONE}-2"].regions
+def test_marks_of_readers_within_a_nodule_are_the_nodule_itself(fixture_scan):
+    assert fixture_scan.cases[f"{ALONE}-2"].regions
 
 
-def test_nodule_beside_another_mark_has_no_place(found, build_fixture):
-    assert not found.cases[f"{TURNED}-3"].regions
+def test_nodule_beside_another_mark_has_no_place(fixture_scan, build_fixture):
+    assert not fixture_scan.cases[f"{TURNED}-3"].regions
     assert build_fixture(SOURCE, LAYOUT).right_of(f"{TURNED}-3", FINDING) == {"lung nodule >= 3 mm"}
 
 
-def test_box_lies_on_the_nodule(build_fixture, found):
+def test_box_lies_on_the_nodule(build_fixture, fixture_scan):
     built = build_fixture(SOURCE, LAYOUT)
-    x0, y0, x1, y1 = map(round, found.cases[f"{ALONE}-2"].regions[0].shape.xyxy)
+    x0, y0, x1, y1 = map(round, fixture_scan.cases[f"{ALONE}-2"].regions[0].shape.xyxy)
     pixels = built.pixels(built.sample(f"{ALONE}-2"))
     row, column = (y0 + y1) // 2, (x0 + x1) // 2
     assert pixels[row, x0 + 1 : x1 - 1].min() > 180
@@ -56,29 +56,31 @@ def test_box_lies_on_the_nodule(build_fixture, found):
     assert max(pixels[row, x0 - 2], pixels[row, x1 + 1], pixels[y0 - 2, column]) < 120
 
 
-def test_turned_volume_is_shown_upright_with_the_slice_of_its_nodule(build_fixture, found):
+def test_turned_volume_is_shown_upright_with_the_slice_of_its_nodule(build_fixture, fixture_scan):
     built = build_fixture(SOURCE, LAYOUT)
     pixels = built.pixels(built.sample(f"{TURNED}-3"))
     marker, opposite = pixels[5:14, 6:18], pixels[-14:-5, -18:-6]
     assert marker.max() > 240
     assert opposite.max() < 120
-    first, behind = found.cases[f"{TURNED}-3"].guide[0].slices
+    first, behind = fixture_scan.cases[f"{TURNED}-3"].guide[0].slices
     assert (first, behind) == (4, 9)
     (recipe,) = built.recipes(f"{TURNED}-3", "clean")
     assert recipe["images"][0]["frame"] == 6
 
 
-def test_scan_without_annotation_is_clear_only_if_no_reader_marked_anything(found):
-    assert found.states(f"{CLEAR}-clear", "nodule") == {
+def test_scan_without_annotation_is_clear_only_if_no_reader_marked_anything(fixture_scan):
+    assert fixture_scan.states(f"{CLEAR}-clear", "nodule") == {
         "none": LabelState.PRESENT,
         "nodule": LabelState.ABSENT,
     }
-    assert "fewer than three readers" in found.skips[f"{UNCLEAR}-clear"]
+    assert "fewer than three readers" in fixture_scan.skips[f"{UNCLEAR}-clear"]
 
 
-def test_clear_scan_is_shown_at_a_level_at_which_nodules_were_counted(found, build_fixture):
+def test_clear_scan_is_shown_at_a_level_at_which_nodules_were_counted(fixture_scan, build_fixture):
     drawn = drawn_slice(CLEAR, 10, CARD.numbers["nodule_levels"])
-    assert [shape.slices for shape in found.cases[f"{CLEAR}-clear"].guide] == [(drawn, drawn + 1)]
+    assert [shape.slices for shape in fixture_scan.cases[f"{CLEAR}-clear"].guide] == [
+        (drawn, drawn + 1)
+    ]
     (recipe,) = build_fixture(SOURCE, LAYOUT).recipes(f"{CLEAR}-clear", "clean")
     assert recipe["images"][0]["frame"] == drawn
 
@@ -90,8 +92,8 @@ def test_without_the_marks_of_fewer_readers_no_scan_is_clear(changed, scan_tree)
     assert not bare.cases[f"{ALONE}-2"].regions
 
 
-def test_nodule_too_small_for_one_slice_is_set_aside(found):
-    assert "6 to 30 mm" in found.skips[f"{SMALL}-4"]
+def test_nodule_too_small_for_one_slice_is_set_aside(fixture_scan):
+    assert "6 to 30 mm" in fixture_scan.skips[f"{SMALL}-4"]
 
 
 def test_row_that_names_no_scan_leaves_no_scan_clear(changed, replacing, survey):
@@ -101,8 +103,8 @@ def test_row_that_names_no_scan_leaves_no_scan_clear(changed, replacing, survey)
     assert LabelState.ABSENT not in states
 
 
-def test_scans_of_one_patient_have_one_key(found):
-    assert found.cases[f"{ALONE}-2"].patient == found.cases[f"{TURNED}-3"].patient
+def test_scans_of_one_patient_have_one_key(fixture_scan):
+    assert fixture_scan.cases[f"{ALONE}-2"].patient == fixture_scan.cases[f"{TURNED}-3"].patient
 
 
 def test_without_the_table_of_series_a_scan_is_its_own_patient(changed, scan_tree):

@@ -27,14 +27,14 @@ HIGH = {"Abnormality Diagnosis", "Disease Diagnosis"}
 ERECT, LATERAL, RECUMBENT, UNSURE, LL, READ, AXIAL, KNEE, UNNAMED, TEST = range(10)
 
 
-def _key(found, number):
-    return found.entries[number].key
+def _key(scan, number):
+    return scan.entries[number].key
 
 
 @pytest.mark.parametrize("number", [KNEE, UNNAMED])
 def test_film_of_another_region_is_set_aside_although_its_view_is_frontal(scan_fixture, number):
-    found = scan_fixture(SOURCE, LAYOUT)
-    assert "another region" in found.skips[_key(found, number)]
+    scan = scan_fixture(SOURCE, LAYOUT)
+    assert "another region" in scan.skips[_key(scan, number)]
 
 
 @pytest.mark.parametrize(
@@ -46,8 +46,8 @@ def test_procedure_that_names_other_bones_is_no_chest_film(
     changed, scan_tree, replacing, procedure
 ):
     edit = replacing(METADATA, "CHEST (PORTABLE AP)", procedure)
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
-    assert _key(found, RECUMBENT) in found.skips
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+    assert _key(scan, RECUMBENT) in scan.skips
 
 
 @pytest.mark.parametrize(
@@ -59,20 +59,20 @@ def test_view_that_is_neither_plain_frontal_nor_lateral_is_set_aside(
     changed, scan_tree, replacing, view
 ):
     edit = replacing(METADATA, ",AP AXIAL,", f",{view},")
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
-    assert "the view is" in found.skips[_key(found, AXIAL)]
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+    assert "the view is" in scan.skips[_key(scan, AXIAL)]
 
 
 def test_view_that_the_card_does_not_know_sets_its_case_aside(changed, scan_tree, replacing):
     root = changed(SOURCE, LAYOUT, replacing(METADATA, ",AP AXIAL,", ",OBLIQUE,"))
-    found = scan_tree(SOURCE, LAYOUT, root)
-    assert found.bad_rows("ViewPosition=(like XXXXXXX): value '(like XXXXXXX)'")
+    scan = scan_tree(SOURCE, LAYOUT, root)
+    assert scan.bad_rows("ViewPosition=(like XXXXXXX): value '(like XXXXXXX)'")
 
 
 def test_ll_and_lateral_are_both_lateral(build_fixture, scan_fixture):
-    found = scan_fixture(SOURCE, LAYOUT)
+    scan = scan_fixture(SOURCE, LAYOUT)
     for number in (LATERAL, LL):
-        key = _key(found, number)
+        key = _key(scan, number)
         assert build_fixture(SOURCE, LAYOUT).right_of(key, "View Recognition") == {"LATERAL"}
 
 
@@ -88,44 +88,44 @@ def test_film_whose_view_is_known_to_be_wrong_is_dropped(key):
 
 
 def test_label_of_a_study_is_not_asked_of_its_lateral_film(build_fixture, scan_fixture):
-    found, built = scan_fixture(SOURCE, LAYOUT), build_fixture(SOURCE, LAYOUT)
-    assert _has_same_labels(found, UNSURE, LL)
-    assert built.tasks_of(_key(found, UNSURE)) & HIGH
-    assert not built.tasks_of(_key(found, LL)) & HIGH
+    scan, built = scan_fixture(SOURCE, LAYOUT), build_fixture(SOURCE, LAYOUT)
+    assert _has_same_labels(scan, UNSURE, LL)
+    assert built.tasks_of(_key(scan, UNSURE)) & HIGH
+    assert not built.tasks_of(_key(scan, LL)) & HIGH
 
 
-def _has_same_labels(found, one, other):
-    key, twin = _key(found, one), _key(found, other)
-    return found.states(key, "finding") == found.states(twin, "finding") != {}
+def _has_same_labels(scan, first, second):
+    key, twin = _key(scan, first), _key(scan, second)
+    return scan.states(key, "finding") == scan.states(twin, "finding") != {}
 
 
 def test_finding_counts_only_where_both_labelers_agree(scan_fixture):
-    found = scan_fixture(SOURCE, "2.0.0")
-    states = found.states(_key(found, UNSURE), "finding")
+    scan = scan_fixture(SOURCE, "2.0.0")
+    states = scan.states(_key(scan, UNSURE), "finding")
     assert states["Lung Opacity"] is LabelState.UNKNOWN  # one says it, one is silent
     assert states["Pneumothorax"] is LabelState.PRESENT
-    other = found.states(_key(found, READ), "finding")
+    other = scan.states(_key(scan, READ), "finding")
     assert other["Lung Lesion"] is LabelState.UNKNOWN
 
 
 def test_finding_whose_parent_is_uncertain_is_uncertain(scan_fixture):
-    found = scan_fixture(SOURCE, "2.0.0")
-    states = found.states(_key(found, UNSURE), "finding")
+    scan = scan_fixture(SOURCE, "2.0.0")
+    states = scan.states(_key(scan, UNSURE), "finding")
     assert states["Edema"] is LabelState.UNKNOWN  # both say it, but not the opacity
 
 
 def test_finding_whose_child_is_uncertain_is_uncertain(changed, scan_tree, replacing):
     table = f"{HOME}/mimic-cxr-2.1.0-test-set-labeled.csv"
     edit = replacing(table, "51178377,0.0,1.0,0.0,1.0,0.0", "51178377,0.0,1.0,0.0,1.0,-1.0")
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
-    assert found.states(_key(found, READ), "finding")["Cardiomegaly"] is LabelState.UNKNOWN
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+    assert scan.states(_key(scan, READ), "finding")["Cardiomegaly"] is LabelState.UNKNOWN
 
 
 def test_zero_of_both_labelers_is_absent(scan_fixture):
-    found = scan_fixture(SOURCE, LAYOUT)
-    key = _key(found, RECUMBENT)
-    assert found.states(key, "finding")["Cardiomegaly"] is LabelState.ABSENT
-    assert found.states(key, "disease")["Pneumonia"] is LabelState.PRESENT
+    scan = scan_fixture(SOURCE, LAYOUT)
+    key = _key(scan, RECUMBENT)
+    assert scan.states(key, "finding")["Cardiomegaly"] is LabelState.ABSENT
+    assert scan.states(key, "disease")["Pneumonia"] is LabelState.PRESENT
 
 
 def test_row_without_any_label_is_not_normal(changed, scan_tree):
@@ -136,14 +136,14 @@ def test_row_without_any_label_is_not_normal(changed, scan_tree):
             lines[1] = "10000032,50414267" + "," * 14
             path.write_bytes(gzip.compress("\n".join(lines).encode()))
 
-    found = scan_tree(SOURCE, "2.0.0", changed(SOURCE, "2.0.0", blank))
-    assert found.states(_key(found, ERECT), "finding") == {}
+    scan = scan_tree(SOURCE, "2.0.0", changed(SOURCE, "2.0.0", blank))
+    assert scan.states(_key(scan, ERECT), "finding") == {}
 
 
 def test_study_without_a_row_has_no_labels(scan_fixture):
-    found = scan_fixture(SOURCE, "2.0.0")
-    assert found.states(_key(found, TEST), "finding") == {}
-    assert found.states(_key(found, TEST), "view")
+    scan = scan_fixture(SOURCE, "2.0.0")
+    assert scan.states(_key(scan, TEST), "finding") == {}
+    assert scan.states(_key(scan, TEST), "view")
 
 
 def test_labels_of_the_radiologist_stand_before_those_of_the_labelers(scan_fixture):
@@ -153,20 +153,20 @@ def test_labels_of_the_radiologist_stand_before_those_of_the_labelers(scan_fixtu
 
 
 def test_airspace_opacity_of_the_radiologist_is_lung_opacity(scan_fixture):
-    found = scan_fixture(SOURCE, LAYOUT)
-    assert found.states(_key(found, READ), "finding")["Lung Opacity"] is LabelState.PRESENT
+    scan = scan_fixture(SOURCE, LAYOUT)
+    assert scan.states(_key(scan, READ), "finding")["Lung Opacity"] is LabelState.PRESENT
 
 
 def test_unclear_report_is_unknown(changed, scan_tree, replacing):
     table = f"{HOME}/mimic-cxr-2.1.0-test-set-labeled.csv"
     edit = replacing(table, "52821744,0.0,1.0", "52821744,0.0,-1.0")
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
-    assert found.states(_key(found, TEST), "finding")["Cardiomegaly"] is LabelState.UNKNOWN
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+    assert scan.states(_key(scan, TEST), "finding")["Cardiomegaly"] is LabelState.UNKNOWN
 
 
 def test_split_is_called_validate(scan_fixture):
-    found = scan_fixture(SOURCE, LAYOUT)
-    splits = [entry.split for entry in found.entries if isinstance(entry, Case)]
+    scan = scan_fixture(SOURCE, LAYOUT)
+    splits = [entry.split for entry in scan.entries if isinstance(entry, Case)]
     assert splits[:3] == ["train", "validate", "test"]
 
 
@@ -187,8 +187,8 @@ def test_study_without_a_folder_is_absent_and_no_failure(changed, survey):
     def remove(root):
         shutil.rmtree(root / HOME / "files/p10/p10001038")
 
-    found = survey(SOURCE, changed(SOURCE, LAYOUT, remove))
-    assert len(found.absent) == 1
+    contents = survey(SOURCE, changed(SOURCE, LAYOUT, remove))
+    assert len(contents.absent) == 1
 
 
 def test_films_of_one_patient_stay_together(scan_fixture):
@@ -202,9 +202,9 @@ def test_shifted_dates_are_no_facts(scan_fixture):
 
 
 def test_equalised_film_is_shown_as_it_is_stored(build_fixture, scan_fixture):
-    found, built = scan_fixture(SOURCE, LAYOUT), build_fixture(SOURCE, LAYOUT)
-    key = _key(found, ERECT)
-    with Image.open(found.cases[key].images[0].paths[0]) as film:
+    scan, built = scan_fixture(SOURCE, LAYOUT), build_fixture(SOURCE, LAYOUT)
+    key = _key(scan, ERECT)
+    with Image.open(scan.cases[key].images[0].paths[0]) as film:
         assert np.array_equal(built.pixels(built.sample(key)), np.asarray(film))
 
 

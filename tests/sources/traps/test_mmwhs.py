@@ -70,8 +70,8 @@ def test_volumes_are_found_by_name_in_any_folder(changed, survey, folder):
         for path in (root / FOLDER / "ct_train").iterdir():
             shutil.move(path, root / folder)
 
-    found = survey(SOURCE, changed(SOURCE, LAYOUT, move))
-    assert f"{CT}-axial" in {case.key for case in found.cases}
+    contents = survey(SOURCE, changed(SOURCE, LAYOUT, move))
+    assert f"{CT}-axial" in {case.key for case in contents.cases}
 
 
 def test_labels_in_a_folder_of_their_own_are_found(changed, survey):
@@ -79,8 +79,8 @@ def test_labels_in_a_folder_of_their_own_are_found(changed, survey):
         (root / FOLDER / "ct_train_seg").mkdir()
         shutil.move(_path(root, CT, "label"), root / FOLDER / "ct_train_seg")
 
-    found = survey(SOURCE, changed(SOURCE, LAYOUT, part))
-    assert f"{CT}-axial" in {case.key for case in found.cases}
+    contents = survey(SOURCE, changed(SOURCE, LAYOUT, part))
+    assert f"{CT}-axial" in {case.key for case in contents.cases}
 
 
 def test_unpacked_volumes_are_read(build_fixture):

@@ -170,12 +170,12 @@ def test_blank_rows_at_the_end_of_the_table_are_no_subjects(scan_fixture, fixtur
 
 def test_group_that_the_card_does_not_know_sets_its_pairs_aside(changed, scan_tree, replacing):
     edit = replacing("MnM2/dataset_information.csv", "1,NOR,", "1,DCM,")
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
-    assert found.bad_rows("of field 'diagnosis' is not in the card") >= {
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+    assert scan.bad_rows("of field 'diagnosis' is not in the card") >= {
         "001-SA-ED-ES",
         "001-LA-ED-ES",
     }
-    assert "001-SA" in found.cases
+    assert "001-SA" in scan.cases
 
 
 def test_folder_that_is_no_number_ends_no_scan(changed, scan_tree):
@@ -185,20 +185,20 @@ def test_folder_that_is_no_number_ends_no_scan(changed, scan_tree):
             path.rename(path.with_name(path.name.replace("005", "abc")))
         folder.rename(folder.with_name("abc"))
 
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, rename))
-    assert found.bad_rows("expected the number of a subject") == {"abc"}
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, rename))
+    assert scan.bad_rows("expected the number of a subject") == {"abc"}
 
 
 def test_two_rows_of_a_subject_that_differ_state_no_disease(changed, scan_tree, replacing):
     edit = replacing("MnM2/dataset_information.csv", "\n1,NOR,", "\n1,HCM,x,x,1.5\n1,NOR,")
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
-    assert found.bad_rows("has 2 rows") == {"001"}
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+    assert scan.bad_rows("has 2 rows") == {"001"}
 
 
 def test_older_delivery_has_no_masks_of_validation_and_no_test(scan_fixture):
-    found = scan_fixture(SOURCE, OLDER)
-    assert found.skips == {UNMASKED: "no masks: cannot be checked"}
-    assert "201-SA" not in found.cases
+    scan = scan_fixture(SOURCE, OLDER)
+    assert scan.skips == {UNMASKED: "no masks: cannot be checked"}
+    assert "201-SA" not in scan.cases
 
 
 def test_older_delivery_without_the_table_states_no_disease(changed, scan_tree):

@@ -75,8 +75,10 @@ def test_reading_that_denies_or_doubts_tuberculosis_makes_it_unknown(
     changed, survey, reading, state
 ):
     edit = _reading(ILL, f"Patient's Sex: F\nPatient's Age: 061Y\n{reading}\n")
-    (case,) = (it for it in survey(SOURCE, changed(SOURCE, LAYOUT, edit)).cases if it.key == ILL)
-    assert [it.state for it in case.labels if it.field == "tuberculosis"] == [state]
+    (case,) = (
+        entry for entry in survey(SOURCE, changed(SOURCE, LAYOUT, edit)).cases if entry.key == ILL
+    )
+    assert [label.state for label in case.labels if label.field == "tuberculosis"] == [state]
 
 
 def test_person_who_was_filmed_twice_is_one_patient(scan_fixture):
@@ -98,8 +100,8 @@ def test_reading_over_several_lines_with_trailing_blanks_is_read(scan_fixture, f
     path = fixture_tree(SOURCE, LAYOUT) / f"MontgomerySet/ClinicalReadings/{ILL}.txt"
     assert path.read_bytes().count(b"\r\n") == 3
     assert b"F \r\n" in path.read_bytes()
-    found = scan_fixture(SOURCE, LAYOUT)
-    assert found.states(ILL, "tuberculosis") == {"1": LabelState.PRESENT}
+    scan = scan_fixture(SOURCE, LAYOUT)
+    assert scan.states(ILL, "tuberculosis") == {"1": LabelState.PRESENT}
 
 
 def test_sex_o_is_unknown(scan_fixture):
@@ -116,9 +118,9 @@ def test_film_of_a_child_is_not_diagnosed(scan_fixture, build_fixture):
 
 
 def test_reading_of_another_form_sets_the_film_aside(changed, scan_tree):
-    found = _after(changed, scan_tree, _reading(NORMAL, "a normal film of a woman\n"))
-    assert "(like x xxxxxx xxxx xx x xxxxx" in found.skips[NORMAL]
-    assert found.bad_rows("expected sex, age in years and a reading") == {NORMAL}
+    scan = _after(changed, scan_tree, _reading(NORMAL, "a normal film of a woman\n"))
+    assert "(like x xxxxxx xxxx xx x xxxxx" in scan.skips[NORMAL]
+    assert scan.bad_rows("expected sex, age in years and a reading") == {NORMAL}
 
 
 @pytest.mark.parametrize("folder", ["Lung Segmentation/ClinicalReadings", "ClinicalReadings"])
@@ -128,17 +130,17 @@ def test_readings_beside_the_mixed_copy_are_used(changed, scan_tree, fixture_tre
     def add(root):
         shutil.copytree(readings, root / folder)
 
-    found = scan_tree(SOURCE, "mixed", changed(SOURCE, "mixed", add))
-    assert found.cases[CHILD].labels == ()
-    assert found.states(CONTRADICTED, "tuberculosis") == {"0": LabelState.UNKNOWN}
-    assert found.cases[ILL].patient == found.cases[AGAIN].patient
-    assert ("age", "61") in found.cases[ILL].facts
+    scan = scan_tree(SOURCE, "mixed", changed(SOURCE, "mixed", add))
+    assert scan.cases[CHILD].labels == ()
+    assert scan.states(CONTRADICTED, "tuberculosis") == {"0": LabelState.UNKNOWN}
+    assert scan.cases[ILL].patient == scan.cases[AGAIN].patient
+    assert ("age", "61") in scan.cases[ILL].facts
 
 
 def test_byte_order_mark_of_a_reading_is_none_of_its_words(changed, scan_tree):
     text = "\ufeffPatient's Sex: F\r\nPatient's Age: 061Y\r\nnormal\r\n"
-    found = _after(changed, scan_tree, _reading(NORMAL, text))
-    assert found.states(NORMAL, "tuberculosis") == {"0": LabelState.PRESENT}
+    scan = _after(changed, scan_tree, _reading(NORMAL, text))
+    assert scan.states(NORMAL, "tuberculosis") == {"0": LabelState.PRESENT}
 
 
 def test_mask_folders_show_the_other_lung_of_the_patient(scan_fixture):
@@ -175,9 +177,9 @@ def test_two_masks_on_one_side_are_refused(changed, build_tree):
     [(STRAY_LEFT, "leftMask", "rightMask"), (STRAY_RIGHT, "rightMask", "leftMask")],
 )
 def test_mask_with_a_stray_blob_is_left_out_alone(scan_fixture, key, left_out, kept):
-    found = scan_fixture(SOURCE, LAYOUT)
-    assert "stray blob" in found.skips[f"{key}-{left_out}"]
-    assert [region.value for region in found.cases[key].regions] == [kept]
+    scan = scan_fixture(SOURCE, LAYOUT)
+    assert "stray blob" in scan.skips[f"{key}-{left_out}"]
+    assert [region.value for region in scan.cases[key].regions] == [kept]
 
 
 def test_lung_fields_leave_out_what_lies_behind_the_heart():

@@ -58,8 +58,8 @@ def test_folder_of_a_class_is_found_at_any_depth(changed, scan_tree, scan_fixtur
         for folder in (root / TOP / "studies").iterdir():
             shutil.move(folder, root / TOP)
 
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, flatten))
-    assert list(found.cases) == list(scan_fixture(SOURCE, LAYOUT).cases)
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, flatten))
+    assert list(scan.cases) == list(scan_fixture(SOURCE, LAYOUT).cases)
 
 
 def test_edition_with_merged_grades_is_refused(changed, scan_tree):
@@ -82,22 +82,22 @@ def test_study_in_another_folder_than_its_registry_says_is_set_aside(changed, sc
         studies = root / TOP / "studies"
         shutil.move(studies / "CT-2/study_0939.nii.gz", studies / "CT-3")
 
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, refile))
-    assert found.bad_rows("CT-2; the folder says CT-3") == {"study_0939"}
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, refile))
+    assert scan.bad_rows("CT-2; the folder says CT-3") == {"study_0939"}
 
 
 def test_study_that_the_registry_lacks_is_set_aside(changed, scan_tree):
     edit = _register(["study_0001", "CT-0", "/studies/CT-0/study_0001.nii.gz", None])
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
-    assert "study_0002" in found.bad_rows("holds no row of it")
-    assert "study_0001" in found.cases
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+    assert "study_0002" in scan.bad_rows("holds no row of it")
+    assert "study_0001" in scan.cases
 
 
 def test_registry_with_the_grade_in_another_column_sets_all_studies_aside(changed, scan_tree):
     edit = _register(["CT-0", "study_0001", "/studies/CT-0/study_0001.nii.gz", None])
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
-    assert "study_0001" in found.bad_rows("dataset_registry.xlsx:2 second column=(like xxxxx_9999)")
-    assert not found.cases
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+    assert "study_0001" in scan.bad_rows("dataset_registry.xlsx:2 second column=(like xxxxx_9999)")
+    assert not scan.cases
 
 
 @pytest.mark.parametrize("suffix", [".nii", ".nii.gz"])
@@ -134,7 +134,7 @@ def test_stack_from_head_to_foot_shows_the_same_slice(changed, build_fixture, bu
 
     built, usual = build_tree(SOURCE, changed(SOURCE, LAYOUT, turn)), build_fixture(SOURCE, LAYOUT)
     for key in (MASKED, f"{MASKED}-lesion"):
-        a, b = (it.pixels(it.sample(key)) for it in (built, usual))
+        a, b = (entry.pixels(entry.sample(key)) for entry in (built, usual))
         assert (a == b).all()
 
 
@@ -144,8 +144,8 @@ def test_mask_stored_as_fractions_marks_what_lies_above_one_half(changed, scan_t
         soft[:4, :4, :4] = 0.4
         return soft
 
-    def marked(found):
-        case = found.cases[f"{MASKED}-lesion"]
+    def marked(scan):
+        case = scan.cases[f"{MASKED}-lesion"]
         return stack_slices(rasterise(case.regions[0].shape, readers.read(case.images[0])))
 
     softened = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, _mask(soften)))
@@ -201,9 +201,9 @@ def test_study_without_a_mask_is_asked_for_no_opacity(build_fixture):
 
 
 def test_disease_that_may_spare_the_slice_is_not_asked_without_a_mask(scan_fixture, build_fixture):
-    found, built = scan_fixture(SOURCE, LAYOUT), build_fixture(SOURCE, LAYOUT)
+    scan, built = scan_fixture(SOURCE, LAYOUT), build_fixture(SOURCE, LAYOUT)
     for study in ("study_0400", "study_0939"):
-        assert set(found.states(study, "diagnosis").values()) == {LabelState.UNKNOWN}
+        assert set(scan.states(study, "diagnosis").values()) == {LabelState.UNKNOWN}
     for study in (MASKED, "study_0400", "study_0939"):
         assert built.items_of(study, "Disease Diagnosis") == []
     for study in (f"{MASKED}-lesion", "study_1074"):
@@ -212,8 +212,8 @@ def test_disease_that_may_spare_the_slice_is_not_asked_without_a_mask(scan_fixtu
 
 def test_ct_0_is_free_of_viral_pneumonia_and_not_healthy(build_fixture):
     built = build_fixture(SOURCE, LAYOUT)
-    said = {i.concept for i in built.items_of("study_0001") if i.task.endswith("Diagnosis")}
-    assert said == {"no signs of viral pneumonia"}
+    concepts = {i.concept for i in built.items_of("study_0001") if i.task.endswith("Diagnosis")}
+    assert concepts == {"no signs of viral pneumonia"}
 
 
 def test_disease_is_suspected_and_never_proven(build_fixture):

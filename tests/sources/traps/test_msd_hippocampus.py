@@ -53,10 +53,10 @@ def test_classes_of_another_task_are_refused(changed, scan_tree, replacing):
 
 
 def test_volume_without_label_and_label_without_volume_are_set_aside(scan_fixture):
-    found = scan_fixture(SOURCE, "course")
-    assert found.skips["hippocampus_118.nii"] == "no label beside it"
-    assert found.skips["hippocampus_010 label"] == "no volume beside it"
-    assert set(found.cases) == {"hippocampus_056", "hippocampus_125"}
+    scan = scan_fixture(SOURCE, "course")
+    assert scan.skips["hippocampus_118.nii"] == "no label beside it"
+    assert scan.skips["hippocampus_010 label"] == "no volume beside it"
+    assert set(scan.cases) == {"hippocampus_056", "hippocampus_125"}
 
 
 def test_litter_of_macos_and_test_volumes_are_no_cases(scan_fixture):

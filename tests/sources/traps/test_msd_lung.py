@@ -104,8 +104,8 @@ def test_label_stored_as_fractions_marks_what_lies_above_one_half(changed, scan_
         return soft
 
     root = changed(SOURCE, "original", _edit("labelsTr", ONE, soften))
-    found = scan_tree(SOURCE, "original", root).cases[f"{ONE}-axial"]
-    assert (_marked(found) == _marked(scan_fixture(SOURCE, "original").cases[f"{ONE}-axial"])).all()
+    case = scan_tree(SOURCE, "original", root).cases[f"{ONE}-axial"]
+    assert (_marked(case) == _marked(scan_fixture(SOURCE, "original").cases[f"{ONE}-axial"])).all()
 
 
 @pytest.mark.parametrize("stem", [ONE, MIRRORED])
@@ -154,8 +154,8 @@ def test_volume_without_its_label_makes_no_picture(changed, survey):
     def lose(root):
         (root / TOP / "labelsTr" / f"{ONE}.nii.gz").unlink()
 
-    found = survey(SOURCE, changed(SOURCE, "original", lose))
-    assert (f"{ONE}-axial", "mask-missing") in {(p.case, p.code) for p in found.problems}
+    contents = survey(SOURCE, changed(SOURCE, "original", lose))
+    assert (f"{ONE}-axial", "mask-missing") in {(p.case, p.code) for p in contents.problems}
 
 
 def test_tumour_too_small_to_see_is_not_located(changed, build_tree):

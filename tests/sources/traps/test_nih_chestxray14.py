@@ -210,8 +210,8 @@ def test_lines_with_carriage_returns_leave_no_trace(scan_fixture, fixture_tree):
 
 def test_unknown_label_sets_its_case_aside(changed, scan_tree):
     root = changed(SOURCE, "official", _replace("Hernia", "Fracture"))
-    found = scan_tree(SOURCE, "official", root)
-    assert found.bad_rows("value '(like Xxxxxxxx)'")
+    scan = scan_tree(SOURCE, "official", root)
+    assert scan.bad_rows("value '(like Xxxxxxxx)'")
 
 
 def test_blank_film_is_refused(changed, build_tree):

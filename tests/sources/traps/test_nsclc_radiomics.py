@@ -61,8 +61,8 @@ def _segment(masks):
     return edit
 
 
-def _values(found, key):
-    return [region.value for region in found.cases[key].regions]
+def _values(scan, key):
+    return [region.value for region in scan.cases[key].regions]
 
 
 def _marked(case, value):
@@ -87,8 +87,8 @@ def test_number_of_a_series_folder_tells_nothing(changed, scan_tree, scan_fixtur
         (_study(root) / CT).rename(_study(root) / SEG)
         (_study(root) / "x").rename(_study(root) / CT)
 
-    found = scan_tree(SOURCE, "descriptive", changed(SOURCE, "descriptive", swap))
-    assert list(found.cases) == list(scan_fixture(SOURCE, "descriptive").cases)
+    scan = scan_tree(SOURCE, "descriptive", changed(SOURCE, "descriptive", swap))
+    assert list(scan.cases) == list(scan_fixture(SOURCE, "descriptive").cases)
 
 
 def test_drawing_chooses_the_ct_even_if_another_has_more_files(changed, scan_tree):
@@ -97,8 +97,8 @@ def test_drawing_chooses_the_ct_even_if_another_has_more_files(changed, scan_tre
         other = Series(name="other", patient="LUNG1-001", volume=volume)
         write_series(_study(root) / "0.000000-NA-82046", other)
 
-    found = scan_tree(SOURCE, "descriptive", changed(SOURCE, "descriptive", add))
-    (folder,) = {path.parent.name for path in found.cases["LUNG1-001-tumor"].images[0].paths}
+    scan = scan_tree(SOURCE, "descriptive", changed(SOURCE, "descriptive", add))
+    (folder,) = {path.parent.name for path in scan.cases["LUNG1-001-tumor"].images[0].paths}
     assert folder == CT
 
 
@@ -106,9 +106,9 @@ def test_file_of_another_patient_in_a_folder_is_set_aside(changed, scan_tree):
     def nest(root):
         shutil.copytree(_study(root, "LUNG1-002") / CT, _study(root) / "nested")
 
-    found = scan_tree(SOURCE, "descriptive", changed(SOURCE, "descriptive", nest))
-    assert "another patient" in found.skips["LUNG1-001/nested"]
-    assert "LUNG1-001-tumor" in found.cases
+    scan = scan_tree(SOURCE, "descriptive", changed(SOURCE, "descriptive", nest))
+    assert "another patient" in scan.skips["LUNG1-001/nested"]
+    assert "LUNG1-001-tumor" in scan.cases
 
 
 def test_old_download_without_segmentation_uses_the_structure_set(scan_fixture):
@@ -125,7 +125,7 @@ def _refusal(changed, edit, layout="descriptive"):
     """Why the tumour of the first patient gives no picture, and under which code."""
     root = changed(SOURCE, layout, edit)
     source = find_sources()[SOURCE]
-    (case,) = (it for it in source.scan(root, layout) if it.key == "LUNG1-001-tumor")
+    (case,) = (entry for entry in source.scan(root, layout) if entry.key == "LUNG1-001-tumor")
     try:
         open_case_images(plan_jobs(source, root, [case])[0])
     except ReadError as error:
@@ -183,8 +183,8 @@ def test_names_that_a_drawing_holds_are_told_where_the_tumour_is_not_among_them(
         shutil.rmtree(_study(root) / "4.000000-NA-45931")
         _segment({"gtv-1": tumour(seed=1), "Heart": organ("heart")})(root)
 
-    found = scan_tree(SOURCE, "descriptive", changed(SOURCE, "descriptive", edit))
-    assert found.skips["LUNG1-001-tumor"].endswith("hold Heart, gtv-1; expected GTV-1")
+    scan = scan_tree(SOURCE, "descriptive", changed(SOURCE, "descriptive", edit))
+    assert scan.skips["LUNG1-001-tumor"].endswith("hold Heart, gtv-1; expected GTV-1")
 
 
 def test_copy_as_nifti_fits_no_layout(tmp_path):
@@ -198,8 +198,8 @@ def test_segment_is_named_by_its_description_and_not_its_label(fixture_tree, sca
     path = _study(fixture_tree(SOURCE, "descriptive")) / SEG / "1-1.dcm"
     data = pydicom.dcmread(path, stop_before_pixels=True)
     assert {item.SegmentLabel for item in data.SegmentSequence} == {"Organ"}
-    found = scan_fixture(SOURCE, "descriptive")
-    assert _values(found, "LUNG1-001-heart") == ["Heart", "Esophagus", "Spinal-Cord"]
+    scan = scan_fixture(SOURCE, "descriptive")
+    assert _values(scan, "LUNG1-001-heart") == ["Heart", "Esophagus", "Spinal-Cord"]
 
 
 def test_frames_that_run_against_the_slices_are_placed_by_position(scan_fixture):
@@ -227,8 +227,8 @@ def test_picture_is_not_turned(build_fixture):
 
 def test_other_gtvs_are_not_taken_for_the_primary_tumour(changed, scan_tree):
     masks = {"GTV-2": tumour(seed=5), "GTV-1": tumour(seed=1), "Heart": organ("heart")}
-    found = scan_tree(SOURCE, "descriptive", changed(SOURCE, "descriptive", _segment(masks)))
-    assert _values(found, "LUNG1-001-tumor") == ["GTV-1"]
+    scan = scan_tree(SOURCE, "descriptive", changed(SOURCE, "descriptive", _segment(masks)))
+    assert _values(scan, "LUNG1-001-tumor") == ["GTV-1"]
 
 
 def test_patient_without_a_drawn_tumour_gets_no_tumour_picture(changed, scan_tree):
@@ -236,9 +236,9 @@ def test_patient_without_a_drawn_tumour_gets_no_tumour_picture(changed, scan_tre
         _segment({"Heart": organ("heart")})(root)
         shutil.rmtree(_study(root) / "4.000000-NA-45931")
 
-    found = scan_tree(SOURCE, "descriptive", changed(SOURCE, "descriptive", edit))
-    assert "GTV-1" in found.skips["LUNG1-001-tumor"]
-    assert "LUNG1-001-heart" in found.cases
+    scan = scan_tree(SOURCE, "descriptive", changed(SOURCE, "descriptive", edit))
+    assert "GTV-1" in scan.skips["LUNG1-001-tumor"]
+    assert "LUNG1-001-heart" in scan.cases
 
 
 def test_joined_lungs_are_lung(scan_fixture):
@@ -255,8 +255,8 @@ def test_one_lung_alone_is_not_asked_since_the_other_shows_too(changed, scan_tre
         _segment({"Lung-Left": organ("left lung")})(root)
         shutil.rmtree(_study(root) / "4.000000-NA-45931")
 
-    found = scan_tree(SOURCE, "descriptive", changed(SOURCE, "descriptive", edit))
-    assert "one lung is drawn" in found.skips["LUNG1-001-lungs"]
+    scan = scan_tree(SOURCE, "descriptive", changed(SOURCE, "descriptive", edit))
+    assert "one lung is drawn" in scan.skips["LUNG1-001-lungs"]
 
 
 def test_two_lungs_are_not_asked_for_the_one_place(build_fixture):
@@ -286,8 +286,8 @@ def _clinical(text):
 
 def test_missing_cell_of_the_clinical_table_is_no_fact(changed, scan_tree):
     edit = _clinical("LUNG1-001,NA,5,4,3,NA,NA,male,2165,NA")
-    found = scan_tree(SOURCE, "descriptive", changed(SOURCE, "descriptive", edit))
-    assert found.cases["LUNG1-001-tumor"].facts == (("sex", "male"),)
+    scan = scan_tree(SOURCE, "descriptive", changed(SOURCE, "descriptive", edit))
+    assert scan.cases["LUNG1-001-tumor"].facts == (("sex", "male"),)
 
 
 def test_clinical_table_with_hyphens_in_its_name_is_found(changed, scan_tree):
@@ -295,17 +295,17 @@ def test_clinical_table_with_hyphens_in_its_name_is_found(changed, scan_tree):
         path = next(root.glob("NSCLC*.csv"))
         path.rename(root / "NSCLC-Radiomics-Lung1.clinical-version3-Oct-2019.csv")
 
-    found = scan_tree(SOURCE, "descriptive", changed(SOURCE, "descriptive", rename))
-    assert found.cases["LUNG1-001-tumor"].facts
+    scan = scan_tree(SOURCE, "descriptive", changed(SOURCE, "descriptive", rename))
+    assert scan.cases["LUNG1-001-tumor"].facts
 
 
 def test_everyone_has_cancer_so_no_picture_denies_it(build_fixture):
-    said = {
+    concepts = {
         item.concept
         for item in build_fixture(SOURCE, "descriptive").items
         if item.task.endswith("Diagnosis")
     }
-    assert said == {"primary lung tumor", "lung cancer"}
+    assert concepts == {"primary lung tumor", "lung cancer"}
 
 
 def test_picture_of_organs_is_not_asked_for_the_tumour(build_fixture):
@@ -336,5 +336,5 @@ def test_slice_that_is_empty_is_named_as_such(changed, survey):
     layout = CARD.layouts[0].name
     empty = lambda root: min(root.rglob("*.dcm")).write_bytes(b"")  # noqa: E731
     problems = survey(SOURCE, changed(SOURCE, layout, empty)).problems
-    assert "is empty (0 bytes)" in " ".join(it.message for it in problems)
-    assert "unclaimed" not in {it.code for it in problems}
+    assert "is empty (0 bytes)" in " ".join(problem.message for problem in problems)
+    assert "unclaimed" not in {problem.code for problem in problems}

@@ -58,7 +58,7 @@ def test_volume_is_shown_upright_whichever_way_it_is_stored(changed, build_tree,
 
     turned = build_tree(SOURCE, changed(SOURCE, LAYOUT, turn))
     for key in (f"{session}-{plane}" for session in TURNED for plane in ("axial", "sagittal")):
-        before, after = (found.pixels(found.sample(key)).astype(float) for found in (built, turned))
+        before, after = (entry.pixels(entry.sample(key)).astype(float) for entry in (built, turned))
         assert np.corrcoef(before.ravel(), after.ravel())[0, 1] > 0.95
 
 
@@ -122,16 +122,16 @@ def test_volume_that_lies_in_two_folders_is_read_once(changed, scan_tree):
     def copy(root):
         shutil.copytree(root / f"disc1/{KEY}", root / f"disc7/{KEY}")
 
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, copy))
-    assert len(found.cases) == 12
-    assert list(found.skips.values()) == ["another copy of a volume"]
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, copy))
+    assert len(scan.cases) == 12
+    assert list(scan.skips.values()) == ["another copy of a volume"]
 
 
 def test_table_with_a_one_for_each_m_is_told(changed, scan_tree):
     rows = [(row[0].replace("M", "1"), "0" if row[1] == "F" else "1", *row[2:]) for row in ROWS]
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, _rewrite(rows)))
-    assert len(found.bad_rows("a 1 for each M")) == len(ROWS)
-    assert {case.facts for case in found.cases.values()} == {()}
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, _rewrite(rows)))
+    assert len(scan.bad_rows("a 1 for each M")) == len(ROWS)
+    assert {case.facts for case in scan.cases.values()} == {()}
 
 
 def test_neither_dementia_nor_its_grade_is_asked(built):

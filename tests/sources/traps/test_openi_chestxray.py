@@ -23,7 +23,7 @@ _CLAVICLE = "fractures, bone/clavicle"
 
 
 @pytest.fixture
-def found(scan_fixture):
+def fixture_scan(scan_fixture):
     return scan_fixture(SOURCE, LAYOUT)
 
 
@@ -38,20 +38,22 @@ def edited(changed, replacing, scan_tree):
     return make
 
 
-def test_film_of_report_1_is_found_though_its_identity_has_a_number_more(found):
-    assert found.cases["1_IM-0001-4001"].images[0].paths[0].name == "1_IM-0001-4001.dcm"
+def test_film_of_report_1_is_found_though_its_identity_has_a_number_more(fixture_scan):
+    assert fixture_scan.cases["1_IM-0001-4001"].images[0].paths[0].name == "1_IM-0001-4001.dcm"
 
 
-def test_two_films_that_both_claim_pa_have_the_view_of_the_table_alone(found, changed, scan_tree):
-    assert found.states("2_IM-0652-1001", "view") == {"frontal": LabelState.PRESENT}
-    assert found.states("2_IM-0652-2001", "view") == {"lateral": LabelState.PRESENT}
+def test_two_films_that_both_claim_pa_have_the_view_of_the_table_alone(
+    fixture_scan, changed, scan_tree
+):
+    assert fixture_scan.states("2_IM-0652-1001", "view") == {"frontal": LabelState.PRESENT}
+    assert fixture_scan.states("2_IM-0652-2001", "view") == {"lateral": LabelState.PRESENT}
     root = changed(SOURCE, LAYOUT, lambda root: (root / "indiana_projections.csv").unlink())
     bare = scan_tree(SOURCE, LAYOUT, root)
     assert bare.states("2_IM-0652-1001", "view") == {}
 
 
-def test_film_without_a_proven_view_is_asked_about_nothing_of_its_report(found):
-    assert found.cases["5_IM-2117-1003002"].shows is Scope.IMAGE
+def test_film_without_a_proven_view_is_asked_about_nothing_of_its_report(fixture_scan):
+    assert fixture_scan.cases["5_IM-2117-1003002"].shows is Scope.IMAGE
 
 
 def test_findings_are_asked_of_the_frontal_film_alone(build_fixture):
@@ -60,15 +62,17 @@ def test_findings_are_asked_of_the_frontal_film_alone(build_fixture):
     assert built.tasks_of("7_IM-2263-2001") == {"Modality Recognition", VIEW}
 
 
-def test_ap_film_beside_a_lateral_one_is_frontal_and_no_more(found):
-    assert found.states("4_IM-2050-1001", "view") == {"frontal": LabelState.PRESENT}
+def test_ap_film_beside_a_lateral_one_is_frontal_and_no_more(fixture_scan):
+    assert fixture_scan.states("4_IM-2050-1001", "view") == {"frontal": LabelState.PRESENT}
     assert CARD.fields["view"].concept("frontal") is None
-    assert found.cases["4_IM-2050-1001"].shows is Scope.STUDY
+    assert fixture_scan.cases["4_IM-2050-1001"].shows is Scope.STUDY
 
 
-def test_film_that_a_caption_calls_ap_is_frontal_and_no_more_though_its_header_says_pa(found):
-    assert found.states("14_IM-0188-1001", "view") == {"frontal": LabelState.PRESENT}
-    assert found.cases["14_IM-0188-1001"].shows is Scope.STUDY
+def test_film_that_a_caption_calls_ap_is_frontal_and_no_more_though_its_header_says_pa(
+    fixture_scan,
+):
+    assert fixture_scan.states("14_IM-0188-1001", "view") == {"frontal": LabelState.PRESENT}
+    assert fixture_scan.cases["14_IM-0188-1001"].shows is Scope.STUDY
 
 
 @pytest.mark.parametrize(
@@ -83,8 +87,8 @@ def test_film_that_a_caption_calls_ap_is_frontal_and_no_more_though_its_header_s
     ],
 )
 def test_projection_is_open_where_the_caption_names_ap(edited, caption, view):
-    found = edited(7, "Xray Chest PA and Lateral", caption)
-    assert found.states("7_IM-2263-1001", "view") == {view: LabelState.PRESENT}
+    scan = edited(7, "Xray Chest PA and Lateral", caption)
+    assert scan.states("7_IM-2263-1001", "view") == {view: LabelState.PRESENT}
 
 
 def test_drawings_on_films_are_looked_for():
@@ -111,17 +115,17 @@ def test_projection_that_is_neither_frontal_nor_lateral_sets_its_report_aside(
     changed, replacing, scan_tree
 ):
     root = changed(SOURCE, LAYOUT, replacing("indiana_projections.csv", "Frontal", "Oblique"))
-    found = scan_tree(SOURCE, LAYOUT, root)
-    assert found.bad_rows("expected one of 'Frontal', 'Lateral'") == {"report 2"}
+    scan = scan_tree(SOURCE, LAYOUT, root)
+    assert scan.bad_rows("expected one of 'Frontal', 'Lateral'") == {"report 2"}
 
 
 def test_normal_beside_another_code_sets_the_report_aside(edited):
-    found = edited(1, "<major>normal", "<major>Granuloma</major><major>normal")
-    assert found.bad_rows("stands beside") == {"report 1"}
+    scan = edited(1, "<major>normal", "<major>Granuloma</major><major>normal")
+    assert scan.bad_rows("stands beside") == {"report 1"}
 
 
-def test_no_indexing_is_not_normal(found):
-    assert found.states("6_IM-2192-1001", "finding") == {"no indexing": LabelState.PRESENT}
+def test_no_indexing_is_not_normal(fixture_scan):
+    assert fixture_scan.states("6_IM-2192-1001", "finding") == {"no indexing": LabelState.PRESENT}
     assert CARD.fields["finding"].concept("no indexing") is None
 
 
@@ -131,8 +135,8 @@ def test_normal_report_whose_text_names_a_finding_is_not_asked(build_fixture):
     assert FINDINGS not in built.tasks_of("3_IM-1384-1001")
 
 
-def test_spaces_and_case_of_codes_do_not_matter(found):
-    states = found.states("7_IM-2263-1001", "finding")
+def test_spaces_and_case_of_codes_do_not_matter(fixture_scan):
+    states = fixture_scan.states("7_IM-2263-1001", "finding")
     assert states["subcutaneous emphysema"] is LabelState.PRESENT
 
 
@@ -146,8 +150,8 @@ def test_spaces_and_case_of_codes_do_not_matter(found):
         ("9_IM-2407-1001", "disease", "tuberculosis/healed"),
     ],
 )
-def test_doubtful_or_healed_finding_is_left_open(found, key, field, value):
-    assert found.states(key, field)[value] is LabelState.UNKNOWN
+def test_doubtful_or_healed_finding_is_left_open(fixture_scan, key, field, value):
+    assert fixture_scan.states(key, field)[value] is LabelState.UNKNOWN
     assert CARD.fields[field].concept(value)
 
 
@@ -157,8 +161,12 @@ def judged(changed, replacing, survey):
 
     def make(old, new, value):
         root = changed(SOURCE, LAYOUT, replacing(f"{HOME}/15.xml", old, new))
-        case = next(it for it in survey(SOURCE, root).cases if it.key == "15_IM-0201-1001")
-        return next(it.state for it in case.labels if it.value == value)
+        case = next(
+            candidate
+            for candidate in survey(SOURCE, root).cases
+            if candidate.key == "15_IM-0201-1001"
+        )
+        return next(label.state for label in case.labels if label.value == value)
 
     return make
 
@@ -186,18 +194,18 @@ def test_remote_fracture_of_the_clavicle_is_left_open(judged, words, state):
     assert judged("Displaced fracture of the left clavicle", text, _CLAVICLE) is state
 
 
-def test_borderline_heart_has_no_degree(found):
-    assert found.states("8_IM-2333-1001", "heart_size") == {}
-    assert found.states("7_IM-2263-1001", "heart_size") == {"moderate": LabelState.PRESENT}
+def test_borderline_heart_has_no_degree(fixture_scan):
+    assert fixture_scan.states("8_IM-2333-1001", "heart_size") == {}
+    assert fixture_scan.states("7_IM-2263-1001", "heart_size") == {"moderate": LabelState.PRESENT}
 
 
 def test_degrees_of_the_heart_are_rivals_of_each_other_alone(rivals):
     assert rivals(SOURCE, "heart_size", "mild") == {"moderate cardiomegaly", "severe cardiomegaly"}
 
 
-def test_terms_of_the_automatic_indexer_are_not_read(found):
+def test_terms_of_the_automatic_indexer_are_not_read(fixture_scan):
     """They say "pericardial effusion" in every report of the fixture."""
-    values = {label.value for label in found.cases["7_IM-2263-1001"].labels}
+    values = {label.value for label in fixture_scan.cases["7_IM-2263-1001"].labels}
     assert "pericardial effusion" not in values
     assert CARD.fields["finding"].concept("pericardial effusion")
 
@@ -206,9 +214,9 @@ def test_unknown_code_sets_the_film_aside(edited):
     assert edited(7, "Pleural Effusion/left/small", "Zebra/lung").bad_rows("finding")
 
 
-def test_report_without_film_and_unfit_films_are_set_aside(found):
-    assert found.skips["report 11"] == "the report has no film"
-    assert "unfit" in found.skips["report 10"]
+def test_report_without_film_and_unfit_films_are_set_aside(fixture_scan):
+    assert fixture_scan.skips["report 11"] == "the report has no film"
+    assert "unfit" in fixture_scan.skips["report 10"]
 
 
 def test_report_under_another_number_is_refused(edited):

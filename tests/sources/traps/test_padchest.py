@@ -29,8 +29,8 @@ SUBOPTIMAL, INVERTED, CHILD, YOUNG = range(10, 14)
 VIEW, FINDINGS = "View Recognition", "Abnormality Diagnosis"
 
 
-def _key(found, number):
-    return found.entries[number].key
+def _key(scan, number):
+    return scan.entries[number].key
 
 
 def _set(number, **cells):
@@ -55,47 +55,47 @@ def _after(changed, scan_tree, number, **cells):
 
 
 def test_labels_of_the_report_are_not_asked_of_a_lateral_film(scan_fixture, build_fixture):
-    found, built = scan_fixture(SOURCE, LAYOUT), build_fixture(SOURCE, LAYOUT)
-    assert FINDINGS in built.tasks_of(_key(found, NORMAL))
-    assert built.tasks_of(_key(found, LATERAL)) == {"Modality Recognition", VIEW}
-    assert found.cases[_key(found, LATERAL)].shows is Scope.IMAGE
+    scan, built = scan_fixture(SOURCE, LAYOUT), build_fixture(SOURCE, LAYOUT)
+    assert FINDINGS in built.tasks_of(_key(scan, NORMAL))
+    assert built.tasks_of(_key(scan, LATERAL)) == {"Modality Recognition", VIEW}
+    assert scan.cases[_key(scan, LATERAL)].shows is Scope.IMAGE
 
 
 def test_items_of_a_list_lose_their_blanks_their_repeats_and_what_is_empty(scan_fixture):
-    found = scan_fixture(SOURCE, LAYOUT)
-    assert list(found.states(_key(found, FIBROSIS), "finding")) == [
+    scan = scan_fixture(SOURCE, LAYOUT)
+    assert list(scan.states(_key(scan, FIBROSIS), "finding")) == [
         "pulmonary fibrosis",
         "chronic changes",
         "kyphosis",
     ]
-    labels = found.cases[_key(found, PNEUMONIA)].labels
+    labels = scan.cases[_key(scan, PNEUMONIA)].labels
     assert [label.value for label in labels if label.field == "disease"] == ["pneumonia"]
 
 
 @pytest.mark.parametrize("cell", ["[]", "", "nan", "['']"])
 def test_film_without_labels_is_a_picture_without_findings(changed, scan_tree, cell):
-    found = _after(changed, scan_tree, EMPTY, Labels=cell)
-    key = _key(found, EMPTY)
-    assert found.states(key, "finding") == found.states(key, "disease") == {}
-    assert found.states(key, "view")
+    scan = _after(changed, scan_tree, EMPTY, Labels=cell)
+    key = _key(scan, EMPTY)
+    assert scan.states(key, "finding") == scan.states(key, "disease") == {}
+    assert scan.states(key, "view")
 
 
 @pytest.mark.parametrize("cell", ["pneumonia", "['pneumonia'", "__import__('os').name", "[1]"])
 def test_cell_that_is_no_list_of_texts_sets_its_case_aside(changed, scan_tree, cell):
-    found = _after(changed, scan_tree, NORMAL, Labels=cell)
-    assert found.bad_rows("expected a list of texts")
+    scan = _after(changed, scan_tree, NORMAL, Labels=cell)
+    assert scan.bad_rows("expected a list of texts")
 
 
 def test_label_that_the_card_does_not_know_sets_its_case_aside(changed, scan_tree):
-    found = _after(changed, scan_tree, NORMAL, Labels="['mystery']")
-    assert found.bad_rows("value '(like xxxxxxx)'")
+    scan = _after(changed, scan_tree, NORMAL, Labels="['mystery']")
+    assert scan.bad_rows("value '(like xxxxxxx)'")
 
 
 def test_view_that_a_network_could_not_tell_is_known_and_not_asked(changed, scan_tree):
     """Eight rows of the real table say UNK."""
     cells = {"Projection": "UNK", "MethodProjection": "resnet-50.t7"}
-    found = _after(changed, scan_tree, NORMAL, **cells)
-    assert found.states(_key(found, NORMAL), "view") == {"UNK": LabelState.UNKNOWN}
+    scan = _after(changed, scan_tree, NORMAL, **cells)
+    assert scan.states(_key(scan, NORMAL), "view") == {"UNK": LabelState.UNKNOWN}
     assert CARD.fields["view"].concept("UNK") is None
 
 
@@ -105,20 +105,20 @@ def test_word_for_a_stable_finding_is_no_finding_of_its_own(label):
 
 
 def test_normal_beside_another_label_does_not_make_the_film_normal(changed, scan_tree):
-    found = _after(changed, scan_tree, NORMAL, Labels="['normal', 'unchanged']")
-    assert found.states(_key(found, NORMAL), "finding") == {"unchanged": LabelState.PRESENT}
+    scan = _after(changed, scan_tree, NORMAL, Labels="['normal', 'unchanged']")
+    assert scan.states(_key(scan, NORMAL), "finding") == {"unchanged": LabelState.PRESENT}
 
 
 def test_normal_sentence_does_not_make_the_film_normal(changed, scan_tree):
-    found = _after(
+    scan = _after(
         changed, scan_tree, PNEUMONIA, LabelsLocalizationsBySentence="[['normal', 'loc  lobar']]"
     )
-    assert "normal" not in found.states(_key(found, PNEUMONIA), "finding")
+    assert "normal" not in scan.states(_key(scan, PNEUMONIA), "finding")
 
 
 def test_what_is_not_mentioned_is_never_called_absent(scan_fixture):
-    found = scan_fixture(SOURCE, LAYOUT)
-    states = {label.state for case in found.cases.values() for label in case.labels}
+    scan = scan_fixture(SOURCE, LAYOUT)
+    states = {label.state for case in scan.cases.values() for label in case.labels}
     assert LabelState.ABSENT not in states
     assert {CARD.fields[name].absence for name in ("finding", "disease")} == {"silent"}
 
@@ -186,37 +186,37 @@ def test_file_that_is_known_to_be_broken_is_dropped(name):
     ],
 )
 def test_film_that_is_no_fit_chest_film_of_an_adult_is_set_aside(scan_fixture, number, reason):
-    found = scan_fixture(SOURCE, LAYOUT)
-    assert reason in found.skips[_key(found, number)]
+    scan = scan_fixture(SOURCE, LAYOUT)
+    assert reason in scan.skips[_key(scan, number)]
 
 
 def test_label_exclude_sets_a_frontal_film_aside(changed, scan_tree):
-    found = _after(changed, scan_tree, NORMAL, Labels="['exclude', 'normal']")
-    assert "unfit" in found.skips[_key(found, NORMAL)]
+    scan = _after(changed, scan_tree, NORMAL, Labels="['exclude', 'normal']")
+    assert "unfit" in scan.skips[_key(scan, NORMAL)]
 
 
 @pytest.mark.parametrize("birth", ["", "nan"])
 def test_missing_year_of_birth_is_no_child(changed, scan_tree, birth):
-    found = _after(changed, scan_tree, NORMAL, PatientBirth=birth)
-    assert _key(found, NORMAL) in found.cases
+    scan = _after(changed, scan_tree, NORMAL, PatientBirth=birth)
+    assert _key(scan, NORMAL) in scan.cases
 
 
 def test_predicted_projection_is_unknown(scan_fixture, build_fixture):
-    found = scan_fixture(SOURCE, LAYOUT)
-    key = _key(found, PREDICTED)
-    assert found.states(key, "view") == {"PA": LabelState.UNKNOWN}
+    scan = scan_fixture(SOURCE, LAYOUT)
+    key = _key(scan, PREDICTED)
+    assert scan.states(key, "view") == {"PA": LabelState.UNKNOWN}
     assert VIEW not in build_fixture(SOURCE, LAYOUT).tasks_of(key)
 
 
 @pytest.mark.parametrize("method", ["RNN_model", "another"])
 def test_label_that_a_network_gave_is_unknown(changed, scan_tree, method):
-    found = _after(changed, scan_tree, FIBROSIS, MethodLabel=method)
-    assert set(found.states(_key(found, FIBROSIS), "finding").values()) == {LabelState.UNKNOWN}
+    scan = _after(changed, scan_tree, FIBROSIS, MethodLabel=method)
+    assert set(scan.states(_key(scan, FIBROSIS), "finding").values()) == {LabelState.UNKNOWN}
 
 
 def test_view_of_the_header_is_not_used(changed, scan_tree):
-    found = _after(changed, scan_tree, NORMAL, ViewPosition_DICOM="LATERAL")
-    assert found.states(_key(found, NORMAL), "view") == {"PA": LabelState.PRESENT}
+    scan = _after(changed, scan_tree, NORMAL, ViewPosition_DICOM="LATERAL")
+    assert scan.states(_key(scan, NORMAL), "view") == {"PA": LabelState.PRESENT}
 
 
 def test_supine_film_is_an_ap_film(build_fixture, scan_fixture):
@@ -225,9 +225,9 @@ def test_supine_film_is_an_ap_film(build_fixture, scan_fixture):
 
 
 def test_names_of_both_styles_are_kept_to_the_last_digit(scan_fixture):
-    found = scan_fixture(SOURCE, LAYOUT)
-    assert _key(found, NORMAL) == "20536686640136348236148679891455886468_k6ga00"
-    assert _key(found, LATERAL) == "216840111366964012283393834152009033102258827_00-001-099"
+    scan = scan_fixture(SOURCE, LAYOUT)
+    assert _key(scan, NORMAL) == "20536686640136348236148679891455886468_k6ga00"
+    assert _key(scan, LATERAL) == "216840111366964012283393834152009033102258827_00-001-099"
 
 
 def test_film_is_found_in_a_folder_that_the_table_does_not_name(scan_fixture):
@@ -256,8 +256,8 @@ def test_small_copy_of_8_bits_gives_the_same_picture(changed, build_tree, build_
     small = build_tree(SOURCE, changed(SOURCE, LAYOUT, shrink))
     whole = build_fixture(SOURCE, LAYOUT)
     key = whole.samples[0].case
-    one, other = (built.pixels(built.sample(key)).astype(int) for built in (small, whole))
-    assert np.abs(one - other).max() <= 3
+    first, second = (built.pixels(built.sample(key)).astype(int) for built in (small, whole))
+    assert np.abs(first - second).max() <= 3
 
 
 def test_table_that_is_not_packed_is_read(changed, scan_tree, scan_fixture):
@@ -266,8 +266,8 @@ def test_table_that_is_not_packed_is_read(changed, scan_tree, scan_fixture):
         (root / TABLE.removesuffix(".gz")).write_bytes(text)
         (root / TABLE).unlink()
 
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, unpack))
-    assert list(found.cases) == list(scan_fixture(SOURCE, LAYOUT).cases)
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, unpack))
+    assert list(scan.cases) == list(scan_fixture(SOURCE, LAYOUT).cases)
 
 
 def test_spanish_report_reaches_no_output(build_fixture):
@@ -294,5 +294,5 @@ def test_collection_of_the_same_hospitals_is_named_and_nothing_may_be_passed_on(
     [("callus rib fracture", "finding"), ("tuberculosis sequelae", "disease")],
 )
 def test_healed_disease_is_left_open(changed, scan_tree, label, field):
-    found = _after(changed, scan_tree, NORMAL, Labels=f"['{label}']")
-    assert found.states(_key(found, NORMAL), field) == {label: LabelState.UNKNOWN}
+    scan = _after(changed, scan_tree, NORMAL, Labels=f"['{label}']")
+    assert scan.states(_key(scan, NORMAL), field) == {label: LabelState.UNKNOWN}

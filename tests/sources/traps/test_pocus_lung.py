@@ -76,11 +76,11 @@ def test_table_and_file_may_differ_in_capitals(changed, scan_tree):
 
 
 def test_name_of_two_rows_is_set_aside(scan_fixture):
-    found = scan_fixture(SOURCE, LAYOUT)
-    reasons = [reason for key, reason in found.skips.items() if key.startswith("Reg-nephropocus")]
+    scan = scan_fixture(SOURCE, LAYOUT)
+    reasons = [reason for key, reason in scan.skips.items() if key.startswith("Reg-nephropocus")]
     assert len(reasons) == 2
     assert all("two rows have this name" in reason for reason in reasons)
-    assert "Reg-nephropocus" not in found.cases
+    assert "Reg-nephropocus" not in scan.cases
 
 
 def test_row_said_to_be_here_without_a_file_is_absent(survey, fixture_tree):
@@ -101,8 +101,8 @@ def test_column_of_the_score_stands_in_the_newer_table_only(scan_fixture):
 
 
 def test_score_beyond_the_assumed_scale_sets_its_case_aside(changed, scan_tree):
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, _set(CLIP, score="4")))
-    assert found.bad_rows("value '4'")
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, _set(CLIP, score="4")))
+    assert scan.bad_rows("value '4'")
 
 
 def test_folder_of_uncertain_labels_is_never_used(scan_fixture):
@@ -150,7 +150,7 @@ def test_covid_without_a_test_result_is_asked_as_a_pneumonia(build_fixture):
 def test_sign_that_a_comment_names_is_no_wrong_option(changed, survey, comment, offered):
     signs = {"lines": "0", "Pleural line irregularities": "1", "A-lines": "1"}
     root = changed(SOURCE, LAYOUT, _set(PLEURA, doctor=comment, **signs))
-    (case,) = (it for it in survey(SOURCE, root).cases if it.key == PLEURA)
+    (case,) = (entry for entry in survey(SOURCE, root).cases if entry.key == PLEURA)
     ground = facts_of_case(CARD, case, load_terms())
     assert {"pleural line irregularity", "A-lines"} <= ground.present.keys()
     assert ("B-lines" in ground.absent) == offered
@@ -161,7 +161,7 @@ def test_sign_that_the_file_name_names_is_open(changed, survey):
     path = root / "data/pocus_images/convex"
     (path / f"{EFFUSION}.JPG").rename(path / "Pneu_Avi_small-effusionA-line.JPG")
     _set(EFFUSION, Filename="Pneu_Avi_small-effusionA-line")(root)
-    (case,) = (it for it in survey(SOURCE, root).cases if "small-effusion" in it.key)
+    (case,) = (entry for entry in survey(SOURCE, root).cases if "small-effusion" in entry.key)
     assert _states(case)["A-lines"] is LabelState.UNKNOWN
     assert _states(case)["Effusion"] is LabelState.PRESENT
 
@@ -250,9 +250,9 @@ def test_clip_that_shows_the_liver_beside_the_lung_is_kept(changed, scan_tree):
 
 
 def test_prefix_that_contradicts_the_label_drops_the_file(scan_fixture):
-    found = scan_fixture(SOURCE, LAYOUT)
-    assert "the table 'COVID-19'" in found.skips["Reg_clash"]
-    assert "prefix" in found.skips["recommendations_blines_mov2"]
+    scan = scan_fixture(SOURCE, LAYOUT)
+    assert "the table 'COVID-19'" in scan.skips["Reg_clash"]
+    assert "prefix" in scan.skips["recommendations_blines_mov2"]
 
 
 @pytest.mark.parametrize("name", ["pneu-radiopaeda", "Pneu_radiopaeda"])

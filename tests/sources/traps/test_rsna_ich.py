@@ -68,8 +68,8 @@ def test_slice_whose_rows_contradict_each_other_is_set_aside(changed, scan_tree)
         with (root / TABLE).open("a") as file:
             file.write(f"{_name(0, 2)}_subdural,0\n")
 
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, add))
-    assert found.bad_rows("says otherwise") == {_name(0, 2)}
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, add))
+    assert scan.bad_rows("says otherwise") == {_name(0, 2)}
 
 
 @pytest.mark.parametrize(
@@ -94,8 +94,8 @@ def test_slice_whose_any_contradicts_its_types_is_set_aside(scan_fixture):
 
 def test_slice_with_fewer_than_six_rows_is_set_aside(changed, scan_tree, replacing):
     edit = replacing(TABLE, f"{_name(0, 2)}_epidural,0\n", "")
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
-    assert "5 rows" in found.skips[_name(0, 2)]
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+    assert "5 rows" in scan.skips[_name(0, 2)]
 
 
 def test_slices_are_ordered_by_place_and_not_by_name(changed, scan_tree, scan_fixture):
@@ -107,8 +107,8 @@ def test_slices_are_ordered_by_place_and_not_by_name(changed, scan_tree, scan_fi
         for place, number in enumerate((0, 2, 4, 5, 1, 3, 6)):  # the run is 5, 1, 3 now
             _header(0, number, ImagePositionPatient=[0.0, 0.0, 5.0 * place])(root)
 
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, move))
-    assert _name(0, 1) in found.cases
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, move))
+    assert _name(0, 1) in scan.cases
 
 
 def test_place_counts_along_the_normal_of_a_tilted_slice(changed, scan_tree):
@@ -119,15 +119,15 @@ def test_place_counts_along_the_normal_of_a_tilted_slice(changed, scan_tree):
             position = [0.0, 5.0 * place, 0.0]
             _header(0, number, ImagePositionPatient=position, **tags)(root)
 
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, tilt))
-    assert _name(0, 1) in found.cases
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, tilt))
+    assert _name(0, 1) in scan.cases
 
 
 @pytest.mark.parametrize("keyword", ["ImagePositionPatient", "PatientID", "StudyInstanceUID"])
 def test_slice_whose_header_lacks_place_or_person_is_set_aside(changed, scan_tree, keyword):
     edit = _header(0, 2, **{keyword: None})
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
-    assert keyword in found.skips[_name(0, 2)]
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+    assert keyword in scan.skips[_name(0, 2)]
 
 
 def test_wrapped_12_bits_without_an_offset_are_put_right(build_fixture, fixture_tree):
@@ -180,11 +180,11 @@ def test_file_that_is_known_to_be_cut_is_dropped():
 
 
 def test_slice_with_several_types_is_not_chosen(scan_fixture):
-    found = scan_fixture(SOURCE, LAYOUT)
-    for key in found.cases:
-        states = list(found.states(key, "subtype").values())
+    scan = scan_fixture(SOURCE, LAYOUT)
+    for key in scan.cases:
+        states = list(scan.states(key, "subtype").values())
         assert states.count(LabelState.PRESENT) <= 1
-    assert any("several types" in reason for reason in found.skips.values())
+    assert any("several types" in reason for reason in scan.skips.values())
 
 
 def test_other_four_types_of_a_slice_are_absent_and_may_be_wrong_options(
@@ -200,8 +200,8 @@ def test_other_four_types_of_a_slice_are_absent_and_may_be_wrong_options(
 
 
 def test_quiet_slice_of_an_exam_that_bleeds_is_not_chosen(scan_fixture):
-    found = scan_fixture(SOURCE, LAYOUT)
-    quiet = {key for key in found.cases if "none" in found.states(key, "hemorrhage")}
+    scan = scan_fixture(SOURCE, LAYOUT)
+    quiet = {key for key in scan.cases if "none" in scan.states(key, "hemorrhage")}
     assert quiet == {_name(5, 1), _name(6, 2)}
 
 
@@ -222,8 +222,8 @@ def test_quiet_exam_is_shown_at_the_level_of_a_bleed(changed, scan_tree):
         ]
         (root / TABLE).write_text("\n".join(["ID,Label", *rows, ""]))
 
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, leave_one_bleed))
-    assert set(found.cases) == {seven[-1], quiet[-1]}
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, leave_one_bleed))
+    assert set(scan.cases) == {seven[-1], quiet[-1]}
 
 
 def test_slice_without_bleeding_is_never_called_normal(build_fixture):
@@ -249,8 +249,8 @@ def test_second_series_of_an_exam_is_no_neighbour_of_the_first(changed, scan_tre
         for number in (2, 3):  # the run of three falls apart: 1 | 2 3
             _header(0, number, SeriesInstanceUID="ID_bone")(root)
 
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, part))
-    assert _name(0, 3) in found.cases
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, part))
+    assert _name(0, 3) in scan.cases
 
 
 def test_one_slice_stands_for_a_patient(scan_fixture):
@@ -281,8 +281,8 @@ def test_file_without_rows_is_set_aside(changed, scan_tree):
     def add(root):
         shutil.copy(root / FOLDER / f"{_name(0, 2)}.dcm", root / FOLDER / "ID_ffffffff0.dcm")
 
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, add))
-    assert "no rows" in found.skips["ID_ffffffff0"]
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, add))
+    assert "no rows" in scan.skips["ID_ffffffff0"]
 
 
 def test_resized_pictures_without_units_fit_no_layout(tmp_path):

@@ -56,9 +56,9 @@ def test_opacity_is_possible_and_not_proven_pneumonia(build_fixture):
 
 
 def test_rows_for_each_box_are_one_film_and_do_not_multiply(scan_fixture):
-    found = scan_fixture(SOURCE, LAYOUT)
-    assert len(found.entries) == 5
-    assert [len(found.cases[key].regions) for key in (OTHER, TWO, ONE)] == [0, 2, 1]
+    scan = scan_fixture(SOURCE, LAYOUT)
+    assert len(scan.entries) == 5
+    assert [len(scan.cases[key].regions) for key in (OTHER, TWO, ONE)] == [0, 2, 1]
 
 
 def test_box_of_corner_and_size_lies_on_the_opacity(scan_fixture):
@@ -123,8 +123,8 @@ def test_film_whose_rows_name_two_classes_is_set_aside(changed, scan_tree):
         (root / "stage_2_detailed_class_info.csv.zip").unlink()
         (root / "stage_2_detailed_class_info.csv").write_text(rows)
 
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
-    assert found.bad_rows("another row says 'Lung Opacity'") == {TWO}
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+    assert scan.bad_rows("another row says 'Lung Opacity'") == {TWO}
 
 
 def test_table_that_is_still_packed_is_read(fixture_tree, scan_fixture):
@@ -148,9 +148,9 @@ def test_without_the_mapping_nobody_knows_whose_film_it_is(changed, scan_tree):
 
 def test_mapping_with_another_key_is_named_and_tells_no_patient(changed, scan_tree, replacing):
     root = changed(SOURCE, LAYOUT, replacing(MAPPING, "img_id", "nih_name"))
-    found = scan_tree(SOURCE, LAYOUT, root)
-    assert "assumes (unverified)" in found.skips[MAPPING.rpartition("/")[2]]
-    assert {case.patient for case in found.cases.values()} == {None}
+    scan = scan_tree(SOURCE, LAYOUT, root)
+    assert "assumes (unverified)" in scan.skips[MAPPING.rpartition("/")[2]]
+    assert {case.patient for case in scan.cases.values()} == {None}
 
 
 def test_entry_of_the_mapping_without_an_nih_name_sets_its_film_aside(
@@ -158,13 +158,13 @@ def test_entry_of_the_mapping_without_an_nih_name_sets_its_film_aside(
 ):
     def edit(root):
         entries = json.loads((root / MAPPING).read_text())
-        next(it for it in entries if it["subset_img_id"] == OLD)["img_id"] = "CANARY"
+        next(entry for entry in entries if entry["subset_img_id"] == OLD)["img_id"] = "CANARY"
         (root / MAPPING).write_text(json.dumps(entries))
 
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
-    assert found.bad_rows("names no NIH file") == {OLD}
-    assert found.cases.keys() == scan_fixture(SOURCE, LAYOUT).cases.keys() - {OLD}
-    assert "CANARY" not in found.skips[OLD]
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+    assert scan.bad_rows("names no NIH file") == {OLD}
+    assert scan.cases.keys() == scan_fixture(SOURCE, LAYOUT).cases.keys() - {OLD}
+    assert "CANARY" not in scan.skips[OLD]
 
 
 @pytest.mark.parametrize(("age", "known"), [("051Y", "51"), ("100", "100"), ("101", None)])
@@ -209,8 +209,8 @@ def test_lossy_jpeg_inside_dicom_is_read(changed, build_tree, build_fixture):
 
     lossy = build_tree(SOURCE, changed(SOURCE, LAYOUT, compress))
     plain = build_fixture(SOURCE, LAYOUT)
-    one, other = (built.pixels(built.sample(NORMAL)).astype(int) for built in (lossy, plain))
-    assert 0 < np.abs(one - other).max() < 40
+    first, second = (built.pixels(built.sample(NORMAL)).astype(int) for built in (lossy, plain))
+    assert 0 < np.abs(first - second).max() < 40
 
 
 def test_film_is_shown_without_a_window(build_fixture, scan_fixture):
@@ -224,8 +224,8 @@ def test_films_of_stage_1_without_its_classes_have_boxes_alone(changed, scan_tre
         (root / "stage_2_train_images").rename(root / "stage_1_train_images")
         (root / LABELS).rename(root / LABELS.replace("stage_2", "stage_1"))
 
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, rename))
-    stated = {label.value for case in found.cases.values() for label in case.labels}
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, rename))
+    stated = {label.value for case in scan.cases.values() for label in case.labels}
     assert "Lung Opacity" in stated
     assert stated.isdisjoint({"Normal", "No Lung Opacity / Not Normal"})
 
@@ -236,8 +236,8 @@ def test_films_without_labels_of_this_stage_are_ignored_by_name(changed, survey,
         (root / folder).mkdir()
         shutil.copy(root / f"stage_2_train_images/{ONE}.dcm", root / folder / "other.dcm")
 
-    found = survey(SOURCE, changed(SOURCE, LAYOUT, add))
-    assert {(p.case, p.code) for p in found.problems} == {
+    contents = survey(SOURCE, changed(SOURCE, LAYOUT, add))
+    assert {(p.case, p.code) for p in contents.problems} == {
         (f"{folder}/other.dcm", "ignored-by-card")
     }
 

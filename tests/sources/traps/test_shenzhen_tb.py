@@ -51,14 +51,14 @@ def _after(changed, scan_tree, edit):
     ],
 )
 def test_first_line_is_read_as_people_typed_it(changed, scan_tree, line, facts):
-    found = _after(changed, scan_tree, _write(NORMAL, f"{line}\t\r\nnormal\t\r\n"))
-    assert dict(found.cases[NORMAL].facts) == facts
+    scan = _after(changed, scan_tree, _write(NORMAL, f"{line}\t\r\nnormal\t\r\n"))
+    assert dict(scan.cases[NORMAL].facts) == facts
 
 
 @pytest.mark.parametrize("line", ["male 16month", "female 64days", "male 17yrs", "female 9"])
 def test_film_of_a_child_is_not_diagnosed(changed, scan_tree, line):
-    found = _after(changed, scan_tree, _write(NORMAL, f"{line}\nnormal\n"))
-    assert found.states(NORMAL, "tuberculosis") == {}
+    scan = _after(changed, scan_tree, _write(NORMAL, f"{line}\nnormal\n"))
+    assert scan.states(NORMAL, "tuberculosis") == {}
 
 
 def test_infants_of_the_fixture_are_pictures_without_a_disease(build_fixture):
@@ -70,14 +70,14 @@ def test_infants_of_the_fixture_are_pictures_without_a_disease(build_fixture):
 
 def test_child_in_a_table_without_units_is_not_diagnosed(changed, scan_tree, replacing):
     edit = replacing("shenzhen_metadata.csv", f"{NORMAL}.png,Male,45", f"{NORMAL}.png,Male,4")
-    found = scan_tree(SOURCE, "raddar", changed(SOURCE, "raddar", edit))
-    assert found.states(NORMAL, "tuberculosis") == {}
+    scan = scan_tree(SOURCE, "raddar", changed(SOURCE, "raddar", edit))
+    assert scan.states(NORMAL, "tuberculosis") == {}
 
 
 @pytest.mark.parametrize(("key", "text"), [(NORMAL, "STB"), (ILL, "normal")])
 def test_reading_that_contradicts_the_name_makes_it_unknown(changed, scan_tree, key, text):
-    found = _after(changed, scan_tree, _write(key, f"male 45yrs\n{text}\n"))
-    assert set(found.states(key, "tuberculosis").values()) == {LabelState.UNKNOWN}
+    scan = _after(changed, scan_tree, _write(key, f"male 45yrs\n{text}\n"))
+    assert set(scan.states(key, "tuberculosis").values()) == {LabelState.UNKNOWN}
 
 
 def test_contradicted_film_of_the_fixture_is_not_asked(build_fixture):
@@ -86,13 +86,13 @@ def test_contradicted_film_of_the_fixture_is_not_asked(build_fixture):
 
 def test_reading_in_latin_1_over_several_lines_is_read(changed, scan_tree):
     text = "male , 29yrs\t\r\n1.ATB of the right upper field\r\n2.pleuritis \xb1\r\n"
-    found = _after(changed, scan_tree, _write(ILL, text))
-    assert found.states(ILL, "tuberculosis") == {"1": LabelState.PRESENT}
+    scan = _after(changed, scan_tree, _write(ILL, text))
+    assert scan.states(ILL, "tuberculosis") == {"1": LabelState.PRESENT}
 
 
 def test_film_without_a_reading_is_set_aside(changed, scan_tree):
-    found = _after(changed, scan_tree, lambda root: (root / READINGS / f"{ILL}.txt").unlink())
-    assert "cannot be confirmed" in found.skips[ILL]
+    scan = _after(changed, scan_tree, lambda root: (root / READINGS / f"{ILL}.txt").unlink())
+    assert "cannot be confirmed" in scan.skips[ILL]
 
 
 def test_film_without_a_lung_mask_is_no_error(scan_fixture, build_fixture):
@@ -106,8 +106,8 @@ def test_folder_that_lies_twice_in_a_copy_gives_each_film_once(changed, scan_tre
         top = root / "ChinaSet_AllFiles"
         shutil.copytree(top / "ChinaSet_AllFiles/CXR_png", top / "CXR_png")
 
-    found = _after(changed, scan_tree, twice)
-    assert list(found.cases) == list(scan_fixture(SOURCE, LAYOUT).cases)
+    scan = _after(changed, scan_tree, twice)
+    assert list(scan.cases) == list(scan_fixture(SOURCE, LAYOUT).cases)
 
 
 def test_folder_that_lies_once_is_found_too(changed, scan_tree, scan_fixture):
@@ -133,11 +133,11 @@ def test_mask_is_no_film_with_or_without_its_ending(changed, scan_tree, scan_fix
         for path in sorted((root / "Lung Segmentation/masks").glob("CHN*")):
             path.rename(path.with_name(path.name.replace("_mask", "")))
 
-    found = scan_tree(SOURCE, "masked", changed(SOURCE, "masked", rename))
+    scan = scan_tree(SOURCE, "masked", changed(SOURCE, "masked", rename))
     expected = scan_fixture(SOURCE, "masked").cases
-    assert list(found.cases) == list(expected)
-    assert found.cases[NORMAL].images == _moved(expected[NORMAL], found.cases[NORMAL])
-    assert len(found.cases[NORMAL].regions) == 1
+    assert list(scan.cases) == list(expected)
+    assert scan.cases[NORMAL].images == _moved(expected[NORMAL], scan.cases[NORMAL])
+    assert len(scan.cases[NORMAL].regions) == 1
 
 
 def _moved(case, other):
@@ -158,10 +158,10 @@ def test_outlines_of_2022_are_not_taken_for_films(changed, survey, name):
         folder.mkdir()
         shutil.copy(next(root.glob(f"**/CXR_png/{ILL}.png")), folder / name)
 
-    found = survey(SOURCE, changed(SOURCE, LAYOUT, add))
-    assert [problem.code for problem in found.problems] == ["ignored-by-card"]
-    assert {case.images[0].paths[0].parent.name for case in found.cases} == {"CXR_png"}
-    assert len(found.cases) == 7
+    contents = survey(SOURCE, changed(SOURCE, LAYOUT, add))
+    assert [problem.code for problem in contents.problems] == ["ignored-by-card"]
+    assert {case.images[0].paths[0].parent.name for case in contents.cases} == {"CXR_png"}
+    assert len(contents.cases) == 7
 
 
 def test_grey_film_in_three_channels_becomes_grey(build_fixture):

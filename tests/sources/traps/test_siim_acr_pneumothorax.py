@@ -44,8 +44,8 @@ def test_blanks_before_the_second_column_and_its_values_do_not_matter(fixture_tr
     table = (fixture_tree(SOURCE, "stage-1") / "siim/train-rle.csv").read_text()
     assert table.startswith("ImageId, EncodedPixels\n")
     assert f"{_uid(1)}, -1\n" in table
-    found = scan_fixture(SOURCE, "stage-1")
-    assert set(found.states(_uid(1), "film")) == {"0"}
+    scan = scan_fixture(SOURCE, "stage-1")
+    assert set(scan.states(_uid(1), "film")) == {"0"}
 
 
 def test_rows_of_a_film_are_joined_into_one_region(scan_fixture, build_fixture):
@@ -61,8 +61,8 @@ def test_rows_that_mark_something_and_nothing_set_the_film_aside(changed, scan_t
         with (root / TABLE).open("a") as file:
             file.write(f"{_uid(0)},-1\n")
 
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, add))
-    assert "both" in found.skips[_uid(0)]
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, add))
+    assert "both" in scan.skips[_uid(0)]
 
 
 @pytest.mark.parametrize("code", ["5 2 3", "5 0", "a b"])
@@ -120,10 +120,10 @@ def test_contest_of_2021_fits_no_layout(tmp_path):
 
 
 def test_number_before_the_suffix_is_the_class_of_the_png_copy(scan_fixture):
-    found = scan_fixture(SOURCE, "png")
-    stated = {key: next(iter(found.states(key, "film"))) for key in found.cases}
+    scan = scan_fixture(SOURCE, "png")
+    stated = {key: next(iter(scan.states(key, "film"))) for key in scan.cases}
     assert {key: key.rsplit("_", 2)[1] for key in stated} == stated
-    assert all(bool(case.regions) == (stated[key] == "1") for key, case in found.cases.items())
+    assert all(bool(case.regions) == (stated[key] == "1") for key, case in scan.cases.items())
 
 
 def test_numbers_of_the_png_copy_sort_as_numbers(changed, scan_tree):
@@ -165,9 +165,9 @@ def test_resized_film_is_kept_and_its_place_where_the_mask_was_resized_along(
 
 
 def test_view_and_demographics_are_those_of_the_header(scan_fixture):
-    found = scan_fixture(SOURCE, LAYOUT)
-    assert set(found.states(_uid(2), "view")) == {"AP"}
-    assert dict(found.cases[_uid(2)].facts) == {"sex": "M", "age": "62"}
+    scan = scan_fixture(SOURCE, LAYOUT)
+    assert set(scan.states(_uid(2), "view")) == {"AP"}
+    assert dict(scan.cases[_uid(2)].facts) == {"sex": "M", "age": "62"}
 
 
 def test_spacing_of_the_film_before_it_was_resized_does_not_stretch_it(changed, build_tree):
@@ -200,5 +200,5 @@ def test_code_in_which_the_table_ends_without_a_line_break_is_set_aside(changed,
         lines.append(lines.pop(coded).rpartition(" ")[0].rpartition(" ")[0])
         table.write_text("\n".join(lines))
 
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, cut))
-    assert len(found.bad_rows("ends here without a line break, so the code may be cut")) == 1
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, cut))
+    assert len(scan.bad_rows("ends here without a line break, so the code may be cut")) == 1

@@ -21,7 +21,7 @@ DISEASE, REGION = "Disease Diagnosis", "ROI Grounding"
 
 
 @pytest.fixture
-def found(scan_fixture):
+def fixture_scan(scan_fixture):
     return scan_fixture(SOURCE, LAYOUT)
 
 
@@ -45,18 +45,18 @@ def annotated(changed, scan_tree):
     return make
 
 
-def test_splits_are_those_of_the_annotation_files(found):
-    assert found.cases["tb0005"].split == "train"
-    assert found.cases["tb0003"].split == "val"
+def test_splits_are_those_of_the_annotation_files(fixture_scan):
+    assert fixture_scan.cases["tb0005"].split == "train"
+    assert fixture_scan.cases["tb0003"].split == "val"
 
 
-def test_film_of_tuberculosis_without_a_box_is_of_no_known_class(found, built):
-    assert found.states("tb1199", "film") == {"tb": LabelState.UNKNOWN}
+def test_film_of_tuberculosis_without_a_box_is_of_no_known_class(fixture_scan, built):
+    assert fixture_scan.states("tb1199", "film") == {"tb": LabelState.UNKNOWN}
     assert DISEASE not in built.tasks_of("tb1199")
 
 
-def test_film_with_both_kinds_is_not_asked_for_its_activity(found, built):
-    assert set(found.states("tb0135", "activity").values()) == {LabelState.UNKNOWN}
+def test_film_with_both_kinds_is_not_asked_for_its_activity(fixture_scan, built):
+    assert set(fixture_scan.states("tb0135", "activity").values()) == {LabelState.UNKNOWN}
     assert built.right_of("tb0135", DISEASE) == {"Tuberculosis"}
 
 
@@ -65,15 +65,19 @@ def test_film_with_one_kind_is_asked_for_it(built):
     assert built.right_of("tb0005", DISEASE) == right
 
 
-def test_healed_film_is_asked_for_its_activity_and_never_said_to_show_the_disease(found, built):
-    assert found.states("tb0007", "film") == {"tb": LabelState.UNKNOWN}
+def test_healed_film_is_asked_for_its_activity_and_never_said_to_show_the_disease(
+    fixture_scan, built
+):
+    assert fixture_scan.states("tb0007", "film") == {"tb": LabelState.UNKNOWN}
     assert built.right_of("tb0007", DISEASE) == {"inactive pulmonary tuberculosis"}
-    options = [option.concept for it in built.items_of("tb0007", DISEASE) for option in it.options]
+    options = [
+        option.concept for item in built.items_of("tb0007", DISEASE) for option in item.options
+    ]
     assert not {"Tuberculosis", "No Finding"} & {*options}
 
 
-def test_film_whose_boxes_leave_the_activity_open_has_no_known_class(found):
-    assert found.states("tb0004", "film") == {"tb": LabelState.UNKNOWN}
+def test_film_whose_boxes_leave_the_activity_open_has_no_known_class(fixture_scan):
+    assert fixture_scan.states("tb0004", "film") == {"tb": LabelState.UNKNOWN}
 
 
 def test_kind_and_parent_are_never_options_of_one_item(built):
@@ -82,16 +86,18 @@ def test_kind_and_parent_are_never_options_of_one_item(built):
         assert not {"Tuberculosis", "active pulmonary tuberculosis"} <= concepts
 
 
-def test_uncertain_category_is_known_and_not_asked(found, built):
-    assert found.states("tb0004", "activity") == {"PulmonaryTuberculosis": LabelState.PRESENT}
+def test_uncertain_category_is_known_and_not_asked(fixture_scan, built):
+    assert fixture_scan.states("tb0004", "activity") == {
+        "PulmonaryTuberculosis": LabelState.PRESENT
+    }
     assert CARD.fields["activity"].concept("PulmonaryTuberculosis") is None
     assert REGION not in built.tasks_of("tb0004")
 
 
-def test_sick_film_has_no_named_disease_and_none_of_its_findings_is_denied(found, built):
+def test_sick_film_has_no_named_disease_and_none_of_its_findings_is_denied(fixture_scan, built):
     assert built.right_of("s0001", DISEASE) == {"chest disease other than tuberculosis"}
-    assert found.states("s0001", "film") == {"sick": LabelState.PRESENT}
-    assert not any(label.state is LabelState.ABSENT for label in found.cases["s0001"].labels)
+    assert fixture_scan.states("s0001", "film") == {"sick": LabelState.PRESENT}
+    assert not any(label.state is LabelState.ABSENT for label in fixture_scan.cases["s0001"].labels)
 
 
 def test_healthy_film_is_asked_as_normal(built):
@@ -102,8 +108,8 @@ def test_several_boxes_of_one_kind_are_not_asked_for_a_place(built):
     assert REGION not in built.tasks_of("tb0007")
 
 
-def test_box_lies_where_the_file_says(found):
-    (region,) = found.cases["tb0005"].regions
+def test_box_lies_where_the_file_says(fixture_scan):
+    (region,) = fixture_scan.cases["tb0005"].regions
     x0, y0, x1, y1 = region.shape.xyxy
     assert (x0 % 1, y0 % 1) == (0.25, 0.25)
     assert 10 < x1 - x0 < 100
@@ -112,8 +118,8 @@ def test_box_lies_where_the_file_says(found):
 
 
 def test_film_of_another_class_with_a_box_is_set_aside(annotated):
-    found = annotated(lambda data: data["annotations"][0].update(image_id=5))
-    assert found.bad_rows("boxes in films of tuberculosis alone") == {"h0001"}
+    annotation = annotated(lambda data: data["annotations"][0].update(image_id=5))
+    assert annotation.bad_rows("boxes in films of tuberculosis alone") == {"h0001"}
 
 
 @pytest.mark.parametrize(
@@ -125,8 +131,8 @@ def test_image_of_another_edition_is_refused(annotated, entry):
 
 
 def test_box_without_an_area_sets_its_film_aside(annotated):
-    found = annotated(lambda data: data["annotations"][0].update(bbox=[10, 10, 0.5, 40]))
-    assert found.bad_rows("is not a box") == {"tb0005"}
+    annotation = annotated(lambda data: data["annotations"][0].update(bbox=[10, 10, 0.5, 40]))
+    assert annotation.bad_rows("is not a box") == {"tb0005"}
 
 
 def test_grey_in_three_channels_is_shown_as_grey(built):
@@ -152,6 +158,6 @@ def test_annotation_file_that_contradicts_itself_is_refused(fixture_tree, tmp_pa
         read_coco(path)
 
 
-def test_films_of_older_collections_are_declared_and_left_alone(found):
+def test_films_of_older_collections_are_declared_and_left_alone(fixture_scan):
     assert {"montgomery-tb", "shenzhen-tb"} <= {overlap.source for overlap in CARD.overlaps}
-    assert not [key for key in found.cases if key.startswith(("n1", "t0"))]
+    assert not [key for key in fixture_scan.cases if key.startswith(("n1", "t0"))]

@@ -49,9 +49,9 @@ def test_scan_with_masks_of_both_editions_is_set_aside(changed, scan_tree, layou
         folder = root / top / CHEST / "segmentations"
         (folder / f"{mask}.nii.gz").write_bytes((folder / "aorta.nii.gz").read_bytes())
 
-    found = scan_tree(SOURCE, layout, changed(SOURCE, layout, mix))
-    assert f"has a mask {mask!r}, which {layout} has not" in found.skips[CHEST]
-    assert "s0001-chest" in found.cases
+    scan = scan_tree(SOURCE, layout, changed(SOURCE, layout, mix))
+    assert f"has a mask {mask!r}, which {layout} has not" in scan.skips[CHEST]
+    assert "s0001-chest" in scan.cases
 
 
 def test_editions_have_as_many_masks_as_their_class_maps(fixture_tree):

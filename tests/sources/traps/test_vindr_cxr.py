@@ -28,8 +28,8 @@ OPACITIES = {
 }
 
 
-def _case(found, number):
-    return list(found.cases.values())[number]
+def _case(scan, number):
+    return list(scan.cases.values())[number]
 
 
 def _states(case):
@@ -72,9 +72,9 @@ def test_disputed_finding_is_neither_key_nor_option(build_fixture, scan_fixture)
 
 
 def test_no_finding_needs_all_three_readers(scan_fixture):
-    found = scan_fixture(SOURCE, "physionet")
-    assert _states(_case(found, CLEAR))["No finding"] is LabelState.PRESENT
-    assert _states(_case(found, ALONE))["No finding"] is LabelState.UNKNOWN
+    scan = scan_fixture(SOURCE, "physionet")
+    assert _states(_case(scan, CLEAR))["No finding"] is LabelState.PRESENT
+    assert _states(_case(scan, ALONE))["No finding"] is LabelState.UNKNOWN
 
 
 def test_two_votes_for_no_finding_are_not_enough(changed, scan_tree):
@@ -98,11 +98,13 @@ def test_film_without_the_rows_of_all_its_readers_is_set_aside_by_name(
 
     def lose(rows, ids):
         readers = sorted({row["rad_id"] for row in rows})[kept:]
-        rows[:] = [it for it in rows if it["image_id"] != ids[ALONE] or it["rad_id"] not in readers]
+        rows[:] = [
+            row for row in rows if row["image_id"] != ids[ALONE] or row["rad_id"] not in readers
+        ]
         lost.append(ids[ALONE])
 
-    found = scan_tree(SOURCE, layout, changed(SOURCE, layout, _edit(table, lose)))
-    assert found.bad_rows(f"{kept} of 3 reading(s)") == set(lost)
+    scan = scan_tree(SOURCE, layout, changed(SOURCE, layout, _edit(table, lose)))
+    assert scan.bad_rows(f"{kept} of 3 reading(s)") == set(lost)
 
 
 def test_film_that_has_boxes_and_no_row_of_labels_is_set_aside(changed, scan_tree):
@@ -155,8 +157,8 @@ def test_mark_that_is_neither_zero_nor_one_sets_its_case_aside(changed, scan_tre
         rows[0]["Edema"] = "0.5"
 
     root = changed(SOURCE, "physionet", _edit("image_labels_train.csv", spoil))
-    found = scan_tree(SOURCE, "physionet", root)
-    assert found.bad_rows("expected one of '1', '0'")
+    scan = scan_tree(SOURCE, "physionet", root)
+    assert scan.bad_rows("expected one of '1', '0'")
 
 
 @pytest.mark.parametrize(("film", "state"), [(HEART, LabelState.ABSENT), (AIR, LabelState.UNKNOWN)])
@@ -173,8 +175,8 @@ def test_diseases_that_kaggle_leaves_out_are_unknown(scan_fixture):
 
 
 def test_hidden_test_part_of_kaggle_makes_no_case(scan_fixture, build_fixture):
-    found = scan_fixture(SOURCE, "kaggle")
-    assert {case.split for case in found.cases.values()} == {"train"}
+    scan = scan_fixture(SOURCE, "kaggle")
+    assert {case.split for case in scan.cases.values()} == {"train"}
     assert "ignored-by-card" in build_fixture(SOURCE, "kaggle").codes().values()
 
 
@@ -184,9 +186,9 @@ def test_editions_are_told_apart_by_their_tables(fixture_tree):
 
 
 def test_films_stored_inverted_look_like_the_others(build_fixture, scan_fixture):
-    built, found = build_fixture(SOURCE, "physionet"), scan_fixture(SOURCE, "physionet")
+    built, scan = build_fixture(SOURCE, "physionet"), scan_fixture(SOURCE, "physionet")
     for number, stored in ((HEART, "MONOCHROME2"), (AIR, "MONOCHROME1")):
-        case = _case(found, number)
+        case = _case(scan, number)
         header = pydicom.dcmread(case.images[0].paths[0], stop_before_pixels=True)
         assert header.PhotometricInterpretation == stored
         pixels = built.pixels(built.sample(case.key))

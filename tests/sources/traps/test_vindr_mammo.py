@@ -84,8 +84,8 @@ def test_findings_of_a_cell_are_a_list_of_names(scan_fixture, image):
 @pytest.mark.parametrize("cell", ["__import__('os').getcwd()", "Mass", "['Mass', 3]", ""])
 def test_cell_that_is_no_list_of_names_is_read_and_never_run(changed, scan_tree, image, cell):
     root = changed(SOURCE, LAYOUT, _set(image(1, "L", "CC"), finding_categories=cell))
-    found = scan_tree(SOURCE, LAYOUT, root)
-    assert found.bad_rows("expected a list of names") == {image(1, "L", "CC")}
+    scan = scan_tree(SOURCE, LAYOUT, root)
+    assert scan.bad_rows("expected a list of names") == {image(1, "L", "CC")}
 
 
 @pytest.mark.parametrize(
@@ -99,10 +99,10 @@ def test_cell_that_is_no_list_of_names_is_read_and_never_run(changed, scan_tree,
 def test_no_finding_means_normal_in_a_breast_of_bi_rads_1_only(
     scan_fixture, image, study, side, view, clear
 ):
-    found, key = scan_fixture(SOURCE, LAYOUT), image(study, side, view)
-    said = found.states(key, "lesion")
-    assert said["No Finding"] is (LabelState.PRESENT if clear else LabelState.UNKNOWN)
-    assert ("Mass" in said) == clear
+    scan, key = scan_fixture(SOURCE, LAYOUT), image(study, side, view)
+    label_states = scan.states(key, "lesion")
+    assert label_states["No Finding"] is (LabelState.PRESENT if clear else LabelState.UNKNOWN)
+    assert ("Mass" in label_states) == clear
 
 
 def test_benign_findings_are_not_boxed_so_a_mass_is_not_denied_in_bi_rads_2(scan_fixture, image):
@@ -124,9 +124,9 @@ def test_grade_of_the_breast_is_open_on_a_view_without_its_finding(
     scan_fixture, build_fixture, image
 ):
     seen, unseen = image(1, "R", "CC"), image(1, "R", "MLO")
-    found = scan_fixture(SOURCE, LAYOUT)
-    assert found.states(seen, "birads") == {"BI-RADS 3": LabelState.PRESENT}
-    assert found.states(unseen, "birads") == {"BI-RADS 3": LabelState.UNKNOWN}
+    scan = scan_fixture(SOURCE, LAYOUT)
+    assert scan.states(seen, "birads") == {"BI-RADS 3": LabelState.PRESENT}
+    assert scan.states(unseen, "birads") == {"BI-RADS 3": LabelState.UNKNOWN}
     assert build_fixture(SOURCE, LAYOUT).items_of(unseen, "Severity Grading") == []
 
 
@@ -142,13 +142,13 @@ def test_bi_rads_2_is_not_asked_nor_held_against_1_since_no_benign_finding_is_ma
     scan_fixture, build_fixture, image
 ):
     benign, normal = image(0, "R", "CC"), image(0, "L", "CC")
-    found = scan_fixture(SOURCE, LAYOUT)
-    assert found.states(benign, "birads") == {"BI-RADS 2": LabelState.UNKNOWN}
-    assert found.states(normal, "birads") == {
+    scan = scan_fixture(SOURCE, LAYOUT)
+    assert scan.states(benign, "birads") == {"BI-RADS 2": LabelState.UNKNOWN}
+    assert scan.states(normal, "birads") == {
         "BI-RADS 1": LabelState.PRESENT,
         "BI-RADS 2": LabelState.UNKNOWN,
     }
-    graded = [it for it in build_fixture(SOURCE, LAYOUT).items if it.field == "birads"]
+    graded = [entry for entry in build_fixture(SOURCE, LAYOUT).items if entry.field == "birads"]
     keys = {item.concept for item in graded}
     assert "BI-RADS 1" in keys
     assert "BI-RADS 2" not in keys
@@ -169,10 +169,8 @@ def test_lesion_in_a_box_without_a_grade_is_left_open(changed, scan_tree, image)
 
 
 def test_sign_in_a_box_without_a_grade_is_present(scan_fixture, image):
-    found = scan_fixture(SOURCE, LAYOUT)
-    assert found.states(image(5, "L", "CC"), "sign") == {
-        "Suspicious Lymph Node": LabelState.PRESENT
-    }
+    scan = scan_fixture(SOURCE, LAYOUT)
+    assert scan.states(image(5, "L", "CC"), "sign") == {"Suspicious Lymph Node": LabelState.PRESENT}
 
 
 def test_box_that_sticks_out_is_clipped_at_the_border(scan_fixture, build_fixture, image):
@@ -232,15 +230,15 @@ def test_negative_of_monochrome1_is_shown_positive(build_fixture, scan_fixture):
 def test_first_of_several_windows_is_used(changed, build_tree, build_fixture, image):
     key = image(0, "L", "CC")
     edit = _header(key, WindowCenter=[2048, 100], WindowWidth=[4096, 10])
-    one, two = build_fixture(SOURCE, LAYOUT), build_tree(SOURCE, changed(SOURCE, LAYOUT, edit))
-    assert (one.pixels(one.sample(key)) == two.pixels(two.sample(key))).all()
+    first, second = build_fixture(SOURCE, LAYOUT), build_tree(SOURCE, changed(SOURCE, LAYOUT, edit))
+    assert (first.pixels(first.sample(key)) == second.pixels(second.sample(key))).all()
 
 
 def test_rescaling_comes_before_the_window(changed, build_tree, build_fixture, image):
     key = image(0, "L", "CC")
     edit = _header(key, RescaleSlope=2, RescaleIntercept=-1000, WindowCenter=3096, WindowWidth=8192)
-    one, two = build_fixture(SOURCE, LAYOUT), build_tree(SOURCE, changed(SOURCE, LAYOUT, edit))
-    difference = one.pixels(one.sample(key)).astype(int) - two.pixels(two.sample(key))
+    first, second = build_fixture(SOURCE, LAYOUT), build_tree(SOURCE, changed(SOURCE, LAYOUT, edit))
+    difference = first.pixels(first.sample(key)).astype(int) - second.pixels(second.sample(key))
     assert np.abs(difference).max() <= 1
 
 
@@ -265,9 +263,9 @@ def test_study_stands_for_the_patient(scan_fixture):
 
 def test_study_with_three_views_of_one_kind_keeps_them_all(changed, scan_tree, image):
     key = image(0, "L", "MLO")
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, _set(key, view_position="CC")))
-    mine = [k for k, case in found.cases.items() if case.patient == _study(0)]
-    assert [next(iter(found.states(k, "view"))) for k in mine] == ["CC", "CC", "CC", "MLO"]
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, _set(key, view_position="CC")))
+    mine = [k for k, case in scan.cases.items() if case.patient == _study(0)]
+    assert [next(iter(scan.states(k, "view"))) for k in mine] == ["CC", "CC", "CC", "MLO"]
 
 
 def test_edition_of_png_pictures_fits_no_layout(changed):
@@ -284,9 +282,9 @@ def test_box_below_two_thousandths_of_the_frame_is_not_asked():
 
 def test_category_that_the_card_does_not_know_sets_its_case_aside(changed, scan_tree, image):
     edit = _set(image(1, "L", "CC"), finding_categories="['Breast Implant']")
-    found = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
 
-    assert found.bad_rows("(like Xxxxxx Xxxxxxx)")
+    assert scan.bad_rows("(like Xxxxxx Xxxxxxx)")
 
 
 @pytest.mark.parametrize(

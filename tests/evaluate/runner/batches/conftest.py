@@ -281,8 +281,8 @@ class BatchProvider:
             case "GET", ["messages", "batches"]:
                 for batch in self.batches:
                     batch.looks += 1
-                told = [self._told(b) for b in self.batches if b.id not in self.deleted]
-                return 200, self._page(told, query.get("after_id"))
+                listed = [self._told(b) for b in self.batches if b.id not in self.deleted]
+                return 200, self._page(listed, query.get("after_id"))
             case "GET", ["messages", "batches", name] if batch := self._find(name):
                 batch.looks += 1
                 return 200, self._told(batch)
@@ -349,9 +349,9 @@ def release_of(write_release, row, tmp_path):
 def run(provider, soon, fast, tmp_path, release_of):
     """Run a release of so many items in batches."""
 
-    def one(count=12, out=tmp_path / "run", **how):
+    def run_batches(count=12, out=tmp_path / "run", **how):
         model = open_model(provider.model, ModelSettings(base_url=provider.url))
         how = {"batches": soon, "retry": fast, **how}
         return run_evaluation(load_benchmark(release_of(count)), model, out, **how)
 
-    return one
+    return run_batches

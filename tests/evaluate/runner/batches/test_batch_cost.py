@@ -64,7 +64,7 @@ def test_a_question_in_a_batch_has_its_examples_as_turns(provider, run, tmp_path
     bodies = [body for batch in provider.batches for _, body in batch.asks] + provider.singles
     assert len(bodies) == 8
     items = {item.name: item for item in load_benchmark(tmp_path / "release").items}
-    chosen = {one.item.question: one.shots for one in read_asked(tmp_path / "run")}
+    chosen = {entry.item.question: entry.shots for entry in read_asked(tmp_path / "run")}
     for body in bodies:
         turns = body["messages"]
         assert [turn["role"] for turn in turns] == ["user", "assistant"] * 2 + ["user"]
@@ -104,7 +104,7 @@ def test_an_estimate_in_batches_is_within_a_fifth_of_what_the_run_then_costs(
     asking, count = QuestionSetup(shots=shots), 128
     model = open_model(provider.model, ModelSettings(base_url=provider.url))
     plan = plan_run(tmp_path / "run", load_benchmark(release_of(count)), model, asking=asking)
-    found = estimate(
+    outcome = estimate(
         tmp_path / "run",
         plan,
         model,
@@ -113,11 +113,11 @@ def test_an_estimate_in_batches_is_within_a_fifth_of_what_the_run_then_costs(
         ask=lambda first: run(count=count, asking=asking, prices=PRICES, first=first),
         batches=True,
     )
-    assert found.asked <= 32
+    assert outcome.asked <= 32
     summary = run(count=count, asking=asking, prices=PRICES)
-    assert summary.reused == found.asked
-    assert found.cost == pytest.approx(summary.cost, rel=0.2)
-    assert found.interval[0] <= summary.cost <= found.interval[1]
+    assert summary.reused == outcome.asked
+    assert outcome.cost == pytest.approx(summary.cost, rel=0.2)
+    assert outcome.interval[0] <= summary.cost <= outcome.interval[1]
     assert set(provider.paid.values()) == {1}
 
 
@@ -135,6 +135,6 @@ def test_a_dry_run_counts_what_batches_cost(provider, tmp_path, release_of, part
         return json.loads(result.stdout)["cost_most"]
 
     assert cost("--batch", "--price-batch", part) == pytest.approx(float(part) * cost())
-    told = CliRunner().invoke(app, [*command, "--batch", "--price-batch", part]).stdout
-    assert words in " ".join(told.split())
+    output = CliRunner().invoke(app, [*command, "--batch", "--price-batch", part]).stdout
+    assert words in " ".join(output.split())
     assert not provider.singles

@@ -31,7 +31,7 @@ def replies(out):
     return [r for r in read_attempts(out / "attempts.jsonl") if r["status"] == "reply"]
 
 
-def told(status, message):
+def api_error(status, message):
     return status, {"error": {"type": "api_error", "message": message}}
 
 
@@ -194,7 +194,7 @@ def test_a_server_that_is_busy_is_waited_for_and_nothing_is_paid_twice(provider,
     }
     where = shapes[provider.kind][step]
     provider.refuse = lambda method, path, number: (
-        told(status, "busy") if (method, path) == where and number == 1 else None
+        api_error(status, "busy") if (method, path) == where and number == 1 else None
     )
     summary = run()
     assert (summary.answered, summary.failed) == (12, 0)
@@ -218,7 +218,7 @@ def test_a_batch_that_was_taken_although_the_server_failed_is_found(provider, ru
 
 
 def test_a_wrong_key_ends_the_run_at_its_first_question(provider, run, tmp_path):
-    provider.refuse = lambda _method, _path, _number: told(401, f"wrong key {KEY}")
+    provider.refuse = lambda _method, _path, _number: api_error(401, f"wrong key {KEY}")
     with pytest.raises(ModelError, match=r"wrong key \[key\]"):
         run()
     assert not provider.batches
@@ -228,7 +228,7 @@ def test_a_wrong_key_ends_the_run_at_its_first_question(provider, run, tmp_path)
 def test_batches_that_are_refused_are_never_taken_for_under_way(provider, run, tmp_path):
     where = {"openai": "batches", "anthropic": "messages/batches"}[provider.kind]
     provider.refuse = lambda _method, path, _number: (
-        told(400, "no batches for this model") if path == where else None
+        api_error(400, "no batches for this model") if path == where else None
     )
     with pytest.raises(ModelError, match="no batches for this model"):
         run()
@@ -278,7 +278,7 @@ def test_pictures_do_not_stay_at_the_provider(provider, run, tmp_path):
 
 def test_a_provider_that_deletes_nothing_spoils_nothing(provider, run):
     provider.refuse = lambda method, _path, _number: (
-        told(500, "cannot delete") if method == "DELETE" else None
+        api_error(500, "cannot delete") if method == "DELETE" else None
     )
     notes = []
     summary = run(on_progress=lambda progress: notes.append(progress.note))
@@ -317,7 +317,9 @@ def test_a_cost_that_is_nearly_reached_sends_small_batches_first(provider, run):
 
 def test_questions_in_batches_are_not_asked_one_by_one(provider, run, tmp_path):
     state = {"openai": "batches/*", "anthropic": "messages/batches/*"}[provider.kind]
-    provider.refuse = lambda _method, path, _number: told(500, "gone") if path == state else None
+    provider.refuse = lambda _method, path, _number: (
+        api_error(500, "gone") if path == state else None
+    )
     with pytest.raises(ModelError, match="no answer about batches"):
         run(batches=Polling(first=0.01, longest=0.02, unreachable=0.2, settled=0.1))
     assert len(open_batches(tmp_path / "run")) == 1
@@ -379,7 +381,7 @@ def test_a_model_without_batches_says_so_before_anything_is_written(
 
 def test_an_endpoint_without_batches_says_so(provider, run):
     provider.refuse = lambda _method, path, _number: (
-        None if path in {"chat/completions", "messages"} else told(404, "Not Found")
+        None if path in {"chat/completions", "messages"} else api_error(404, "Not Found")
     )
     with pytest.raises(ModelError, match="has the endpoint batches"):
         run()
