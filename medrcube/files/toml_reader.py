@@ -237,10 +237,10 @@ class TomlTable:
         for child in self._children:
             child.finish()
 
-    def fail(self, key: str, expected: str, found: object, hint: str = "") -> NoReturn:
+    def fail(self, key: str, expected: str, value: object, hint: str = "") -> NoReturn:
         """Raise the error that names the file, the key and the value found."""
         raise self._error(
-            f"{self._file}: key {self._path(key)!r}: expected {expected}, found {found!r}{hint}"
+            f"{self._file}: key {self._path(key)!r}: expected {expected}, found {value!r}{hint}"
         )
 
     def _get(self, key: str, default: Any = _MISSING) -> Any:

@@ -57,8 +57,8 @@ def test_blocks_of_rows_hold_every_row_once_and_in_order(shape):
 @pytest.mark.parametrize("least", [1e-45, 1e-42, 1e-39, 1.5])
 def test_negative_zeros_are_zeros_among_the_smallest_values(least):
     values = np.array([[[-0.0, 0.0, least, -least, -0.0, 2 * least, -2 * least]]], np.float32)
-    found = values_at_ranks(values, range(values.size))
-    assert found.tolist() == np.sort(values, axis=None).tolist()
+    result = values_at_ranks(values, range(values.size))
+    assert result.tolist() == np.sort(values, axis=None).tolist()
 
 
 def test_values_with_one_exponent_are_told_apart():
