@@ -116,8 +116,7 @@ def _build(
             return replace(earlier, seconds=time.monotonic() - started)
         results = build_sources(source_states, context)
         source_states = tuple(
-            replace(source_state, pictures=source_state.pictures.closed())
-            for source_state in source_states
+            source_state.closed(raw=not workspace.settings.viewer) for source_state in source_states
         )
         refused = {**refused, **results.refused}
         source_states = tuple(

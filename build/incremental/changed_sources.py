@@ -22,8 +22,9 @@ from medrcube.build.incremental.kept_shards import (
     load_shard,
 )
 from medrcube.build.incremental.result_cache import dump_record, hash_values, load_record
-from medrcube.build.incremental.shards import key_of_shard, pack_states
+from medrcube.build.incremental.shards import key_of_shard
 from medrcube.build.incremental.source_state import SourceState
+from medrcube.build.incremental.state_table import pack_states
 from medrcube.build.stages.plan import RenderJob
 from medrcube.build.stages.render import RenderResult
 from medrcube.build.stages.shard_result import ShardBuilder, UnreadableCase

@@ -18,8 +18,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from operator import attrgetter
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
+from medrcube.build.incremental.state_table import FileState, StateTable
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
 __all__ = [
@@ -42,18 +43,6 @@ _OUTSIDE = (
     "it (cp -rL), or name the folder that the link leads to as the raw root"
 )
 _NO_FILE = "is not a file but a pipe or a device; expected a file"
-
-
-Kind = TypeVar("Kind")
-
-
-class FileState(NamedTuple):
-    """File metadata from stat; times in nanoseconds."""
-
-    size: int
-    written: int
-    changed: int
-    inode: int
 
 
 OnFiles = Callable[[int], object]
@@ -79,7 +68,7 @@ class TreeSnapshot:
     """
 
     root: Path
-    states: Mapping[str, FileState]
+    states: StateTable
     barred: Mapping[str, str]
     linked: bool
     settled: bool
@@ -96,7 +85,7 @@ class TreeSnapshot:
 
     def closed(self) -> TreeSnapshot:
         """Return a copy without files, if only its digest is still needed."""
-        closed = replace(self, states={}, barred={})
+        closed = replace(self, states=StateTable({}), barred={})
         closed.__dict__["digest"] = self.digest
         return closed
 
@@ -106,7 +95,7 @@ class TreeSnapshot:
             return snapshot(self.root / folder)
         inner = TreeSnapshot(
             root=self.root / folder,
-            states=_below(self.states, folder),
+            states=self.states.below(folder),
             barred=_below(self.barred, folder),
             linked=False,
             settled=self.settled,
@@ -161,7 +150,7 @@ def snapshot_parent(
 def file_state(path: Path) -> FileState | None:
     """Return the state of one file; ``None`` if it does not exist."""
     try:
-        return _state(path.stat())
+        return FileState.of(path.stat())
     except OSError:
         return None
 
@@ -190,7 +179,7 @@ class _Entry(NamedTuple):
 class _Walk(NamedTuple):
     """Result of one walk."""
 
-    states: dict[str, FileState]
+    states: StateTable
     barred: dict[str, str]
     linked: bool
 
@@ -200,7 +189,7 @@ def _take_snapshot(root: Path, looked: Callable[[str], _Walk]) -> TreeSnapshot:
     for wait in (True, False):
         started = time.time_ns()
         states, barred, linked = looked(os.fspath(root))
-        settled = _is_settled(states, started)
+        settled = states.last_change() < started - _TICK_NS
         if settled or not wait:
             break
         time.sleep(2 * _TICK_NS / 1e9)
@@ -210,16 +199,14 @@ def _take_snapshot(root: Path, looked: Callable[[str], _Walk]) -> TreeSnapshot:
 def _walk(
     root: str, tell: OnFiles, inner: TreeSnapshot | None = None, most: int | None = None
 ) -> _Walk:
-    states: dict[str, FileState] = {}
+    states: dict[str, bytes] = {}
     barred: dict[str, str] = {}
     linked = False
-    inner_tree: tuple[Mapping[str, FileState], Mapping[str, str]] = ({}, {})
-    if inner is not None:
-        inner_tree = inner.states, inner.barred
     for number, part in enumerate(_entries(root, tell, inner)):
         if isinstance(part, str):
-            states.update((f"{part}{file}", state) for file, state in inner_tree[0].items())
-            barred.update((f"{part}{file}", reason) for file, reason in inner_tree[1].items())
+            if inner is not None:
+                states |= inner.states.above(part)
+                barred |= {f"{part}{file}": reason for file, reason in inner.barred.items()}
             continue
         name, entry, inside, by_link = part
         is_link = entry.is_symlink()
@@ -240,8 +227,8 @@ def _walk(
         elif not stat.S_ISREG(status.st_mode):
             barred[name] = _NO_FILE
         else:
-            states[name] = _state(status)
-    return _Walk(states, barred, linked)
+            states[name] = FileState.of(status).packed()
+    return _Walk(StateTable(states), barred, linked)
 
 
 def _entries(root: str, tell: OnFiles, inner: TreeSnapshot | None) -> Iterator[_Entry | str]:
@@ -289,25 +276,16 @@ def _is_within(path: str, root: str) -> bool:
     return Path(os.path.realpath(path)).is_relative_to(root)
 
 
-def _state(status: os.stat_result) -> FileState:
-    # SQLite stores 63 bits; layered file systems also use the highest one.
-    inode = status.st_ino & ((1 << 63) - 1)
-    return FileState(status.st_size, status.st_mtime_ns, status.st_ctime_ns, inode)
-
-
-def _is_settled(states: Mapping[str, FileState], started: int) -> bool:
-    return max((state.changed for state in states.values()), default=0) < started - _TICK_NS
-
-
-def _below(entries: Mapping[str, Kind], folder: str) -> dict[str, Kind]:
+def _below(barred: Mapping[str, str], folder: str) -> dict[str, str]:
     start = len(folder) + 1
-    return {name[start:]: value for name, value in entries.items() if name.startswith(f"{folder}/")}
+    return {
+        name[start:]: reason for name, reason in barred.items() if name.startswith(f"{folder}/")
+    }
 
 
-def _digest(states: Mapping[str, FileState], barred: Mapping[str, str]) -> str:
-    digest = hashlib.sha256()
-    for name, state in states.items():
-        digest.update(os.fsencode(f"{name}\0{state}\n"))
+def _digest(states: StateTable, barred: Mapping[str, str]) -> str:
+    digest = hashlib.sha256(os.fsencode("\0".join(states)))
+    digest.update(b"\n" + states.packed())
     for name, reason in barred.items():
         digest.update(os.fsencode(f"{name}\0{reason}\n"))
     return digest.hexdigest()

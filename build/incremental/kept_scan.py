@@ -11,7 +11,7 @@ import hashlib
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from medrcube.build.incremental.file_states import TreeSnapshot
 from medrcube.build.incremental.result_cache import (
@@ -37,8 +37,9 @@ from medrcube.sources._framework.raw_tree.opened_files import files_opened
 
 __all__ = ["KeptScan", "LostRecordError", "ScanHead", "keep_scan", "scan_anew"]
 
-_UNREAD = frozenset(
-    {".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".dcm", ".dicom", ".ima"}
+_UNREAD = (
+    *(".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff"),
+    *(".dcm", ".dicom", ".ima"),
 )
 """Suffixes of image files that no adapter can read unobserved: their readers open files in Python.
 HDF5 and ITK do not, so files of their formats always count as read.
@@ -226,13 +227,17 @@ def _key(common: str, tree: TreeSnapshot, opened: Iterable[str]) -> str:
     Of images that the adapter did not open, only whether they are empty is included, which needs no
     opening.
     """
-    read = frozenset(opened)
-    digest = hashlib.sha256(common.encode())
-    for name, state in tree.states.items():
-        unread = name not in read and PurePosixPath(name).suffix.lower() in _UNREAD
-        recorded = state.size > 0 if unread else state
-        digest.update(os.fsencode(f"{name}\0{recorded}\n"))
-    return hash_values(digest.hexdigest(), sorted(tree.barred.items()))
+    was_opened = frozenset(opened)
+    read: list[str] = []
+    empty: list[str] = []
+    for name in tree.states:
+        if name in was_opened or not name.lower().endswith(_UNREAD):
+            read.append(name)
+        elif tree.states[name].size == 0:
+            empty.append(name)
+    names = hashlib.sha256(os.fsencode(_END.join(tree.states))).hexdigest()
+    states = hashlib.sha256(tree.states.packed(read)).hexdigest()
+    return hash_values(common, names, read, states, empty, sorted(tree.barred.items()))
 
 
 def _names_below(tree: TreeSnapshot, opened: Iterable[Path]) -> tuple[str, ...]:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from medrcube.build.incremental.file_states import TreeSnapshot
 from medrcube.build.incremental.result_cache import RecordStore, dump_record, load_record
-from medrcube.build.incremental.shards import pack_states
 from medrcube.build.stages.shard_result import ShardBuild, ShardTexts
 from medrcube.errors import WorkspaceError
 
@@ -24,7 +23,7 @@ class _ShardRecord:
     Attributes:
         build: the result.
         images: paths relative to the folder of the source's images, concatenated.
-        states: states in which their bytes were verified, packed by ``shards.pack_states``.
+        states: states in which their bytes were verified, packed by ``state_table.pack_states``.
     """
 
     build: ShardBuild
@@ -56,7 +55,7 @@ class KeptShard:
 
     def holds(self, pictures: TreeSnapshot) -> bool:
         """Whether its images still have the recorded states."""
-        return pack_states(map(pictures.states.get, self.image_names())) == self.states
+        return pictures.states.packed(self.image_names()) == self.states
 
 
 def load_shard(memory: RecordStore, name: str, key: str) -> KeptShard | None:

@@ -10,7 +10,6 @@ cases of one shard, and no record holds a whole source.
 from __future__ import annotations
 
 import hashlib
-import struct
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
@@ -18,7 +17,7 @@ from operator import attrgetter
 from pathlib import PurePath
 from typing import Any
 
-from medrcube.build.incremental.file_states import FileState, TreeSnapshot
+from medrcube.build.incremental.file_states import TreeSnapshot
 from medrcube.build.incremental.result_cache import hash_values
 from medrcube.facts import Case
 
@@ -29,13 +28,10 @@ __all__ = [
     "in_portions",
     "key_of_shard",
     "name_of_portion",
-    "pack_states",
 ]
 
 CASES = 1_000
 """Average number of cases in a shard."""
-
-_STATE = struct.Struct("<4q")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,16 +88,8 @@ def key_of_shard(common: str, digest: str, files: Iterable[str], raw: TreeSnapsh
     """
     if not raw.settled:
         return None
-    states = hashlib.sha256(pack_states(map(raw.states.get, files))).hexdigest()
+    states = hashlib.sha256(raw.states.packed(files)).hexdigest()
     return hash_values(common, digest, states)
-
-
-def pack_states(states: Iterable[FileState | None]) -> bytes:
-    """Pack file states into bytes for comparison; a missing file has a state of its own."""
-    return b"".join(_STATE.pack(*(state or _GONE)) for state in states)
-
-
-_GONE = FileState(-1, -1, -1, -1)
 
 
 def _plain(value: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from medrcube.build.incremental.file_states import OnFiles, TreeSnapshot, no_progress, snapshot
@@ -40,6 +40,14 @@ class SourceState:
     def id(self) -> str:
         """Id of the source."""
         return self.source.id
+
+    def closed(self, *, raw: bool) -> SourceState:
+        """Return a copy without the states of images, and of raw files with ``raw``."""
+        return replace(
+            self,
+            raw=self.raw.closed() if raw else self.raw,
+            pictures=self.pictures.closed(),
+        )
 
     def key(self, pictures: TreeSnapshot) -> str | None:
         """Hash of everything that determines the result of the source, including these images.

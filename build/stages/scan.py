@@ -45,13 +45,11 @@ __all__ = [
     "scan",
 ]
 
-PICTURE_SUFFIXES = frozenset(
-    {
-        *(".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff"),
-        *(".dcm", ".dicom", ".ima", ".nii", ".nii.gz", ".mhd", ".mha", ".raw", ".img", ".mat"),
-        *(".nrrd", ".nhdr"),
-        *(".avi", ".mp4", ".mov", ".mpeg", ".mpg"),
-    }
+PICTURE_SUFFIXES = (
+    *(".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff"),
+    *(".dcm", ".dicom", ".ima", ".nii", ".nii.gz", ".mhd", ".mha", ".raw", ".img", ".mat"),
+    *(".nrrd", ".nhdr"),
+    *(".avi", ".mp4", ".mov", ".mpeg", ".mpg"),
 )
 """Suffixes of files that hold pixels; such a file is reported if no case uses it, never silently
 skipped.
@@ -346,8 +344,7 @@ def is_slice(name: str) -> bool:
 
 def holds_pixels(name: str) -> bool:
     """Whether a file has the suffix of a format that holds pixels."""
-    file = name.rsplit("/", 1)[-1].lower()
-    return any(file.endswith(suffix) for suffix in PICTURE_SUFFIXES)
+    return name.lower().endswith(PICTURE_SUFFIXES)
 
 
 def _relative(paths: Iterable[Path], root: Path) -> list[str]:

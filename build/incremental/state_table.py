@@ -1,0 +1,89 @@
+"""File states in compact form: 32 bytes for each file instead of an object with four numbers."""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Iterable, Iterator, KeysView, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+__all__ = ["FileState", "StateTable", "pack_states"]
+
+_STATE = struct.Struct("<4q")
+
+_INODES = (1 << 63) - 1
+"""SQLite stores 63 bits; layered file systems also use the highest one."""
+
+
+class FileState(NamedTuple):
+    """File metadata from stat; times in nanoseconds."""
+
+    size: int
+    written: int
+    changed: int
+    inode: int
+
+    @classmethod
+    def of(cls, status: os.stat_result) -> FileState:
+        """Return the state that ``stat`` reports."""
+        inode = status.st_ino & _INODES
+        return cls(status.st_size, status.st_mtime_ns, status.st_ctime_ns, inode)
+
+    def packed(self) -> bytes:
+        """Return the state as 32 bytes."""
+        return _STATE.pack(*self)
+
+
+_GONE = _STATE.pack(-1, -1, -1, -1)
+
+
+class StateTable(Mapping[str, FileState]):
+    """State of each file by name; a ``FileState`` is created on access."""
+
+    def __init__(self, states: dict[str, bytes]) -> None:
+        """Take packed states by name; the table keeps the dictionary itself."""
+        self._states = states
+
+    def __getitem__(self, name: str) -> FileState:
+        return FileState._make(_STATE.unpack(self._states[name]))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._states)
+
+    def __len__(self) -> int:
+        return len(self._states)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._states
+
+    def keys(self) -> KeysView[str]:
+        """Return the names; set operations on them take the time of a dictionary."""
+        return self._states.keys()
+
+    def packed(self, names: Iterable[str] | None = None) -> bytes:
+        """Return the states of some files, or of all, as ``pack_states`` does."""
+        if names is None:
+            return b"".join(self._states.values())
+        return b"".join(self._states.get(name, _GONE) for name in names)
+
+    def last_change(self) -> int:
+        """Return the latest change time of all files; 0 if there are none."""
+        changed = np.frombuffer(self.packed(), "<i8").reshape(-1, 4)[:, 2]
+        return int(changed.max(initial=0))
+
+    def above(self, folder: str) -> dict[str, bytes]:
+        """Return the packed states by the names that the files have from a folder above."""
+        return {f"{folder}{name}": state for name, state in self._states.items()}
+
+    def below(self, folder: str) -> StateTable:
+        """Return the states of the files in a subfolder, by their names there."""
+        start = f"{folder}/"
+        inside = (name for name in self._states if name.startswith(start))
+        return StateTable({name[len(start) :]: self._states[name] for name in inside})
+
+
+def pack_states(states: Iterable[FileState | None]) -> bytes:
+    """Pack file states into bytes for comparison; a missing file has a state of its own."""
+    return b"".join(_GONE if state is None else state.packed() for state in states)

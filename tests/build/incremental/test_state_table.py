@@ -1,0 +1,56 @@
+"""States of many files in few bytes, and what is compared of them."""
+
+import tracemalloc
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from medrcube.build.incremental.state_table import FileState, StateTable, pack_states
+
+NUMBERS = st.integers(0, 2**63 - 1)
+STATES = st.builds(FileState, NUMBERS, NUMBERS, NUMBERS, NUMBERS)
+NAMES = st.sampled_from(["a.png", "b/a.png", "b/c/a.png", "bc/a.png"])
+
+
+def table(states):
+    return StateTable({name: state.packed() for name, state in states.items()})
+
+
+@given(st.dictionaries(NAMES, STATES))
+def test_states_come_back_as_they_were(states):
+    assert dict(table(states)) == states
+
+
+@given(st.dictionaries(NAMES, STATES), st.lists(NAMES))
+def test_packed_states_of_some_files_are_those_of_their_records(states, names):
+    assert table(states).packed(names) == pack_states(map(states.get, names))
+
+
+@given(STATES)
+def test_a_missing_file_differs_from_every_file(state):
+    assert table({"a": state}).packed(["a"]) != table({}).packed(["a"])
+
+
+@given(st.dictionaries(NAMES, STATES))
+def test_a_subfolder_has_the_states_of_its_files_alone(states):
+    below = table(states).below("b")
+    assert set(below.above("b/")) == {name for name in states if name.startswith("b/")}
+    assert all(below[name] == states[f"b/{name}"] for name in below)
+
+
+@given(st.dictionaries(NAMES, STATES))
+def test_the_last_change_is_the_latest_of_all_files(states):
+    assert table(states).last_change() == max([0, *(it.changed for it in states.values())])
+
+
+def test_a_state_takes_less_than_half_the_memory_of_its_numbers():
+    names = [f"{number:08}.png" for number in range(10_000)]
+    big = 10**18
+    tracemalloc.start()
+    try:
+        states = table({name: FileState(big, big, big, big) for name in names})
+        size, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(states) == len(names)
+    assert size / len(names) < 150
