@@ -194,9 +194,20 @@ def released(barred, pressed, workspace, tmp_path, quiet):
 
 
 @pytest.fixture
-def public(barred, pressed, tmp_path):
+def edition(barred, pressed, tmp_path):
+    """Copy an edition, which a test may change: ``edition("name", private=True)``."""
+
+    def copy(name="release", *, private=False):
+        made = pressed(barred) / ("private" if private else "public")
+        return shutil.copytree(made, tmp_path / name)
+
+    return copy
+
+
+@pytest.fixture
+def public(edition):
     """A public edition that a test may change."""
-    return shutil.copytree(pressed(barred) / "public", tmp_path / "release")
+    return edition()
 
 
 @pytest.fixture

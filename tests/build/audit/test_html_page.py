@@ -98,8 +98,8 @@ def pixels(uri):
     return np.asarray(Image.open(io.BytesIO(data)).convert("L"), float)
 
 
-def test_both_editions_of_a_release_have_the_same_audit_and_list_it_in_their_sums(released):
-    public, private = released("public"), released("private", private=True)
+def test_both_editions_of_a_release_have_the_same_audit_and_list_it_in_their_sums(edition):
+    public, private = edition("public"), edition("private", private=True)
     for name in ("audit.json", "audit.html"):
         assert (public / name).read_bytes() == (private / name).read_bytes()
         assert f"  {name}\n" in (public / "SHA256SUMS").read_text()

@@ -13,8 +13,8 @@ from medrcube.release_format.item_facts import FACT
 
 
 @pytest.fixture
-def old(released):
-    return released("old")
+def old(edition):
+    return edition("old")
 
 
 @pytest.fixture

@@ -133,8 +133,8 @@ def test_every_licence_and_source_is_named(editions):
     assert derived == {"urn:medrcube:source:busi", "urn:medrcube:source:vindr-cxr"}
 
 
-def test_an_spdx_licence_is_a_link(released):
-    croissant = json.loads((released() / "croissant.json").read_text())
+def test_an_spdx_licence_is_a_link(edition):
+    croissant = json.loads((edition() / "croissant.json").read_text())
     assert croissant["license"] == ["https://spdx.org/licenses/CC-BY-4.0"]
 
 

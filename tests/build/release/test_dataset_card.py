@@ -17,8 +17,8 @@ def test_each_source_has_a_row_with_its_licence_and_counts(editions):
     assert row.endswith(f"| {pictures} | {pictures} |")
 
 
-def test_a_source_of_which_only_some_pictures_may_be_passed_on_says_so(released):
-    assert "| some |" in (released() / "README.md").read_text()
+def test_a_source_of_which_only_some_pictures_may_be_passed_on_says_so(edition):
+    assert "| some |" in (edition() / "README.md").read_text()
 
 
 def test_the_way_to_withheld_pictures_is_told_for_the_sources_that_have_any(editions):

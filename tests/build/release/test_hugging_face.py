@@ -105,8 +105,8 @@ def test_no_parquet_file_holds_a_picture_that_may_not_be_passed_on(editions, edi
         assert not any(picture[-200:-20] in data for picture in barred)
 
 
-def test_a_private_tree_of_single_barred_pictures_has_the_same_parquet_files(released):
-    public, private = released("public"), released("private", private=True)
+def test_a_private_tree_of_single_barred_pictures_has_the_same_parquet_files(edition):
+    public, private = edition("public"), edition("private", private=True)
     rows = _rows(private)
     assert {row["restricted"] for row in rows} == {False, True}
     assert all((row["image"] is None) == row["restricted"] for row in rows)
@@ -175,8 +175,8 @@ def test_the_hub_reads_the_head_of_the_card(editions):
     assert card.text.lstrip().startswith("# v1.2")
 
 
-def test_one_licence_that_the_hub_knows_is_told_by_its_name(released):
-    text = (released() / "README.md").read_text()
+def test_one_licence_that_the_hub_knows_is_told_by_its_name(edition):
+    text = (edition() / "README.md").read_text()
     assert yaml.safe_load(text.split("---\n")[1])["license"] == "cc-by-4.0"
 
 

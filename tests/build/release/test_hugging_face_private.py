@@ -21,8 +21,8 @@ def rows_of(tree):
 
 
 @pytest.fixture
-def private(released):
-    return released("private", private=True)
+def private(edition):
+    return edition("private", private=True)
 
 
 @pytest.fixture
@@ -86,9 +86,9 @@ def test_a_picture_that_is_not_the_items_is_found(hub, faults):
     assert "edition-differs" in faults(hub)
 
 
-def test_a_tree_without_restricted_pictures_is_its_own_edition(released, tmp_path):
+def test_a_tree_without_restricted_pictures_is_its_own_edition(edition, tmp_path):
     with pytest.raises(ReleaseError, match="has no restricted image"):
-        write_private_hub(released("public"), tmp_path / "hub")
+        write_private_hub(edition("public"), tmp_path / "hub")
     assert not (tmp_path / "hub").exists()
 
 

@@ -29,8 +29,8 @@ def test_a_valid_release_exits_with_0(public):
     assert "VALID: 0 kinds of errors, 0 of warnings" in done.stdout
 
 
-def test_a_private_release_says_that_it_must_not_be_shared(released):
-    assert "PRIVATE: this tree must not be shared" in call(released(private=True)).stdout
+def test_a_private_release_says_that_it_must_not_be_shared(edition):
+    assert "PRIVATE: this tree must not be shared" in call(edition(private=True)).stdout
 
 
 def test_a_fault_exits_with_1_and_says_what_and_where_and_what_to_do(public, edit):

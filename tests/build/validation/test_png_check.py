@@ -136,10 +136,10 @@ def test_a_file_that_has_vanished_is_a_fault_and_no_crash(tmp_path):
 
 
 @pytest.mark.thorough
-def test_processes_and_this_one_find_the_same(released, check, monkeypatch):
+def test_processes_and_this_one_find_the_same(edition, check, monkeypatch):
     monkeypatch.setattr("medrcube.build.validation.checksums._FEW", 1)
     monkeypatch.setattr("medrcube.build.validation.checksums._BATCH", 3)
-    tree = released(private=True)
+    tree = edition(private=True)
     (tree / "TOY/pictures/0a/g_0.png").write_bytes(png(LINES))
     alone, together = check(tree), check(tree, workers=2)
     assert alone.findings == together.findings

@@ -54,9 +54,9 @@ def our_count(tmp_path):
 
 @pytest.mark.thorough
 def test_the_three_counts_agree_on_public_private_and_reconstructed_trees(
-    released, toy, raw, check, quiet, our_count
+    edition, toy, raw, check, quiet, our_count
 ):
-    public, private, remade = released("public"), released("private", private=True), released("r")
+    public, private, remade = edition("public"), edition("private", private=True), edition("r")
     sources = {"toy": load_source(toy.folder)}
     assert reconstruct(remade, {"toy": raw}, sources, LocalEngine(1), quiet).short == 0
     counts = {}
@@ -72,8 +72,8 @@ def test_the_three_counts_agree_on_public_private_and_reconstructed_trees(
         assert 0 < public < private
 
 
-def test_a_picture_that_is_lost_is_passed_over_there_and_on_record_here(released, our_count):
-    tree = released("private", private=True)
+def test_a_picture_that_is_lost_is_passed_over_there_and_on_record_here(edition, our_count):
+    tree = edition("private", private=True)
     before, all_before = upstream_count(tree), len(load_benchmark(tree).items)
     (tree / "TOY/pictures/0a/g_0.png").unlink()
     asked, missing = our_count(tree, beyond=False)

@@ -20,8 +20,8 @@ BARRED = "TOY/pictures/65/m_2.png"
 
 
 @pytest.mark.parametrize("private", [False, True])
-def test_a_release_is_valid_and_says_whether_it_may_be_shared(private, released, check):
-    validation = check(released(private=private))
+def test_a_release_is_valid_and_says_whether_it_may_be_shared(private, edition, check):
+    validation = check(edition(private=private))
     assert not validation.findings
     assert not validation.unchecked
     assert validation.private is private
@@ -68,22 +68,22 @@ def test_errata_are_checked_and_belong_to_no_list_of_digests(public, check, faul
     assert faults(public) == {"errata"}
 
 
-def test_a_restricted_picture_in_a_public_tree_is_an_error(released, faults):
-    public, private = released("a"), released("b", private=True)
+def test_a_restricted_picture_in_a_public_tree_is_an_error(edition, faults):
+    public, private = edition("a"), edition("b", private=True)
     (public / BARRED).parent.mkdir()
     shutil.copy(private / BARRED, public / BARRED)
     assert faults(public) == {"restricted-picture"}
 
 
-def test_a_restricted_picture_under_another_name_is_found_by_its_pixels(released, check):
-    public, private = released("a"), released("b", private=True)
+def test_a_restricted_picture_under_another_name_is_found_by_its_pixels(edition, check):
+    public, private = edition("a"), edition("b", private=True)
     shutil.copy(private / BARRED, public / "TOY/harmless.dat.png")
     examples = {finding.check: finding.examples for finding in check(public).findings}
     assert examples["restricted-picture"] == ["TOY/harmless.dat.png"]
 
 
-def test_a_private_tree_that_lacks_restricted_pictures_is_a_warning(released, faults):
-    private = released(private=True)
+def test_a_private_tree_that_lacks_restricted_pictures_is_a_warning(edition, faults):
+    private = edition(private=True)
     (private / BARRED).unlink()
     assert faults(private) == set()
     assert faults(private, "warning") == {"restricted-missing"}
@@ -303,9 +303,9 @@ def _barred_picture(rows):
 )
 @pytest.mark.parametrize("private", [False, True])
 def test_a_parquet_edition_that_tells_something_else_is_found(
-    private, change, expected, released, faults
+    private, change, expected, edition, faults
 ):
-    tree = released(private=private)
+    tree = edition(private=private)
     path = tree / "data/toy/test-00000.parquet"
     table = pq.read_table(path)
     rows = table.to_pylist()
