@@ -278,7 +278,7 @@ def plain(raw):
         Image.fromarray(pixels).save(path, compress_level=0)
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(4)
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.usefixtures("plain")
 def test_after_any_change_a_build_gives_what_one_from_nothing_gives(
@@ -292,7 +292,7 @@ def test_after_any_change_a_build_gives_what_one_from_nothing_gives(
     assert _files(workspace.root) == clean(workspace)
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.usefixtures("plain")
 def test_the_build_after_that_has_nothing_to_do(run, workspace, toy, raw, work, change):
@@ -315,7 +315,7 @@ TABLES = [
 ]
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("harm", ["edit", "replace", "delete"])
 @pytest.mark.parametrize("table", TABLES)
 def test_a_table_that_was_edited_or_lost_is_written_again(run, workspace, work, table, harm):

@@ -22,7 +22,8 @@ from medrcube.facts import Case
 from medrcube.files.atomic import sha256_of
 from medrcube.sources._framework.contract import load_source
 
-CASES = 24
+CASES = 8
+"""With the six of the raw tree they fill eight shards of one or two cases."""
 
 
 def _parted(keys):
@@ -107,7 +108,7 @@ def derived(monkeypatch):
 @pytest.fixture
 def many(raw, write_case, monkeypatch):
     """A raw tree of several shards."""
-    monkeypatch.setattr(shards, "CASES", 4)
+    monkeypatch.setattr(shards, "CASES", 2)
     for number in range(CASES):
         write_case(raw, f"{'gmp'[number % 3]} ({100 + number})", seed=100 + number)
     return raw
@@ -202,7 +203,7 @@ FEW = [
 ]
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("change", FEW)
 def test_a_change_of_a_case_redoes_few_and_gives_what_a_build_from_nothing_gives(
     run, clean, workspace, toy, many, write_case, derived, change
@@ -223,6 +224,7 @@ def _adapter(raw, write_case, toy):
     _edited(toy.folder / "adapter.py", "key=path.stem,", 'key=path.stem, split="train",')
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("change", [_card, _adapter])
 def test_another_card_or_adapter_redoes_all_shards(
     run, clean, workspace, toy, many, write_case, derived, change
@@ -294,6 +296,7 @@ def test_the_cache_keeps_the_shards_of_the_last_build_alone(run, workspace, many
     assert abs(len(left) - len(names)) <= 1
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", ["cases", "files", "scan", "opened"])
 def test_a_part_of_a_scan_that_is_damaged_in_the_cache_is_scanned_again(
     run, clean, workspace, many, write_case, kind
