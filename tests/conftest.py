@@ -65,6 +65,9 @@ ONE_OF_EACH_READER = {
 """Sources whose tests are run by ``make test``; those of the others are thorough."""
 
 
+ONE_WORKER = ("tests/oracle/", "models/test_hf", "models/test_batch_invariance")
+
+
 def pytest_configure():
     """Hear Ctrl-C: what is started in the background is deaf to it, and so is all it starts."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -169,14 +172,18 @@ def _traced():
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Files of the oracle go to one worker, which alone builds the demo in all its variants."""
+    """Files that share what takes long in a process go to one worker.
+
+    Those of the oracle build the demo in all its variants; those of local models import torch.
+    """
     if config.getoption("dist") != "loadfile":
         return None
     from xdist.scheduler import LoadFileScheduling  # noqa: PLC0415  (only where it is used)
 
     class Scheduling(LoadFileScheduling):
         def _split_scope(self, nodeid):
-            return "oracle" if "tests/oracle/" in nodeid else super()._split_scope(nodeid)
+            shared = (part for part in ONE_WORKER if part in nodeid)
+            return next(shared, None) or super()._split_scope(nodeid)
 
     return Scheduling(config, log)
 
