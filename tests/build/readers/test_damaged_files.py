@@ -654,7 +654,7 @@ def test_a_header_cannot_lead_to_another_file(victim, kind, harm, tmp_path):
     assert set(codes) & {"outside-root", "unsupported-format", "unreadable", "missing-member"}
 
 
-@pytest.mark.few(1)
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", ["png", "nii.gz", "series"])
 def test_a_full_disk_is_an_error_and_leaves_no_rest(victim, tmp_path, kind):
     full = Worker(resource.RLIMIT_FSIZE, 100)

@@ -64,6 +64,7 @@ def test_remarks_that_name_other_options_never_lead_to_another_letter(number):
     assert wrong == []
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("number", "right"), [*enumerate(RIGHT)])
 def test_remarks_that_name_other_options_hide_no_more_answers_than_before(number, right):
     assert sum(value == letter for _, value, letter in read(number)) == right
