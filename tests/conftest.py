@@ -32,7 +32,7 @@ from medrcube.sources.registry import find_sources
 from medrcube.workspace import Workspace
 
 # A machine under load is slow, not wrong; the gate tries the same examples every time.
-for name, examples in (("fast", 25), ("thorough", 100)):
+for name, examples in (("fast", 12), ("thorough", 100)):
     settings.register_profile(
         name,
         deadline=None,

@@ -203,7 +203,7 @@ FEW = [
 ]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("change", FEW)
 def test_a_change_of_a_case_redoes_few_and_gives_what_a_build_from_nothing_gives(
     run, clean, workspace, toy, many, write_case, derived, change
@@ -250,6 +250,7 @@ def test_an_image_that_was_edited_redoes_its_shard_alone(run, clean, workspace, 
     assert _files(workspace.root) == clean(workspace)
 
 
+@pytest.mark.thorough
 def test_a_shard_that_is_damaged_in_the_cache_is_made_again(
     run, clean, workspace, many, write_case, derived
 ):
@@ -281,6 +282,7 @@ def test_what_cannot_be_read_is_tried_again_though_its_shard_is_kept(
     assert _files(workspace.root) == clean(workspace)
 
 
+@pytest.mark.thorough
 def test_the_cache_keeps_the_shards_of_the_last_build_alone(run, workspace, many, write_case):
     for seed in range(3):
         write_case(many, "g (103)", seed=seed)
@@ -296,7 +298,7 @@ def test_the_cache_keeps_the_shards_of_the_last_build_alone(run, workspace, many
     assert abs(len(left) - len(names)) <= 1
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["cases", "files", "scan", "opened"])
 def test_a_part_of_a_scan_that_is_damaged_in_the_cache_is_scanned_again(
     run, clean, workspace, many, write_case, kind
@@ -310,6 +312,7 @@ def test_a_part_of_a_scan_that_is_damaged_in_the_cache_is_scanned_again(
     assert _files(workspace.root) == clean(workspace)
 
 
+@pytest.mark.thorough
 def test_texts_that_the_cache_has_lost_are_made_again_by_the_next_build(
     run, clean, workspace, many, write_case
 ):

@@ -33,6 +33,7 @@ def profile(tmp_path):
     return load_profile(str(file))
 
 
+@pytest.mark.thorough
 def test_the_order_of_sources_changes_no_figure():
     cards = [source.card for source in find_sources().values()]
     expectations = {card.id: expected_items(card) for card in cards}

@@ -68,6 +68,7 @@ def test_a_build_makes_what_the_margins_ask_for_and_says_so(run):
     )
 
 
+@pytest.mark.thorough
 def test_each_margin_stands_beside_what_all_sources_would_give_in_text_and_in_json(
     run, profile, toy
 ):
@@ -151,6 +152,7 @@ def test_a_source_of_the_workspace_is_not_offered(run, profile):
     assert "busi" not in offered  # ultrasound
 
 
+@pytest.mark.thorough
 def test_a_source_that_is_off_gives_no_item_until_it_is_switched_on(run, profile):
     profile.write_text(PROFILE + '[sources]\noff = ["toy", "brats2021"]\n')
     report, audit = run()
@@ -180,6 +182,7 @@ def test_the_same_build_again_has_nothing_to_do_until_the_profile_changes(run, p
     assert run()[1]["items"] == 5
 
 
+@pytest.mark.thorough
 def test_a_build_without_a_profile_says_nothing_of_one(run, toy, quiet, workspace):
     run()
     report = build(workspace, {"toy": toy}, ONE, quiet)

@@ -165,6 +165,7 @@ BODIES = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.few(1)
 @pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
 def test_the_place_of_a_box_on_a_body_does_not_tell_whether_it_is_the_true_one(body):
