@@ -9,8 +9,6 @@ import pandas as pd
 import pytest
 
 from medrcube.build.open_items.table import open_items_from_frame
-from medrcube.console.progress import Reporter
-from medrcube.demo import run_demo
 from medrcube.forms import form_of
 from medrcube.forms.box import BoxTarget
 from medrcube.forms.coordinates import SCALE
@@ -19,26 +17,17 @@ from medrcube.forms.option import OptionTarget
 from medrcube.taxonomy import Task
 
 TASKS = ("Presence", "Abstention")
-OTHERS = (
-    *("brats2021", "camus", "echonet-dynamic", "inbreast", "isles2022", "rsna-ich"),
-    *("siim-acr-pneumothorax", "vindr-mammo"),
-)
 
 
 @pytest.fixture(
-    scope="module",
     params=[
-        "three sources",
-        pytest.param("others", marks=(pytest.mark.thorough, pytest.mark.untraced)),
+        "small_demo",
+        pytest.param("whole_demo", marks=(pytest.mark.thorough, pytest.mark.untraced)),
     ],
 )
-def demo(request, small_demo, tmp_path_factory):
-    """A demo: the small one, in which presence is asked; others, in which abstention is too."""
-    if request.param == "three sources":
-        return small_demo / "demo"
-    folder = tmp_path_factory.mktemp("pairs") / "demo"
-    run_demo(folder, Reporter(quiet=True), only=OTHERS)
-    return folder
+def demo(request):
+    """The demo of three sources, in which presence is asked, and that of all, with abstention."""
+    return request.getfixturevalue(request.param) / "demo"
 
 
 @pytest.fixture
