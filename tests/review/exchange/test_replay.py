@@ -112,7 +112,7 @@ CHANGES = [
 ]
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("change", "words"), CHANGES)
 def test_what_was_changed_in_a_table_alone_is_named_and_nothing_is_released(
     eventful, without_triggers, change, words

@@ -100,6 +100,7 @@ def _named(variants):
     ]
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize("variant", _named(ACCEPTED))
 def test_accepted(variant, copy, intact):
     source = SOURCES[variant["source"]]
