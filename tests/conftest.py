@@ -64,7 +64,7 @@ ONE_OF_EACH_READER = {
 }
 """Sources whose tests are run by ``make test``; those of the others are thorough."""
 
-
+SLOW_FIXTURES = {"build_tree", "postgresql", "postgresql_server"}
 ONE_WORKER = ("tests/oracle/", "models/test_hf", "models/test_batch_invariance")
 
 
@@ -78,13 +78,14 @@ def pytest_configure():
 def pytest_collection_modifyitems(items):
     """Mark thorough what is asked of each source beyond one of each reader, and of real samples.
 
-    Of those sources, what is asked of a further layout is thorough too, and so is a trap for which
-    a changed tree is built. Of a test marked ``few(n)`` all parameters but n are thorough.
+    Of those sources, what is asked of a further layout is thorough too, and so is what builds a
+    changed tree or starts PostgreSQL. Of a test marked ``few(n)`` all parameters but n are
+    thorough.
     """
     for item in items:
         layouts = _layouts_of(item)
         beyond = layouts.keys() - ONE_OF_EACH_READER.keys() or any(layouts.values())
-        if beyond or item.get_closest_marker("real") or "build_tree" in item.fixturenames:
+        if beyond or item.get_closest_marker("real") or SLOW_FIXTURES & {*item.fixturenames}:
             item.add_marker(pytest.mark.thorough)
     for item in _beyond_a_few(items):
         item.add_marker(pytest.mark.thorough)

@@ -4,8 +4,6 @@ import pytest
 
 from medrcube.review.views.keyset_paging import SIZE
 
-pytestmark = pytest.mark.thorough
-
 PAGES = {
     "manager": (
         "/items/",
