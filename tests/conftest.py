@@ -65,7 +65,11 @@ ONE_OF_EACH_READER = {
 """Sources whose tests are run by ``make test``; those of the others are thorough."""
 
 SLOW_FIXTURES = {"build_tree", "postgresql", "postgresql_server"}
-ONE_WORKER = ("tests/oracle/", "models/test_hf", "models/test_batch_invariance")
+ONE_WORKER = {
+    "tests/oracle/": "oracle",
+    "tests/evaluate/models/test_hf": "torch",
+    "tests/evaluate/models/test_batch_invariance": "torch",
+}
 
 
 def pytest_configure():
@@ -183,7 +187,7 @@ def pytest_xdist_make_scheduler(config, log):
 
     class Scheduling(LoadFileScheduling):
         def _split_scope(self, nodeid):
-            shared = (part for part in ONE_WORKER if part in nodeid)
+            shared = (name for start, name in ONE_WORKER.items() if nodeid.startswith(start))
             return next(shared, None) or super()._split_scope(nodeid)
 
     return Scheduling(config, log)
