@@ -207,14 +207,14 @@ class _Loader:
         self._plain_folders: dict[str, bool] = {}
 
     def read(self, table: Path) -> None:
-        name = table.relative_to(self._root).as_posix()
+        name, folder = table.relative_to(self._root).as_posix(), table.parent.name
         parse = read_open_row if table.name == OPEN_TABLE else read_row
         try:
             with open_file(self._root, table) as file:
                 for index, row in enumerate(read_list(file)):
                     if len(self.problems) >= MOST_PROBLEMS:
                         return
-                    self._take(row, parse, table.parent.name, f"{name} item {index}")
+                    self._take(row, parse, folder, f"{name} item {index}")
         except BadJsonError as error:
             self.problems.append(f"{name}: cannot be read as JSON: {error}")
         except ReleaseError as error:

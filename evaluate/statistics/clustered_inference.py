@@ -172,10 +172,14 @@ def _signed_sums(moves: tuple[tuple[int, int], ...]) -> NDArray[np.float64]:
 
 def _halves(count: int) -> list[float]:
     """Return the binomial probabilities of ``count`` fair coin flips."""
-    ways, all_ways, term = [], 1 << count, 1
-    for k in range(count + 1):
-        ways.append(term / all_ways)
-        term = term * (count - k) // (k + 1)
+    ways, all_ways = [0.0] * (count + 1), 1 << count
+    term = math.comb(count, count // 2)
+    for k in range(count // 2, -1, -1):
+        share = term / all_ways
+        if not share:
+            break  # Below the smallest float, and so are those further from the middle.
+        ways[k] = ways[count - k] = share
+        term = term * k // (count - k + 1)
     return ways
 
 
