@@ -33,6 +33,11 @@ def run(tmp_path):
     return make
 
 
+def test_each_weight_outweighs_all_lesser_ones_together():
+    weights = (CONFLICT, BLIND, WARNED, RARE)
+    assert all(weight > sum(weights[rank + 1 :]) for rank, weight in enumerate(weights))
+
+
 def test_an_item_is_in_conflict_when_most_models_that_answered_chose_otherwise(run):
     runs = [
         run("a", "openai/a", x="wrong", y="wrong", z="wrong", w="correct"),
