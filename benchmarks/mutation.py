@@ -215,10 +215,10 @@ a sign, a number or a branch. Of all mutants of a part, some are drawn at random
 The fast tests of the part that execute the changed line run with it, then all of the part. A mutant
 is killed if a test fails or takes more than four times its processor time. The score leaves out
 survivors that behave like the code itself; each survivor has a reason. A seed is drawn after the
-tests of its part were written, and a score is of the tests before any was written for its survivors.
-Two draws of the answer choice came before the one below, with 77 and 88 %: after the first, the
-tests began to hold every stored reply to the letter that is read from it, after the second, thirteen
-more replies to the rule that decides them.
+tests of its part were written, and a score is of the tests before any was written for its
+survivors. Two draws of the answer choice came before the one below, with 77 and 88 %: after the
+first, the tests began to hold every stored reply to the letter that is read from it, after the
+second, thirteen more replies to the rule that decides them.
 """
 
 
