@@ -277,9 +277,8 @@ def _request(
 
 
 def _picture(benchmark: Benchmark, item: BenchmarkItem) -> ImageFile | None:
-    path = benchmark.path(item)
     try:
-        return None if path is None else read_picture(path, root=benchmark.root)
+        return None if item.image is None else read_picture(benchmark.images, item.image)
     except UnusablePictureError:
         return None
 

@@ -6,11 +6,8 @@ an option, two options with equal texts, a duplicate id, an unknown task.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
-import os
-import stat
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -24,6 +21,7 @@ from medrcube.evaluate.benchmark_item import NOT_ASKED, BenchmarkItem, held_once
 from medrcube.evaluate.runner.image_digests import ImageDigest, digest_image, is_unchanged
 from medrcube.release_format.errata import FILE as ERRATA
 from medrcube.release_format.errata import Erratum, read_errata
+from medrcube.release_format.images import DamagedShardError, ReleaseImages, open_images
 from medrcube.release_format.item_facts import read_case_units, read_item_facts, read_pixel_hashes
 from medrcube.release_format.item_sets import SETS, fault_of_set, read_item_sets
 from medrcube.release_format.open_rows import UnknownFormError, read_open_row
@@ -34,7 +32,6 @@ from medrcube.release_format.tree import (
     OPEN_TABLE,
     find_tables,
     open_file,
-    stat_file,
 )
 from medrcube.release_format.vocabulary_file import release_vocabulary
 from medrcube.vocabulary.layers import Vocabulary, using
@@ -56,6 +53,7 @@ class Benchmark:
 
     Attributes:
         root: folder of the release.
+        images: access to its images.
         items: every item, in the order of the sorted source folders and their files.
         pixels: published pixel hash of each image by its path, if the release has recipes.
         errata: withdrawn items by name; they remain among ``items``.
@@ -68,6 +66,7 @@ class Benchmark:
     """
 
     root: Path
+    images: ReleaseImages = field(compare=False, repr=False)
     items: tuple[BenchmarkItem, ...]
     pixels: Mapping[str, str] = field(default_factory=dict)
     errata: Mapping[str, Erratum] = field(default_factory=dict)
@@ -80,9 +79,9 @@ class Benchmark:
         """The items that are not withdrawn."""
         return tuple(item for item in self.items if item.name not in self.errata)
 
-    def path(self, item: BenchmarkItem) -> Path | None:
-        """Return the path of the item's image, which may not exist."""
-        return None if item.image is None else self.root / item.image
+    def has_image(self, item: BenchmarkItem) -> bool:
+        """Whether the item names an image that this copy of the release has."""
+        return item.image is not None and self.images.state(item.image) is not None
 
     def knowing(self, digests: Mapping[str, ImageDigest]) -> Benchmark:
         """Return the release with known image digests; unchanged if the images were read before."""
@@ -94,16 +93,16 @@ class Benchmark:
 
         Reads every unknown image once, on first use.
         """
-        images = sorted({item.image for item in self.items if item.image is not None})
+        named = sorted({item.image for item in self.items if item.image is not None})
         pictures: dict[str, ImageDigest | None] = {
             image: digest
-            for image in images
-            if (digest := self.known.get(image)) and is_unchanged(self.root / image, digest)
+            for image in named
+            if (digest := self.known.get(image)) and is_unchanged(self.images, image, digest)
         }
-        rest = [image for image in images if image not in pictures]
+        rest = [image for image in named if image not in pictures]
         with ThreadPoolExecutor() as pool:
             pictures.update(
-                zip(rest, pool.map(digest_image, [self.root] * len(rest), rest), strict=True)
+                zip(rest, pool.map(digest_image, [self.images] * len(rest), rest), strict=True)
             )
         return pictures
 
@@ -156,7 +155,8 @@ def load_benchmark(root: Path, *, pictures: bool = True) -> Benchmark:
     """
     tables = find_tables(root)
     vocabulary = release_vocabulary(root)
-    loader = _Loader(root, pictures=pictures)
+    images = open_images(root)
+    loader = _Loader(root, images if pictures else None)
     with using(vocabulary):
         for table in tables:
             loader.read(table)
@@ -172,6 +172,7 @@ def load_benchmark(root: Path, *, pictures: bool = True) -> Benchmark:
         )
     return Benchmark(
         root=root,
+        images=images,
         items=_restricted_together(items),
         pixels=read_pixel_hashes(root),
         errata=errata,
@@ -192,19 +193,17 @@ def _restricted_together(items: Sequence[BenchmarkItem]) -> tuple[BenchmarkItem,
 class _Loader:
     """Reads tables, and collects their items and problems."""
 
-    def __init__(self, root: Path, *, pictures: bool) -> None:
+    def __init__(self, root: Path, images: ReleaseImages | None) -> None:
         self.items: list[BenchmarkItem] = []
         self.problems: list[str] = []
         self.unknown_forms: Counter[str] = Counter()
         self._root = root
-        self._checks_pictures = pictures
+        self._images = images
         self._names: dict[str, set[str]] = {}
         self._pictures: dict[str, str | None] = {}
-        self._real_root = os.path.realpath(root)
         self._facts = read_item_facts(root)
         tells_units = any(facts.unit for facts in self._facts.values())
         self._cases = {} if tells_units else read_case_units(root)
-        self._plain_folders: dict[str, bool] = {}
 
     def read(self, table: Path) -> None:
         name, folder = table.relative_to(self._root).as_posix(), table.parent.name
@@ -217,6 +216,8 @@ class _Loader:
                     self._take(row, parse, folder, f"{name} item {index}")
         except BadJsonError as error:
             self.problems.append(f"{name}: cannot be read as JSON: {error}")
+        except DamagedShardError:
+            raise
         except ReleaseError as error:
             self.problems.append(str(error))
 
@@ -275,7 +276,7 @@ class _Loader:
             self.problems.append(f"{where}: id {parsed.id!r} is used twice in {parsed.dataset}")
         names.add(parsed.id)
         image = None if parsed.image is None else held_once(f"{folder}/{parsed.image}")
-        problem = self._problem_of(image) if image and self._checks_pictures else None
+        problem = self._problem_of(image, self._images) if image and self._images else None
         if problem is not None:
             self.problems.append(f"{where}: {problem}")
         facts = self._facts.pop((parsed.dataset, parsed.id), None)
@@ -300,28 +301,17 @@ class _Loader:
         )
         self.items.append(item)
 
-    def _problem_of(self, image: str) -> str | None:
+    def _problem_of(self, image: str, images: ReleaseImages) -> str | None:
         """Return why an image must not be opened; an absent image is not a problem here."""
         if image not in self._pictures:
             self._pictures[image] = None
             try:
-                state = self._state_of(image)
+                state = images.state(image)
+            except DamagedShardError:  # concerns every image in it
+                raise
             except ReleaseError as error:
                 self._pictures[image] = str(error)
             else:
-                if state is not None and state.st_size > LARGEST_PICTURE:
-                    self._pictures[image] = f"{image}: has {state.st_size:,} bytes; expected less"
+                if state is not None and state.size > LARGEST_PICTURE:
+                    self._pictures[image] = f"{image}: has {state.size:,} bytes; expected less"
         return self._pictures[image]
-
-    def _state_of(self, image: str) -> os.stat_result | None:
-        """Like ``stat_file``, but fast for a regular file in a folder reached without links."""
-        folder, _, _ = image.rpartition("/")
-        if folder not in self._plain_folders:
-            real = os.path.realpath(self._root / folder)
-            self._plain_folders[folder] = real == os.path.join(self._real_root, folder)  # noqa: PTH118
-        if self._plain_folders[folder]:
-            with contextlib.suppress(OSError, ValueError):
-                state = os.lstat(f"{self._real_root}/{image}")
-                if stat.S_ISREG(state.st_mode):
-                    return state
-        return stat_file(self._root, self._root / image)

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from pathlib import Path
 
 from medrcube.errors import ReleaseError
-from medrcube.release_format.tree import LARGEST_PICTURE, open_file
+from medrcube.release_format.images import DamagedShardError, ReleaseImages
 
 __all__ = ["ImageFile", "UnusablePictureError", "media_type", "read_picture"]
 
@@ -35,24 +34,22 @@ class UnusablePictureError(Exception):
     """An image is absent, unreadable or of unknown format; the message says which."""
 
 
-def read_picture(path: Path, *, root: Path | None = None) -> ImageFile:
-    """Read one image file.
+def read_picture(images: ReleaseImages, image: str) -> ImageFile:
+    """Read one image of a release.
 
     Args:
-        path: the file.
-        root: release folder; nothing outside it is opened. ``None`` for a file that the user
-            named.
+        images: the images of the release; nothing outside it is opened.
+        image: path of the image in it.
 
     Raises:
         UnusablePictureError: there is no file, it cannot be read, it is not an image, or it lies
             outside the release.
+        DamagedShardError: the shard that holds it is truncated or changed.
     """
     try:
-        if root is None:
-            data = path.read_bytes()
-        else:
-            with open_file(root, path, largest=LARGEST_PICTURE) as file:
-                data = file.read()
+        data = images.read(image)
+    except DamagedShardError:
+        raise
     except ReleaseError as error:
         raise UnusablePictureError(str(error)) from error
     except OSError as error:

@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
+from medrcube.build.reconstruction.complete_shards import CompletedShards
+
 __all__ = ["PictureOutcome", "RawFileDifference", "Reconstruction", "SourceOutcome", "Status"]
 
 
@@ -106,9 +108,15 @@ class SourceOutcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reconstruction:
-    """Outcomes for the images of a release, source by source."""
+    """Outcomes for the images of a release.
+
+    Attributes:
+        sources: outcomes source by source.
+        shards: what became of the shards of restricted images; ``None`` for loose files.
+    """
 
     sources: tuple[SourceOutcome, ...]
+    shards: CompletedShards | None = None
 
     @property
     def short(self) -> int:
@@ -119,6 +127,7 @@ class Reconstruction:
         """Return the report for programs; empty values are omitted."""
         return {
             "short": self.short,
+            **({"shards": asdict(self.shards)} if self.shards else {}),
             "sources": {
                 source.source: {
                     "counts": {str(status): count for status, count in source.counts.items()},

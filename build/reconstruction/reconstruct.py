@@ -2,7 +2,8 @@
 
 The build's own stages scan, plan and render into a temporary folder. An image is written into the
 tree only if its pixel hash is the published one. Nothing else in the tree changes, except that it
-is marked as private once it contains a restricted image.
+is marked as private once it contains a restricted image, and that images in a release with shards
+move from loose files into their shard once all of them are there.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,7 @@ from medrcube.build.execution.local import RenderEngine
 from medrcube.build.execution.progress import Stages
 from medrcube.build.incremental.file_states import TreeSnapshot
 from medrcube.build.pixels.png_encoder import encode_png
+from medrcube.build.reconstruction.complete_shards import complete_shards
 from medrcube.build.reconstruction.diagnosis import changes_of, diagnose, same_layout
 from medrcube.build.reconstruction.outcomes import (
     PictureOutcome,
@@ -47,6 +50,7 @@ from medrcube.build.stages.shard_result import origin_of
 from medrcube.errors import SourceError
 from medrcube.evaluate.dataset import load_benchmark
 from medrcube.names import text_to_name
+from medrcube.release_format.images import open_images
 from medrcube.sources._framework.contract import Source
 from medrcube.sources.registry import layer_folders
 from medrcube.vocabulary.layers import using_vocabulary
@@ -100,6 +104,7 @@ def reconstruct(
                     orders.append(_order(sources[name], where, mine))
                 advance()
         _render(tree, orders, outcomes, engine, stages)
+        completed = complete_shards(tree)
     for recipe in lacking:
         if recipe.image not in outcomes:
             outcomes[recipe.image] = _not_given(recipe, sources)
@@ -107,7 +112,8 @@ def reconstruct(
     for image in images:
         if image not in recipes:
             outcomes[image] = PictureOutcome(image=image, status=Status.NO_RECIPE, detail=without)
-    return _report(images, recipes, outcomes, orders, sources)
+    report = _report(images, recipes, outcomes, orders, sources)
+    return replace(report, shards=completed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,7 +166,8 @@ def already_present(
 ) -> Iterator[tuple[str, PictureOutcome]]:
     """Yield the images whose pixels are already in the tree."""
     with stages.stage("check", len(recipes)) as advance, ThreadPoolExecutor() as pool:
-        hashes = pool.map(stored_hash, [tree / recipe.image for recipe in recipes])
+        images = open_images(tree)
+        hashes = pool.map(stored_hash, repeat(images), [recipe.image for recipe in recipes])
         for recipe, digest in zip(recipes, hashes, strict=True):
             if digest == recipe.pixel_sha256:
                 yield recipe.image, _outcome(recipe, Status.ALREADY_THERE)

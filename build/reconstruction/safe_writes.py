@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import struct
 import sys
@@ -16,7 +17,9 @@ from PIL import Image
 from medrcube.build.pixels.pixel_hash import pixel_hash
 from medrcube.errors import ReleaseError, WorkspaceError
 from medrcube.files.atomic import PARTIAL, write_again
-from medrcube.release_format.tree import leaves_folder, safe_repr
+from medrcube.release_format.images import DamagedShardError, ReleaseImages
+from medrcube.release_format.shards import FOLDER as SHARD_FOLDER
+from medrcube.release_format.tree import PICTURES, leaves_folder, safe_repr
 
 __all__ = ["lock_tree", "place_picture", "safe_path", "stored_hash"]
 
@@ -67,23 +70,25 @@ def place_picture(tree: Path, image: str, data: bytes) -> None:
     write_again(safe_path(tree, image), data)
 
 
-def stored_hash(path: Path) -> str | None:
-    """Return the pixel hash of an image in a tree; ``None`` if missing or not in our PNG form."""
+def stored_hash(images: ReleaseImages, image: str) -> str | None:
+    """Return the pixel hash of an image; ``None`` if it is missing or not in our PNG form.
+
+    Raises:
+        DamagedShardError: the shard that holds it is truncated or changed.
+    """
     try:
-        if not path.is_file():
+        data = images.read(image)
+        if len(data) < _HEADER.size:
             return None
-        with path.open("rb") as file:
-            header = file.read(_HEADER.size)
-            if len(header) < _HEADER.size:
-                return None
-            signature, name, width, height, bits, colour = _HEADER.unpack(header)
-            ours = (signature, name, bits) == (b"\x89PNG\r\n\x1a\n", b"IHDR", 8)
-            if not ours or colour not in (0, 2) or width * height > _MOST_PIXELS:
-                return None
-            file.seek(0)
-            with Image.open(file, formats=("PNG",)) as picture:
-                return pixel_hash(np.asarray(picture))
-    except (OSError, ValueError, SyntaxError, EOFError, struct.error, zlib.error):
+        signature, name, width, height, bits, colour = _HEADER.unpack_from(data)
+        ours = (signature, name, bits) == (b"\x89PNG\r\n\x1a\n", b"IHDR", 8)
+        if not ours or colour not in (0, 2) or width * height > _MOST_PIXELS:
+            return None
+        with Image.open(io.BytesIO(data), formats=("PNG",)) as picture:
+            return pixel_hash(np.asarray(picture))
+    except DamagedShardError:
+        raise
+    except (ReleaseError, OSError, ValueError, SyntaxError, EOFError, struct.error, zlib.error):
         return None
 
 
@@ -114,9 +119,9 @@ def lock_tree(tree: Path) -> Iterator[None]:
 def _sweep(tree: Path) -> None:
     folders = [tree]
     for source in _folders_in(tree):
-        for pictures in _folders_in(source):
-            if pictures.name == "pictures":
-                folders += [pictures, *_folders_in(pictures)]
+        for folder in _folders_in(source):
+            if folder.name in {PICTURES, SHARD_FOLDER}:
+                folders += [folder, *_folders_in(folder)]
     for folder in folders:
         for rest in folder.glob(f".*{PARTIAL}"):
             rest.unlink(missing_ok=True)

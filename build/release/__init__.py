@@ -3,6 +3,7 @@
 __all__ = [
     "changes",
     "contact_sheets",
+    "image_writers",
     "licences",
     "metadata",
     "raw_files_table",

@@ -7,7 +7,7 @@ items (with their images, from the Parquet edition), the redistributable images,
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,8 @@ from medrcube.build.release.croissant_rai import rai_properties
 from medrcube.build.release.editions.hugging_face import DATA, OPEN_DATA, OPEN_SCHEMA, SCHEMA
 from medrcube.build.release.metadata import ReleasedSource, ReleaseFacts, semantic_version
 from medrcube.files.atomic import sha256_of, write_text
-from medrcube.release_format.tree import OPEN_TABLE
+from medrcube.release_format.shards import FOLDER, Shard, read_shards
+from medrcube.release_format.tree import OPEN_TABLE, PICTURES
 
 __all__ = ["CONTEXT", "write_croissant"]
 
@@ -60,6 +61,7 @@ _MEDIA = {
     ".jsonl": "application/jsonlines",
     ".md": "text/markdown",
     ".parquet": "application/x-parquet",
+    ".tar": "application/x-tar",
 }
 _TYPES = {
     "int64": "sc:Integer",
@@ -93,6 +95,7 @@ _TOLD = {
 def write_croissant(tree: Path, facts: ReleaseFacts) -> None:
     """Write the description of a tree that has all other files except the checksum lists."""
     with_open = any(tree.glob(f"*/{OPEN_TABLE}"))
+    shards = read_shards(tree)
     document = {
         "@context": CONTEXT,
         "@type": "sc:Dataset",
@@ -102,7 +105,7 @@ def write_croissant(tree: Path, facts: ReleaseFacts) -> None:
         ],
         **_about(facts),
         **rai_properties(facts),
-        "distribution": [*_files(tree), *_sets(facts, with_open=with_open)],
+        "distribution": [*_files(tree, shards), *_sets(facts, shards, with_open=with_open)],
         "recordSet": _record_sets(facts, with_open=with_open),
     }
     write_text(tree / CROISSANT, json.dumps(document, indent=2, ensure_ascii=False) + "\n")
@@ -158,9 +161,14 @@ def _licence(name: str) -> str | dict[str, str]:
     }
 
 
-def _files(tree: Path) -> list[dict[str, Any]]:
-    """Return the files of the tree except the images, which a public tree may lack."""
-    paths = (path for path in tree.rglob("*") if path.is_file() and path.suffix in _MEDIA)
+def _files(tree: Path, shards: Sequence[Shard]) -> list[dict[str, Any]]:
+    """Return the files of both editions except loose images."""
+    private = {tree / shard.name for shard in shards if shard.restricted}
+    paths = (
+        path
+        for path in tree.rglob("*")
+        if path.is_file() and path.suffix in _MEDIA and path not in private
+    )
     return [
         {
             "@type": "cr:FileObject",
@@ -174,7 +182,7 @@ def _files(tree: Path) -> list[dict[str, Any]]:
     ]
 
 
-def _sets(facts: ReleaseFacts, *, with_open: bool) -> list[dict[str, Any]]:
+def _sets(facts: ReleaseFacts, shards: Sequence[Shard], *, with_open: bool) -> list[dict[str, Any]]:
     media, which = "application/x-parquet", "All items with options of the published tasks."
     sets = [_set("items-parquet", f"{DATA}/*/*.parquet", media, which if with_open else _ALL)]
     if with_open:
@@ -184,16 +192,27 @@ def _sets(facts: ReleaseFacts, *, with_open: bool) -> list[dict[str, Any]]:
         description = (
             f"Images of all sources; {facts.withheld} of {len(facts.places)} are withheld."
         )
-        sets.append(_set("pictures-png", "*/pictures/**/*.png", "image/png", description))
+        sets.append(_images("pictures-png", "*", description, shards))
     for source in facts.sources:
         description = (
             f"Images of {source.card.title}: {source.pictures}, of which {source.withheld} are "
             f"not in the public edition; licence {', '.join(source.licences)}."
         )
         name = source.card.id
-        places = f"{name.upper()}/pictures/**/*.png"
-        sets.append(_set(f"{name}-png", places, "image/png", description))
+        own = [shard for shard in shards if shard.dataset == name.upper()]
+        sets.append(_images(f"{name}-png", name.upper(), description, own))
     return sets
+
+
+def _images(name: str, folder: str, description: str, shards: Sequence[Shard]) -> dict[str, Any]:
+    """Return the set of the images in the folders of sources, or in their shards."""
+    public = [shard.name for shard in shards if not shard.restricted]
+    if public:
+        found = _set(name, f"{PICTURES}/**/*.png", "image/png", description)
+        return {**found, "containedIn": [{"@id": shard} for shard in public]}
+    if shards:  # in the private edition alone, so that no file of both can be named
+        return _set(name, f"{folder}/{FOLDER}/restricted-*.tar", _MEDIA[".tar"], description)
+    return _set(name, f"{folder}/{PICTURES}/**/*.png", "image/png", description)
 
 
 _ALL = "All items."

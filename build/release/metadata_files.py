@@ -10,6 +10,7 @@ from medrcube.build.release.editions.hugging_face import front_matter, write_par
 from medrcube.build.release.limitations import faults_of, limits_of
 from medrcube.build.release.metadata import ReleaseFacts
 from medrcube.build.release.provenance import write_provenance
+from medrcube.release_format.shards import read_shards
 from medrcube.release_format.tree import OPEN_TABLE
 from medrcube.templates import render_card
 
@@ -46,6 +47,7 @@ def write_metadata_files(tree: Path, facts: ReleaseFacts, report: object) -> Non
         report=report,
         sources=facts.sources,
         pictures=len(facts.places),
+        shards=len(read_shards(tree)),
         restricted=facts.withheld,
         editions=facts.editions,
         review=facts.review,

@@ -15,7 +15,7 @@ from pathlib import Path
 from medrcube.build.build_tables import write_parquet
 from medrcube.build.open_items.table import OpenItem, open_items_to_frame
 from medrcube.build.questions.item_table import UNREVIEWED
-from medrcube.build.release.picture_places import PICTURES, picture_path
+from medrcube.build.release.picture_places import picture_path
 from medrcube.build.release.review_verdicts import (
     HELD_BACK,
     LET_THROUGH,
@@ -114,7 +114,7 @@ def write_open_items(
         by_source[item.source].append(open_row(_row(item, pictures[item.sample])))
     for source, rows in sorted(by_source.items()):
         folder = tree / dataset_name(source)
-        (folder / PICTURES).mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
         text = ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
         (folder / OPEN_TABLE).write_text(f"[\n{text}\n]\n", encoding="utf-8")
     if items:

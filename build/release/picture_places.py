@@ -5,12 +5,9 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 
 from medrcube.build.stages.samples import Sample
-from medrcube.release_format.tree import dataset_name
+from medrcube.release_format.tree import PICTURES, dataset_name
 
-__all__ = ["PICTURES", "picture_path", "picture_place"]
-
-PICTURES = "pictures"
-"""Folder of the images of one source."""
+__all__ = ["picture_path", "picture_place"]
 
 
 def picture_path(sample: Sample) -> str:

@@ -14,7 +14,6 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -29,6 +28,7 @@ from medrcube.build.open_items.table import OpenItem, open_items_from_frame
 from medrcube.build.questions.item_table import Item, items_from_frame, items_to_frame
 from medrcube.build.release.changes import ReleaseChanges, find_changes, write_changes
 from medrcube.build.release.editions.private_edition import mark_private, write_sums
+from medrcube.build.release.image_writers import FolderWriter, ImageWriter, ShardWriter
 from medrcube.build.release.licences import write_licences
 from medrcube.build.release.metadata import collect_facts, day_of
 from medrcube.build.release.metadata_files import write_metadata_files
@@ -37,7 +37,7 @@ from medrcube.build.release.open_tables import (
     select_open_items,
     write_open_items,
 )
-from medrcube.build.release.picture_places import PICTURES, picture_path, picture_place
+from medrcube.build.release.picture_places import picture_path, picture_place
 from medrcube.build.release.raw_files_table import SourceUse, write_raw_files
 from medrcube.build.release.released_sets import released_sets
 from medrcube.build.release.review_verdicts import (
@@ -52,7 +52,7 @@ from medrcube.build.release.review_verdicts import (
 from medrcube.build.release.validation_record import write_validation_record
 from medrcube.build.stages.samples import Sample, samples_from_frame
 from medrcube.errors import ReleaseError, WorkspaceError
-from medrcube.release_format.format_version import CURRENT, FORMAT_KEY
+from medrcube.release_format.format_version import FORMAT_KEY
 from medrcube.release_format.item_facts import ItemFacts, write_item_facts
 from medrcube.release_format.item_sets import write_item_sets
 from medrcube.release_format.tree import dataset_name
@@ -63,8 +63,6 @@ from medrcube.vocabulary.word import Word
 from medrcube.workspace import Workspace, patient_key
 
 __all__ = ["ReleaseReport", "fact_id", "keyed_unit_id", "release"]
-
-_FORMAT = {FORMAT_KEY: CURRENT.number}
 
 LETTERS = "ABCD"
 
@@ -113,6 +111,7 @@ def release(
     private: bool = False,
     require_agreement: bool = False,
     since: Path | None = None,
+    shard_size: int | None = None,
 ) -> ReleaseReport:
     """Write a release folder atomically.
 
@@ -127,6 +126,7 @@ def release(
         require_agreement: reject a release in which a stratum fails the agreement gate of the
             review project, or cannot be judged by it.
         since: an earlier release; ``CHANGES.md`` and ``changes.json`` list the changes.
+        shard_size: put images into tar files of at most so many bytes; loose files by default.
 
     Raises:
         ReleaseError: the audit failed, a table breaks its contract, ``out`` exists, the build has
@@ -175,13 +175,19 @@ def release(
         open_items=len(beyond),
         failing_strata=failing if reviewed else (),
     )
-    audit = {**audit, "release": name, **_FORMAT, "review": _review(reviewed, report)}
+    writer: ImageWriter = FolderWriter() if shard_size is None else ShardWriter(shard_size)
+    audit = {
+        **audit,
+        "release": name,
+        FORMAT_KEY: writer.release_format.number,
+        "review": _review(reviewed, report),
+    }
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as folder:
             tree = Path(folder) / "tree"
             _write_items(workspace, tree, taken, beyond, pictures, reviewed=reviewed)
-            _copy_pictures(workspace, tree, pictures, included)
+            restricted = _write_images(workspace, tree, pictures, writer, private=private)
             write_item_sets(tree, (*sets.sets, *pairs))
             write_audit(tree, audit, chosen, samples, workspace.root, open_items=beyond)
             write_licences(tree, released, pictures, sources)
@@ -194,7 +200,6 @@ def release(
                 changes = find_changes(since, tree)
                 write_changes(tree, changes)
                 report = replace(report, since=changes)
-            restricted = _restricted(workspace, pictures)
             if private and restricted:
                 mark_private(tree)
             write_sums(tree, restricted)
@@ -314,24 +319,28 @@ def _write_sources(tree: Path, items: Sequence[Item], pictures: Mapping[str, Sam
         by_source.setdefault(item.source, []).append(record)
     for source, records in sorted(by_source.items()):
         folder = tree / dataset_name(source)
-        (folder / PICTURES).mkdir(parents=True)
+        folder.mkdir(parents=True)
         text = json.dumps(records, indent=2, ensure_ascii=False)
         (folder / "test.json").write_text(text + "\n", encoding="utf-8")
 
 
-def _copy_pictures(
-    workspace: Workspace, tree: Path, pictures: Mapping[str, Sample], included: set[str]
-) -> None:
-    for sample in pictures.values():
-        file = workspace.root / sample.image
+def _write_images(
+    workspace: Workspace,
+    tree: Path,
+    pictures: Mapping[str, Sample],
+    writer: ImageWriter,
+    *,
+    private: bool,
+) -> Mapping[str, str]:
+    """Write the images, and return the digests of all files with restricted images."""
+    files = {picture_place(sample): workspace.root / sample.image for sample in pictures.values()}
+    for file in files.values():
         if not file.is_file():
             raise ReleaseError(
                 f"{file}: the image is gone; build again:  medrcube build {workspace.root}"
             )
-        if sample.id in included:
-            place = tree / picture_place(sample)
-            place.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(file, place)
+    closed = {picture_place(sample) for sample in pictures.values() if not sample.redistribute}
+    return writer.write(tree, files, closed, private=private)
 
 
 def _write_vocabulary(tree: Path, items: Sequence[Item | OpenItem]) -> None:
@@ -343,15 +352,6 @@ def _write_vocabulary(tree: Path, items: Sequence[Item | OpenItem]) -> None:
     if added := added_words(words):
         text = json.dumps(added, indent=2, ensure_ascii=False)
         (tree / VOCABULARY).write_text(text + "\n", encoding="utf-8")
-
-
-def _restricted(workspace: Workspace, pictures: Mapping[str, Sample]) -> Mapping[str, Path]:
-    """Return the restricted images: path in a private release -> file."""
-    return {
-        picture_place(sample): workspace.root / sample.image
-        for sample in pictures.values()
-        if not sample.redistribute
-    }
 
 
 def _record(item: Item, sample: Sample, *, restricted: bool) -> dict[str, Any]:

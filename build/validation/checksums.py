@@ -16,8 +16,10 @@ from medrcube.build.execution.progress import Stages
 from medrcube.build.release.editions.private_edition import PRIVATE, RESTRICTED_SUMS, SUMS
 from medrcube.build.validation.findings import FaultLog
 from medrcube.build.validation.png_check import FileCheck, check_files
+from medrcube.build.validation.shard_check import check_shard
 from medrcube.errors import ReleaseError
 from medrcube.release_format.errata import FILE as ERRATA
+from medrcube.release_format.shards import Shard
 from medrcube.release_format.tree import (
     file_kind,
     leaves_folder,
@@ -70,13 +72,31 @@ def files_of(root: Path, findings: FaultLog) -> frozenset[str]:
 
 
 def check_tree_files(
-    root: Path, files: frozenset[str], pictures: frozenset[str], workers: int, stages: Stages
+    root: Path,
+    files: frozenset[str],
+    pictures: frozenset[str],
+    stages: Stages,
+    *,
+    shards: Sequence[Shard],
+    workers: int,
 ) -> Iterator[FileCheck]:
-    """Read every file once, in processes: digests, and the pixels of images."""
-    wanted = [(name, name in pictures) for name in sorted(files)]
-    batches = [wanted[at : at + _BATCH] for at in range(0, len(wanted), _BATCH)]
-    with stages.stage("files", len(wanted)) as advance:
-        for batch_checks in _in_processes(root, batches, workers if len(wanted) > _FEW else 1):
+    """Read every file once, in processes: digests, and the pixels of images.
+
+    Args:
+        root: the tree.
+        files: its files.
+        pictures: those that are images.
+        stages: progress display.
+        shards: shards that are among the files; each image in them gets a check of its own.
+        workers: number of processes.
+    """
+    plain = files - {shard.name for shard in shards}
+    wanted = [(name, name in pictures) for name in sorted(plain)]
+    parts = [wanted[at : at + _BATCH] for at in range(0, len(wanted), _BATCH)]
+    batches: list[_Batch] = [*shards, *parts]  # the longest first
+    count = len(wanted) + sum(1 + shard.images for shard in shards)
+    with stages.stage("files", count) as advance:
+        for batch_checks in _in_processes(root, batches, workers if count > _FEW else 1):
             yield from batch_checks
             advance(len(batch_checks))
 
@@ -151,17 +171,22 @@ def _list(root: Path, name: str, findings: FaultLog) -> dict[str, str]:
     return sums
 
 
-def _in_processes(
-    root: Path, batches: Sequence[list[tuple[str, bool]]], workers: int
-) -> Iterator[list[FileCheck]]:
+_Batch = Shard | list[tuple[str, bool]]
+
+
+def _check(root: Path, batch: _Batch) -> list[FileCheck]:
+    return check_shard(root, batch) if isinstance(batch, Shard) else check_files(root, batch)
+
+
+def _in_processes(root: Path, batches: Sequence[_Batch], workers: int) -> Iterator[list[FileCheck]]:
     if workers == 1:
         for batch in batches:
-            yield check_files(root, batch)
+            yield _check(root, batch)
         return
     spawn = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(workers, mp_context=spawn) as pool:
         try:
-            yield from pool.map(check_files, [root] * len(batches), batches)
+            yield from pool.map(_check, [root] * len(batches), batches)
         except BrokenProcessPool:
             raise ReleaseError(
                 f"{root}: a process that decodes images was killed, for lack of memory or by "

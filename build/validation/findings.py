@@ -122,6 +122,13 @@ FAULT_KINDS: dict[str, FaultKind] = {
     "file-extra": FaultKind(
         title="a file is in no list of digests", advice="remove it, or release again"
     ),
+    "shard": FaultKind(
+        title="a shard of images is not the one that was released",
+        advice="get this shard again from where the release came, or release again",
+    ),
+    "shard-table": FaultKind(
+        title="a table of the images in a shard cannot be read", advice=_AGAIN
+    ),
     "restricted-missing": FaultKind(
         title="restricted images are not in this private tree",
         advice="make them from your own copies:  medrcube reconstruct",

@@ -14,6 +14,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,7 @@ from medrcube.build.pixels.pixel_hash import pixel_hash
 from medrcube.errors import ReleaseError
 from medrcube.release_format.tree import LARGEST_PICTURE, open_file
 
-__all__ = ["FileCheck", "check_file", "check_files"]
+__all__ = ["FileCheck", "check_file", "check_files", "check_picture"]
 
 MOST_PIXELS = 89_478_485
 """Pillow takes a larger image for a decompression bomb."""
@@ -64,7 +65,7 @@ def check_file(root: Path, name: str, *, picture: bool) -> FileCheck:
         with open_file(root, root / name) as file:
             if not picture:
                 return FileCheck(name=name, sha256=_digest(file))
-            return _picture(name, file)
+            return check_picture(name, file)
     except (ReleaseError, OSError) as error:
         return FileCheck(name=name, sha256=None, faults=(("special", f"{name}: {error}"),))
 
@@ -72,6 +73,32 @@ def check_file(root: Path, name: str, *, picture: bool) -> FileCheck:
 def check_files(root: Path, names: list[tuple[str, bool]]) -> list[FileCheck]:
     """``check_file`` for many files, in a worker."""
     return [check_file(root, name, picture=picture) for name, picture in names]
+
+
+def check_picture(name: str, file: BinaryIO) -> FileCheck:
+    """Digest and decode an image.
+
+    Args:
+        name: its path in the tree.
+        file: its bytes, from the first to the last.
+    """
+    faults: list[tuple[str, str]] = []
+    pixels: str | None = None
+    size: tuple[int, int] | None = None
+    try:
+        header = _header(file)
+        size = header.width, header.height
+        data = _whole(file, header)
+        faults += [(check, f"{name}: {example}") for check, example in _form(header)]
+        body, extras = _chunks(data)
+        faults += [(check, f"{name}: {example}") for check, example in extras]
+        pixels = _decoded(header, body, data)
+    except _PictureError as error:
+        faults.append((error.check, f"{name}: {error}"))
+    file.seek(0)
+    return FileCheck(
+        name=name, sha256=_digest(file), pixel_sha256=pixels, size=size, faults=tuple(faults)
+    )
 
 
 class _PictureError(Exception):
@@ -100,27 +127,7 @@ class _Header:
         return self.bits == 8 and self.colour in {0, 2} and not self.interlaced
 
 
-def _picture(name: str, file: io.BufferedReader) -> FileCheck:
-    faults: list[tuple[str, str]] = []
-    pixels: str | None = None
-    size: tuple[int, int] | None = None
-    try:
-        header = _header(file)
-        size = header.width, header.height
-        data = _whole(file, header)
-        faults += [(check, f"{name}: {example}") for check, example in _form(header)]
-        body, extras = _chunks(data)
-        faults += [(check, f"{name}: {example}") for check, example in extras]
-        pixels = _decoded(header, body, data)
-    except _PictureError as error:
-        faults.append((error.check, f"{name}: {error}"))
-    file.seek(0)
-    return FileCheck(
-        name=name, sha256=_digest(file), pixel_sha256=pixels, size=size, faults=tuple(faults)
-    )
-
-
-def _whole(file: io.BufferedReader, header: _Header) -> bytes:
+def _whole(file: BinaryIO, header: _Header) -> bytes:
     # Incompressible data take their own size plus a small overhead.
     most = min((header.stride + 1) * header.height * 1.01 + 2**16, LARGEST_PICTURE)
     size = file.seek(0, io.SEEK_END)
@@ -130,11 +137,11 @@ def _whole(file: io.BufferedReader, header: _Header) -> bytes:
     return file.read()
 
 
-def _digest(file: io.BufferedReader) -> str:
+def _digest(file: BinaryIO) -> str:
     return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _header(file: io.BufferedReader) -> _Header:
+def _header(file: BinaryIO) -> _Header:
     start = file.read(_HEADER.size)
     if not start.startswith(_SIGNATURE):
         raise _PictureError("picture-format", "is no PNG file")

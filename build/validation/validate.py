@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -46,8 +46,10 @@ from medrcube.build.validation.findings import Fault, FaultLog
 from medrcube.build.validation.image_checks import check_images, images_of
 from medrcube.build.validation.open_proof import check_open_proof
 from medrcube.build.validation.parquet_edition import check_edition
+from medrcube.build.validation.png_check import FileCheck
 from medrcube.build.validation.release_format import check_format
 from medrcube.build.validation.sets import check_sets
+from medrcube.build.validation.shard_check import list_shards
 from medrcube.build.validation.sound_rows import MOST_FAULTS, sound_rows, withdrawn_items
 from medrcube.build.validation.statistical_units import check_units
 from medrcube.build.validation.unchecked import items_of_unknown_forms, unchecked_parts
@@ -166,13 +168,22 @@ def _validate(
     most = len(rows) + MOST_FAULTS * len(tables)
     recipes = _recipes(root, files, findings)
     pictures = images_of(files, every_row)
-    checks = {file.name: file for file in check_tree_files(root, files, pictures, workers, stages)}
+    shards = list_shards(root, files, findings)
+    checks: dict[str, FileCheck] = {}
+    for file in check_tree_files(
+        root, files, pictures, stages, shards=shards.present, workers=workers
+    ):
+        if file.name in checks:
+            findings.add("shard-table", f"{file.name}: is in the tree twice")
+        checks[file.name] = file
     for name in sorted(checks):
         for kind, example in checks[name].faults:
             findings.add(kind, example)
     private = PRIVATE in files
     sums = read_sums(root, files, findings)
-    compare_sums(sums, checks, findings, private=private)
+    if private:
+        sums = replace(sums, restricted=shards.without_absent(root, sums.restricted))
+    compare_sums(sums, {name: checks[name] for name in files}, findings, private=private)
     check_images(every_row, recipes, checks, findings, private=private)
     withdrawn = withdrawn_items(root, every_row, findings)
     release_format = None if foreign else check_format(root, files, sums, findings)
@@ -211,9 +222,9 @@ def _validate(
         foreign=foreign,
         release_format=release_format.number if release_format else None,
         items=len(every_row),
-        pictures=len(pictures),
+        pictures=len(pictures) + len(checks.keys() - files),
         restricted=sum(entry.row.restricted for entry in every_row),
-        without_picture=sum(entry.image not in files for entry in every_row),
+        without_picture=sum(entry.image not in checks for entry in every_row),
         withdrawn=len(withdrawn),
         findings=findings.sorted(),
         unchecked=(

@@ -217,8 +217,7 @@ def _sizes(plan: RunPlan, asking: QuestionSetup, images: Iterable[str]) -> dict[
     """Return image sizes by path; unreadable images are left out, and fail when they are asked."""
 
     def look(image: str) -> SentImage | None:
-        root = plan.benchmark.root
-        picture = read_picture(root / image, root=root)
+        picture = read_picture(plan.benchmark.images, image)
         try:
             size = size_of(picture)
         except RejectedError:

@@ -28,6 +28,7 @@ from inspect_ai.scorer import (
 )
 from inspect_ai.solver import TaskState, generate
 
+from medrcube.errors import ReleaseError
 from medrcube.evaluate.answer_parsing import extract
 from medrcube.evaluate.benchmark_item import BenchmarkItem
 from medrcube.evaluate.dataset import Benchmark, load_benchmark
@@ -107,7 +108,14 @@ def _sendable(loaded: Benchmark, named: Iterable[str]) -> Benchmark:
 
 
 def _sample(loaded: Benchmark, item: BenchmarkItem) -> Sample:
-    return Sample(**inspect_sample(item, str(loaded.path(item))))
+    file = loaded.images.file_of(str(item.image))
+    if file != item.image:
+        raise ReleaseError(
+            f"{loaded.root}: Inspect reads images from files of their own, and this release has "
+            f"them in shards; write such files with  medrcube export {loaded.root} --to inspect "
+            "--out FOLDER"
+        )
+    return Sample(**inspect_sample(item, str(loaded.root / file)))
 
 
 def _tell(sentence: str) -> None:

@@ -54,12 +54,11 @@ class ExportSelection:
             ReleaseError: an image cannot be read; names it.
         """
         for item in self.items:
-            path = self.benchmark.path(item)
-            assert path is not None  # noqa: S101 - such items are not selected
+            assert item.image is not None  # noqa: S101 - such items are not selected
             try:
-                yield item, read_picture(path, root=self.benchmark.root)
+                yield item, read_picture(self.benchmark.images, item.image)
             except UnusablePictureError as error:
-                raise ReleaseError(f"{path}: {error}") from error
+                raise ReleaseError(f"{item.image}: {error}") from error
 
     def left_out(self) -> tuple[str, ...]:
         """Sentences on the items left out; empty if none were."""

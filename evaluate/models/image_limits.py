@@ -179,8 +179,5 @@ def heavy_requests(plan: RunPlan, model: Model) -> HeavyRequests | None:
 
 
 def _base64(benchmark: Benchmark, image: str) -> int:
-    try:
-        size = (benchmark.root / image).stat().st_size
-    except OSError:
-        return 0
-    return 4 * ((size + 2) // 3)
+    state = benchmark.images.state(image)
+    return 0 if state is None else 4 * ((state.size + 2) // 3)

@@ -43,7 +43,7 @@ def perceptual_hashes(
 
 def _hash_image(benchmark: Benchmark, image: str) -> int | None:
     try:
-        data = read_picture(benchmark.root / image, root=benchmark.root).data
+        data = read_picture(benchmark.images, image).data
         with Image.open(BytesIO(data)) as picture:
             return int(dct_hashes(thumbnail(picture)[None])[0])
     except (

@@ -15,8 +15,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 
+from medrcube.errors import ReleaseError
 from medrcube.evaluate.image_files import UnusablePictureError, read_picture
 from medrcube.files.atomic import write_text
+from medrcube.release_format.images import DamagedShardError, ImageState, ReleaseImages
 
 __all__ = ["FILE", "ImageDigest", "digest_image", "is_unchanged", "read_lock", "write_lock"]
 
@@ -28,14 +30,14 @@ _SETTLED = 2_000_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImageDigest:
-    """Digest and state of an image file when it was read.
+    """Digest and state of an image when it was read.
 
     Attributes:
         sha256: digest of its bytes; ``None`` for an unusable image.
         size: size in bytes.
-        mtime_ns: modification time; ``None`` if it was so recent that a further change might not
-            show.
-        inode: inode number.
+        mtime_ns: modification time of the file that holds it; ``None`` if it was so recent that a
+            further change might not show.
+        inode: inode number of that file.
     """
 
     sha256: str | None
@@ -44,34 +46,45 @@ class ImageDigest:
     inode: int
 
 
-def is_unchanged(path: Path, digest: ImageDigest) -> bool:
-    """Whether the file state is as when last read; unusable images are always reread."""
-    try:
-        state = path.stat()
-    except OSError:
+def is_unchanged(images: ReleaseImages, image: str, digest: ImageDigest) -> bool:
+    """Whether an image is in the state of its last read; unusable images are always reread."""
+    state = _state(images, image)
+    if state is None:
         return False
-    now = (state.st_size, state.st_mtime_ns, state.st_ino)
+    now = (state.size, state.mtime_ns, state.inode)
     return digest.sha256 is not None and now == (digest.size, digest.mtime_ns, digest.inode)
 
 
-def digest_image(root: Path, image: str) -> ImageDigest | None:
-    """Digest an image file; ``None`` if there is none."""
-    path = root / image
-    try:
-        state = path.stat()
-    except OSError:
+def digest_image(images: ReleaseImages, image: str) -> ImageDigest | None:
+    """Digest an image; ``None`` if this copy of the release lacks it.
+
+    Raises:
+        DamagedShardError: the shard that holds it is truncated or changed.
+    """
+    state = _state(images, image)
+    if state is None:
         return None
     try:
-        sha256 = read_picture(path, root=root).sha256
+        sha256 = read_picture(images, image).sha256
     except UnusablePictureError:
         sha256 = None
-    settled = state.st_mtime_ns < time.time_ns() - _SETTLED
+    settled = state.mtime_ns < time.time_ns() - _SETTLED
     return ImageDigest(
         sha256=sha256,
-        size=state.st_size,
-        mtime_ns=state.st_mtime_ns if settled else None,
-        inode=state.st_ino,
+        size=state.size,
+        mtime_ns=state.mtime_ns if settled else None,
+        inode=state.inode,
     )
+
+
+def _state(images: ReleaseImages, image: str) -> ImageState | None:
+    """Return the state of an image; ``None`` too for one that must not be opened."""
+    try:
+        return images.state(image)
+    except DamagedShardError:
+        raise
+    except (ReleaseError, OSError):
+        return None
 
 
 def read_lock(path: Path) -> dict[str, ImageDigest]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from types import MappingProxyType
 
 from medrcube.errors import ReleaseError
@@ -16,6 +15,7 @@ from medrcube.evaluate.questions.question_setup import QuestionSetup
 from medrcube.evaluate.runner.conversations import Conversations
 from medrcube.evaluate.runner.run_folder import AskedQuestion
 from medrcube.evaluate.runner.scheduling.shared_loads import SingleFlightCache
+from medrcube.release_format.images import ReleaseImages
 
 __all__ = ["RequestBuilder"]
 
@@ -39,13 +39,13 @@ class RequestBuilder:
     """Builds requests; each image is read and verified once for consecutive questions.
 
     Attributes:
-        root: release folder.
+        images: the images of the release.
         asking: question setup.
         examples: items that may be few-shot examples, by name.
         conversations: the replies so far to the steps of chains.
     """
 
-    root: Path
+    images: ReleaseImages
     asking: QuestionSetup = field(default_factory=QuestionSetup)
     examples: Mapping[str, BenchmarkItem] = field(default_factory=lambda: MappingProxyType({}))
     conversations: Conversations = field(default_factory=Conversations)
@@ -108,15 +108,14 @@ class RequestBuilder:
         cached = await self._recent.get(place, lambda: self._load(image, degraded=degraded))
         if cached.sha256 != expected:
             raise ReleaseError(
-                f"{self.root / image}: changed while the run was under way; begin a new run "
+                f"{image}: changed while the run was under way; begin a new run "
                 "with the release as it is now"
             )
         return cached.picture
 
     def _load(self, image: str, *, degraded: bool) -> _Read:
-        path = self.root / image
         try:
-            picture = read_picture(path, root=self.root)
+            picture = read_picture(self.images, image)
         except UnusablePictureError as error:
-            raise ReleaseError(f"{path}: vanished while the run was under way: {error}") from error
+            raise ReleaseError(f"{image}: vanished while the run was under way: {error}") from error
         return _Read(self.asking.prepare(picture, degraded=degraded), picture.sha256)

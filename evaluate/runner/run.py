@@ -156,7 +156,7 @@ def run_evaluation(
         session = RunSession(
             model=model,
             requests=RequestBuilder(
-                root=benchmark.root,
+                images=benchmark.images,
                 asking=plan.asking,
                 examples=plan.examples,
                 conversations=agenda.conversations,

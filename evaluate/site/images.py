@@ -116,7 +116,7 @@ def _site_image(
 def _write(out: Path, release: Benchmark, image: str, allotment: int) -> tuple[SiteImage, str]:
     """Write the copy; return it and the digest of the original."""
     try:
-        picture = read_picture(release.root / image, root=release.root)
+        picture = read_picture(release.images, image)
     except UnusablePictureError:
         return SiteImage(why=ABSENT), ""
     data = jpeg_within(picture.data, _STEPS, allotment)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterable, Sequence
 from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -36,12 +35,9 @@ class Thumbnail(NamedTuple):
     caption: str
 
 
-def thumbnail_of(file: Path, caption: str) -> Thumbnail | None:
-    """Return a thumbnail of an image file, or ``None`` if the file is not a readable image."""
-    try:
-        data = jpeg_within(file.read_bytes(), ((_LONGEST_SIDE, _QUALITY),))
-    except OSError:
-        return None
+def thumbnail_of(image: bytes, caption: str) -> Thumbnail | None:
+    """Return a thumbnail of an encoded image, or ``None`` if it cannot be decoded."""
+    data = jpeg_within(image, ((_LONGEST_SIDE, _QUALITY),))
     if data is None:
         return None
     return Thumbnail(f"data:image/jpeg;base64,{base64.b64encode(data).decode('ascii')}", caption)

@@ -125,16 +125,18 @@ class Release:
                 f"{self.path}: has no item {item!r}; expected a name of the column 'item' of "
                 "items(), DATASET/ID"
             )
-        path = self._benchmark.path(self._by_name[item])
-        if path is None:
+        row = self._by_name[item]
+        if row.image is None:
             raise ReleaseError(f"{item}: the release names no image for this item")
-        if not path.exists():
+        path = self.path / row.image
+        if not self._benchmark.has_image(row):
             raise ReleaseError(
                 f"{item}: its image {path} is not in this copy; a restricted image is rebuilt from "
                 f"your own raw data with  medrcube reconstruct {self.path}"
             )
         try:
-            with Image.open(io.BytesIO(read_picture(path, root=self.path).data)) as image:
+            data = read_picture(self._benchmark.images, row.image).data
+            with Image.open(io.BytesIO(data)) as image:
                 image.load()
                 return image
         except (UnusablePictureError, OSError) as error:
@@ -266,7 +268,6 @@ class Release:
 
     def _row(self, item: BenchmarkItem) -> tuple[object, ...]:
         options = dict(item.options)
-        path = self._benchmark.path(item)
         return (
             item.name,
             item.dataset,
@@ -278,7 +279,7 @@ class Release:
             item.right_answer,
             item.key,
             item.image,
-            path is not None and path.is_file(),
+            self._benchmark.has_image(item),
             item.restricted,
             item.name in self._benchmark.errata,
             item.visible,
@@ -314,10 +315,13 @@ class Release:
         """Yield one thumbnail per dataset, from images that may be redistributed."""
         shown: set[str] = set()
         for item in self._benchmark.items:
-            path = self._benchmark.path(item)
-            if item.restricted or item.dataset in shown or path is None or not path.is_file():
+            if item.restricted or item.dataset in shown or item.image is None:
                 continue
-            thumbnail = thumbnail_of(path, f"{item.dataset}: {item.question}")
+            try:
+                picture = read_picture(self._benchmark.images, item.image)
+            except UnusablePictureError:
+                continue
+            thumbnail = thumbnail_of(picture.data, f"{item.dataset}: {item.question}")
             if thumbnail is not None:
                 shown.add(item.dataset)
                 yield thumbnail

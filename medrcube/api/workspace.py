@@ -18,6 +18,7 @@ from medrcube.build.build_report import BuildReport
 from medrcube.build.execution.local import LocalEngine
 from medrcube.build.execution.progress import usable_cores
 from medrcube.build.pipeline import build as run_build
+from medrcube.build.release.image_writers import parse_shard_size
 from medrcube.build.release.write import release as write_release
 from medrcube.build.workspace_sources import workspace_sources
 from medrcube.console.progress import Reporter
@@ -150,6 +151,7 @@ class Workspace:
         require_agreement: bool = False,
         private: bool = False,
         since: str | Path | None = None,
+        shard_size: str | None = None,
     ) -> Release:
         """Write a release, as ``medrcube release`` does.
 
@@ -160,10 +162,12 @@ class Workspace:
             require_agreement: refuse to release if reviewer agreement is too low.
             private: keep restricted images; such a release must never be shared.
             since: an earlier release; ``CHANGES.md`` lists the changes since then.
+            shard_size: put images into tar shards of at most this size, such as ``512MB``.
 
         Raises:
             ReleaseError: the audit failed, ``out`` exists, or no item may be released.
-            WorkspaceError: the workspace is not built, or ``out`` cannot be written.
+            WorkspaceError: ``shard_size`` is not a size, the workspace is not built, or ``out``
+                cannot be written.
         """
         write_release(
             self._folder,
@@ -174,6 +178,7 @@ class Workspace:
             private=private,
             require_agreement=require_agreement,
             since=None if since is None else Path(since),
+            shard_size=parse_shard_size(shard_size),
         )
         return load_release(out)
 
@@ -209,9 +214,11 @@ class Workspace:
         """Yield one thumbnail per source, from images that may be redistributed."""
         for source, group in images[images["redistribute"]].groupby("source", sort=True):
             row = group.iloc[0]
-            thumbnail = thumbnail_of(
-                self.path / row["image"], f"{source}: {row['anatomy']}, {row['modality']}"
-            )
+            try:
+                data = (self.path / row["image"]).read_bytes()
+            except OSError:
+                continue
+            thumbnail = thumbnail_of(data, f"{source}: {row['anatomy']}, {row['modality']}")
             if thumbnail is not None:
                 yield thumbnail
 

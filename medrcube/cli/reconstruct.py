@@ -22,6 +22,7 @@ from medrcube.console.counts import counted
 from medrcube.errors import MedrcubeError
 
 if TYPE_CHECKING:
+    from medrcube.build.reconstruction.complete_shards import CompletedShards
     from medrcube.build.reconstruction.outcomes import Reconstruction
     from medrcube.console.progress import Reporter
 
@@ -130,5 +131,17 @@ def _show(done: Reconstruction, reporter: Reporter) -> None:
     )
     for reason in done.reasons(_SHOWN):
         reporter.result(reason)
+    if done.shards is not None:
+        reporter.result(_shards_line(done.shards))
     total = sum(len(source.pictures) for source in done.sources)
     reporter.result(f"present: {total - done.short:,} of {counted(total, 'image')}")
+
+
+def _shards_line(shards: CompletedShards) -> str:
+    line = f"{counted(shards.written, 'shard')} completed"
+    if not shards.loose:
+        return line
+    return (
+        f"{line}; {counted(shards.loose, 'image')} stay loose files in SOURCE/pictures: another "
+        "image of their shard is missing or has other bytes"
+    )

@@ -39,16 +39,23 @@ def release(
         Path | None,
         typer.Option(metavar="RELEASE", help="Earlier release; CHANGES.md lists the changes."),
     ] = None,
+    shard_size: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE", help="Put images into tar shards of at most this size, such as 512MB."
+        ),
+    ] = None,
     source_path: SourcePath = None,
     json_output: Json = False,
 ) -> None:
     """Write a release of a workspace.
 
-    The upstream evaluator can read the release as it is. Images that may not be redistributed are
-    left out; anyone with a licensed copy can rebuild them with "medrcube reconstruct".
+    The upstream evaluator can read the release as it is, unless its images are in shards. Images
+    that may not be redistributed are left out; anyone with a licensed copy can rebuild them with "medrcube reconstruct".
     """
     from dataclasses import asdict
 
+    from medrcube.build.release.image_writers import parse_shard_size
     from medrcube.build.release.write import release as write_release
     from medrcube.build.workspace_sources import workspace_sources
     from medrcube.console.progress import Reporter
@@ -65,6 +72,7 @@ def release(
         private=private,
         require_agreement=require_agreement,
         since=since,
+        shard_size=parse_shard_size(shard_size),
     )
     reporter.result(
         f"{counted(report.items, 'item')}, {counted(report.pictures, 'image')}, "

@@ -49,7 +49,7 @@ def _format_line(number: int) -> str:
     from medrcube.release_format.format_version import CURRENT
 
     line = f"checked against release format {number}"
-    return line if number == CURRENT.number else f"{line}; the present one is {CURRENT.number}"
+    return line if number >= CURRENT.number else f"{line}; the present one is {CURRENT.number}"
 
 
 def _show(validation: Validation, reporter: Reporter) -> None:

@@ -3,11 +3,14 @@
 __all__ = [
     "errata",
     "format_version",
+    "images",
     "item_facts",
     "item_sets",
     "open_rows",
     "rows",
+    "shards",
     "strict_json",
+    "tar_members",
     "tree",
     "vocabulary_file",
 ]

@@ -14,6 +14,7 @@ from medrcube.errors import ReleaseError
 from medrcube.release_format.item_facts import COLUMNS, EARLIER_COLUMNS, ITEMS
 from medrcube.release_format.item_sets import SETS
 from medrcube.release_format.open_rows import OPEN_ITEMS
+from medrcube.release_format.shards import SHARDS
 from medrcube.release_format.strict_json import BadJsonError, read_document
 from medrcube.release_format.tree import OPEN_TABLE, open_file, safe_repr, stat_file
 from medrcube.release_format.vocabulary_file import VOCABULARY
@@ -24,6 +25,7 @@ __all__ = [
     "FORMATS",
     "FORMAT_KEY",
     "LARGEST_AUDIT",
+    "SHARDED",
     "ReleaseFormat",
     "stated_format",
 ]
@@ -83,10 +85,23 @@ FORMATS = (
         edition_columns=(*_FACTS, *_SET),
         states_itself=True,
     ),
+    ReleaseFormat(
+        number=6,
+        tables=(ITEMS, SETS, SHARDS),
+        optional=_OPEN,
+        item_columns=COLUMNS,
+        edition_columns=(*_FACTS, *_SET),
+        states_itself=True,
+    ),
 )
 """Every format, oldest first."""
 
-CURRENT = FORMATS[-1]
+CURRENT, SHARDED = FORMATS[-2:]
+"""Format of a new release with loose images, and with images in shards.
+
+A release with loose images stays in format 5, which earlier versions read correctly; they would
+report the images of a release with shards as missing.
+"""
 
 
 def stated_format(root: Path) -> ReleaseFormat | None:

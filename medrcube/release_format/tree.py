@@ -20,6 +20,7 @@ from medrcube.errors import ReleaseError
 __all__ = [
     "LARGEST_PICTURE",
     "OPEN_TABLE",
+    "PICTURES",
     "TABLE",
     "dataset_name",
     "file_kind",
@@ -36,6 +37,9 @@ TABLE = "test.json"
 
 OPEN_TABLE = "open.json"
 """Table of one source's items without options, next to ``TABLE`` or alone."""
+
+PICTURES = "pictures"
+"""Folder of the images of one source."""
 
 LARGEST_PICTURE = 256 * 2**20
 """Maximum size in bytes of an image file that is opened."""

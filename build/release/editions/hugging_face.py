@@ -23,6 +23,7 @@ import pyarrow.parquet as pq
 from medrcube.build.release.metadata import ReleaseFacts
 from medrcube.build.stages.samples import Sample
 from medrcube.release_format.format_version import CURRENT, ReleaseFormat
+from medrcube.release_format.images import ReleaseImages, open_images
 from medrcube.release_format.item_facts import ItemFacts, read_item_facts
 from medrcube.release_format.item_sets import read_item_sets
 from medrcube.release_format.tree import OPEN_TABLE, TABLE
@@ -138,9 +139,10 @@ def write_parquet_edition(tree: Path, places: Mapping[str, Sample]) -> None:
     """Write the Parquet files of all ``test.json`` and ``open.json`` of a new tree.
 
     Args:
-        tree: the release, with the redistributable images.
+        tree: the release, with the redistributable images as loose files or in shards.
         places: path in the release -> image.
     """
+    images = open_images(tree)
     item_facts = read_item_facts(tree)
     set_of = {
         (member.dataset, member.id): (item_set.id, member.role)
@@ -155,7 +157,7 @@ def write_parquet_edition(tree: Path, places: Mapping[str, Sample]) -> None:
             folder.mkdir(parents=True)
             records = json.loads(table.read_text(encoding="utf-8"))
             rows = _rows(
-                tree, source, records, places, schema, item_facts=item_facts, set_of=set_of
+                images, source, records, places, schema, item_facts=item_facts, set_of=set_of
             )
             for number, shard in groupby(rows, key=itemgetter(0)):
                 _write(folder / f"test-{number:05d}.parquet", (row for _, row in shard), schema)
@@ -201,7 +203,7 @@ def _quoted(text: str) -> str:
 
 
 def _rows(
-    tree: Path,
+    images: ReleaseImages,
     folder: str,
     records: Iterable[Mapping[str, Any]],
     places: Mapping[str, Sample],
@@ -217,7 +219,7 @@ def _rows(
         sample = places[place]
         image = None
         if sample.redistribute and not record["restricted"]:
-            image = {"bytes": (tree / place).read_bytes(), "path": Path(place).name}
+            image = {"bytes": images.read(place), "path": Path(place).name}
         row = {**dict.fromkeys(schema.names), **record, "image": image}
         row |= {name: parquet_json(row[name]) for name in AS_JSON if name in row}
         row |= {"licence": sample.licence, "pixel_sha256": sample.pixel_sha256}

@@ -11,7 +11,7 @@ import shutil
 import tempfile
 from collections.abc import Collection
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pyarrow as pa
@@ -34,8 +34,10 @@ from medrcube.build.release.editions.private_edition import (
 )
 from medrcube.errors import ReleaseError, WorkspaceError
 from medrcube.evaluate.dataset import load_benchmark
+from medrcube.files.atomic import sha256_of
 from medrcube.release_format.errata import FILE as ERRATA
 from medrcube.release_format.format_version import FORMATS
+from medrcube.release_format.images import ReleaseImages
 
 __all__ = ["HubEdition", "write_private_hub"]
 
@@ -80,11 +82,8 @@ def write_private_hub(release: Path, out: Path) -> HubEdition:
     if out.exists():
         raise WorkspaceError(f"{out}: exists already; choose another folder")
     benchmark = load_benchmark(release)
-    restricted = {
-        item.image: release / item.image
-        for item in benchmark.items
-        if item.image and item.restricted and (release / item.image).is_file()
-    }
+    closed = {item.image for item in benchmark.items if item.image and item.restricted}
+    restricted = {file for image in closed if (file := benchmark.images.file_of(image))}
     tables = sorted(
         path for folder in (DATA, OPEN_DATA) for path in (release / folder).rglob("*.parquet")
     )
@@ -102,7 +101,7 @@ def write_private_hub(release: Path, out: Path) -> HubEdition:
             shutil.copytree(release, tree)
             mark_private(tree)
             counts = [
-                _fill(release, tree / table.relative_to(release), benchmark.errata)
+                _fill(benchmark.images, tree / table.relative_to(release), benchmark.errata)
                 for table in tables
             ]
             _head(tree / README)
@@ -114,7 +113,7 @@ def write_private_hub(release: Path, out: Path) -> HubEdition:
     return HubEdition(out=out, restricted=filled, absent=absent, withdrawn=withdrawn)
 
 
-def _fill(release: Path, table: Path, withdrawn: Collection[str]) -> tuple[int, int, int]:
+def _fill(images: ReleaseImages, table: Path, withdrawn: Collection[str]) -> tuple[int, int, int]:
     """Insert the images of restricted items into a file, and omit withdrawn items.
 
     Returns:
@@ -135,7 +134,7 @@ def _fill(release: Path, table: Path, withdrawn: Collection[str]) -> tuple[int, 
                     left_out += 1
                     continue
                 if row["restricted"]:
-                    row["image"] = _picture(release, row)
+                    row["image"] = _picture(images, row)
                     filled += row["image"] is not None
                     absent += row["image"] is None
                 rows.append(row)
@@ -152,13 +151,15 @@ def _schema_of(table: Path) -> pa.Schema:
     return schema
 
 
-def _picture(release: Path, row: dict[str, Any]) -> dict[str, Any] | None:
-    path = release / row["dataset"] / row["image_path"]
-    if not path.is_file():
+def _picture(images: ReleaseImages, row: dict[str, Any]) -> dict[str, Any] | None:
+    image = f"{row['dataset']}/{row['image_path']}"
+    if images.state(image) is None:
         return None
-    if stored_hash(path) != row["pixel_sha256"]:
-        raise ReleaseError(f"{path}: has other pixels than the release tells; reconstruct it again")
-    return {"bytes": path.read_bytes(), "path": path.name}
+    if stored_hash(images, image) != row["pixel_sha256"]:
+        raise ReleaseError(
+            f"{image}: has other pixels than the release tells; reconstruct it again"
+        )
+    return {"bytes": images.read(image), "path": PurePosixPath(image).name}
 
 
 def _head(readme: Path) -> None:
@@ -167,12 +168,12 @@ def _head(readme: Path) -> None:
     readme.write_text(f"---\n{front}---\n\n{NOTE}{text.lstrip()}", encoding="utf-8")
 
 
-def _seal(tree: Path, restricted: dict[str, Path]) -> None:
+def _seal(tree: Path, restricted: Collection[str]) -> None:
     for name in (SUMS, RESTRICTED_SUMS):
         (tree / name).unlink(missing_ok=True)
     errata = tree / ERRATA
     content = errata.read_bytes() if errata.is_file() else None
     errata.unlink(missing_ok=True)
-    write_sums(tree, restricted)
+    write_sums(tree, {name: sha256_of(tree / name) for name in restricted})
     if content is not None:  # errata are written after a release is sealed
         errata.write_bytes(content)

@@ -72,18 +72,16 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def write_sums(tree: Path, restricted: Mapping[str, Path]) -> None:
+def write_sums(tree: Path, restricted: Mapping[str, str]) -> None:
     """Write the checksum lists of a new tree, identical in both editions.
 
     Args:
         tree: a release with all its other files.
-        restricted: path in the tree -> file of each image that may not be redistributed, whether
-            the tree holds it or not.
+        restricted: path in the tree -> digest of each file with images that may not be
+            redistributed, whether the tree holds it or not.
     """
     if restricted:
-        sums = {name: sha256_of(path) for name, path in restricted.items()}
-        sums[PRIVATE] = _digest(PRIVATE_TEXT)
-        _write(tree / RESTRICTED_SUMS, sums)
+        _write(tree / RESTRICTED_SUMS, {**restricted, PRIVATE: _digest(PRIVATE_TEXT)})
     names = (path.relative_to(tree).as_posix() for path in tree.rglob("*") if path.is_file())
     _write(
         tree / SUMS,

@@ -8,7 +8,6 @@ import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from medrcube.evaluate.dataset import Benchmark
@@ -65,16 +64,16 @@ class ImageEmbedder:
         if result.item.restricted:
             return None, "This image may not be redistributed."
         digest = result.asked.image_sha256
-        path = self.release.path(result.item)
-        if digest is None or path is None:
+        image = result.item.image
+        if digest is None or image is None:
             return None, "No image was shown."
         if digest not in self._numbers:
-            self._numbers[digest] = self._new(path, digest)
+            self._numbers[digest] = self._new(image, digest)
         return self._numbers[digest]
 
-    def _new(self, path: Path, digest: str) -> tuple[int | None, str]:
+    def _new(self, image: str, digest: str) -> tuple[int | None, str]:
         try:
-            picture = read_picture(path, root=self.release.root)
+            picture = read_picture(self.release.images, image)
         except UnusablePictureError:
             return None, "The release does not have this image."
         if picture.sha256 != digest:

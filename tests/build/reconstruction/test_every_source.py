@@ -16,6 +16,7 @@ from medrcube.build.release.write import release
 from medrcube.console.progress import Reporter
 from medrcube.facts import Visibility
 from medrcube.files.atomic import sha256_of
+from medrcube.release_format.images import FolderImages
 from medrcube.sources._framework.contract import Source, load_source
 from medrcube.sources.registry import find_sources
 
@@ -173,7 +174,7 @@ def test_another_layout_gives_the_published_pixels_or_says_why_not(
             assert outcome.detail == ""
         else:
             assert f"this copy has layout '{layout}'" in outcome.detail
-            assert stored_hash(public / outcome.image) is None
+            assert stored_hash(FolderImages(public), outcome.image) is None
 
 
 def files_of(tree):

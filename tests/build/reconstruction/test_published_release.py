@@ -9,6 +9,7 @@ from medrcube.build.reconstruction.outcomes import Status
 from medrcube.build.reconstruction.published_release import adopt
 from medrcube.build.reconstruction.safe_writes import stored_hash
 from medrcube.errors import CardError, ReleaseError
+from medrcube.release_format.images import FolderImages
 from medrcube.sources._framework.card import load_card
 from medrcube.sources.registry import find_sources
 
@@ -69,7 +70,7 @@ def test_what_is_placed_on_demand_is_called_unproved_and_unlike_the_published(ru
     assert entry.status is Status.PLACED_BY_NAME
     assert "by name, unproved" in entry.detail
     assert "shows the mask in red" in entry.detail
-    assert stored_hash(published / "BUSI/pictures/benign_277.png") is not None
+    assert stored_hash(FolderImages(published), "BUSI/pictures/benign_277.png") is not None
     assert set(_files(published)) == {
         "PRIVATE.md",  # nobody is known to permit their redistribution
         "BUSI/test.json",

@@ -27,6 +27,7 @@ from medrcube.build.stages.render import EPOCH
 from medrcube.build_settings import BuildSettings
 from medrcube.errors import MedrcubeError, SourceError, WorkspaceError
 from medrcube.facts import ImageRef
+from medrcube.release_format.images import FolderImages
 from medrcube.sources._framework.contract import load_source
 from medrcube.sources.registry import find_sources
 from medrcube.workspace import Workspace
@@ -152,7 +153,7 @@ def test_equal_pixels_in_other_bytes_count_as_there(again, released):
 
 def test_a_picture_of_16_bit_is_not_taken_for_ours(tmp_path):
     Image.new("I;16", (4, 4)).save(tmp_path / "deep.png")
-    assert safe_writes.stored_hash(tmp_path / "deep.png") is None
+    assert safe_writes.stored_hash(FolderImages(tmp_path), "deep.png") is None
 
 
 def test_a_picture_larger_than_pillow_opens_and_a_cut_one_are_not_taken_for_ours(
@@ -160,11 +161,11 @@ def test_a_picture_larger_than_pillow_opens_and_a_cut_one_are_not_taken_for_ours
 ):
     Image.new("L", (40, 50)).save(tmp_path / "whole.png")
     monkeypatch.setattr(safe_writes, "_MOST_PIXELS", 2000)
-    assert safe_writes.stored_hash(tmp_path / "whole.png") is not None
+    assert safe_writes.stored_hash(FolderImages(tmp_path), "whole.png") is not None
     monkeypatch.setattr(safe_writes, "_MOST_PIXELS", 1999)
-    assert safe_writes.stored_hash(tmp_path / "whole.png") is None
+    assert safe_writes.stored_hash(FolderImages(tmp_path), "whole.png") is None
     (tmp_path / "cut.png").write_bytes((tmp_path / "whole.png").read_bytes()[:20])
-    assert safe_writes.stored_hash(tmp_path / "cut.png") is None
+    assert safe_writes.stored_hash(FolderImages(tmp_path), "cut.png") is None
 
 
 def test_one_flipped_byte_is_told_with_both_digests_and_only_of_its_case(again, raw, released):
@@ -595,7 +596,7 @@ def test_several_workers_give_the_same_tree(released, withheld, raw, tmp_path, q
 def test_a_picture_is_known_again_by_its_pixels(tmp_path, shape):
     pixels = np.random.default_rng(5).integers(0, 256, shape, np.uint8)
     (tmp_path / "a.png").write_bytes(encode_png(pixels))
-    assert safe_writes.stored_hash(tmp_path / "a.png") == pixel_hash(pixels)
+    assert safe_writes.stored_hash(FolderImages(tmp_path), "a.png") == pixel_hash(pixels)
 
 
 def _untouched(path):

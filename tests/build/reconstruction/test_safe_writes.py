@@ -17,6 +17,7 @@ from medrcube.build.reconstruction.safe_writes import (
     stored_hash,
 )
 from medrcube.errors import ReleaseError, WorkspaceError
+from medrcube.release_format.images import FolderImages
 
 PIXELS = np.arange(5 * 7 * 4, dtype=np.uint8).reshape(5, 7, 4)
 
@@ -25,7 +26,7 @@ PIXELS = np.arange(5 * 7 * 4, dtype=np.uint8).reshape(5, 7, 4)
 def test_grey_and_coloured_pictures_of_8_bit_are_ours(tmp_path, channels):
     pixels = PIXELS[..., :3].copy() if channels else PIXELS[..., 0].copy()
     Image.fromarray(pixels).save(tmp_path / "a.png")
-    assert stored_hash(tmp_path / "a.png") == pixel_hash(pixels)
+    assert stored_hash(FolderImages(tmp_path), "a.png") == pixel_hash(pixels)
 
 
 @pytest.mark.parametrize("mode", ["1", "P", "LA", "RGBA", "I;16"])
@@ -35,7 +36,7 @@ def test_pictures_of_another_form_are_not(tmp_path, mode):
         Image.fromarray(PIXELS[..., 0].astype(np.uint16)).save(path)
     else:
         Image.fromarray(PIXELS).convert(mode).save(path)
-    assert stored_hash(path) is None
+    assert stored_hash(FolderImages(path.parent), path.name) is None
 
 
 def test_what_is_no_whole_picture_is_not(tmp_path):
@@ -44,11 +45,11 @@ def test_what_is_no_whole_picture_is_not(tmp_path):
     whole = path.read_bytes()
     for data in (b"", whole[:25], whole[:26], whole[:-30], b"\x88" + whole[1:], whole[::-1]):
         path.write_bytes(data)
-        assert stored_hash(path) is None
+        assert stored_hash(FolderImages(path.parent), path.name) is None
     path.unlink()
-    assert stored_hash(path) is None
+    assert stored_hash(FolderImages(path.parent), path.name) is None
     path.mkdir()
-    assert stored_hash(path) is None
+    assert stored_hash(FolderImages(path.parent), path.name) is None
 
 
 def test_a_picture_whose_checksum_is_wrong_is_not(tmp_path):
@@ -57,7 +58,7 @@ def test_a_picture_whose_checksum_is_wrong_is_not(tmp_path):
     data = bytearray(path.read_bytes())
     data[29] ^= 1  # of the first chunk
     path.write_bytes(data)
-    assert stored_hash(path) is None
+    assert stored_hash(FolderImages(path.parent), path.name) is None
 
 
 def test_a_header_that_claims_more_pixels_than_there_may_be_is_enough(tmp_path):
@@ -65,7 +66,7 @@ def test_a_header_that_claims_more_pixels_than_there_may_be_is_enough(tmp_path):
     head = struct.pack(">I4s", len(body), b"IHDR") + body
     path = tmp_path / "a.png"
     path.write_bytes(b"\x89PNG\r\n\x1a\n" + head + struct.pack(">I", zlib.crc32(head[4:])))
-    assert stored_hash(path) is None
+    assert stored_hash(FolderImages(path.parent), path.name) is None
 
 
 @pytest.mark.parametrize("image", ["a.png", "../a.png", "T/../../a.png", "/T/a.png", "T/..", ""])

@@ -16,6 +16,7 @@ from PIL import Image
 from medrcube.build.reconstruction.safe_writes import stored_hash
 from medrcube.build.release.editions import hugging_face
 from medrcube.build.release.write import release
+from medrcube.release_format.images import FolderImages
 from medrcube.release_format.item_facts import read_item_facts
 from medrcube.release_format.item_sets import read_item_sets
 from medrcube.sources._framework.contract import load_source
@@ -120,7 +121,9 @@ def test_an_embedded_picture_is_the_file_and_has_the_pixels_that_are_told(editio
             place = tree / row["dataset"] / row["image_path"]
             assert row["image"]["bytes"] == place.read_bytes()
             assert row["image"]["path"] == place.name
-            assert row["pixel_sha256"] == stored_hash(place)
+            assert row["pixel_sha256"] == stored_hash(
+                FolderImages(tree), place.relative_to(tree).as_posix()
+            )
 
 
 def test_the_schema_tells_datasets_what_each_column_is(editions):

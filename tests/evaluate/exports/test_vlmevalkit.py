@@ -74,7 +74,7 @@ def test_its_class_reads_the_table_and_gives_our_accuracy(load, row, tmp_path):
     assert summary["kind"] == "ImageMCQDataset"
     # It writes each picture again, so that bytes differ and pixels do not.
     shown = [pixels(bytes.fromhex(data)) for data in summary["pictures"]]
-    assert shown == [pixels(release.path(item).read_bytes()) for item in release.items]
+    assert shown == [pixels(release.images.read(item.image)) for item in release.items]
     for text, item in zip(summary["texts"], release.items, strict=True):
         options = "".join(f"{letter}. {option}\n" for letter, option in item.options)
         assert f"Question: {item.question}\nOptions:\n{options}" in text.replace(

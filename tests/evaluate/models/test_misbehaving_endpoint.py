@@ -34,7 +34,7 @@ def ask(server, benchmark, monkeypatch):
             item=item.name,
             prompt=render_prompt(item),
             options=item.options,
-            picture=read_picture(benchmark.path(item)),
+            picture=read_picture(benchmark.images, item.image),
         )
         model = open_model("openai/stub", ModelSettings(base_url=server.url, **settings))
 
@@ -60,7 +60,7 @@ def test_the_picture_is_sent_byte_for_byte(ask, server, benchmark):
     part = server.requests[0]["messages"][0]["content"][0]["image_url"]["url"]
     head, data = part.split(",")
     assert head == "data:image/png;base64"
-    assert base64.b64decode(data) == benchmark.path(benchmark.items[0]).read_bytes()
+    assert base64.b64decode(data) == benchmark.images.read(benchmark.items[0].image)
 
 
 def test_the_prompt_names_every_option_and_asks_for_the_letter(ask, server, prompt_of):

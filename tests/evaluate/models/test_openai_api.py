@@ -42,7 +42,7 @@ def ask(server, benchmark, monkeypatch):
     def ask_one(body=None, picture=None, url=None, prompt="Which?", **settings):
         if body is not None:
             server.behave = lambda _n, _b: body
-        shown = picture or read_picture(benchmark.path(benchmark.items[0]))
+        shown = picture or read_picture(benchmark.images, benchmark.items[0].image)
         request = ModelRequest(item="x", prompt=prompt, options=OPTIONS, picture=shown)
         model = open_model("openai/stub", ModelSettings(base_url=url or server.url, **settings))
 

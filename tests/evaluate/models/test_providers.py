@@ -62,7 +62,7 @@ def ask(server, benchmark, behaviour):
             server.behave = lambda _n, _b: answer
         model = open_model(spec, ModelSettings(base_url=server.url, **settings))
         item = benchmark.items[0]
-        picture = read_picture(benchmark.path(item))
+        picture = read_picture(benchmark.images, item.image)
         request = ModelRequest(item="x", prompt="Which?", options=OPTIONS, picture=picture)
 
         async def session():
@@ -123,7 +123,7 @@ def test_claude_gets_the_picture_as_it_lies_and_its_key_in_its_own_header(ask, s
     body, headers = server.requests[0], server.headers[0]
     picture, text = body["messages"][0]["content"]
     assert base64.b64decode(picture["source"]["data"]) == (
-        benchmark.path(benchmark.items[0]).read_bytes()
+        benchmark.images.read(benchmark.items[0].image)
     )
     assert picture["source"]["media_type"] == "image/png"
     assert (text, body["system"]) == ({"type": "text", "text": "Which?"}, "Be brief.")
