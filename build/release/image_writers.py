@@ -159,7 +159,7 @@ class ShardBytes:
     def __init__(self, sink: BinaryIO | None) -> None:
         self._sink = sink
         self._digest = hashlib.sha256()
-        self.bytes = 0
+        self.size = 0
 
     def add(self, image: str, data: bytes) -> ShardMember:
         """Append an image.
@@ -172,11 +172,11 @@ class ShardBytes:
             self._put(member_header(member_name(path), len(data)))
         except ValueError as error:
             raise ReleaseError(f"{image}: cannot be stored in a shard: {error}") from None
-        offset = self.bytes
+        offset = self.size
         self._put(data)
         self._put(padding(len(data)))
         digest = hashlib.sha256(data).hexdigest()
-        return ShardMember(image=image, offset=offset, bytes=len(data), sha256=digest)
+        return ShardMember(image=image, offset=offset, size=len(data), sha256=digest)
 
     def finish(self) -> str:
         """Append the end of the archive and return the digest of all bytes."""
@@ -185,7 +185,7 @@ class ShardBytes:
 
     def _put(self, data: bytes) -> None:
         self._digest.update(data)
-        self.bytes += len(data)
+        self.size += len(data)
         if self._sink is not None:
             self._sink.write(data)
 
@@ -208,7 +208,7 @@ def _write(
         digest = content.finish()
     shard = Shard(
         name=name,
-        bytes=content.bytes,
+        size=content.size,
         sha256=digest,
         images=len(members),
         restricted=restricted,

@@ -14,7 +14,6 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,7 +74,7 @@ def check_files(root: Path, names: list[tuple[str, bool]]) -> list[FileCheck]:
     return [check_file(root, name, picture=picture) for name, picture in names]
 
 
-def check_picture(name: str, file: BinaryIO) -> FileCheck:
+def check_picture(name: str, file: io.BufferedIOBase) -> FileCheck:
     """Digest and decode an image.
 
     Args:
@@ -127,7 +126,7 @@ class _Header:
         return self.bits == 8 and self.colour in {0, 2} and not self.interlaced
 
 
-def _whole(file: BinaryIO, header: _Header) -> bytes:
+def _whole(file: io.BufferedIOBase, header: _Header) -> bytes:
     # Incompressible data take their own size plus a small overhead.
     most = min((header.stride + 1) * header.height * 1.01 + 2**16, LARGEST_PICTURE)
     size = file.seek(0, io.SEEK_END)
@@ -137,11 +136,11 @@ def _whole(file: BinaryIO, header: _Header) -> bytes:
     return file.read()
 
 
-def _digest(file: BinaryIO) -> str:
+def _digest(file: io.BufferedIOBase) -> str:
     return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _header(file: BinaryIO) -> _Header:
+def _header(file: io.BufferedIOBase) -> _Header:
     start = file.read(_HEADER.size)
     if not start.startswith(_SIGNATURE):
         raise _PictureError("picture-format", "is no PNG file")

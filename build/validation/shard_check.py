@@ -100,7 +100,7 @@ class _Reader:
         read = 0
         try:
             for member in read_members(root, self._shard):
-                if member.offset + member.bytes > self._size:
+                if member.offset + member.size > self._size:
                     self._fault(
                         f"ends at byte {self._size:,}, after {read:,} of {self._shard.images:,} "
                         "images"
@@ -126,16 +126,16 @@ class _Reader:
     def _image(self, member: ShardMember) -> FileCheck:
         if self._read(len(member.header)) != member.header:
             self._fault(f"the header of {member.image} is not that of its table")
-        if member.bytes > LARGEST_PICTURE:
-            self._skip(member.bytes)
-            fault = ("picture-size", f"{member.image}: has {member.bytes:,} bytes")
+        if member.size > LARGEST_PICTURE:
+            self._skip(member.size)
+            fault = ("picture-size", f"{member.image}: has {member.size:,} bytes")
             return FileCheck(name=member.image, sha256=None, faults=(fault,))
-        data = self._read(member.bytes)
+        data = self._read(member.size)
         found = check_picture(member.image, io.BytesIO(data))
         if found.sha256 != member.sha256:
             self._fault(f"the bytes of {member.image} are not those of its table")
             found = replace(found, faults=())
-        if self._read(len(padding(member.bytes))) != padding(member.bytes):
+        if self._read(len(padding(member.size))) != padding(member.size):
             self._fault(f"bytes stand behind {member.image}")
         return found
 

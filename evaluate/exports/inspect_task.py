@@ -108,14 +108,14 @@ def _sendable(loaded: Benchmark, named: Iterable[str]) -> Benchmark:
 
 
 def _sample(loaded: Benchmark, item: BenchmarkItem) -> Sample:
-    file = loaded.images.file_of(str(item.image))
-    if file != item.image:
+    image = str(item.image)
+    if loaded.images.file_of(image) != image:
         raise ReleaseError(
             f"{loaded.root}: Inspect reads images from files of their own, and this release has "
             f"them in shards; write such files with  medrcube export {loaded.root} --to inspect "
             "--out FOLDER"
         )
-    return Sample(**inspect_sample(item, str(loaded.root / file)))
+    return Sample(**inspect_sample(item, str(loaded.root / image)))
 
 
 def _tell(sentence: str) -> None:

@@ -51,7 +51,8 @@ def release(
     """Write a release of a workspace.
 
     The upstream evaluator can read the release as it is, unless its images are in shards. Images
-    that may not be redistributed are left out; anyone with a licensed copy can rebuild them with "medrcube reconstruct".
+    that may not be redistributed are left out; anyone with a licensed copy can rebuild them with
+    "medrcube reconstruct".
     """
     from dataclasses import asdict
 

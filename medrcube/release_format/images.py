@@ -142,7 +142,7 @@ class ShardImages:
         if place is None:
             return self._loose.state(image)
         found = (self._root / place.shard.name).stat()
-        return ImageState(size=place.bytes, mtime_ns=found.st_mtime_ns, inode=found.st_ino)
+        return ImageState(size=place.size, mtime_ns=found.st_mtime_ns, inode=found.st_ino)
 
     def read(self, image: str) -> bytes:
         """Return the bytes of the image, verified by their digest."""
@@ -150,11 +150,11 @@ class ShardImages:
         if place is None:
             return self._loose.read(image)
         shard = place.shard.name
-        if place.bytes > LARGEST_PICTURE:
-            raise ReleaseError(f"{image}: has {place.bytes:,} bytes; expected less")
+        if place.size > LARGEST_PICTURE:
+            raise ReleaseError(f"{image}: has {place.size:,} bytes; expected less")
         with open_file(self._root, self._root / shard) as file:
             file.seek(place.offset)
-            data = file.read(place.bytes)
+            data = file.read(place.size)
         if hashlib.sha256(data).digest() != place.sha256:
             raise DamagedShardError(shard, f"the bytes of {image} are not those that were released")
         return data
@@ -175,9 +175,9 @@ class ShardImages:
     def _is_present(self, shard: Shard) -> bool:
         if shard.name not in self._present:
             state = stat_file(self._root, self._root / shard.name)
-            if state is not None and state.st_size != shard.bytes:
+            if state is not None and state.st_size != shard.size:
                 raise DamagedShardError(
-                    shard.name, f"has {state.st_size:,} bytes, expected {shard.bytes:,}"
+                    shard.name, f"has {state.st_size:,} bytes, expected {shard.size:,}"
                 )
             self._present[shard.name] = state is not None
         return self._present[shard.name]
@@ -204,7 +204,7 @@ def open_images(root: Path) -> ReleaseImages:
 class _Place:
     shard: Shard
     offset: int
-    bytes: int
+    size: int
     sha256: bytes
 
 
@@ -221,7 +221,7 @@ class _Places:
                 names.append(member.image)
                 numbers.append(number)
                 offsets.append(member.offset)
-                sizes.append(member.bytes)
+                sizes.append(member.size)
                 digests += bytes.fromhex(member.sha256)
         order = sorted(range(len(names)), key=names.__getitem__)
         self._rows = array("Q", order)

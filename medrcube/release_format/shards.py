@@ -62,14 +62,14 @@ class Shard:
 
     Attributes:
         name: path in the release.
-        bytes: size.
+        size: size in bytes.
         sha256: digest of its bytes.
         images: number of images in it.
         restricted: whether its images may not be redistributed.
     """
 
     name: str
-    bytes: int
+    size: int
     sha256: str
     images: int
     restricted: bool
@@ -92,13 +92,13 @@ class ShardMember:
     Attributes:
         image: path of the image in a release with loose files, ``BUSI/pictures/NAME.png``.
         offset: offset of its first byte in the shard.
-        bytes: size.
+        size: size in bytes.
         sha256: digest of its bytes.
     """
 
     image: str
     offset: int
-    bytes: int
+    size: int
     sha256: str
 
     @property
@@ -109,7 +109,7 @@ class ShardMember:
     @property
     def header(self) -> bytes:
         """Bytes before the image in the shard."""
-        return member_header(member_name(self.path), self.bytes)
+        return member_header(member_name(self.path), self.size)
 
 
 def member_name(path: str) -> str:
@@ -133,7 +133,7 @@ def write_shards(tree: Path, shards: Iterable[Shard]) -> None:
     rows = (
         (
             shard.name,
-            shard.bytes,
+            shard.size,
             shard.sha256,
             shard.images,
             "yes" if shard.restricted else "no",
@@ -145,7 +145,7 @@ def write_shards(tree: Path, shards: Iterable[Shard]) -> None:
 
 def write_members(path: Path, members: Iterable[ShardMember]) -> None:
     """Write the table of the images of one shard."""
-    rows = ((member.path, member.offset, member.bytes, member.sha256) for member in members)
+    rows = ((member.path, member.offset, member.size, member.sha256) for member in members)
     write_text(path, _as_csv(_MEMBER_COLUMNS, rows))
 
 
@@ -166,7 +166,7 @@ def read_shards(root: Path) -> tuple[Shard, ...]:
             raise ReleaseError(f"{SHARDS} line {line}: {safe_repr(row)} is no shard")
         shards[name] = Shard(
             name=name,
-            bytes=int(size),
+            size=int(size),
             sha256=digest,
             images=int(images),
             restricted=_YES_NO[restricted],
@@ -190,7 +190,7 @@ def read_members(root: Path, shard: Shard) -> Iterator[ShardMember]:
         if not (numbers and sound and _DIGEST.fullmatch(digest)):
             raise ReleaseError(f"{shard.index} line {line}: {safe_repr(row)} is no image")
         member = ShardMember(
-            image=f"{shard.dataset}/{path}", offset=int(offset), bytes=int(size), sha256=digest
+            image=f"{shard.dataset}/{path}", offset=int(offset), size=int(size), sha256=digest
         )
         start = end + len(member.header)
         if member.offset != start:
@@ -198,13 +198,13 @@ def read_members(root: Path, shard: Shard) -> Iterator[ShardMember]:
                 f"{shard.index} line {line}: offset is {offset}; expected {start}, next to the "
                 "image before"
             )
-        end = start + member.bytes + len(padding(member.bytes))
+        end = start + member.size + len(padding(member.size))
         count, last = count + 1, path
         yield member
-    if (count, end + len(END)) != (shard.images, shard.bytes):
+    if (count, end + len(END)) != (shard.images, shard.size):
         raise ReleaseError(
             f"{shard.index}: has {count:,} images for a shard of {end + len(END):,} bytes; "
-            f"{SHARDS} says {shard.images:,} and {shard.bytes:,}"
+            f"{SHARDS} says {shard.images:,} and {shard.size:,}"
         )
 
 

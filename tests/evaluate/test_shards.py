@@ -75,7 +75,7 @@ def test_a_changed_image_is_not_taken_for_a_missing_one(sharded):
     shard = read_shards(sharded)[0]
     member = next(read_members(sharded, shard))
     data = bytearray((sharded / shard.name).read_bytes())
-    data[member.offset + member.bytes - 5] ^= 1
+    data[member.offset + member.size - 5] ^= 1
     (sharded / shard.name).write_bytes(data)
     benchmark = load_benchmark(sharded)
     with pytest.raises(DamagedShardError, match=member.image):

@@ -84,12 +84,12 @@ def test_no_shard_is_larger_than_its_size_and_none_could_be_joined_with_the_next
     assert len(shards) > 3
     for shard in shards:
         size = (trees[1] / shard.name).stat().st_size
-        assert size == shard.bytes
+        assert size == shard.size
         assert size <= SIZE or shard.images == 1
     for one, other in pairwise(shards):
         if one.restricted == other.restricted:
             first = next(read_members(trees[1], other))
-            assert one.bytes + first.offset + first.bytes > SIZE
+            assert one.size + first.offset + first.size > SIZE
 
 
 def test_every_shard_and_image_has_its_digest(trees):
@@ -97,7 +97,7 @@ def test_every_shard_and_image_has_its_digest(trees):
         data = (trees[1] / shard.name).read_bytes()
         assert hashlib.sha256(data).hexdigest() == shard.sha256
         for member in read_members(trees[1], shard):
-            part = data[member.offset : member.offset + member.bytes]
+            part = data[member.offset : member.offset + member.size]
             assert hashlib.sha256(part).hexdigest() == member.sha256
 
 

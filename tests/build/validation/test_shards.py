@@ -75,8 +75,8 @@ def test_bytes_outside_images_are_checked_too(tree, shard, check, where):
     first, second = list(read_members(tree, shard))[:2]
     at = {
         "header": second.offset - 100,
-        "padding": first.offset + first.bytes,
-        "end": shard.bytes - 1,
+        "padding": first.offset + first.size,
+        "end": shard.size - 1,
     }[where]
     _change(tree / shard.name, at, b"x")
     (fault,) = check_shard(tree, shard)[0].faults
@@ -107,10 +107,10 @@ def test_a_missing_shard_costs_its_images_alone(tree, shard, check):
 def test_an_image_in_the_place_of_another_is_found_even_with_new_digests(tree, shard, check):
     first, second = list(read_members(tree, shard))[:2]
     data = bytearray((tree / shard.name).read_bytes())
-    chunk = bytes(data[first.offset + first.bytes - 12 : first.offset + first.bytes])
-    _change(tree / shard.name, second.offset + second.bytes - 12, chunk[:-1] + b"\x00")
+    chunk = bytes(data[first.offset + first.size - 12 : first.offset + first.size])
+    _change(tree / shard.name, second.offset + second.size - 12, chunk[:-1] + b"\x00")
     data = (tree / shard.name).read_bytes()
-    part = data[second.offset : second.offset + second.bytes]
+    part = data[second.offset : second.offset + second.size]
     _replace(tree / shard.index, second.sha256, hashlib.sha256(part).hexdigest())
     _replace(tree / SHARDS, shard.sha256, hashlib.sha256(data).hexdigest())
     for name in (shard.name, shard.index, SHARDS):
@@ -160,7 +160,7 @@ def test_a_shard_that_repeats_an_image_of_another_is_refused(tree, check):
 
 
 def test_memory_is_that_of_one_image(tree, shard, monkeypatch):
-    largest = max(member.bytes for member in read_members(tree, shard))
+    largest = max(member.size for member in read_members(tree, shard))
     asked = []
 
     class Told:

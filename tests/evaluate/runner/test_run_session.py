@@ -244,7 +244,7 @@ def test_a_picture_is_read_and_encoded_once_for_questions_back_to_back(
     monkeypatch.setattr(
         request_builder,
         "read_picture",
-        lambda path, **named: read.append(path) or reader(path, **named),
+        lambda *given: read.append(given) or reader(*given),
     )
     monkeypatch.setattr(
         request_body, "sendable_bytes", lambda picture: encoded.append(picture) or encoder(picture)
