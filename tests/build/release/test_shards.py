@@ -109,8 +109,7 @@ def test_tar_unpacks_the_loose_images(trees, tmp_path):
             for member in file:
                 member.name = member.name.replace("+", ".")
                 file.extract(member, out, filter="data")
-    pictures = {path.name: path.read_bytes() for path in (out / "pictures").iterdir()}
-    assert pictures == {p.name: p.read_bytes() for p in (trees[0] / "TOY/pictures").iterdir()}
+    assert _files(out / "pictures") == _files(trees[0] / "TOY/pictures")
 
 
 def test_datasets_reads_the_shards_as_webdataset(trees, tmp_path):
