@@ -132,7 +132,7 @@ def test_only_images_that_changed_since_the_run_are_read_for_the_digest_of_the_r
     load, row, tmp_path, monkeypatch
 ):
     benchmark = load(row(0), row(1, image_path="pictures/pp.png"))
-    pictures = [benchmark.path(item) for item in benchmark.items]
+    pictures = [benchmark.root / item.image for item in benchmark.items]
     for picture in pictures:
         os.utime(picture, (LONG_AGO, LONG_AGO))
     run, reread = tmp_path / "run", []

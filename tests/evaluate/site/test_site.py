@@ -70,7 +70,7 @@ def test_every_link_is_relative_and_leads_to_a_file(made):
 def test_a_picture_of_noise_is_shown_among_10_000_others(load, row, tmp_path, monkeypatch):
     release = load(row(0))
     noise = np.random.default_rng(1).integers(0, 255, (512, 512), dtype=np.uint8)
-    Image.fromarray(noise).save(release.path(release.items[0]))
+    Image.fromarray(noise).save(release.root / release.items[0].image)
     monkeypatch.setattr(pictures_part, "MOST_BYTES", pictures_part.MOST_BYTES // 10_000)
     (shown,) = write_pictures(tmp_path / "out", release, {}, release.items).values()
     assert (tmp_path / "out" / shown.file).is_file(), shown.why
