@@ -116,7 +116,8 @@ def _build(
             return replace(earlier, seconds=time.monotonic() - started)
         results = build_sources(source_states, context)
         source_states = tuple(
-            source_state.closed(raw=not workspace.settings.viewer) for source_state in source_states
+            source_state.closed(raw=not (workspace.settings.viewer and source_state.is_windowed))
+            for source_state in source_states
         )
         refused = {**refused, **results.refused}
         source_states = tuple(
@@ -269,7 +270,7 @@ def _update_viewer_copies(
         {
             source_state.id: partial(jobs_of, source_state, context)
             for source_state in source_states
-            if source_state.source.card.pixels.window != "none"
+            if source_state.is_windowed
         },
         workers=engine.workers if isinstance(engine, LocalEngine) else usable_cores(),
         stages=context.stages,

@@ -41,6 +41,11 @@ class SourceState:
         """Id of the source."""
         return self.source.id
 
+    @property
+    def is_windowed(self) -> bool:
+        """Whether reviewers may need original pixels, because a window hides some of them."""
+        return self.source.card.pixels.window != "none"
+
     def closed(self, *, raw: bool) -> SourceState:
         """Return a copy without the states of images, and of raw files with ``raw``."""
         return replace(
