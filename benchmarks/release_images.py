@@ -227,9 +227,9 @@ def _parquet_reader(tree: Path) -> Callable[[str], bytes]:
 
 def _validate(form: str, scratch: Path, _: int) -> tuple[float, float]:
     def work() -> None:
-        found = validate(scratch / form, Reporter(quiet=True), workers=1)
-        damage = {fault.check for fault in found.findings} - NO_PROOFS
-        if damage or found.without_picture:
+        validation = validate(scratch / form, Reporter(quiet=True), workers=1)
+        damage = {fault.check for fault in validation.findings} - NO_PROOFS
+        if damage or validation.without_picture:
             sys.exit(f"not valid: {damage}")
 
     return _measured(work)

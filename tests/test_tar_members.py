@@ -23,7 +23,9 @@ def test_tarfile_reads_names_and_bytes(name):
     data = {name: b"one", "last": b"x" * 1024, "none": b""}
     with tarfile.open(fileobj=io.BytesIO(_archive(data)), mode="r:") as file:
         assert {member.name: file.extractfile(member).read() for member in file} == data
-        assert {(it.mtime, it.uid, it.gid, it.mode) for it in file} == {(0, 0, 0, 0o644)}
+        assert {(entry.mtime, entry.uid, entry.gid, entry.mode) for entry in file} == {
+            (0, 0, 0, 0o644)
+        }
 
 
 @pytest.mark.parametrize(("name", "size"), [("", 1), ("x" * 401, 1), ("x", -1), ("x", 8**11)])

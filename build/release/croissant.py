@@ -208,8 +208,8 @@ def _images(name: str, folder: str, description: str, shards: Sequence[Shard]) -
     """Return the set of the images in the folders of sources, or in their shards."""
     public = [shard.name for shard in shards if not shard.restricted]
     if public:
-        found = _set(name, f"{PICTURES}/**/*.png", "image/png", description)
-        return {**found, "containedIn": [{"@id": shard} for shard in public]}
+        file_set = _set(name, f"{PICTURES}/**/*.png", "image/png", description)
+        return {**file_set, "containedIn": [{"@id": shard} for shard in public]}
     if shards:  # in the private edition alone, so that no file of both can be named
         return _set(name, f"{folder}/{FOLDER}/restricted-*.tar", _MEDIA[".tar"], description)
     return _set(name, f"{folder}/{PICTURES}/**/*.png", "image/png", description)

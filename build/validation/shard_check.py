@@ -131,13 +131,13 @@ class _Reader:
             fault = ("picture-size", f"{member.image}: has {member.size:,} bytes")
             return FileCheck(name=member.image, sha256=None, faults=(fault,))
         data = self._read(member.size)
-        found = check_picture(member.image, io.BytesIO(data))
-        if found.sha256 != member.sha256:
+        file_check = check_picture(member.image, io.BytesIO(data))
+        if file_check.sha256 != member.sha256:
             self._fault(f"the bytes of {member.image} are not those of its table")
-            found = replace(found, faults=())
+            file_check = replace(file_check, faults=())
         if self._read(len(padding(member.size))) != padding(member.size):
             self._fault(f"bytes stand behind {member.image}")
-        return found
+        return file_check
 
     def _read(self, count: int) -> bytes:
         data = self._file.read(count)

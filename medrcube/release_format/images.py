@@ -34,9 +34,9 @@ __all__ = [
 class DamagedShardError(ReleaseError):
     """A shard is truncated or changed; the message names it and says what to do."""
 
-    def __init__(self, shard: str, found: str) -> None:
+    def __init__(self, shard: str, fault: str) -> None:
         super().__init__(
-            f"{shard}: {found}; get this shard again from where the release came, or, if it holds "
+            f"{shard}: {fault}; get this shard again from where the release came, or, if it holds "
             "restricted images, delete it and run  medrcube reconstruct"
         )
 
@@ -92,10 +92,10 @@ class FolderImages:
 
     def state(self, image: str) -> ImageState | None:
         """Return the state of the file."""
-        found = self._stat(image)
-        if found is None:
+        status = self._stat(image)
+        if status is None:
             return None
-        return ImageState(size=found.st_size, mtime_ns=found.st_mtime_ns, inode=found.st_ino)
+        return ImageState(size=status.st_size, mtime_ns=status.st_mtime_ns, inode=status.st_ino)
 
     def read(self, image: str) -> bytes:
         """Return the bytes of the file."""
@@ -114,9 +114,9 @@ class FolderImages:
             self._plain_folders[folder] = real == os.path.join(self._real_root, folder)  # noqa: PTH118
         if self._plain_folders[folder]:
             with contextlib.suppress(OSError, ValueError):
-                found = os.lstat(f"{self._real_root}/{image}")
-                if stat.S_ISREG(found.st_mode):
-                    return found
+                status = os.lstat(f"{self._real_root}/{image}")
+                if stat.S_ISREG(status.st_mode):
+                    return status
         return stat_file(self._root, self._root / image)
 
 
@@ -141,8 +141,8 @@ class ShardImages:
         place = self._place(image)
         if place is None:
             return self._loose.state(image)
-        found = (self._root / place.shard.name).stat()
-        return ImageState(size=place.size, mtime_ns=found.st_mtime_ns, inode=found.st_ino)
+        status = (self._root / place.shard.name).stat()
+        return ImageState(size=place.size, mtime_ns=status.st_mtime_ns, inode=status.st_ino)
 
     def read(self, image: str) -> bytes:
         """Return the bytes of the image, verified by their digest."""

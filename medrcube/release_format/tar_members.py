@@ -46,8 +46,13 @@ def member_header(name: str, size: int) -> bytes:
     if len(encoded) <= _SHORT_NAME:
         return header
     # GNU tar's form of a long name, which every tar program reads.
-    told = encoded + b"\0"
-    return _header(b"././@LongLink", len(told), b"L") + told + padding(len(told)) + header
+    name_data = encoded + b"\0"
+    return (
+        _header(b"././@LongLink", len(name_data), b"L")
+        + name_data
+        + padding(len(name_data))
+        + header
+    )
 
 
 def padding(size: int) -> bytes:

@@ -31,13 +31,13 @@ def test_both_are_one_benchmark(release, sharded):
 
 
 def test_all_images_are_present_and_the_same(release, sharded):
-    one, other = load_release(release), load_release(sharded)
-    names = one.items()["item"]
-    assert other.items()["present"].all()
-    assert [other.image(name).tobytes() for name in names] == [
-        one.image(name).tobytes() for name in names
+    first, second = load_release(release), load_release(sharded)
+    names = first.items()["item"]
+    assert second.items()["present"].all()
+    assert [second.image(name).tobytes() for name in names] == [
+        first.image(name).tobytes() for name in names
     ]
-    assert other._repr_html_().count("data:image/jpeg") == one._repr_html_().count("data:image")
+    assert second._repr_html_().count("data:image/jpeg") == first._repr_html_().count("data:image")
 
 
 def test_a_run_asks_every_question_with_its_image(sharded, release, scripted, tmp_path):
@@ -51,8 +51,8 @@ def test_a_run_asks_every_question_with_its_image(sharded, release, scripted, tm
 
 def test_an_export_has_the_images(release, sharded):
     chosen = [select_exportable(load_benchmark(tree), private=True) for tree in (release, sharded)]
-    one, other = ([picture.data for _, picture in it.with_pictures()] for it in chosen)
-    assert one == other
+    first, second = ([picture.data for _, picture in item.with_pictures()] for item in chosen)
+    assert first == second
 
 
 def test_images_of_a_shard_that_was_not_downloaded_are_absent(sharded):
@@ -66,9 +66,11 @@ def test_images_of_a_shard_that_was_not_downloaded_are_absent(sharded):
 def test_a_truncated_shard_is_refused_in_one_line(sharded):
     path = sharded / read_shards(sharded)[0].name
     path.write_bytes(path.read_bytes()[:-600])
-    with pytest.raises(ReleaseError, match=r"images-00000\.tar: has .* get this shard again") as it:
+    with pytest.raises(
+        ReleaseError, match=r"images-00000\.tar: has .* get this shard again"
+    ) as caught:
         load_benchmark(sharded)
-    assert "\n" not in str(it.value)
+    assert "\n" not in str(caught.value)
 
 
 def test_a_changed_image_is_not_taken_for_a_missing_one(sharded):

@@ -40,7 +40,7 @@ def test_a_subfolder_has_the_states_of_its_files_alone(states):
 
 @given(st.dictionaries(NAMES, STATES))
 def test_the_last_change_is_the_latest_of_all_files(states):
-    assert table(states).last_change() == max([0, *(it.changed for it in states.values())])
+    assert table(states).last_change() == max([0, *(state.changed for state in states.values())])
 
 
 def test_a_state_takes_less_than_half_the_memory_of_its_numbers():

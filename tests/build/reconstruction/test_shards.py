@@ -66,7 +66,7 @@ def test_images_of_an_incomplete_shard_stay_loose_and_can_be_read(again, trees, 
     assert done.short > 0
     assert done.shards.loose == len(loose) > 0
     assert open_images(trees[0]).read(loose[0]) == open_images(trees[1]).read(loose[0])
-    assert {it.check for it in check(trees[0]).findings} == {"restricted-missing"}
+    assert {finding.check for finding in check(trees[0]).findings} == {"restricted-missing"}
     case.write_bytes(kept)
     assert again().short == 0
     assert _files(trees[0]) == _files(trees[1])

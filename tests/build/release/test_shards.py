@@ -86,10 +86,10 @@ def test_no_shard_is_larger_than_its_size_and_none_could_be_joined_with_the_next
         size = (trees[1] / shard.name).stat().st_size
         assert size == shard.size
         assert size <= SIZE or shard.images == 1
-    for one, other in pairwise(shards):
-        if one.restricted == other.restricted:
-            first = next(read_members(trees[1], other))
-            assert one.size + first.offset + first.size > SIZE
+    for result, second in pairwise(shards):
+        if result.restricted == second.restricted:
+            first = next(read_members(trees[1], second))
+            assert result.size + first.offset + first.size > SIZE
 
 
 def test_every_shard_and_image_has_its_digest(trees):
@@ -121,8 +121,8 @@ def test_datasets_reads_the_shards_as_webdataset(trees, tmp_path):
 
 
 def test_the_same_release_twice_is_the_same_byte_for_byte(released):
-    one, other = (released(name, shard_size=SIZE) for name in ("one", "other"))
-    assert _files(one) == _files(other)
+    first, second = (released(name, shard_size=SIZE) for name in ("one", "other"))
+    assert _files(first) == _files(second)
 
 
 def test_editions_differ_in_restricted_shards_and_their_mark_alone(released):
@@ -151,9 +151,9 @@ def test_an_interrupted_release_leaves_nothing(released, tmp_path, monkeypatch):
 
 def test_croissant_reads_images_out_of_the_shards(released, tmp_path):
     tree = released("public", shard_size=SIZE)
-    found = _run(READ, tmp_path, str(tree / "croissant.json"))
+    results = _run(READ, tmp_path, str(tree / "croissant.json"))
     public = [shard for shard in read_shards(tree) if not shard.restricted]
-    assert len(found) == sum(shard.images for shard in public) > 0
+    assert len(results) == sum(shard.images for shard in public) > 0
 
 
 def test_the_card_names_the_shards_and_no_folder_of_images(released):

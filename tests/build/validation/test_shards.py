@@ -29,7 +29,11 @@ def tree(released):
 @pytest.fixture
 def shard(tree):
     """Its first shard of two images or more."""
-    return next(it for it in read_shards(tree) if not it.restricted and it.images > 1)
+    return next(
+        candidate
+        for candidate in read_shards(tree)
+        if not candidate.restricted and candidate.images > 1
+    )
 
 
 def _change(path, at, data):
@@ -39,19 +43,19 @@ def _change(path, at, data):
 
 
 def _found(check, tree):
-    return {it.check: it for it in check(tree).findings}
+    return {finding.check: finding for finding in check(tree).findings}
 
 
 def test_a_sound_release_has_no_finding_and_all_its_images(edition, check):
     tree, private = edition
-    found = check(tree)
-    assert not found.findings
-    assert not found.unchecked
-    assert found.release_format == 6
-    assert found.pictures == sum(
+    validation = check(tree)
+    assert not validation.findings
+    assert not validation.unchecked
+    assert validation.release_format == 6
+    assert validation.pictures == sum(
         shard.images for shard in read_shards(tree) if private or not shard.restricted
     )
-    assert found.without_picture == (0 if private else found.restricted)
+    assert validation.without_picture == (0 if private else validation.restricted)
 
 
 def test_two_processes_find_what_one_finds(tree, shard, check):
@@ -62,12 +66,12 @@ def test_two_processes_find_what_one_finds(tree, shard, check):
 def test_a_changed_image_is_named_with_its_shard(tree, shard, check):
     members = list(read_members(tree, shard))
     _change(tree / shard.name, members[1].offset + 60, b"\xff\x00\xff\x00")
-    found = _found(check, tree)
-    assert found["shard"].examples == [
+    result = _found(check, tree)
+    assert result["shard"].examples == [
         f"{shard.name}: the bytes of {members[1].image} are not those of its table"
     ]
-    assert found["shard"].count == 1
-    assert found["digest"].examples == [shard.name]
+    assert result["shard"].count == 1
+    assert result["digest"].examples == [shard.name]
 
 
 @pytest.mark.parametrize("where", ["header", "padding", "end"])
@@ -89,19 +93,19 @@ def test_a_truncated_shard_costs_only_the_images_behind_the_cut(tree, shard, che
     data = (tree / shard.name).read_bytes()
     (tree / shard.name).write_bytes(data[: members[-1].offset + 10])
     sound = check(tree)
-    found = {it.check: it for it in sound.findings}
-    assert f"after {len(members) - 1} of {len(members)} images" in found["shard"].examples[0]
-    missing = found["picture-missing"]
+    findings = {finding.check: finding for finding in sound.findings}
+    assert f"after {len(members) - 1} of {len(members)} images" in findings["shard"].examples[0]
+    missing = findings["picture-missing"]
     assert all(members[-1].image in example for example in missing.examples)
 
 
 def test_a_missing_shard_costs_its_images_alone(tree, shard, check):
     lost = {member.image for member in read_members(tree, shard)}
     (tree / shard.name).unlink()
-    found = _found(check, tree)
-    assert found["file-missing"].examples == [shard.name]
-    assert {it.rpartition(" ")[2] for it in found["picture-missing"].examples} <= lost
-    assert set(found) == {"file-missing", "picture-missing", "edition-differs"}
+    faults = _found(check, tree)
+    assert faults["file-missing"].examples == [shard.name]
+    assert {example.rpartition(" ")[2] for example in faults["picture-missing"].examples} <= lost
+    assert set(faults) == {"file-missing", "picture-missing", "edition-differs"}
 
 
 def test_an_image_in_the_place_of_another_is_found_even_with_new_digests(tree, shard, check):
@@ -123,24 +127,24 @@ def test_a_restricted_shard_in_a_public_tree_is_an_error(released, check):
     private = released("private", private=True, shard_size=SIZE)
     closed = next(shard for shard in read_shards(private) if shard.restricted)
     shutil.copy(private / closed.name, public / closed.name)
-    found = _found(check, public)
-    assert found["restricted-picture"].count == closed.images
-    assert set(found) == {"restricted-picture"}
+    faults = _found(check, public)
+    assert faults["restricted-picture"].count == closed.images
+    assert set(faults) == {"restricted-picture"}
 
 
 def test_a_private_tree_without_a_restricted_shard_counts_its_images(released, check):
     tree = released("private", private=True, shard_size=SIZE)
     closed = next(shard for shard in read_shards(tree) if shard.restricted)
     (tree / closed.name).unlink()
-    found = _found(check, tree)
-    assert set(found) == {"restricted-missing"}
-    assert found["restricted-missing"].count == closed.images
+    faults = _found(check, tree)
+    assert set(faults) == {"restricted-missing"}
+    assert faults["restricted-missing"].count == closed.images
 
 
 def test_a_table_that_cannot_be_read_is_named(tree, shard, check):
     (tree / shard.index).write_text("image_path,offset\n")
-    found = _found(check, tree)
-    assert shard.index in found["shard-table"].examples[0]
+    result = _found(check, tree)
+    assert shard.index in result["shard-table"].examples[0]
 
 
 def test_a_release_without_its_list_of_shards_is_not_valid(tree, faults):
@@ -175,7 +179,7 @@ def test_memory_is_that_of_one_image(tree, shard, monkeypatch):
             return getattr(self._file, name)
 
     reader = shard_check._Reader
-    monkeypatch.setattr(shard_check, "_Reader", lambda found, file: reader(found, Told(file)))
+    monkeypatch.setattr(shard_check, "_Reader", lambda entry, file: reader(entry, Told(file)))
     check_shard(tree, shard)
     assert max(count for count in asked if count != shard_check._CHUNK) <= max(largest, len(END))
 
