@@ -84,8 +84,9 @@ def test_bytes_outside_images_are_checked_too(tree, shard, check, where):
     }[where]
     _change(tree / shard.name, at, b"x")
     (fault,) = check_shard(tree, shard)[0].faults
+    said = {"header": "the header of", "padding": "bytes stand behind", "end": "does not end"}
     assert fault[0] == "shard"
-    assert shard.name in fault[1]
+    assert fault[1].startswith(f"{shard.name}: {said[where]}")
 
 
 def test_a_truncated_shard_costs_only_the_images_behind_the_cut(tree, shard, check):
