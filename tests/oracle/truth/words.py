@@ -64,7 +64,7 @@ class Row:
     words: tuple[str, ...]
     cells: dict[str, str]
 
-    def statement(self, pattern):
+    def asserts(self, pattern):
         """Words that name something without denying or doubting it, or nothing."""
         for text in self.words:
             for clause in CLAUSES.split(text.casefold()):
@@ -73,7 +73,7 @@ class Row:
                     return clause.strip()
         return ""
 
-    def is_normal(self):
+    def calls_film_normal(self):
         """The sentence that calls the whole film normal, or nothing."""
         for text in self.words:
             for line in re.split(r"(?<=[.;])\s+|\n", text.casefold()):
