@@ -81,7 +81,7 @@ def test_the_mirror_image_is_the_clean_one_with_its_columns_in_reverse(job, tmp_
     assert (pictures["mirrored"] != pictures["clean"]).any()
     [recipe] = [p.recipe for p in result.pictures if p.artefact == MIRRORED]
     assert recipe["mark"] == {**vars_of(MIRRORED), "boxes": [], "epoch": EPOCH}
-    assert [p.path for p in result.pictures] == ["toy/a.png", "toy/a.mirrored.png"]
+    assert [p.path for p in result.pictures] == ["toy/ca/a.png", "toy/ca/a.mirrored.png"]
 
 
 def vars_of(artefact):
