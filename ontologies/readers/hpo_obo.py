@@ -199,7 +199,7 @@ def _parse(path: Path, copy: Path, survey: _Survey, remarks: list[str]) -> Pront
 
 def _concepts(parsed: ProntoOntology, remarks: list[str]) -> Iterator[Concept]:
     foreign: Counter[str] = Counter()
-    for term in parsed.terms():
+    for term in sorted(parsed.terms(), key=lambda term: str(term.id)):  # pronto keeps no order
         if not term.id.startswith(PREFIX):
             foreign[term.id.partition(":")[0]] += 1
             continue
