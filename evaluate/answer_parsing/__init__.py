@@ -188,6 +188,10 @@ def _last(markers: list[AnswerMarker], body: str, reader: ChoiceReader) -> Parse
     """Return the answer of the last marker, unless the text after it revises it."""
     if not markers:
         return None
+    firm = [marker for marker in markers if not marker.tentative]
+    if not firm:
+        return _tentative(markers, body, reader)
+    markers = firm
     last = max(markers, key=lambda marker: (marker.start, marker.end))
     if last.conditional and {s.letter for s in markers if not s.conditional} - {None, last.letter}:
         return ParsedAnswer(None, "contradiction")
@@ -198,6 +202,20 @@ def _last(markers: list[AnswerMarker], body: str, reader: ChoiceReader) -> Parse
     later = None if last.rule in _OUTSIDE else _agreed(hint_markers(body, reader, last.end))
     contradicted = later is not None and later.letter not in {None, answer.letter}
     return ParsedAnswer(None, "contradiction") if contradicted else answer
+
+
+def _tentative(markers: list[AnswerMarker], body: str, reader: ChoiceReader) -> ParsedAnswer | None:
+    """Return what tentative markers agree on, unless the reply asserts a letter elsewhere."""
+    bare = _bare(body, reader)
+    if bare is not None and bare.letter is not None:
+        return bare
+    hint = _agreed(marker for marker in hint_markers(body, reader) if not marker.conditional)
+    if hint is not None:
+        return hint
+    last = max(markers, key=lambda marker: (marker.start, marker.end))
+    if last.letter is None or len({marker.letter for marker in markers}) > 1:
+        return ParsedAnswer(None, "contradiction")
+    return _unless_revised(ParsedAnswer(last.letter, last.rule), last.end, body, reader)
 
 
 def _bare(body: str, reader: ChoiceReader) -> ParsedAnswer | None:

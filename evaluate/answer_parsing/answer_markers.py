@@ -22,7 +22,10 @@ class AnswerMarker(NamedTuple):
         kind: kind of statement.
         letter: the letter, for ``ChoiceKind.LETTER``.
         rule: name of the rule that found it.
-        conditional: whether it is in the conditional mood.
+        conditional: whether it is in the conditional mood, or says what seems to be the answer; it
+            does not overrule another answer.
+        tentative: whether it only calls an option right among others, conceding it or as it seems;
+            it does not count beside any other answer.
     """
 
     start: int
@@ -31,6 +34,7 @@ class AnswerMarker(NamedTuple):
     letter: str | None
     rule: str
     conditional: bool = False
+    tentative: bool = False
 
 
 def announcement_markers(body: str, reader: ChoiceReader) -> Iterator[AnswerMarker]:
@@ -91,12 +95,24 @@ def _verdicts(body: str, reader: ChoiceReader) -> Iterator[tuple[AnswerMarker, b
         if not _is_asserted(body, match.start("letter"), match):
             continue
         choice = reader.subject(body, match)
-        if choice.kind is not ChoiceKind.NOTHING:
-            conditional = hedging.WOULD_BE.search(match[0]) is not None
-            marker = AnswerMarker(
-                match.start(), match.end(), choice.kind, choice.letter, "verdict", conditional
-            )
-            yield marker, answer_phrases.WEAK.match(match[0]) is not None
+        words = body[match.end("text") : match.end()]
+        seeming = hedging.SEEMING.search(words) is not None
+        if choice.kind is ChoiceKind.NOTHING or hedging.is_first_view(
+            body, match.end(), seeming=seeming
+        ):
+            continue
+        preferred = hedging.COMPARATIVE.search(words) is not None
+        weakened = hedging.is_weakened(body, match.start("letter"), match.end())
+        marker = AnswerMarker(
+            match.start(),
+            match.end(),
+            choice.kind,
+            choice.letter,
+            "verdict",
+            conditional=hedging.WOULD_BE.search(match[0]) is not None or (seeming and preferred),
+            tentative=weakened or (seeming and not preferred),
+        )
+        yield marker, answer_phrases.WEAK.match(match[0]) is not None
 
 
 def _is_asserted(body: str, start: int, announcement: re.Match[str]) -> bool:
@@ -116,10 +132,13 @@ def _begin(match: re.Match[str]) -> int:
 
 def _marker(match: re.Match[str], choice: ChoiceMatch, rule: str) -> Iterator[AnswerMarker]:
     """Yield the marker of a choice; undecided if a second answer is joined to the first."""
-    if choice.kind is ChoiceKind.NOTHING:
+    seeming = hedging.SEEMING.search(match[0]) is not None
+    if choice.kind is ChoiceKind.NOTHING or hedging.is_first_view(
+        match.string, choice.end, seeming=seeming
+    ):
         return
     beside = hedging.ALSO.search(match[0]) or hedging.TOO.match(match.string, choice.end)
     if rule != "revised" and beside:
         choice = choice._replace(kind=ChoiceKind.UNDECIDED, letter=None)
-    conditional = hedging.WOULD_BE.search(match[0]) is not None
+    conditional = seeming or hedging.WOULD_BE.search(match[0]) is not None
     yield AnswerMarker(match.start(), choice.end, choice.kind, choice.letter, rule, conditional)

@@ -75,7 +75,7 @@ DECLARATION = re.compile(
       |\b(?:la\s+|die\s+|a\s+|il\s+)?(?:reponse|respuesta|antwort|antwoord|risposta|resposta|alternativa|opcion|opcao|opzione|ответ|вариант|svar
           |odpowiedz|cevap|đap\s+an|jawaban|الإجابة|الاجابة|उत्तर)
         (?:\s+(?:correcta?|correcte|correta|richtige|corretta|juste|finale?|final|правильный|đung|yang\s+benar|الصحيحة|korrekte?))*
-        (?:\s*:\s*|\s+(?:est|es|ist|is|lautet|e|er|to|la|adalah|هي|هو)(?:\s*:\s*|\s+)(?:la\s+|die\s+|a\s+)?(?:(?:l')?(?:opcion|opcao|opzione|option)\s+)?
+        (?:\s*:\s*|\s+(?:est|es|ist|is|lautet|e|er|to|la|adalah|هي|هو)(?:\s*:\s*|\s+)(?:la\s+|die\s+|a\s+)?(?:(?:l')?(?:opcion|opcao|opzione|option|letra|lettre|lettera|alternativa)\s+)?
           |\s+(?=[A-Z](?![{CASED}'])(?:\s*(?:$|[.,;:\n)]|है)))|\s*[-\u2013\u2014]+\s*)
     )
     (?:{_FILLER}){{0,3}}""",

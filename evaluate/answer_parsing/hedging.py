@@ -10,6 +10,7 @@ import re
 __all__ = [
     "ALSO",
     "AT_FIRST",
+    "COMPARATIVE",
     "CONDITION",
     "CONSIDERED",
     "DENIED_AFTER",
@@ -24,6 +25,7 @@ __all__ = [
     "POSSIBLE_AFTER",
     "RESOLVED",
     "REVISION",
+    "SEEMING",
     "TOGETHER",
     "TOO",
     "UNREAL",
@@ -32,6 +34,8 @@ __all__ = [
     "clause_before",
     "denied_behind",
     "is_asserted",
+    "is_first_view",
+    "is_weakened",
     "without_idioms",
 ]
 
@@ -46,6 +50,28 @@ def clause_before(text: str, end: int) -> str:
 def is_asserted(clause: str) -> bool:
     """Whether the clause asserts what follows: in the present, about this case, by the speaker."""
     return not any(pattern.search(clause) for pattern in (_NOT_BEFORE, AT_FIRST))
+
+
+def is_first_view(text: str, end: int, *, seeming: bool) -> bool:
+    """Whether the words after a statement limit it to a first impression: "C fits at first".
+
+    Args:
+        text: the text.
+        end: end of the statement.
+        seeming: whether it only says what seems so; then it shares the adverb of a clause that
+            "and" joins to it.
+    """
+    pattern = _FIRST_VIEW_OF_ALL if seeming else _FIRST_VIEW
+    return pattern.match(text, end) is not None
+
+
+def is_weakened(text: str, start: int, end: int) -> bool:
+    """Whether the clause of a statement concedes it, or calls it merely possible."""
+    return (
+        _CONCEDED.search(text, max(0, start - 200), start) is not None
+        or _PERHAPS.search(clause_before(text, start)) is not None
+        or _PERHAPS_BEHIND.match(text, end) is not None
+    )
 
 
 def without_idioms(text: str) -> str:
@@ -105,6 +131,29 @@ AT_FIRST = re.compile(
     re.IGNORECASE,
 )
 """Before a letter or text in its clause: a first impression, before looking closer."""
+
+_GLANCE = r"""(?:at\s+first|initially|originally|to\s+begin\s+with|at\s+a\s+glance
+  |(?:at|on|upon)\s+(?:a\s+)?(?:first|quick|casual|cursory)\s+(?:glance|look|sight|view|reading|inspection|impression))
+  \s*(?:$|[.;:,!?\n)]|\b(?:and|but|however|yet|although|though)\b)"""
+_FIRST_VIEW, _FIRST_VIEW_OF_ALL = (
+    re.compile(
+        rf"(?:(?!\b(?:{stops}but|however|yet|although|though|while|as)\b)[^.;:,!?\n()]){{0,60}}?\b{_GLANCE}",
+        re.IGNORECASE | re.VERBOSE,
+    )
+    for stops in ("and|", "")
+)
+_CONCEDED = re.compile(
+    r"(?:\b(?:although|though|even\s+(?:though|if)|albeit|despite)\b|(?:^|[.!?;\n])\W*while\b)[^.;:,!?\n]*$",
+    re.IGNORECASE,
+)
+_PERHAPS = re.compile(r"\b(?:perhaps|maybe|possibly|conceivably)\b", re.IGNORECASE)
+_PERHAPS_BEHIND = re.compile(r"\s*,?\s*(?:perhaps|maybe|possibly)\b", re.IGNORECASE)
+
+SEEMING = re.compile(r"\b(?:seems?|appears?|looks?)\b", re.IGNORECASE)
+"""In a verdict: what it says only seems so."""
+
+COMPARATIVE = re.compile(r"\b(?:most|more|better|best)\b", re.IGNORECASE)
+"""In a verdict: the option is preferred to the others."""
 
 ELSEWHERE = re.compile(
     r"""有人|别人|不少人|很多人|初学者|误(?:认|诊|选)|\b(?:mistak\w*|tempt\w*|distractor|trap|pitfall|someone|some\s+(?:authors|doctors|people|readers|students|radiologists|would|may|might)|students?
