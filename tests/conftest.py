@@ -19,6 +19,10 @@ import typer.main
 import typer.testing
 from hypothesis import HealthCheck, settings
 
+# Before numpy is imported: with a thread for each core, fits of a few hundred numbers take seven
+# times the processor time, and the other workers need those cores.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 from medrcube.build.execution.local import LocalEngine
 from medrcube.build.pipeline import build
 from medrcube.build_settings import BuildSettings
@@ -246,12 +250,22 @@ EVERY_QUESTION = BuildSettings(evidence=Grade.C, items_per_cell=0, even_keys=Fal
 
 
 @pytest.fixture(scope="session")
-def build_raw():
+def build_raw(build_raw_trees):
     """``(source_id, raw, root)`` -> the workspace ``root`` after a build of a raw tree."""
 
-    def make(source_id, raw, root, engine=LocalEngine(1), **settings):  # noqa: B008  (it is frozen)
+    def make(source_id, raw, root, **settings):
+        return build_raw_trees({source_id: raw}, root, **settings)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def build_raw_trees():
+    """``({source_id: raw}, root)`` -> the workspace ``root`` after a build of raw trees."""
+
+    def make(roots, root, engine=LocalEngine(1), **settings):  # noqa: B008  (it is frozen)
         chosen = replace(EVERY_QUESTION, **settings)
-        workspace = Workspace(root=root, settings=chosen, sources={source_id: raw})
+        workspace = Workspace(root=root, settings=chosen, sources=roots)
         workspace.cache.parent.mkdir(parents=True)
         (workspace.cache.parent / "patient.key").write_bytes(b"k" * 32)
         build(workspace, SOURCES, engine, Reporter(quiet=True))

@@ -1,7 +1,7 @@
 """One contract for every source; a new source brings no test file of its own."""
 
 import ast
-import contextlib
+import json
 import os
 import random
 import shutil
@@ -46,18 +46,50 @@ RENDERED_APART = [
 """What workers run: each reader, and each adapter that reads or chooses slices by itself."""
 
 
-@pytest.fixture(scope="session")
-def four_workers():
-    """Four processes that outlive a build: to start them costs more than to build a fixture."""
-    with LocalEngine(4).pool() as started:
+@pytest.fixture(scope="module")
+def chosen(request):
+    """``(test)`` -> the sources that this session asks a test of this module about."""
 
-        class Standing(LocalEngine):
-            __slots__ = ()
+    def sources(test):
+        return [
+            item.callspec.params["source"]
+            for item in request.session.items
+            if item.path == request.path and item.originalname == test
+        ]
 
-            def pool(self):
-                return contextlib.nullcontext(started)
+    return sources
 
-        yield Standing(4)
+
+@pytest.fixture(scope="module")
+def by_four_workers(chosen, built_layout, build_raw_trees, tmp_path_factory):
+    """One build by four workers of every source that is rendered apart."""
+    sources = chosen("test_four_workers_give_the_bytes_of_one")
+    roots = {
+        source.id: built_layout(source.id, source.card.layouts[0].name).sources[source.id]
+        for source in sources
+    }
+    return build_raw_trees(roots, tmp_path_factory.mktemp("four") / "workspace", LocalEngine(4))
+
+
+@pytest.fixture(scope="module")
+def broken(chosen, fixture_tree, build_raw_trees, tmp_path_factory):
+    """Each source after its first image was cut off, in one build: broken cases, quarantine."""
+    roots, cases = {}, {}
+    for source in chosen("test_a_broken_file_ends_in_quarantine_and_not_in_a_crash"):
+        layout = source.card.layouts[0].name
+        raw = roots[source.id] = tmp_path_factory.mktemp(source.id) / "raw"
+        shutil.copytree(fixture_tree(source.id, layout), raw)
+        case = cases[source.id] = next(
+            entry
+            for entry in source.scan(raw, layout)
+            if isinstance(entry, Case) and all(path.exists() for path in entry.files())
+        )
+        image = case.images[0].paths[0]
+        with image.open("r+b") as file:
+            file.truncate(max(image.stat().st_size // 3, 1))
+    root = tmp_path_factory.mktemp("broken") / "workspace"
+    workspace = build_raw_trees(roots, root, viewer=False)
+    return cases, pd.read_parquet(workspace.quarantine)
 
 
 @pytest.fixture(scope="session")
@@ -274,18 +306,25 @@ def test_every_case_is_a_picture_or_has_a_reason(source, layout, built_layout, s
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("source", RENDERED_APART)
-def test_four_workers_give_the_bytes_of_one(
-    source, built_layout, build_raw, four_workers, tmp_path
-):
-    result = built_layout(source.id, source.card.layouts[0].name)
-    four = build_raw(source.id, result.sources[source.id], tmp_path / "four", four_workers)
-    tables = ("samples", "geometry", "items", "quarantine")
-    for name in (*(f"{table}.parquet" for table in tables), "recipes.jsonl"):
-        assert (result.root / name).read_bytes() == (four.root / name).read_bytes(), name
-    pictures = sorted(path.relative_to(result.images) for path in result.images.rglob("*.png"))
-    assert pictures == sorted(path.relative_to(four.images) for path in four.images.rglob("*.png"))
+def test_four_workers_give_the_bytes_of_one(source, built_layout, by_four_workers):
+    """Items are made by no worker; ``tests/build/test_pipeline.py`` holds them too."""
+    one, four = built_layout(source.id, source.card.layouts[0].name), by_four_workers
+    for name in ("samples", "geometry", "quarantine"):
+        assert _rows_of(source, one, name) == _rows_of(source, four, name), name
+    recipes = [json.loads(line) for line in one.recipes.read_text("utf-8").splitlines()]
+    everywhere = [json.loads(line) for line in four.recipes.read_text("utf-8").splitlines()]
+    assert recipes == [recipe for recipe in everywhere if recipe["source"] == source.id]
+    pictures = sorted(path.relative_to(one.images) for path in one.images.rglob("*.png"))
+    folder = four.images / source.id
+    assert pictures == sorted(path.relative_to(four.images) for path in folder.rglob("*.png"))
     for picture in pictures:
-        assert (result.images / picture).read_bytes() == (four.images / picture).read_bytes()
+        assert (one.images / picture).read_bytes() == (four.images / picture).read_bytes()
+
+
+def _rows_of(source, workspace, table):
+    """Rows of one source in a table of a workspace, as text."""
+    rows = pd.read_parquet(workspace.root / f"{table}.parquet")
+    return rows[rows["source"] == source.id].to_csv(index=False).splitlines()
 
 
 @each_layout
@@ -302,24 +341,11 @@ def test_no_identifier_reaches_an_output_byte(source, layout, built_layout, iden
 
 @pytest.mark.few(2)
 @each_source
-def test_a_broken_file_ends_in_quarantine_and_not_in_a_crash(
-    source, fixture_tree, build_raw, tmp_path
-):
-    layout = source.card.layouts[0].name
-    raw = tmp_path / "raw"
-    shutil.copytree(fixture_tree(source.id, layout), raw)
-    case = next(
-        entry
-        for entry in source.scan(raw, layout)
-        if isinstance(entry, Case) and all(path.exists() for path in entry.files())
-    )
-    image = case.images[0].paths[0]
-    with image.open("r+b") as file:
-        file.truncate(max(image.stat().st_size // 3, 1))
-    workspace = build_raw(source.id, raw, tmp_path / "workspace", viewer=False)
-    quarantine = pd.read_parquet(workspace.quarantine)
-    assert case.key in set(quarantine["case"])
-    assert not set(quarantine["code"]) & {"crashed", "worker-died"}
+def test_a_broken_file_ends_in_quarantine_and_not_in_a_crash(source, broken):
+    cases, quarantine = broken
+    mine = quarantine[quarantine["source"] == source.id]
+    assert cases[source.id].key in set(mine["case"])
+    assert not set(mine["code"]) & {"crashed", "worker-died"}
 
 
 @each_source
