@@ -11,6 +11,7 @@ import pytest
 from medrcube.build.questions.case_facts import facts_of_case
 from medrcube.facts import BAD_ROW, Case, LabelState
 from medrcube.ontologies.terms import load_terms
+from medrcube.sources._formats.dicom import headers
 from medrcube.sources._formats.tables.tables import TableRow
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 from medrcube.sources.registry import find_sources
@@ -77,6 +78,14 @@ def reading(change=None, seen=None):
 
 def scan(source, tree, layout):
     return {entry.key: entry for entry in source.scan(tree, layout)}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _headers_read_once():
+    """Read each DICOM header once: tests here change cells of tables, never a file."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(headers, "_load", functools.cache(headers._load))
+        yield
 
 
 @pytest.fixture(scope="module")
