@@ -57,10 +57,11 @@ def demo(whole_demo, tmp_path_factory):
     workspace = Workspace(root=root, sources={name: made / "raw" / name for name in sources})
     layouts = {name: source.card.layouts[0].name for name, source in sources.items()}
     assert open_workspace(made).settings == VARIANTS["demo"]
+    raw = {}
     return {
-        "demo": read(workspace, sources, layouts),
+        "demo": read(workspace, sources, layouts, raw),
         **{
-            name: run(replace(workspace, settings=settings), sources, layouts, usable_cores())
+            name: run(replace(workspace, settings=settings), sources, layouts, usable_cores(), raw)
             for name, settings in VARIANTS.items()
             if name != "demo"
         },
@@ -120,16 +121,16 @@ ALL_THAT_IS_SAFE = BuildSettings(even_keys=False)
 """For trees of a few cases, of which a batch would keep nothing."""
 
 
-def run(workspace, sources, layouts, workers):
-    """Build a workspace and read back its tables."""
+def run(workspace, sources, layouts, workers, raw=None):
+    """Build a workspace and read back its tables; ``raw`` as that of ``Oracle``."""
     (workspace.root / "cache").mkdir(parents=True, exist_ok=True)
     chosen = {name: sources[name] for name in workspace.sources}
     report = build(workspace, chosen, LocalEngine(workers), QUIET)
     assert not any(entry.failed for entry in report.sources)
-    return read(workspace, chosen, layouts)
+    return read(workspace, chosen, layouts, raw)
 
 
-def read(workspace, sources, layouts):
+def read(workspace, sources, layouts, raw=None):
     """The tables of a workspace that was built, and an oracle over them."""
     samples = samples_from_frame(pd.read_parquet(workspace.samples))
     recipes = [json.loads(line) for line in workspace.recipes.read_text("utf-8").splitlines()]
@@ -151,6 +152,7 @@ def read(workspace, sources, layouts):
             if "order" in recipe["mark"]
         },
         workspace.root,
+        raw,
     )
     return Built(
         items_from_frame(pd.read_parquet(workspace.items)),

@@ -318,7 +318,7 @@ def change_case(oracle, item, **changes):
     witness = oracle.witness(item.source)
     case = witness.cases[oracle.samples[item.sample].case]
     witness.cases[case.key] = replace(case, **changes)
-    oracle._marks.clear()
+    oracle._marks[item.source].clear()
     return case
 
 

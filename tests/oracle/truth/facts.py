@@ -5,6 +5,7 @@ same patient say of the patient.
 """
 
 from collections import defaultdict
+from copy import copy
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
@@ -79,6 +80,12 @@ class Witness:
             self._twins[_images(case)].append(case.key)
             if case.patient is not None:
                 self._kin[case.patient].append(case.key)
+
+    def copy(self):
+        """A witness whose cases and card may be changed."""
+        witness = copy(self)
+        witness.cases = dict(self.cases)
+        return witness
 
     def of_same_images(self, key):
         """Every case that shows a slice of these images in this plane, itself first."""

@@ -59,14 +59,17 @@ class Oracle:
         windows: corners of the part of the clean picture that it shows, by its id.
         orders: image under each number of each sample with numbered images, by its id.
         workspace: folder that image paths start from.
+        raw: what oracles over other builds of the same trees have read of them, and this one reads.
     """
 
-    def __init__(self, sources, samples, boxes, windows, orders, workspace):
+    def __init__(self, sources, samples, boxes, windows, orders, workspace, raw=None):
         self._sources: dict[str, tuple[Source, object, str]] = sources
         self.samples, self.boxes, self.windows, self.orders = samples, boxes, windows, orders
         self._root = workspace
+        self._origin: Oracle | None = None
+        self._raw: dict[tuple, tuple[Witness, dict]] = {} if raw is None else raw
         self._witnesses: dict[str, Witness] = {}
-        self._marks: dict[tuple[str, str, str], drawn.Marks] = {}
+        self._marks: dict[str, dict[tuple[str, str], drawn.Marks]] = {}
         self._clean = {
             (sample.source, sample.case, sample.frames): sample
             for sample in samples.values()
@@ -76,8 +79,8 @@ class Oracle:
         self.tally: Counter[str] = Counter()
 
     def fresh(self):
-        """An oracle of the same inputs that has seen nothing yet."""
-        return Oracle(
+        """An oracle of the same inputs whose every view of them may be changed."""
+        fresh = Oracle(
             self._sources,
             dict(self.samples),
             dict(self.boxes),
@@ -85,6 +88,8 @@ class Oracle:
             dict(self.orders),
             self._root,
         )
+        fresh._origin = self
+        return fresh
 
     def examine(self, item):
         """All findings on one item."""
@@ -103,12 +108,16 @@ class Oracle:
 
     def witness(self, source):
         """All cases of one source."""
+        if source not in self._witnesses and self._origin:
+            self._witnesses[source], self._marks[source] = self._origin.witness(source).copy(), {}
         if source not in self._witnesses:
-            frames = defaultdict(set)
-            for own, case, frame in self._clean:
-                if own == source:
+            shown = frozenset((case, frame) for own, case, frame in self._clean if own == source)
+            if (source, shown) not in self._raw:
+                frames = defaultdict(set)
+                for case, frame in shown:
                     frames[case].add(frame)
-            self._witnesses[source] = Witness(*self._sources[source], frames)
+                self._raw[source, shown] = Witness(*self._sources[source], frames), {}
+            self._witnesses[source], self._marks[source] = self._raw[source, shown]
         return self._witnesses[source]
 
     def picture(self, sample):
@@ -121,11 +130,11 @@ class Oracle:
         return witness.picture(sample.case, sample.frames, marked)
 
     def _marks_of(self, sample):
-        place = (sample.source, sample.case, sample.frames)
-        if place not in self._marks:
-            witness = self.witness(sample.source)
-            self._marks[place] = drawn.Marks(witness, sample.case, sample.frames)
-        return self._marks[place]
+        witness, place = self.witness(sample.source), (sample.case, sample.frames)
+        marks = self._marks[sample.source]
+        if place not in marks:
+            marks[place] = drawn.Marks(witness, *place)
+        return marks[place]
 
     def _shape(self, item):
         """Faults that show without a look at the source."""
