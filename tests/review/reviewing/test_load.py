@@ -17,7 +17,7 @@ from medrcube.review.models import Claim, Event, Item, Review
 
 pytestmark = [pytest.mark.thorough, pytest.mark.untraced]
 PROCESSES = 8
-ITEMS = int(os.environ.get("MEDRCUBE_LOAD_ITEMS", "400"))
+ITEMS = int(os.environ.get("MEDRCUBE_LOAD_ITEMS", "200"))
 """Processes compete for each claim, however long the queue; ``make bench`` empties one of 2,000."""
 RULED = max(50, ITEMS // 5)
 PROGRAM = Path(__file__).parents[1] / "stage/reviewer_process.py"
