@@ -143,15 +143,17 @@ class BuildCache:
 
     def keep(
         self, job: RenderJob, rendered: RenderResult, raw: TreeSnapshot, images: Path
-    ) -> tuple[str, Mapping[str, FileState]] | None:
-        """Store the result of a job.
+    ) -> str | None:
+        """Store the result of a job, with its images in the states in which the worker left them.
 
         A job whose files could not be read is retried by the next build, and so is one whose files
-        have changed since the snapshot of the raw tree, because its inputs are then unknown.
+        have changed since the snapshot of the raw tree, because its inputs are then unknown. An
+        image that somebody has changed since it was written is in another state, which the next
+        build notices; on a file system that reports other inodes or change times to the worker
+        than to the client, the next build reads the image once.
 
         Returns:
-            Key for ``result_of``, and the state of each image by its path relative to ``images``;
-            or ``None`` if nothing is stored.
+            Key for ``result_of``, or ``None`` if nothing is stored.
         """
         digests = dict(rendered.digests)
         states: dict[Path, FileState] = {}
@@ -160,21 +162,20 @@ class BuildCache:
             if str(path) not in digests or state is None or file_state(path) != state:
                 return None
             states[path] = state
-        image_digests: dict[str, tuple[FileState, str]] = {}
         for picture in rendered.pictures:
             state = file_state(images / picture.path)
             if state is None or state.size != picture.bytes:
                 return None
-            image_digests[picture.path] = (state, sha256_of(images / picture.path))
         for path, state in states.items():
             self._keep_digest(
                 path, state if raw.settled else _unmatched_state(state), digests[str(path)]
             )
-        for name, (state, digest) in image_digests.items():
-            self._keep_digest(images / name, state, digest)
+        for image in rendered.written:
+            state = FileState.unpack(image.state)
+            self._keep_digest(images / image.path, state, image.sha256)
         key = content_key(job, digests)
         record = _encode(rendered) | {
-            "files": {name: entry[1] for name, entry in image_digests.items()}
+            "files": {image.path: image.sha256 for image in rendered.written}
         }
         self._execute(
             "INSERT OR REPLACE INTO rendering VALUES (?, ?)",
@@ -183,7 +184,7 @@ class BuildCache:
         self._new += 1
         if self._new % 64 == 0:
             self._commit()
-        return key, {name: state for name, (state, _) in image_digests.items()}
+        return key
 
     def recall(self, name: str, key: str) -> bytes | None:
         """Return the record of that name if it was stored under that key."""

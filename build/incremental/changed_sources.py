@@ -309,8 +309,7 @@ def _render(
             if cached is None:
                 new.append(job)
                 continue
-            key, paths = cached
-            rendering.kept[job.source, job.case.key] = key
+            rendering.kept[job.source, job.case.key], paths = cached
             for path in paths:
                 state = source_state.pictures.state(context.images / path)
                 if state is not None:
@@ -319,13 +318,14 @@ def _render(
         # Large files first, so that no worker is left with one at the end.
         new.sort(key=lambda job: -_size(job, source_states[job.source]))
         for job, rendered in context.engine.run(new, context.images):
-            kept = context.cache.keep(job, rendered, source_states[job.source].raw, context.images)
+            key = context.cache.keep(job, rendered, source_states[job.source].raw, context.images)
             case = (job.source, job.case.key)
-            if kept is None:
+            if key is None:
                 rendering.unread[case] = UnreadableCase(job=job, rendered=rendered)
             else:
-                rendering.kept[case], states = kept
-                rendering.intact.update(states)
+                rendering.kept[case] = key
+                for image in rendered.written:
+                    rendering.intact[image.path] = FileState.unpack(image.state)
             advance()
     # A worker that died may have left partial files.
     remove_partial_files(context.images, depth=2)

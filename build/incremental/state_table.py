@@ -31,6 +31,11 @@ class FileState(NamedTuple):
         inode = status.st_ino & _INODES
         return cls(status.st_size, status.st_mtime_ns, status.st_ctime_ns, inode)
 
+    @classmethod
+    def unpack(cls, packed: bytes) -> FileState:
+        """Inverse of ``packed``."""
+        return cls._make(_STATE.unpack(packed))
+
     def packed(self) -> bytes:
         """Return the state as 32 bytes."""
         return _STATE.pack(*self)
@@ -47,7 +52,7 @@ class StateTable(Mapping[str, FileState]):
         self._states = states
 
     def __getitem__(self, name: str) -> FileState:
-        return FileState._make(_STATE.unpack(self._states[name]))
+        return FileState.unpack(self._states[name])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._states)

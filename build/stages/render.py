@@ -11,7 +11,7 @@ import json
 import os
 import traceback
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -44,7 +44,14 @@ from medrcube.names import escape_bytes, name_to_text
 from medrcube.perceptual_hash import perceptual_hash
 from medrcube.vocabulary.layers import using
 
-__all__ = ["EPOCH", "RenderResult", "RenderedPicture", "recipe_id", "render_job"]
+__all__ = [
+    "EPOCH",
+    "RenderResult",
+    "RenderedPicture",
+    "WrittenImage",
+    "recipe_id",
+    "render_job",
+]
 
 _MARK_EPOCHS = {"mirrored": MIRROR_EPOCH, "compared": COMPARED_EPOCH}
 """Epochs of image kinds that are versioned separately from all others."""
@@ -100,11 +107,31 @@ class RenderedPicture:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenImage:
+    """An image file as the worker left it; anything later was not written by the build.
+
+    Attributes:
+        path: relative to the folder of images.
+        state: its ``FileState`` right after the rename, packed.
+        sha256: digest of the bytes written.
+    """
+
+    path: str
+    state: bytes
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RenderResult:
-    """Result of a job: its images, its regions, the digests of its raw files, problems."""
+    """Result of a job: its images, its regions, the digests of its raw files, problems.
+
+    ``written`` has an entry for each picture. Results that differ only there are equal: the same
+    image written twice has two states.
+    """
 
     case: str
     pictures: tuple[RenderedPicture, ...] = ()
+    written: tuple[WrittenImage, ...] = field(default=(), compare=False)
     geometry: tuple[RegionGeometry, ...] = ()
     digests: tuple[tuple[str, str], ...] = ()
     problems: tuple[QuarantineRow, ...] = ()
@@ -125,7 +152,7 @@ def _render_job(job: RenderJob, images: Path) -> RenderResult:
     try:
         before = _states(job)
         digests = tuple((str(path), sha256_of(path)) for path in job.case.files())
-        pictures, geometry, problems = _render(job, images, dict(digests))
+        made, geometry, problems = _render(job, images, dict(digests))
         _check_unchanged(before, _states(job))
     except WorkspaceError:
         raise
@@ -146,7 +173,8 @@ def _render_job(job: RenderJob, images: Path) -> RenderResult:
         return RenderResult(case=job.case.key, problems=(_problem(job, "crashed", message),))
     return RenderResult(
         case=job.case.key,
-        pictures=pictures,
+        pictures=tuple(picture for picture, _ in made),
+        written=tuple(file for _, file in made),
         geometry=geometry,
         digests=digests,
         problems=problems,
@@ -190,11 +218,14 @@ class _RenderContext:
     colour: bool
 
 
+_Made = tuple[RenderedPicture, WrittenImage]
+
+
 def _render(
     job: RenderJob, images: Path, digests: Mapping[str, str]
-) -> tuple[tuple[RenderedPicture, ...], tuple[RegionGeometry, ...], tuple[QuarantineRow, ...]]:
+) -> tuple[tuple[_Made, ...], tuple[RegionGeometry, ...], tuple[QuarantineRow, ...]]:
     case_images = open_case_images(job)
-    pictures: list[RenderedPicture] = []
+    made: list[_Made] = []
     regions: list[RegionGeometry] = []
     problems: list[QuarantineRow] = []
     for code, reason in filter(None, (case_image.unplaced for case_image in case_images)):
@@ -236,8 +267,8 @@ def _render(
             if isinstance(outcome, QuarantineRow):
                 problems.append(outcome)
             elif outcome is not None:
-                pictures.append(outcome)
-    return tuple(pictures), tuple(regions), tuple(problems)
+                made.append(outcome)
+    return tuple(made), tuple(regions), tuple(problems)
 
 
 def _mean(picture: NDArray[np.uint8]) -> float:
@@ -273,7 +304,7 @@ def _make(
     clean: NDArray[np.uint8],
     masks: Mapping[int, NDArray[np.bool_]],
     images: Path,
-) -> RenderedPicture | QuarantineRow | None:
+) -> _Made | QuarantineRow | None:
     """Draw and write one artefact; ``None`` if this slice does not show its region."""
     if artefact.kind == "mirrored":
         return _mirrored(scene, clean, images)
@@ -294,9 +325,7 @@ def _make(
     return None if marked is None else _write(scene, marked, images)
 
 
-def _mirrored(
-    scene: _RenderContext, clean: NDArray[np.uint8], images: Path
-) -> RenderedPicture | None:
+def _mirrored(scene: _RenderContext, clean: NDArray[np.uint8], images: Path) -> _Made | None:
     """Write the mirror image if two regions lie side by side and no burnt-in mark reveals it."""
     named = [
         (scene.job.concepts[row.region], Columns.of(row.measured.centroid[0], row.measured.box))
@@ -314,7 +343,7 @@ def _mirrored(
 
 def _with_scale_bar(
     scene: _RenderContext, marked: MarkedImage | str | None, images: Path
-) -> RenderedPicture | QuarantineRow | None:
+) -> _Made | QuarantineRow | None:
     """Write an outline above a scale bar if the pixel size is known and a bar fits."""
     if isinstance(marked, str):
         return _problem(scene.job, "no-scale-bar", marked, stage="compose")
@@ -330,7 +359,7 @@ def _with_scale_bar(
     return _write(scene, replace(marked, pixels=add_scale_bar(marked.pixels, bar)), images)
 
 
-def _write(scene: _RenderContext, marked: MarkedImage, images: Path) -> RenderedPicture:
+def _write(scene: _RenderContext, marked: MarkedImage, images: Path) -> _Made:
     job, choice = scene.job, scene.choice
     path = f"{job.source}/{job.place}{scene.marker}{marked.artefact.suffix}.png"
     height, width = marked.pixels.shape[:2]
@@ -339,8 +368,13 @@ def _write(scene: _RenderContext, marked: MarkedImage, images: Path) -> Rendered
     image_hash = perceptual_hash(marked.pixels) if clean else ""
     # Marks are drawn into a copy, because the clean image is used for several artefacts.
     data = encode_png(marked.pixels, spend=not clean)
-    write_again(images / path, data)
-    return RenderedPicture(
+    status = write_again(images / path, data)
+    file = WrittenImage(
+        path=path,
+        state=FileState.of(status).packed(),
+        sha256=hashlib.sha256(data).hexdigest(),
+    )
+    picture = RenderedPicture(
         artefact=marked.artefact,
         path=path,
         bytes=len(data),
@@ -360,6 +394,7 @@ def _write(scene: _RenderContext, marked: MarkedImage, images: Path) -> Rendered
         choices=len(marked.boxes) or len(marked.order),
         recipe=_recipe(scene, marked) | {"pixel_sha256": digest},
     )
+    return picture, file
 
 
 def _frames(job: RenderJob, choice: SliceChoice) -> str:

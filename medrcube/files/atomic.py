@@ -6,7 +6,7 @@ import hashlib
 import os
 import secrets
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from medrcube.errors import WorkspaceError
@@ -45,16 +45,24 @@ def write_bytes(path: Path, data: bytes) -> None:
         temporary.write_bytes(data)
 
 
-def write_again(path: Path, data: bytes) -> None:
+def write_again(path: Path, data: bytes) -> os.stat_result:
     """Write a reproducible file atomically, without waiting for the disk (no fsync).
 
     After a power failure it may be truncated; callers that record its size will notice.
 
+    Returns:
+        Its status after the rename, even if another file has taken its name since.
+
     Raises:
         WorkspaceError: the folder cannot be written.
     """
-    with _replacing(path, sync=False, mode=SHARED) as (handle, _), os.fdopen(handle, "wb") as file:
-        file.write(data)
+    with ExitStack() as stack:
+        with _replacing(path, sync=False, mode=SHARED) as (handle, _):
+            same = os.dup(handle)
+            stack.callback(os.close, same)
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+        return os.fstat(same)
 
 
 def write_text(path: Path, text: str, *, mode: int = SHARED) -> None:
