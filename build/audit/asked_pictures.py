@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medrcube.build.record_columns import RecordTable
-from medrcube.build.stages.sample_codes import Codes, SampleCodes
+from medrcube.build.stages.sample_codes import Codes, codes_of
 from medrcube.build.stages.samples import Sample
 
 __all__ = ["PictureTotals", "picture_totals", "related_pictures"]
@@ -38,7 +38,7 @@ class PictureTotals:
 
 def picture_totals(samples: RecordTable[Sample]) -> PictureTotals:
     """Count all images of a build."""
-    codes = SampleCodes(samples)
+    codes = codes_of(samples)
     clean = np.flatnonzero(codes.is_one_of("artefact", ("clean",)))
     pixels = codes.pixels[clean]
     often = np.bincount(pixels, minlength=1)[pixels] > 1
@@ -54,7 +54,7 @@ def related_pictures(samples: RecordTable[Sample], ids: Collection[str]) -> list
 
     The relation is transitive.
     """
-    codes = SampleCodes(samples)
+    codes = codes_of(samples)
     chosen = codes.is_one_of("id", ids)
     while True:
         wider = _alike(codes.cases, chosen) | _alike(codes.pixels, chosen)

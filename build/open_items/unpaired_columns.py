@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from medrcube.build.asked_columns import AskedTable
 from medrcube.build.open_items.contrast import CONTRASTS
 from medrcube.build.open_items.question import OpenQuestion
-from medrcube.build.stages.sample_codes import Codes, SampleCodes
+from medrcube.build.stages.sample_codes import Codes, codes_of, in_several, paired
 from medrcube.facts import Grade, Visibility
 
 __all__ = ["NOT_VISIBLE", "PLAIN", "UNPAIRED", "split_unpaired"]
@@ -40,7 +40,7 @@ def split_unpaired(
     """
     if not len(table):
         return [], Counter()
-    codes = SampleCodes(table.samples)
+    codes = codes_of(table.samples)
     rows = table.row.astype(np.int64)
     task, concept, stratum, role, field = (
         _column(table, name) for name in ("task", "concept", "stratum", "role", "field")
@@ -48,12 +48,12 @@ def split_unpaired(
     thing = _numbers(zip(task, concept, strict=True))[table.kind]
     cell = _numbers(zip(task, concept, stratum, strict=True))
     in_sets = np.array([word.declaration.sets != "none" for word in task], np.bool_)
-    may_pair = _several_of(cell, _numbers(role))
-    repeated = _several_of(_paired(codes.pixels[rows], thing), codes.cases[rows])
+    may_pair = in_several(cell, _numbers(role))
+    repeated = in_several(paired(codes.pixels[rows], thing), codes.cases[rows])
     fact = _numbers(zip(task, field, concept, stratum, strict=True))[table.kind]
-    twice = _repeated(_paired(rows, fact))
+    twice = _repeated(paired(rows, fact))
     open_rows = ~in_sets[table.kind] | may_pair[table.kind] | repeated | twice
-    group = _paired(codes.sources[rows], _numbers(task)[table.kind])
+    group = paired(codes.sources[rows], _numbers(task)[table.kind])
     keep = np.zeros(int(group.max()) + 1, np.bool_)
     keep[group[open_rows]] = True
     questions = table.at(np.flatnonzero(keep[group]))
@@ -71,10 +71,13 @@ def _counted(
 ) -> Counter[str]:
     """Count why questions without a partner are not asked."""
     dropped: Counter[str] = Counter()
-    pairs, counts = np.unique(np.column_stack((sources, kinds)), axis=0, return_counts=True)
+    _, where, counts = np.unique(
+        paired(sources, kinds.astype(np.int64)), return_index=True, return_counts=True
+    )
+    pairs = zip(sources[where].tolist(), kinds[where].tolist(), strict=True)
     admitted: list[tuple[tuple[int, str, str], str, int]] = []
     best: dict[tuple[int, str, str], int] = {}
-    for (source, kind), count in zip(pairs.tolist(), counts.tolist(), strict=True):
+    for (source, kind), count in zip(pairs, counts.tolist(), strict=True):
         values = dict(zip(table.names, table.kinds[kind], strict=True))
         task, contrast = values["task"], values["contrast"]
         if values["visible"] < least_visible:
@@ -105,19 +108,7 @@ def _numbers(values: Iterable[Any]) -> Codes:
     return np.array([known.setdefault(value, len(known)) for value in values], np.int64)
 
 
-def _paired(codes: Codes, other: Codes) -> Codes:
-    """Encode pairs of numbers as numbers."""
-    return codes * (int(other.max()) + 1) + other
-
-
 def _repeated(numbers: Codes) -> NDArray[np.bool_]:
     """Mask of the numbers that occur more than once."""
     _, which, counts = np.unique(numbers, return_inverse=True, return_counts=True)
     return np.asarray(counts[which] > 1)
-
-
-def _several_of(numbers: Codes, parts: Codes) -> NDArray[np.bool_]:
-    """Mask of the numbers that occur in several parts."""
-    whole, which = np.unique(numbers, return_inverse=True)
-    once = np.unique(np.column_stack((which, parts)), axis=0)
-    return np.asarray(np.bincount(once[:, 0], minlength=len(whole))[which] > 1)

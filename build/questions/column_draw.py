@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from medrcube.build.asked_columns import AskedTable
@@ -34,7 +35,7 @@ from medrcube.build.questions.quotas import (
     patient_of,
     picture_of,
 )
-from medrcube.build.stages.sample_codes import Codes, SampleCodes
+from medrcube.build.stages.sample_codes import Codes, SampleCodes, codes_of, paired
 from medrcube.build.stages.samples import NUMBERED
 from medrcube.facts import Visibility
 from medrcube.ontologies.distractor_safety import CaseFacts, SafetyRules
@@ -80,7 +81,7 @@ def draw_questions(
     Raises:
         TermError: a question names a concept or group that is in no table.
     """
-    columns = _Columns(table, SampleCodes(table.samples), seed)
+    columns = _Columns(table, codes_of(table.samples), seed)
     judge = QuestionJudge(rules, sources, LabelCooccurrence(columns.grounds()))
     dropped: Counter[str] = Counter()
     ready: list[_Alike] = []
@@ -149,19 +150,27 @@ class _Columns:
         numbers = {what: number for number, what in enumerate(dict.fromkeys(queries))}
         number = np.array([numbers[what] for what in queries], np.int64)
         # A question asked twice about one image counts once; the last one is kept.
-        asked = number[table.kind] * (int(self.rows.max(initial=0)) + 1) + self.rows
+        asked = paired(number[table.kind], self.rows)
         self._places: Codes = len(asked) - 1 - np.unique(asked[::-1], return_index=True)[1]
-        self.lots = np.zeros(len(table), np.uint64)
-        self.lots[self._places] = np.fromiter(self._lots(queries, seed), np.uint64)
+        self.lots = self._lots(queries, seed)
 
-    def _lots(self, queries: Sequence[tuple[str, str, str]], seed: int) -> Iterator[int]:
-        images = self.codes.texts(("source", "case", "id"), "|")
+    def _lots(self, queries: Sequence[tuple[str, str, str]], seed: int) -> NDArray[np.uint64]:
         starts = [f"{seed}\x1f{task}|" for task, _, _ in queries]
         ends = [f"|{field}|{key}" for _, field, key in queries]
-        kinds = self.table.kind[self._places].tolist()
-        for kind, row in zip(kinds, self.rows[self._places].tolist(), strict=True):
-            text = f"{starts[kind]}{images[row]}{ends[kind]}"
-            yield int.from_bytes(sha256(text.encode()).digest()[:8])
+        lots = np.zeros(len(self.table), np.uint64)
+        places = self._places[np.argsort(self.rows[self._places], kind="stable")]
+        rows = self.rows[places]
+        first = done = 0
+        for images in self.codes.texts(("source", "case", "id"), "|"):
+            end = int(np.searchsorted(rows, first + len(images)))
+            kinds = self.table.kind[places[done:end]].tolist()
+            which = zip(kinds, (rows[done:end] - first).tolist(), strict=True)
+            texts = (f"{starts[kind]}{images[row]}{ends[kind]}" for kind, row in which)
+            lots[places[done:end]] = [
+                int.from_bytes(sha256(text.encode()).digest()[:8]) for text in texts
+            ]
+            first, done = first + len(images), end
+        return lots
 
     def grounds(self) -> Iterator[tuple[str, CaseFacts, int]]:
         """Yield the source, facts and number of cases; see ``LabelCooccurrence``."""
@@ -180,11 +189,11 @@ class _Columns:
         first = np.unique(self.codes.cases[rows], return_index=True)[1]
         kinds, rows = self.table.kind[places[first]], rows[first]
         sources = self.codes.sources[rows]
-        pairs, where, count = np.unique(
-            np.column_stack((sources, kinds)), axis=0, return_index=True, return_counts=True
+        _, where, count = np.unique(
+            paired(sources, kinds.astype(np.int64)), return_index=True, return_counts=True
         )
         named = self.table.at(places[first][where])
-        for query, (_, kind), cases in zip(named, pairs, count, strict=True):
+        for query, kind, cases in zip(named, kinds[where], count, strict=True):
             yield query.sample.source, self.table.kinds[kind][ground], int(cases)
 
     def groups(self) -> list[_Alike]:
@@ -192,7 +201,7 @@ class _Columns:
         kinds = self.table.kind[self._places].astype(np.int64)
         rows = self.rows[self._places]
         sources = self.codes.sources[rows]
-        group = (kinds * (int(sources.max(initial=0)) + 1) + sources) * 2
+        group = paired(kinds, sources) * 2
         group += self.codes.is_one_of("artefact", NUMBERED)[rows]
         order = np.lexsort((self.lots[self._places], group))
         starts = np.flatnonzero(np.diff(group[order], prepend=-1))
@@ -203,8 +212,8 @@ class _Columns:
 
     def by_truth(self, alike: _Alike) -> Iterator[_Alike]:
         """Split questions with numbered options by the right number."""
-        truths = self.codes.texts(("truth",), "")
-        answers = np.array([truths[row] for row in self.rows[alike.places].tolist()])
+        truths = self.table.samples.columns["truth"].take(pa.array(self.rows[alike.places]))
+        answers = np.array(truths.to_pylist())
         for truth in dict.fromkeys(answers.tolist()):
             answer = f"{alike.query.key} {truth}"
             yield _Alike(alike.query, alike.places[answers == truth], None, answer)
@@ -219,17 +228,18 @@ class _Draw:
         self._cells: dict[tuple[str, str], list[_Alike]] = {}
         self._answers: dict[tuple[str, ...], set[str]] = {}
         tasks: dict[str, int] = {}
-        pairs = [np.empty((0, 2), np.int64)]
+        shown: list[Codes] = [np.empty(0, np.int64)]
+        numbers: list[Codes] = [np.empty(0, np.int64)]
         slices = columns.codes.slices
         for alike in ready:
             task = alike.query.task
             self._cells.setdefault((alike.query.sample.source, task), []).append(alike)
             self._answers.setdefault(alike.kind, set()).add(alike.answer)
-            shown = slices[columns.rows[alike.places]]
-            number = np.full(len(shown), tasks.setdefault(task, len(tasks)))
-            pairs.append(np.column_stack((shown, number)))
-        once = np.unique(np.concatenate(pairs), axis=0)
-        self._tasks = np.bincount(once[:, 0], minlength=int(slices.max(initial=0)) + 1)
+            shown.append(slices[columns.rows[alike.places]])
+            numbers.append(np.full(len(alike.places), tasks.setdefault(task, len(tasks))))
+        once = np.unique(paired(np.concatenate(shown), np.concatenate(numbers)))
+        once //= max(len(tasks), 1)
+        self._tasks = np.bincount(once, minlength=int(slices.max(initial=0)) + 1)
 
     def cells(self, per_cell: int) -> list[EligibleQuestion]:
         """Return at most ``per_cell`` questions of every source and task."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from medrcube.build.asked_columns import AskedTable
 from medrcube.build.questions.fact_rules import OUT_OF_SCOPE, QuestionCandidate
-from medrcube.build.stages.sample_codes import SampleCodes
+from medrcube.build.stages.sample_codes import codes_of, in_several
 from medrcube.build.stages.samples import Sample
 from medrcube.facts import FactKind
 
@@ -41,7 +41,7 @@ def bar_repeats(queries: Sequence[QuestionCandidate]) -> list[QuestionCandidate]
 
 def bar_repeated_columns(table: AskedTable[QuestionCandidate]) -> AskedTable[QuestionCandidate]:
     """``bar_repeats`` for a table: only images shared by several cases are examined one by one."""
-    codes = SampleCodes(table.samples)
+    codes = codes_of(table.samples)
     rows = table.row.astype(np.int64)
     clean = codes.is_one_of("artefact", ("clean",))[rows]
     pixels = codes.pixels.copy()
@@ -49,9 +49,7 @@ def bar_repeated_columns(table: AskedTable[QuestionCandidate]) -> AskedTable[Que
     shown[codes.slices[rows[clean]]] = pixels[rows[clean]]
     known = shown[codes.slices] >= 0
     pixels[known] = shown[codes.slices[known]]
-    pairs = np.unique(np.column_stack((pixels[rows], codes.cases[rows])), axis=0)
-    cases = np.bincount(pairs[:, 0], minlength=int(pixels.max(initial=0)) + 1)
-    places = np.flatnonzero(cases[pixels[rows]] > 1)
+    places = np.flatnonzero(in_several(pixels[rows], codes.cases[rows]))
     queries = table.at(places)
     return table.with_kinds(
         (int(place), barred)

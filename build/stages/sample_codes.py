@@ -1,12 +1,14 @@
 """Integer codes for properties that images share: source, case, slice, patient, pixels.
 
-Equal codes mean equal values, so large batches are compared without a record for each image.
+Equal codes mean equal values, so large batches are compared without a record for each image. Codes
+are computed from columns, never from joined texts, and once for each table.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from functools import cached_property
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import pyarrow as pa
@@ -16,12 +18,12 @@ from numpy.typing import NDArray
 from medrcube.build.record_columns import RecordTable
 from medrcube.build.stages.samples import Sample
 
-__all__ = ["Codes", "SampleCodes"]
+__all__ = ["Codes", "SampleCodes", "codes_of", "in_several", "paired"]
 
 Codes = NDArray[np.int64]
 
-_APART = "\x1f"
-"""Separator between the parts of a value."""
+_BLOCK = 16_384
+"""Images whose texts are in memory at a time."""
 
 
 class SampleCodes:
@@ -33,56 +35,90 @@ class SampleCodes:
     @cached_property
     def sources(self) -> Codes:
         """Codes by source."""
-        return self._codes(self._text("source"))
+        return self._codes(self._columns["source"])
 
     @cached_property
     def cases(self) -> Codes:
         """Codes by source and case."""
-        return self._codes(self._joined("source", "case"))
+        return _dense(paired(self.sources, self._codes(self._columns["case"])))
 
     @cached_property
     def slices(self) -> Codes:
         """Codes by source, case and slice; marked and clean images of one slice share a code."""
-        return self._codes(self._joined("source", "case", "frames"))
+        return _dense(paired(self.cases, self._codes(self._columns["frames"])))
 
     @cached_property
     def patients(self) -> Codes:
         """Codes by source and patient; a case without a patient counts as its own."""
-        patient = self._text("patient")
-        own = pc.if_else(pc.equal(patient, ""), self._text("case"), patient)
-        return self._codes(pc.binary_join_element_wise(self._text("source"), own, _APART))
+        if self.names_patient.all():
+            return self.named_patients
+        patient = self._columns["patient"]
+        own = pc.if_else(pc.equal(patient, ""), self._columns["case"], patient)
+        return _dense(paired(self.sources, self._codes(own)))
 
     @cached_property
     def named_patients(self) -> Codes:
         """Codes by source and patient, valid only where ``names_patient`` is true."""
-        return self._codes(self._joined("source", "patient"))
+        return _dense(paired(self.sources, self._codes(self._columns["patient"])))
 
     @cached_property
     def names_patient(self) -> NDArray[np.bool_]:
         """Mask of the images whose source names the patient."""
-        return np.asarray(pc.not_equal(self._text("patient"), ""))
+        return np.asarray(pc.not_equal(self._columns["patient"], ""))
 
     @cached_property
     def pixels(self) -> Codes:
         """Codes by pixel hash."""
-        return self._codes(self._text("pixel_sha256"))
+        return self._codes(self._columns["pixel_sha256"])
 
     def is_one_of(self, column: str, values: Collection[str]) -> NDArray[np.bool_]:
         """Mask of the images whose value in a column is one of ``values``."""
-        return np.asarray(pc.is_in(self._text(column), pa.array(sorted(values), pa.string())))
+        wanted = pa.array(sorted(values), pa.string())
+        parts = [_is_in(chunk, wanted) for chunk in self._columns[column].chunks]
+        return np.concatenate([np.empty(0, np.bool_), *parts])
 
-    def texts(self, columns: Collection[str], between: str) -> list[str]:
-        """Values of some columns, joined, for every image."""
-        texts = (self._text(name) for name in columns)
-        return list(pc.binary_join_element_wise(*texts, between).to_pylist())
+    def texts(self, columns: Collection[str], between: str) -> Iterator[list[str]]:
+        """Yield the values of some columns, joined, for one block of images after another."""
+        for first in range(0, self._columns.num_rows, _BLOCK):
+            block = self._columns.select(list(columns)).slice(first, _BLOCK)
+            texts = (column.cast(pa.string()) for column in block.itercolumns())
+            yield pc.binary_join_element_wise(*texts, between).to_pylist()
 
-    def _text(self, name: str) -> pa.ChunkedArray:
-        return self._columns[name].cast(pa.string())
+    @staticmethod
+    def _codes(values: pa.ChunkedArray) -> Codes:
+        if pa.types.is_dictionary(values.type):
+            parts = values.unify_dictionaries().chunks
+        else:
+            parts = values.dictionary_encode().chunks
+        return np.concatenate([np.empty(0, np.int64), *(part.indices for part in parts)])
 
-    def _joined(self, *names: str) -> pa.ChunkedArray:
-        return pc.binary_join_element_wise(*map(self._text, names), _APART)
 
-    def _codes(self, values: pa.ChunkedArray) -> Codes:
-        if not len(values):
-            return np.empty(0, np.int64)
-        return np.asarray(values.combine_chunks().dictionary_encode().indices, np.int64)
+_KNOWN: WeakKeyDictionary[RecordTable[Sample], SampleCodes] = WeakKeyDictionary()
+
+
+def codes_of(samples: RecordTable[Sample]) -> SampleCodes:
+    """Return the codes of a table, which are kept as long as the table is."""
+    return _KNOWN.setdefault(samples, SampleCodes(samples))
+
+
+def paired(codes: Codes, other: Codes) -> Codes:
+    """Encode pairs of codes as one number each."""
+    return codes * (int(other.max(initial=0)) + 1) + other
+
+
+def in_several(codes: Codes, parts: Codes) -> NDArray[np.bool_]:
+    """Mask of the codes that occur in several parts."""
+    codes = _dense(codes)
+    once = np.unique(paired(codes, parts)) // (int(parts.max(initial=0)) + 1)
+    return np.asarray(np.bincount(once, minlength=1)[codes] > 1)
+
+
+def _dense(codes: Codes) -> Codes:
+    """Renumber codes without gaps."""
+    return np.unique(codes, return_inverse=True)[1].astype(np.int64, copy=False)
+
+
+def _is_in(values: pa.Array, wanted: pa.Array) -> NDArray[np.bool_]:
+    if not pa.types.is_dictionary(values.type):
+        return np.asarray(pc.is_in(values, wanted))
+    return np.asarray(pc.is_in(values.dictionary, wanted))[np.asarray(values.indices)]
