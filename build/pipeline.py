@@ -115,17 +115,20 @@ def _build(
         if earlier is not None:
             return replace(earlier, seconds=time.monotonic() - started)
         results = build_sources(source_states, context)
-        source_states = tuple(
-            source_state.closed(raw=not (workspace.settings.viewer and source_state.is_windowed))
-            for source_state in source_states
-        )
         refused = {**refused, **results.refused}
         source_states = tuple(
             source_state for source_state in source_states if source_state.id not in refused
         )
         if not source_states:
             raise SourceError("; ".join(refused.values()))
+        source_states = tuple(
+            source_state
+            if workspace.settings.viewer and source_state.is_windowed
+            else source_state.without_raw_files()
+            for source_state in source_states
+        )
         source_keys = store_results(source_states, results, context)
+        source_states = tuple(source_state.without_images() for source_state in source_states)
         keys = None if refused else source_keys
         cards = [source_state.source.card for source_state in source_states]
         samples = SAMPLES.join([part.samples for part in results.parts])

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 
 from medrcube.build.execution.local import RenderEngine
 from medrcube.build.execution.progress import Stages
 from medrcube.build.incremental.cache_database import BuildCache
-from medrcube.build.incremental.file_states import FileState, snapshot
 from medrcube.build.incremental.kept_scan import KeptScan, LostRecordError, keep_scan, scan_anew
 from medrcube.build.incremental.kept_shards import (
     BETWEEN,
+    KINDS,
     KeptShard,
     PictureLines,
     RecipeTexts,
@@ -24,7 +28,7 @@ from medrcube.build.incremental.kept_shards import (
 from medrcube.build.incremental.result_cache import dump_record, hash_values, load_record
 from medrcube.build.incremental.shards import key_of_shard
 from medrcube.build.incremental.source_state import SourceState
-from medrcube.build.incremental.state_table import pack_states
+from medrcube.build.incremental.state_table import StateTable
 from medrcube.build.stages.plan import RenderJob
 from medrcube.build.stages.render import RenderResult
 from medrcube.build.stages.shard_result import ShardBuilder, UnreadableCase
@@ -48,6 +52,7 @@ class SourceResults:
         parts: one for each source that could be scanned, sorted by id.
         refused: why the others could not be scanned, by id.
         fresh: sources of which all shards were processed now, by id.
+        rendering: results of the jobs.
         rendered: number of cases rendered now.
         reused: number of cases taken from earlier builds.
     """
@@ -55,12 +60,14 @@ class SourceResults:
     parts: tuple[SourceBuild, ...]
     refused: Mapping[str, str]
     fresh: Mapping[str, Sequence[_Shard]]
+    rendering: _RenderTally
     rendered: int
     reused: int
 
     def once_asked(self) -> SourceResults:
         """Return a copy without the questions, which take much memory and are in no table."""
-        return replace(self, parts=tuple(part.once_asked() for part in self.parts), fresh={})
+        parts = tuple(part.once_asked() for part in self.parts)
+        return replace(self, parts=parts, fresh={}, rendering=_RenderTally())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,6 +131,7 @@ def build_sources(source_states: Sequence[SourceState], context: BuildContext) -
         ),
         refused=refused,
         fresh=shards,
+        rendering=rendering,
         rendered=rendered + rendered_again,
         reused=reused - rendered_again,
     )
@@ -149,13 +157,13 @@ def store_results(
 
     Returns:
         Keys of all sources, or ``None`` if one cannot be cached: its raw tree is being written to,
-        or an image was changed during the build.
+        or the result of a job with images could not be stored.
     """
     keys: list[str | None] = []
     for source_state, part in zip(source_states, results.parts, strict=True):
         if source_state.id in results.fresh:
             shards = results.fresh[source_state.id]
-            keys.append(_store_result(source_state, part, shards, context))
+            keys.append(_store_result(source_state, part, shards, results.rendering, context))
         else:
             keys.append(source_state.key(source_state.pictures))
     whole = tuple(key for key in keys if key is not None)
@@ -169,12 +177,14 @@ class _RenderTally:
     Attributes:
         kept: job -> key of its result in the cache.
         unread: jobs whose files could not be read, with their results.
-        intact: path of an image relative to ``images`` -> state in which its bytes were verified.
+        intact: source -> image relative to its folder -> state in which its bytes were verified.
+        folders: source -> folders of its images, likewise, that jobs may have written to.
     """
 
     kept: dict[_Case, str] = field(default_factory=dict)
     unread: dict[_Case, UnreadableCase] = field(default_factory=dict)
-    intact: dict[str, FileState] = field(default_factory=dict)
+    intact: dict[str, dict[str, bytes]] = field(default_factory=lambda: defaultdict(dict))
+    folders: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
 
 
 _Case = tuple[str, str]
@@ -220,14 +230,16 @@ class _Shard:
                 results[job.case.key] = rendering.unread[case].rendered
             else:
                 results[job.case.key] = context.cache.result_of(job, rendering.kept[case])
-        paths = [picture.path for result in results.values() for picture in result.pictures]
+        pictures = [picture for result in results.values() for picture in result.pictures]
+        names = [picture.path.partition("/")[2] for picture in pictures]
+        states = StateTable(rendering.intact[self.name.partition("/")[0]])
         shard, texts = builder.build([job.case for job in self.jobs], results, unread)
         self.kept = KeptShard(
             name=self.name,
             key=self.key,
             build=shard,
-            images=BETWEEN.join(path.partition("/")[2] for path in paths),
-            states=pack_states(map(rendering.intact.get, paths)),
+            images=BETWEEN.join(names),
+            states=states.packed(names),
         )
         self.jobs = ()
         keep_shard(context.cache, self.kept, texts)
@@ -311,12 +323,14 @@ def _render(
                 continue
             rendering.kept[job.source, job.case.key], paths = cached
             for path in paths:
-                state = source_state.pictures.state(context.images / path)
-                if state is not None:
-                    rendering.intact[path] = state
+                name = path.partition("/")[2]
+                state = source_state.pictures.states.packed([name])
+                rendering.intact[job.source][name] = state
             advance()
         # Large files first, so that no worker is left with one at the end.
         new.sort(key=lambda job: -_size(job, source_states[job.source]))
+        for job in new:
+            rendering.folders[job.source].add(job.place.rpartition("/")[0])
         for job, rendered in context.engine.run(new, context.images):
             key = context.cache.keep(job, rendered, source_states[job.source].raw, context.images)
             case = (job.source, job.case.key)
@@ -325,7 +339,7 @@ def _render(
             else:
                 rendering.kept[case] = key
                 for image in rendered.written:
-                    rendering.intact[image.path] = FileState.unpack(image.state)
+                    rendering.intact[job.source][image.path.partition("/")[2]] = image.state
             advance()
     # A worker that died may have left partial files.
     remove_partial_files(context.images, depth=2)
@@ -349,18 +363,18 @@ def _store_result(
     source_state: SourceState,
     part: SourceBuild,
     shards: Sequence[_Shard],
+    rendering: _RenderTally,
     context: BuildContext,
 ) -> str | None:
-    folder = context.images / source_state.id
+    folder, before = context.images / source_state.id, source_state.pictures
     wanted = {name for shard in shards for name in shard.result.image_names()}
-    after = snapshot(folder)
-    names = (*after.states, *after.barred)
-    strays = [name for name in names if name.endswith(".png") and name not in wanted]
+    listed = _files_in(folder, rendering.folders[source_state.id])
+    names = chain(before.states, before.barred, listed)
+    strays = {name for name in names if name.endswith(".png") and name not in wanted}
     for name in strays:
         (folder / name).unlink(missing_ok=True)
-    if strays:
-        after = snapshot(folder)
-    for kind in ("shard", "texts"):
+    after = before.changed(rendering.intact[source_state.id], strays)
+    for kind in KINDS:
         keep = {f"{kind}/{shard.name}" for shard in shards}
         context.cache.forget(f"{kind}/{source_state.id}/", keep)
     key = source_state.key(after)
@@ -373,3 +387,10 @@ def _store_result(
         dump_record(_SourceRecord(facts=part.facts, shards=places)),
     )
     return key
+
+
+def _files_in(folder: Path, subfolders: Iterable[str]) -> Iterator[str]:
+    """Yield the files in some subfolders: a job may have written images before it failed."""
+    for subfolder in subfolders:
+        with suppress(FileNotFoundError), os.scandir(folder / subfolder) as entries:
+            yield from (f"{subfolder}/{entry.name}" for entry in entries)

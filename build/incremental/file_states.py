@@ -13,14 +13,15 @@ import hashlib
 import os
 import stat
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
-from medrcube.build.incremental.state_table import FileState, StateTable
+from medrcube.build.incremental.state_table import FileState, StateTable, packed_state
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
 __all__ = [
@@ -37,6 +38,9 @@ _TICK_NS = 20_000_000
 """File times of Linux follow the timer interrupt, at least 100 times a second; this is twice that
 period.
 """
+
+_WAIT = 2 * _TICK_NS / 1e9
+"""Seconds after which the tick of a file that was just written is over."""
 
 _OUTSIDE = (
     "is reached by a link that leads out of the raw root, and what is outside is not read; copy "
@@ -82,6 +86,27 @@ class TreeSnapshot:
     def seen(self) -> RawTree:
         """The tree as adapters see it."""
         return RawTree(self.root, [*self.states, *self.barred])
+
+    def changed(self, written: Mapping[str, bytes], gone: Collection[str]) -> TreeSnapshot:
+        """Return the snapshot after some files were written and others deleted; reads no folder.
+
+        Any other change since the snapshot was taken is left for the next snapshot to notice.
+
+        Args:
+            written: name -> packed state right after writing.
+            gone: names of the deleted files.
+        """
+        states = self.states.changed(written, gone)
+        written_states = StateTable(dict(written))
+        if not _is_over(written_states, time.time_ns()):
+            time.sleep(_WAIT)
+        return TreeSnapshot(
+            root=self.root,
+            states=states,
+            barred={name: reason for name, reason in self.barred.items() if name not in gone},
+            linked=self.linked,
+            settled=self.settled and _is_over(written_states, time.time_ns()),
+        )
 
     def closed(self) -> TreeSnapshot:
         """Return a copy without files, if only its digest is still needed."""
@@ -164,13 +189,14 @@ class _LinkedError(Exception):
 
 
 class _Entry(NamedTuple):
-    """A directory entry that is not a folder.
+    """A directory entry that is not a folder; valid until the next one is requested.
 
     ``inside`` states whether its folder lies below the root, ``by_link`` whether it was reached by
     a link.
     """
 
     name: str
+    path: str
     entry: os.DirEntry[str]
     inside: bool
     by_link: bool
@@ -189,11 +215,16 @@ def _take_snapshot(root: Path, looked: Callable[[str], _Walk]) -> TreeSnapshot:
     for wait in (True, False):
         started = time.time_ns()
         states, barred, linked = looked(os.fspath(root))
-        settled = states.last_change() < started - _TICK_NS
+        settled = _is_over(states, started)
         if settled or not wait:
             break
-        time.sleep(2 * _TICK_NS / 1e9)
+        time.sleep(_WAIT)
     return TreeSnapshot(root=root, states=states, barred=barred, linked=linked, settled=settled)
+
+
+def _is_over(states: StateTable, now: int) -> bool:
+    """Whether the clock tick of the youngest file is over, so that later changes are noticed."""
+    return states.last_change() < now - _TICK_NS
 
 
 def _walk(
@@ -208,7 +239,7 @@ def _walk(
                 states |= inner.states.above(part)
                 barred |= {f"{part}{file}": reason for file, reason in inner.barred.items()}
             continue
-        name, entry, inside, by_link = part
+        name, path, entry, inside, by_link = part
         is_link = entry.is_symlink()
         linked = linked or by_link or is_link
         if linked and inner is not None:
@@ -222,12 +253,12 @@ def _walk(
                 continue
             barred[name] = f"cannot be looked at ({error.strerror}); make it readable"
             continue
-        if not inside or (is_link and not _is_within(entry.path, root)):
+        if not inside or (is_link and not _is_within(path, root)):
             barred[name] = _OUTSIDE
         elif not stat.S_ISREG(status.st_mode):
             barred[name] = _NO_FILE
         else:
-            states[name] = FileState.of(status).packed()
+            states[name] = packed_state(status)
     return _Walk(StateTable(states), barred, linked)
 
 
@@ -244,25 +275,41 @@ def _entries(root: str, tell: OnFiles, inner: TreeSnapshot | None) -> Iterator[_
         if folder == place:
             yield prefix
             continue
-        try:
-            identity = os.stat(folder)  # noqa: PTH116  # a path object costs as much as the call
-            with os.scandir(folder) as directory:
-                entries = sorted(directory, key=attrgetter("name"))
-        except OSError:  # missing or not permitted, which the cases will report
-            continue
-        if (identity.st_dev, identity.st_ino) in visited:
-            continue
-        visited.add((identity.st_dev, identity.st_ino))
-        folders: list[tuple[str, str, bool, bool]] = []
-        for entry in entries:
-            if _is_folder(entry):
-                is_link = entry.is_symlink()
-                within = (inside and not is_link) or _is_within(entry.path, root)
-                folders.append((entry.path, f"{prefix}{entry.name}/", within, by_link or is_link))
-            else:
-                yield _Entry(f"{prefix}{entry.name}", entry, inside, by_link)
+        with _open_folder(folder) as handle:
+            try:
+                identity = os.fstat(handle)
+                with os.scandir(handle) as directory:
+                    entries = sorted(directory, key=attrgetter("name"))
+            except OSError:  # missing or not permitted, which the cases will report
+                continue
+            if (identity.st_dev, identity.st_ino) in visited:
+                continue
+            visited.add((identity.st_dev, identity.st_ino))
+            folders: list[tuple[str, str, bool, bool]] = []
+            for entry in entries:
+                path = f"{folder}/{entry.name}"
+                if _is_folder(entry):
+                    is_link = entry.is_symlink()
+                    within = (inside and not is_link) or _is_within(path, root)
+                    folders.append((path, f"{prefix}{entry.name}/", within, by_link or is_link))
+                else:
+                    yield _Entry(f"{prefix}{entry.name}", path, entry, inside, by_link)
         tell(len(entries) - len(folders))
         todo.extend(reversed(folders))
+
+
+@contextmanager
+def _open_folder(folder: str) -> Iterator[int]:
+    """Yield a handle of a folder, from which its files are looked up by name alone; -1 if none."""
+    try:
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError:
+        yield -1
+        return
+    try:
+        yield handle
+    finally:
+        os.close(handle)
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
@@ -284,8 +331,9 @@ def _below(barred: Mapping[str, str], folder: str) -> dict[str, str]:
 
 
 def _digest(states: StateTable, barred: Mapping[str, str]) -> str:
-    digest = hashlib.sha256(os.fsencode("\0".join(states)))
-    digest.update(b"\n" + states.packed())
-    for name, reason in barred.items():
+    names = sorted(states)
+    digest = hashlib.sha256(os.fsencode("\0".join(names)))
+    digest.update(b"\n" + states.packed(names))
+    for name, reason in sorted(barred.items()):
         digest.update(os.fsencode(f"{name}\0{reason}\n"))
     return digest.hexdigest()

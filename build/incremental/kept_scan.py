@@ -230,10 +230,10 @@ def _key(common: str, tree: TreeSnapshot, opened: Iterable[str]) -> str:
     was_opened = frozenset(opened)
     read: list[str] = []
     empty: list[str] = []
-    for name in tree.states:
+    for name, size in tree.states.sizes().items():
         if name in was_opened or not name.lower().endswith(_UNREAD):
             read.append(name)
-        elif tree.states[name].size == 0:
+        elif size == 0:
             empty.append(name)
     names = hashlib.sha256(os.fsencode(_END.join(tree.states))).hexdigest()
     states = hashlib.sha256(tree.states.packed(read)).hexdigest()

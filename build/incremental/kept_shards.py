@@ -4,13 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from medrcube.build.incremental.file_states import TreeSnapshot
 from medrcube.build.incremental.result_cache import RecordStore, dump_record, load_record
 from medrcube.build.stages.shard_result import ShardBuild, ShardTexts
 from medrcube.errors import WorkspaceError
 
-__all__ = ["BETWEEN", "KeptShard", "PictureLines", "RecipeTexts", "keep_shard", "load_shard"]
+__all__ = [
+    "BETWEEN",
+    "KINDS",
+    "KeptShard",
+    "PictureLines",
+    "RecipeTexts",
+    "keep_shard",
+    "load_shard",
+]
+
+Record = TypeVar("Record")
+
+KINDS = ("shard", "recipes", "lines")
+"""Kinds of records of a shard; the name of a record begins with its kind."""
 
 BETWEEN = "\0"
 """Separator between image paths, in which it cannot occur."""
@@ -23,12 +37,19 @@ class _ShardRecord:
     Attributes:
         build: the result.
         images: paths relative to the folder of the source's images, concatenated.
-        states: states in which their bytes were verified, packed by ``state_table.pack_states``.
+        states: states in which their bytes were verified, packed by ``StateTable.packed``.
     """
 
     build: ShardBuild
     images: str
     states: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _FileLines:
+    """See ``ShardTexts.files``."""
+
+    lines: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +92,8 @@ def load_shard(memory: RecordStore, name: str, key: str) -> KeptShard | None:
 def keep_shard(memory: RecordStore, shard: KeptShard, texts: ShardTexts) -> None:
     """Store a result in place of the last one of that name."""
     record = _ShardRecord(build=shard.build, images=shard.images, states=shard.states)
-    memory.remember(f"texts/{shard.name}", shard.key, dump_record(texts))
+    memory.remember(f"recipes/{shard.name}", shard.key, texts.recipes.encode())
+    memory.remember(f"lines/{shard.name}", shard.key, dump_record(_FileLines(lines=texts.files)))
     memory.remember(f"shard/{shard.name}", shard.key, dump_record(record))
 
 
@@ -84,7 +106,8 @@ class RecipeTexts:
 
     def __iter__(self) -> Iterator[str]:
         for name, key in self.shards:
-            yield _texts(self.memory, name, key).recipes
+            recipes = self.memory.recall(f"recipes/{name}", key)
+            yield _found(self.memory, name, recipes).decode()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +126,8 @@ class PictureLines:
         for group in self._overlapping():
             lines: dict[str, str] = {}
             for name, key in group:
-                lines.update(_texts(self.memory, name, key).files)
+                record = load_record(self.memory, f"lines/{name}", key, _FileLines)
+                lines.update(_found(self.memory, name, record).lines)
             yield "".join(line for _, line in sorted(lines.items()))
 
     def _overlapping(self) -> Iterator[list[tuple[str, str]]]:
@@ -121,13 +145,13 @@ class PictureLines:
             yield group
 
 
-def _texts(memory: RecordStore, name: str, key: str) -> ShardTexts:
-    texts = load_record(memory, f"texts/{name}", key, ShardTexts)
-    if texts is None:
+def _found(memory: RecordStore, name: str, record: Record | None) -> Record:
+    """Return a record of a shard; without it, the shard has to be built again."""
+    if record is None:
         source = name.partition("/")[0]
         memory.forget(f"shard/{source}/", ())
         raise WorkspaceError(
             f"the build cache has lost recipes of {source!r}, as after damage to its file; build "
             "again, and they are made anew"
         )
-    return texts
+    return record

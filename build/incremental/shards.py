@@ -30,8 +30,8 @@ __all__ = [
     "name_of_portion",
 ]
 
-CASES = 1_000
-"""Average number of cases in a shard."""
+CASES = 400
+"""Average number of cases in a shard: all of them are processed after a change to one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -46,13 +46,13 @@ class SourceState:
         """Whether reviewers may need original pixels, because a window hides some of them."""
         return self.source.card.pixels.window != "none"
 
-    def closed(self, *, raw: bool) -> SourceState:
-        """Return a copy without the states of images, and of raw files with ``raw``."""
-        return replace(
-            self,
-            raw=self.raw.closed() if raw else self.raw,
-            pictures=self.pictures.closed(),
-        )
+    def without_raw_files(self) -> SourceState:
+        """Return a copy without the states of the raw files."""
+        return replace(self, raw=self.raw.closed())
+
+    def without_images(self) -> SourceState:
+        """Return a copy without the states of the images."""
+        return replace(self, pictures=self.pictures.closed())
 
     def key(self, pictures: TreeSnapshot) -> str | None:
         """Hash of everything that determines the result of the source, including these images.

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator, KeysView, Mapping
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["FileState", "StateTable", "pack_states"]
+__all__ = ["FileState", "StateTable", "packed_state"]
 
 _STATE = struct.Struct("<4q")
 
@@ -28,8 +29,7 @@ class FileState(NamedTuple):
     @classmethod
     def of(cls, status: os.stat_result) -> FileState:
         """Return the state that ``stat`` reports."""
-        inode = status.st_ino & _INODES
-        return cls(status.st_size, status.st_mtime_ns, status.st_ctime_ns, inode)
+        return cls.unpack(packed_state(status))
 
     @classmethod
     def unpack(cls, packed: bytes) -> FileState:
@@ -39,6 +39,12 @@ class FileState(NamedTuple):
     def packed(self) -> bytes:
         """Return the state as 32 bytes."""
         return _STATE.pack(*self)
+
+
+def packed_state(status: os.stat_result) -> bytes:
+    """Return the packed ``FileState`` that ``stat`` reports."""
+    inode = status.st_ino & _INODES
+    return _STATE.pack(status.st_size, status.st_mtime_ns, status.st_ctime_ns, inode)
 
 
 _GONE = _STATE.pack(-1, -1, -1, -1)
@@ -68,15 +74,34 @@ class StateTable(Mapping[str, FileState]):
         return self._states.keys()
 
     def packed(self, names: Iterable[str] | None = None) -> bytes:
-        """Return the states of some files, or of all, as ``pack_states`` does."""
+        """Return the states of some files, or of all, as bytes for comparison.
+
+        A missing file has a state of its own.
+        """
         if names is None:
             return b"".join(self._states.values())
         return b"".join(self._states.get(name, _GONE) for name in names)
 
+    def changed(self, written: Mapping[str, bytes], gone: Iterable[str]) -> StateTable:
+        """Return the states after some files were written, with packed states, and others deleted.
+
+        The names are in another order.
+        """
+        states = {**self._states, **written}
+        for name in gone:
+            states.pop(name, None)
+        return StateTable(states)
+
     def last_change(self) -> int:
         """Return the latest change time of all files; 0 if there are none."""
-        changed = np.frombuffer(self.packed(), "<i8").reshape(-1, 4)[:, 2]
-        return int(changed.max(initial=0))
+        return int(self._column(2).max(initial=0))
+
+    def sizes(self) -> dict[str, int]:
+        """Return the size of every file by name, without a ``FileState`` for each."""
+        return dict(zip(self._states, self._column(0).tolist(), strict=True))
+
+    def _column(self, number: int) -> NDArray[np.int64]:
+        return np.frombuffer(self.packed(), "<i8").reshape(-1, 4)[:, number]
 
     def above(self, folder: str) -> dict[str, bytes]:
         """Return the packed states by the names that the files have from a folder above."""
@@ -87,8 +112,3 @@ class StateTable(Mapping[str, FileState]):
         start = f"{folder}/"
         inside = (name for name in self._states if name.startswith(start))
         return StateTable({name[len(start) :]: self._states[name] for name in inside})
-
-
-def pack_states(states: Iterable[FileState | None]) -> bytes:
-    """Pack file states into bytes for comparison; a missing file has a state of its own."""
-    return b"".join(_GONE if state is None else state.packed() for state in states)

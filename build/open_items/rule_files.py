@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Iterator
-from functools import cache, lru_cache
+from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
@@ -98,13 +98,7 @@ def rule_path(task: Task) -> Path:
     declared = task.declaration
     if not declared.rule:
         raise RuleError(f"the task {task.value!r} has no rule: its questions follow from cards")
-    return _beside(declared.questions, declared.rule)
-
-
-@cache
-def _beside(questions: Path, rule: str) -> Path:
-    """Cached per task: building the path for each case took an eighth of a build."""
-    return questions.with_name(rule)
+    return declared.questions.with_name(declared.rule)
 
 
 def open_questions(view: CaseView, rule: OpenRule | None = None) -> Iterator[OpenQuestion]:
@@ -117,19 +111,20 @@ def open_questions(view: CaseView, rule: OpenRule | None = None) -> Iterator[Ope
     Raises:
         RuleError: the rule fails, or yields anything but a question of its task.
     """
-    task, path = view.task, rule_path(view.task)
+    task = view.task
     rule = rule or load_rule(task)
     try:
         for question in rule.questions(view):
-            _require_sound(question, view, path)
+            _require_sound(question, view)
             yield question
     except MedrcubeError:
         raise
     except Exception as error:  # third-party rules may fail in any way
+        place = where_of(rule_path(task), error)
         raise RuleError(
-            f"{where_of(path, error)}: {view.card.id}: {type(error).__name__}: {error}; a rule "
+            f"{place}: {view.card.id}: {type(error).__name__}: {error}; a rule "
             "yields a barred question, or none, of a case that it cannot ask",
-            short=f"{_short(where_of(path, error))}: {type(error).__name__}",
+            short=f"{_short(place)}: {type(error).__name__}",
         ) from error
 
 
@@ -147,9 +142,10 @@ def _short(place: str) -> str:
     return "/".join(Path(place).parts[-2:])
 
 
-def _require_sound(question: object, view: CaseView, path: Path) -> None:
+def _require_sound(question: object, view: CaseView) -> None:
     fault = _fault(question, view)
     if fault:
+        path = rule_path(view.task)
         raise RuleError(
             f"{path}: {view.card.id}: the rule yields {fault}",
             short=f"{_short(str(path))}: {fault}",

@@ -131,7 +131,7 @@ def files_of_source(
         in_images: files that images are made of; at least those whose suffix is not one of a pixel
             format.
     """
-    sizes = {name: state.size for name, state in tree.states.items()}
+    sizes = tree.states.sizes()
     layout = source.card.layout(layout_name)
     matched = {
         glob: [name for name in tree.seen.match(glob) if name in sizes]

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from medrcube.build.burnt_in.detection import graphics_of
 from medrcube.build.incremental.file_states import FileState, file_state
+from medrcube.build.incremental.state_table import packed_state
 from medrcube.build.pixels.case_image import CaseImage, choose_case_slices, open_case_images
 from medrcube.build.pixels.mirror import EPOCH as MIRROR_EPOCH
 from medrcube.build.pixels.mirror import mirror
@@ -371,7 +372,7 @@ def _write(scene: _RenderContext, marked: MarkedImage, images: Path) -> _Made:
     status = write_again(images / path, data)
     file = WrittenImage(
         path=path,
-        state=FileState.of(status).packed(),
+        state=packed_state(status),
         sha256=hashlib.sha256(data).hexdigest(),
     )
     picture = RenderedPicture(

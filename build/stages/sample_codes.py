@@ -120,5 +120,6 @@ def _dense(codes: Codes) -> Codes:
 
 def _is_in(values: pa.Array, wanted: pa.Array) -> NDArray[np.bool_]:
     if not pa.types.is_dictionary(values.type):
-        return np.asarray(pc.is_in(values, wanted))
-    return np.asarray(pc.is_in(values.dictionary, wanted))[np.asarray(values.indices)]
+        return np.asarray(pc.is_in(values, wanted), np.bool_)
+    mask: NDArray[np.bool_] = np.asarray(pc.is_in(values.dictionary, wanted), np.bool_)
+    return mask[np.asarray(values.indices)]

@@ -22,6 +22,7 @@ from medrcube.build.stages.samples import Sample
 from medrcube.facts import Absence, Grade, LabelState
 from medrcube.forms.option import OptionTarget
 from medrcube.ontologies.distractor_safety import (
+    CaseFacts,
     DistractorRequest,
     SafetyRules,
     judge_absence,
@@ -31,6 +32,7 @@ from medrcube.ontologies.label_words import is_rest_class
 from medrcube.ontologies.name_grammar import with_article
 from medrcube.ontologies.relations import Relations
 from medrcube.ontologies.terms import DEVICE, Terms
+from medrcube.sources._framework.card import Card
 from medrcube.sources._framework.card_parts.fields import CardField
 from medrcube.sources._framework.contract import concept_of
 
@@ -47,21 +49,42 @@ _HEDGED = re.compile(r"(?:possible|probable|suspected)\b", re.IGNORECASE)
 """Words that express the certainty of a reader and not what an image shows."""
 
 
+_MOST = 4_096
+"""Combinations of labels whose known concepts are kept."""
+
+
 class PresenceRule:
     """Asks one question per concept known to be present or absent on a clean image."""
 
     def __init__(self) -> None:
         self._rules = SafetyRules(evidence=Grade.B)
+        self._card: Card | None = None
+        self._known: dict[object, tuple[CaseFacts, dict[str, _Known]]] = {}
 
     def questions(self, view: CaseView) -> Iterator[OpenQuestion]:
         """Yield questions in the order of the images, then of the card's fields and concepts."""
         if len(view.case.images) > 1:
             return
-        known = _known_concepts(view, self._rules_over(view.terms, view.relations))
+        known = self._known_of(view)
         for sample in view.samples:
             if sample.artefact == "clean":
                 for concept, what in known.items():
                     yield _question(view, sample, concept, what)
+
+    def _known_of(self, view: CaseView) -> dict[str, _Known]:
+        """Return the known concepts of a case; cases of a source with equal labels share them."""
+        rules = self._rules
+        if self._rules_over(view.terms, view.relations) is not rules or self._card is not view.card:
+            self._card = view.card
+            self._known.clear()
+        kinds = tuple(view.task.declaration.kinds)
+        labels = tuple((label.field, label.value, label.state) for label in view.case.labels)
+        key = (kinds, id(view.facts), labels)
+        if key not in self._known:
+            if len(self._known) >= _MOST:
+                self._known.clear()
+            self._known[key] = view.facts, _known_concepts(view, self._rules)  # the id stays taken
+        return self._known[key][1]
 
     def _rules_over(self, terms: Terms, relations: Relations) -> SafetyRules:
         """Return the safety rules with absence at grade A or B; cached for all cases of a batch."""

@@ -12,6 +12,7 @@ from dataclasses import fields, make_dataclass, replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from PIL import Image
 
@@ -489,6 +490,22 @@ def test_what_failed_for_a_passing_reason_is_mended_by_the_next_build(run, clean
     assert run(workspace, Kills()).sources[0].failed == 1
     assert run(workspace).sources[0].failed == 0
     assert _files(workspace.root) == clean(workspace)
+
+
+class DiesLate:
+    """The local engine; the worker of the first job dies once it has written its images."""
+
+    def run(self, jobs, images):
+        for job, rendered in ONE.run(jobs, images):
+            yield job, worker_died(job) if job is jobs[0] else rendered
+
+
+def test_images_of_a_case_that_failed_after_writing_them_are_deleted(run, workspace):
+    assert run(workspace, DiesLate()).sources[0].failed == 1
+    images = {
+        path.relative_to(workspace.root).as_posix() for path in workspace.images.rglob("*.png")
+    }
+    assert images == set(pd.read_parquet(workspace.samples)["image"])
 
 
 class Meddles:

@@ -5,7 +5,7 @@ import tracemalloc
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medrcube.build.incremental.state_table import FileState, StateTable, pack_states
+from medrcube.build.incremental.state_table import FileState, StateTable
 
 NUMBERS = st.integers(0, 2**63 - 1)
 STATES = st.builds(FileState, NUMBERS, NUMBERS, NUMBERS, NUMBERS)
@@ -23,7 +23,9 @@ def test_states_come_back_as_they_were(states):
 
 @given(st.dictionaries(NAMES, STATES), st.lists(NAMES))
 def test_packed_states_of_some_files_are_those_of_their_records(states, names):
-    assert table(states).packed(names) == pack_states(map(states.get, names))
+    missing = table({}).packed(["a.png"])
+    packed = [states[name].packed() if name in states else missing for name in names]
+    assert table(states).packed(names) == b"".join(packed)
 
 
 @given(STATES)
@@ -38,9 +40,21 @@ def test_a_subfolder_has_the_states_of_its_files_alone(states):
     assert all(below[name] == states[f"b/{name}"] for name in below)
 
 
+@given(st.dictionaries(NAMES, STATES), st.dictionaries(NAMES, STATES), st.sets(NAMES))
+def test_changed_states_are_those_of_the_files_written_and_left(before, written, gone):
+    packed = {name: state.packed() for name, state in written.items()}
+    after = {name: state for name, state in {**before, **written}.items() if name not in gone}
+    assert dict(table(before).changed(packed, gone)) == after
+
+
 @given(st.dictionaries(NAMES, STATES))
 def test_the_last_change_is_the_latest_of_all_files(states):
     assert table(states).last_change() == max([0, *(state.changed for state in states.values())])
+
+
+@given(st.dictionaries(NAMES, STATES))
+def test_sizes_are_those_of_the_states(states):
+    assert table(states).sizes() == {name: state.size for name, state in states.items()}
 
 
 def test_a_state_takes_less_than_half_the_memory_of_its_numbers():
