@@ -119,7 +119,9 @@ def _dense(codes: Codes) -> Codes:
 
 
 def _is_in(values: pa.Array, wanted: pa.Array) -> NDArray[np.bool_]:
-    if not pa.types.is_dictionary(values.type):
-        return np.asarray(pc.is_in(values, wanted), np.bool_)
-    mask: NDArray[np.bool_] = np.asarray(pc.is_in(values.dictionary, wanted), np.bool_)
-    return mask[np.asarray(values.indices)]
+    encoded = pa.types.is_dictionary(values.type)
+    texts = values.dictionary if encoded else values
+    mask: NDArray[np.bool_] = np.asarray(pc.is_in(texts, wanted), np.bool_)
+    if encoded:
+        mask = mask[np.asarray(values.indices)]
+    return mask
