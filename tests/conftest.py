@@ -29,6 +29,8 @@ from medrcube.build_settings import BuildSettings
 from medrcube.console.progress import Reporter
 from medrcube.demo import run_demo
 from medrcube.facts import Grade
+from medrcube.ontologies.index.compile import compile_index
+from medrcube.ontologies.readers import open_ontology
 from medrcube.sources import registry
 from medrcube.sources._framework.card_parts.fields import REASON_KEYS
 from medrcube.sources._framework.contract import Source
@@ -361,6 +363,26 @@ def real_ontologies():
     if not folder.is_dir():
         pytest.skip(f"no real ontologies at {folder}; set MEDRCUBE_SHARED to their parent folder")
     return folder
+
+
+@pytest.fixture(scope="session")
+def real_index(made_once, real_ontologies):
+    """Path of the index of the real ontologies, with their mappings: never change it."""
+    pytest.importorskip("pronto")
+
+    def fill(folder):
+        files = (real_ontologies / name for name in REAL_ONTOLOGIES)
+        compile_index(folder / "index.sqlite3", map(open_ontology, files))
+
+    return made_once("real index", fill, traced=False) / "index.sqlite3"
+
+
+REAL_ONTOLOGIES = (
+    "hp_2025-01-16.obo.gz",
+    "radlex_2017-01_term_rid_parent.csv.gz",
+    "SimpleTabulation-ICD-11-MMS-en_2024-01.zip",
+    "mondo_exactmatch_icd11_foundation_2026-08-04.sssom.tsv.gz",
+)
 
 
 CARD = """\

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from medrcube.ontologies.index import OntologyIndex
-from medrcube.ontologies.index.compile import OntologyInput, compile_index, up_to_date
+from medrcube.ontologies.index.compile import OntologyInput, up_to_date
 from medrcube.ontologies.index_knowledge import IndexKnowledge
 from medrcube.ontologies.terms import load_terms
 
@@ -46,19 +46,9 @@ LIN = {
 }
 
 
-@pytest.fixture(scope="module")
-def path(real_ontologies, tmp_path_factory):
-    readers = pytest.importorskip("medrcube.ontologies.readers")
-    pytest.importorskip("pronto")
-    path = tmp_path_factory.mktemp("index") / "ontologies.sqlite3"
-    files = _files(real_ontologies)
-    compile_index(path, (readers.open_ontology(file.path, file.ontology) for file in files))
-    return path
-
-
 @pytest.fixture
-def index(path):
-    with OntologyIndex(path) as opened:
+def index(real_index):
+    with OntologyIndex(real_index) as opened:
         yield opened
 
 
@@ -74,13 +64,13 @@ def _files(folder):
     ]
 
 
-def test_everything_of_every_file_is_in_it(index, path, real_ontologies):
+def test_everything_of_every_file_is_in_it(index, real_index, real_ontologies):
     held = {holding.edition.ontology: holding for holding in index.holdings}
     assert (held["hpo"].concepts, held["hpo"].obsolete) == (19_484, 450)
     assert held["radlex"].concepts >= 45_468
     assert held["icd11"].concepts == 36_044
     assert held["sssom"].mappings == 4_633
-    assert up_to_date(path, _files(real_ontologies))
+    assert up_to_date(real_index, _files(real_ontologies))
 
 
 @pytest.mark.parametrize("pair", LIN)
@@ -137,12 +127,12 @@ def test_mappings_reach_icd_concepts_by_their_foundation(index):
     assert row.object in index.equivalents("MONDO:0000004")
 
 
-def test_150_labels_with_all_ancestors_take_less_than_50_ms(path):
+def test_150_labels_with_all_ancestors_take_less_than_50_ms(real_index):
     ids = list(dict.fromkeys(id_ for term in load_terms().values() for id_ in term.ids().values()))
     best = float("inf")
     for _ in range(5):
         started = time.process_time()
-        with OntologyIndex(path) as index:
+        with OntologyIndex(real_index) as index:
             ancestors = [index.ancestors(identity) for identity in ids[:150]]
         best = min(best, time.process_time() - started)
     assert sum(map(len, ancestors)) > 500

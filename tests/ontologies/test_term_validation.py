@@ -6,8 +6,6 @@ from typer.testing import CliRunner
 from medrcube.cli.ontologies.app import ontologies_app
 from medrcube.ontologies.concept_records import SynonymScope
 from medrcube.ontologies.index import OntologyIndex
-from medrcube.ontologies.index.compile import compile_index
-from medrcube.ontologies.readers import open_ontology
 from medrcube.ontologies.relations import Relation, Relations
 from medrcube.ontologies.term_validation import BROKEN, IssueKind, check_terms
 from medrcube.ontologies.terms import Term, Terms, load_terms
@@ -234,16 +232,9 @@ def test_the_command_succeeds_when_nothing_is_missing(compiled):
 
 
 @pytest.mark.real
-def test_the_shipped_tables_hold_against_the_real_editions(real_ontologies, tmp_path):
+def test_the_shipped_tables_hold_against_the_real_editions(real_index):
     """Two kinds of the ontologies are look-alikes here, on purpose; see relations.csv."""
-    files = (
-        "hp_2025-01-16.obo.gz",
-        "radlex_2017-01_term_rid_parent.csv.gz",
-        "SimpleTabulation-ICD-11-MMS-en_2024-01.zip",
-    )
-    path = tmp_path / "index.sqlite3"
-    compile_index(path, (open_ontology(real_ontologies / file) for file in files))
-    with OntologyIndex(path) as index:
+    with OntologyIndex(real_index) as index:
         findings = check_terms(load_terms(), index)
     assert [finding for finding in findings if finding.kind in BROKEN] == []
     assert {(finding.kind, finding.label) for finding in findings if not finding.known} == {

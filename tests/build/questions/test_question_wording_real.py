@@ -6,22 +6,15 @@ import pytest
 
 from medrcube.build.questions.question_wording import own_names, preferred_names
 from medrcube.ontologies.index import OntologyIndex
-from medrcube.ontologies.index.compile import compile_index
 from medrcube.ontologies.index_knowledge import IndexKnowledge
 from medrcube.ontologies.item_rules import ItemText
 from medrcube.ontologies.item_rules.forms import FORM_RULES
 from medrcube.ontologies.name_grammar import is_fragment
-from medrcube.ontologies.readers import open_ontology
 from medrcube.ontologies.relations import load_relations
 from medrcube.ontologies.terms import load_terms
 from medrcube.sources.registry import find_sources
 
 pytestmark = pytest.mark.real
-FILES = (
-    "hp_2025-01-16.obo.gz",
-    "radlex_2017-01_term_rid_parent.csv.gz",
-    "SimpleTabulation-ICD-11-MMS-en_2024-01.zip",
-)
 TERMS, RELATIONS = load_terms(), load_relations()
 ASKED = {
     field.group
@@ -32,10 +25,8 @@ ASKED = {
 
 
 @pytest.fixture(scope="module")
-def knowledge(tmp_path_factory, real_ontologies):
-    path = tmp_path_factory.mktemp("index") / "index.sqlite3"
-    compile_index(path, (open_ontology(real_ontologies / file) for file in FILES))
-    with OntologyIndex(path) as index:
+def knowledge(real_index):
+    with OntologyIndex(real_index) as index:
         yield IndexKnowledge(index)
 
 
