@@ -10,7 +10,7 @@ import pandas as pd
 
 from medrcube.errors import WorkspaceError
 
-__all__ = ["column_types", "records_to_frame", "require_columns"]
+__all__ = ["column_types", "records_to_frame", "require_columns", "typed", "typed_frame"]
 
 _TYPES = {"str": "str", "int": "int64", "float": "float64", "bool": "bool"}
 
@@ -22,11 +22,25 @@ def column_types(record: type) -> dict[str, str]:
     }
 
 
-def records_to_frame(records: Iterable[Any], types: Mapping[str, str]) -> pd.DataFrame:
+def records_to_frame(records: Iterable[Any], types: Mapping[str, Any]) -> pd.DataFrame:
     """One row per record, with columns in fixed order and type even if there are no records."""
     records = list(records)
-    columns = {name: [getattr(record, name) for record in records] for name in types}
-    return pd.DataFrame(columns).astype(dict(types))
+    columns = {
+        name: pd.array([getattr(record, name) for record in records], dtype=kind)
+        for name, kind in types.items()
+    }
+    return pd.DataFrame(columns)
+
+
+def typed(column: pd.Series[Any], kind: Any) -> pd.Series[Any]:
+    """Return a column with a type; the column itself if it has that type already."""
+    return column if column.dtype == kind else column.astype(kind)
+
+
+def typed_frame(frame: pd.DataFrame, types: Mapping[str, str]) -> pd.DataFrame:
+    """Return a frame with types for some columns; only columns of another type are converted."""
+    found = dict(zip(frame.columns, frame.dtypes, strict=True))
+    return frame.astype({name: kind for name, kind in types.items() if found[name] != kind})
 
 
 def require_columns(frame: pd.DataFrame, columns: Collection[str], table: str) -> pd.DataFrame:

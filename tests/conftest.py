@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import signal
+import ssl
 from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
@@ -33,8 +34,9 @@ from medrcube.ontologies.index.compile import compile_index
 from medrcube.ontologies.readers import open_ontology
 from medrcube.sources import registry
 from medrcube.sources._framework.card_parts.fields import REASON_KEYS
-from medrcube.sources._framework.contract import Source
+from medrcube.sources._framework.contract import Source, load_source
 from medrcube.sources.registry import find_sources
+from medrcube.vocabulary.layers import active_vocabulary
 from medrcube.workspace import Workspace
 
 # A machine under load is slow, not wrong; the gate tries the same examples every time.
@@ -54,6 +56,37 @@ typer.main.get_command = typer.testing._get_command = functools.cache(typer.main
 # No package is installed while tests run; to look through all of them takes longer than the cards.
 registry.entry_points = functools.cache(registry.entry_points)
 
+
+@functools.cache
+def _read_shipped(folder, vocabulary):
+    return load_source(folder)
+
+
+def _load_once(folder):
+    """Read a shipped source once; the many commands that tests call look for all of them."""
+    shipped = folder.parent == Path(registry.__file__).parent
+    return _read_shipped(folder, active_vocabulary()) if shipped else load_source(folder)
+
+
+registry.load_source = _load_once
+
+_create_default_context = ssl.create_default_context
+
+
+@functools.cache
+def _trusting(cafile):
+    return _create_default_context(cafile=cafile)
+
+
+def _create_context_once(*purpose, **options):
+    """Read the trusted authorities once; each client of a provider reads them otherwise."""
+    if not purpose and options.keys() == {"cafile"}:
+        return _trusting(options["cafile"])
+    return _create_default_context(*purpose, **options)
+
+
+ssl.create_default_context = _create_context_once
+
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 SHARED = Path(os.environ.get("MEDRCUBE_SHARED", Path(__file__).parents[2] / "shared"))
 
@@ -64,7 +97,6 @@ ONE_OF_EACH_READER = {
     "cbis-ddsm": "DICOM",
     "echonet-dynamic": "video",
     "figshare-brain-tumor": "MATLAB",
-    "jsrt": "headerless",
     "lidc-idri": "DICOM series, regions in XML",
     "vindr-cxr": "boxes of several readers",
 }
@@ -100,6 +132,16 @@ def pytest_collection_modifyitems(items):
     for item in _beyond_a_few(items):
         item.add_marker(pytest.mark.thorough)
         item.add_marker(pytest.mark.untraced)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Collect no garbage meanwhile: there is next to none, and looking for it takes seconds."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 def pytest_collection_finish():

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from medrcube.build.questions.item_table import UNREVIEWED
-from medrcube.build.record_tables import column_types, records_to_frame, require_columns
+from medrcube.build.record_tables import column_types, records_to_frame, require_columns, typed
 from medrcube.forms import OPEN_FORMS, OPTION
 from medrcube.forms.option import OptionTarget
 from medrcube.forms.protocol import Target
@@ -103,6 +103,7 @@ def open_items_from_frame(frame: pd.DataFrame) -> list[OpenItem]:
     Raises:
         WorkspaceError: a column is missing.
     """
-    typed = require_columns(frame, COLUMNS, "open items table").astype(COLUMNS)
-    records: list[dict[Any, Any]] = typed.to_dict("records")
-    return [OpenItem(**{str(name): value for name, value in row.items()}) for row in records]
+    wanted = require_columns(frame, COLUMNS, "open items table")
+    columns = (typed(wanted[name], kind).tolist() for name, kind in COLUMNS.items())
+    rows: Iterable[tuple[Any, ...]] = zip(*columns, strict=True)
+    return [OpenItem(**dict(zip(COLUMNS, row, strict=True))) for row in rows]

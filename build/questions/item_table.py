@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from medrcube.build.record_tables import require_columns
+from medrcube.build.record_tables import require_columns, typed_frame
 
 __all__ = ["KEY", "UNREVIEWED", "Item", "Option", "items_from_frame", "items_to_frame"]
 
@@ -122,7 +122,7 @@ def items_to_frame(items: Iterable[Item]) -> pd.DataFrame:
     """One row per item, with columns in fixed order and type even if there are no items."""
     frame = pd.DataFrame([_row(item) for item in items], columns=list(COLUMNS))
     texts = {name: "str" for name in COLUMNS if name not in (*_LISTS, *_NUMBERS)}
-    return frame.astype({**texts, **_NUMBERS, **dict.fromkeys(_LISTS, "object")})
+    return typed_frame(frame, {**texts, **_NUMBERS, **dict.fromkeys(_LISTS, "object")})
 
 
 def items_from_frame(frame: pd.DataFrame) -> list[Item]:
@@ -131,8 +131,9 @@ def items_from_frame(frame: pd.DataFrame) -> list[Item]:
     Raises:
         WorkspaceError: a column is missing.
     """
-    records = require_columns(frame, COLUMNS, "items table").astype(object).to_dict("records")
-    return [_item({str(name): value for name, value in record.items()}) for record in records]
+    wanted = require_columns(frame, COLUMNS, "items table")
+    rows: Iterable[tuple[Any, ...]] = zip(*(wanted[name].tolist() for name in COLUMNS), strict=True)
+    return [_item(dict(zip(COLUMNS, row, strict=True))) for row in rows]
 
 
 def _row(item: Item) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from medrcube.build.record_columns import ColumnLayout
-from medrcube.build.record_tables import column_types, records_to_frame, require_columns
+from medrcube.build.record_tables import column_types, records_to_frame, require_columns, typed
 
 __all__ = [
     "COLUMNS",
@@ -130,15 +130,15 @@ def samples_from_frame(frame: pd.DataFrame) -> list[Sample]:
     Raises:
         WorkspaceError: a column is missing.
     """
-    typed = require_columns(frame, COLUMNS, "samples table").astype(COLUMNS)
+    wanted = require_columns(frame, COLUMNS, "samples table")
     # Most columns have few distinct values; equal strings share one object in memory.
     same: dict[object, object] = {}
     columns = [
         [
             same.setdefault(value, value) if isinstance(value, str) else value
-            for value in typed[name].tolist()
+            for value in typed(wanted[name], kind).tolist()
         ]
-        for name in COLUMNS
+        for name, kind in COLUMNS.items()
     ]
     rows: Iterable[tuple[Any, ...]] = zip(*columns, strict=True)
     return [Sample(**dict(zip(COLUMNS, row, strict=True))) for row in rows]

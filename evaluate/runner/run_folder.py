@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
+import functools
 import hashlib
 import json
 import platform
@@ -99,9 +99,18 @@ def versions() -> dict[str, str]:
     """Versions of Python, medrcube and the installed packages that affect a reply."""
     by_package = {"python": platform.python_version(), "medrcube": medrcube.__version__}
     for name in ("openai", "aiohttp", "pillow", "torch", "transformers"):
-        with contextlib.suppress(PackageNotFoundError):
-            by_package[name] = version(name)
+        if installed := _installed(name):
+            by_package[name] = installed
     return by_package
+
+
+@functools.cache
+def _installed(name: str) -> str | None:
+    """Version of a package; read once, since the metadata of torch takes milliseconds to parse."""
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
 
 
 def read_manifest(run: Path) -> dict[str, Any]:

@@ -204,6 +204,33 @@ def edition(barred, pressed, tmp_path):
     return copy
 
 
+@pytest.fixture(scope="session")
+def _sharded_once(pressed, tmp_path_factory, quiet):
+    made = {}
+
+    def make(source, size, private):
+        root = pressed(source)
+        if (root, size, private) not in made:
+            workspace = Workspace(root=root / "workspace", settings=BuildSettings(), sources={})
+            made[root, size, private] = release(
+                workspace, {"toy": source}, tmp_path_factory.mktemp("sharded") / "x", name="x",
+                allow_unreviewed=True, private=private, shard_size=size,
+            ).out  # fmt: skip
+        return made[root, size, private]
+
+    return make
+
+
+@pytest.fixture
+def sharded(barred, _sharded_once, tmp_path):
+    """Copy an edition with shards, which a test may change: ``sharded("name", 15_000)``."""
+
+    def copy(name, size, *, private=False):
+        return shutil.copytree(_sharded_once(barred, size, private), tmp_path / name)
+
+    return copy
+
+
 @pytest.fixture
 def public(edition):
     """A public edition that a test may change."""

@@ -14,6 +14,7 @@ SLICE = (
 )
 
 
+@pytest.mark.thorough
 def test_a_slice_with_several_bleeds_does_not_depend_on_the_seed_of_hashes():
     slices = {
         subprocess.run(

@@ -22,6 +22,7 @@ LONGEST = 300
 GARBAGE = ("", "?", "I cannot tell.", "lorem ipsum", "{}", "\ufffd" * 40, "E. none of these")
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("task", Task)
 def test_a_task_holds_its_contract(task):
     assert [failure for check in check_task(task, CARDS) for failure in check.failures] == []
@@ -40,6 +41,7 @@ def test_every_wording_of_a_task_fits_into_a_prompt(task):
     assert max(map(len, texts)) < LONGEST
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("task", open_tasks())
 def test_every_wording_of_a_task_with_a_rule_fits_into_a_prompt(task):
     terms, wordings = load_terms(), package_wordings()

@@ -31,10 +31,14 @@ def tasks(*arguments):
     return CliRunner().invoke(app, ["tasks", *map(str, arguments)])
 
 
-def test_a_task_of_a_workspace_is_listed_shown_and_checked(workspace):
+def test_a_task_of_a_workspace_is_listed_and_shown(workspace):
     listed = json.loads(tasks("list", "--json", "--workspace", workspace).stdout)
     assert "Lesion Box" in {task["name"] for task in listed}
     assert "answer form box" in tasks("show", "Lesion Box", "--workspace", workspace).stdout
+
+
+@pytest.mark.thorough
+def test_a_task_of_a_workspace_is_checked(workspace):
     checked = tasks("check", "Lesion Box", "--workspace", workspace)
     assert (checked.exit_code, checked.stdout.split(":")[0]) == (0, "Lesion Box")
 

@@ -53,14 +53,14 @@ def test_no_image_is_asked_for_where_another_one_fits_as_well(concept, barred, c
     assert question.barred == barred
 
 
-@pytest.fixture
-def compared_brats(tmp_path):
+@pytest.fixture(scope="module")
+def compared_brats(tmp_path_factory):
     """A compared case of BraTS, of which two images are T1-weighted."""
-    source = SOURCES["brats2021"]
-    source.build_fixture(tmp_path / "raw", source.card.layouts[0].name)
+    source, raw = SOURCES["brats2021"], tmp_path_factory.mktemp("brats") / "raw"
+    source.build_fixture(raw, source.card.layouts[0].name)
     from medrcube.build.stages.scan import scan  # noqa: PLC0415
 
-    return next(case for case in scan(source, tmp_path / "raw", bytes(32)).cases if case.compared)
+    return next(case for case in scan(source, raw, bytes(32)).cases if case.compared)
 
 
 @pytest.fixture(params=COMPARING)

@@ -9,7 +9,6 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from medrcube.forms import OPEN_FORMS, OPTION
@@ -128,8 +127,9 @@ def vocabulary_view(words: Mapping[str, Sequence[Mapping[str, object]]]) -> pd.D
 
 def _filled(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the frame with object cells; empty texts and NaN become missing values."""
-    view = frame.astype(object)
-    return view.where((view != "") & view.notna(), None).replace({np.nan: None})
+    cells = frame.astype(object).to_numpy(copy=True)
+    cells[(cells == "") | pd.isna(cells)] = None
+    return pd.DataFrame(cells, index=frame.index, columns=frame.columns, dtype=object)
 
 
 def _is_read(form: object, ask: object, truth: object) -> bool:

@@ -12,7 +12,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from medrcube.build.validation.contracts.kinds import ContractRule, RuleKind, Table
 from medrcube.build.validation.contracts.rules import CONTRACT_RULES
@@ -97,35 +99,40 @@ def _verdict(table: Table, rule: ContractRule, frame: pd.DataFrame) -> ContractR
     if any(column not in frame.columns for column in rule.columns):
         return ContractResult(table=table, rule=rule, holds=False, failing=len(frame))
     bad = _broken(rule, frame)
+    if not bad.any():
+        return ContractResult(table=table, rule=rule, holds=True)
     ids = frame["id"][bad] if "id" in frame.columns else frame.index[bad]
     return ContractResult(
         table=table,
         rule=rule,
-        holds=not bad.any(),
+        holds=False,
         ids=tuple(sorted({str(name) for name in ids})),
         failing=int(bad.sum()),
     )
 
 
-def _broken(rule: ContractRule, frame: pd.DataFrame) -> pd.Series[bool]:
+def _broken(rule: ContractRule, frame: pd.DataFrame) -> NDArray[np.bool_]:
     """Mask of the rows that break a rule."""
     column = frame[rule.column]
-    filled = column.notna()
+    filled: NDArray[np.bool_] = column.notna().to_numpy()
+    bad: NDArray[np.bool_]
     if rule.kind is RuleKind.PRESENT:
-        return ~filled
-    if rule.kind is RuleKind.UNIQUE:
-        return filled & column.duplicated(keep=False)
-    if rule.kind is RuleKind.TOGETHER:
+        bad = ~filled
+    elif rule.kind is RuleKind.UNIQUE:
+        bad = filled & column.duplicated(keep=False).to_numpy()
+    elif rule.kind is RuleKind.TOGETHER:
         columns = list(rule.columns)
-        return frame[columns].notna().any(axis=1) & frame.duplicated(columns, keep=False)
-    if rule.kind in {RuleKind.EQUAL, RuleKind.BELOW}:
+        some = frame[columns].notna().any(axis=1) & frame.duplicated(columns, keep=False)
+        bad = some.to_numpy()
+    elif rule.kind in {RuleKind.EQUAL, RuleKind.BELOW}:
         other = frame[rule.other[0]]
-        both = filled | other.notna()
         pairs = zip(column, other, strict=True)
         good = (_fits(rule.kind, left, right) for left, right in pairs)
-        return both & ~pd.Series(list(good), index=frame.index, dtype=bool)
-    good = (_allowed(rule, value) for value in column)
-    return filled & ~pd.Series(list(good), index=frame.index, dtype=bool)
+        bad = (filled | other.notna().to_numpy()) & ~np.fromiter(good, bool, len(frame))
+    else:
+        good = (_allowed(rule, value) for value in column)
+        bad = filled & ~np.fromiter(good, bool, len(frame))
+    return bad
 
 
 def _fits(kind: RuleKind, left: Any, right: Any) -> bool:

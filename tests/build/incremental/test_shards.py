@@ -224,6 +224,7 @@ def _adapter(raw, write_case, toy):
     _edited(toy.folder / "adapter.py", "key=path.stem,", 'key=path.stem, split="train",')
 
 
+@pytest.mark.thorough
 @pytest.mark.few(1)
 @pytest.mark.parametrize("change", [_card, _adapter])
 def test_another_card_or_adapter_redoes_all_shards(
@@ -268,6 +269,7 @@ def test_a_shard_that_is_damaged_in_the_cache_is_made_again(
     assert _files(workspace.root) == clean(workspace)
 
 
+@pytest.mark.thorough
 def test_what_cannot_be_read_is_tried_again_though_its_shard_is_kept(
     run, clean, workspace, many, write_case
 ):

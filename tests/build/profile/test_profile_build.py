@@ -89,6 +89,7 @@ def test_each_margin_stands_beside_what_all_sources_would_give_in_text_and_in_js
     assert report.profile.lines()[1] == whole.describe(6)
 
 
+@pytest.mark.thorough
 def test_keys_that_stay_on_one_source_are_named(run, profile):
     profile.write_text(f"{PROFILE}[items]\nsources_per_key = 2\n")
     report, audit = run()
@@ -172,6 +173,7 @@ def test_a_source_that_is_off_gives_no_item_until_it_is_switched_on(run, profile
     assert run(switched_on=("toy",))[1]["items"] == 6
 
 
+@pytest.mark.thorough
 def test_the_same_build_again_has_nothing_to_do_until_the_profile_changes(run, profile, workspace):
     first, _ = run()
     before = workspace.audit.stat().st_mtime_ns

@@ -17,12 +17,9 @@ SIZE = 30_000
 
 
 @pytest.fixture
-def trees(released):
+def trees(sharded):
     """Both editions of a release with shards: ``(public, private)``."""
-    return (
-        released("public", shard_size=SIZE),
-        released("private", private=True, shard_size=SIZE),
-    )
+    return sharded("public", SIZE), sharded("private", SIZE, private=True)
 
 
 @pytest.fixture

@@ -36,9 +36,9 @@ print(json.dumps([row["pictures/content"].size for row in dataset.records("pictu
 
 
 @pytest.fixture
-def trees(released):
+def trees(edition, sharded):
     """Private editions of one workspace: with loose images, and with shards."""
-    return released("loose", private=True), released("shards", private=True, shard_size=SIZE)
+    return edition("loose", private=True), sharded("shards", SIZE, private=True)
 
 
 def _files(tree):
@@ -112,6 +112,7 @@ def test_tar_unpacks_the_loose_images(trees, tmp_path):
     assert _files(out / "pictures") == _files(trees[0] / "TOY/pictures")
 
 
+@pytest.mark.thorough
 def test_datasets_reads_the_shards_as_webdataset(trees, tmp_path):
     shards = [str(trees[1] / shard.name) for shard in read_shards(trees[1])]
     rows = _run(LOAD, tmp_path, *shards)
@@ -120,15 +121,13 @@ def test_datasets_reads_the_shards_as_webdataset(trees, tmp_path):
     assert {f"{key.replace('+', '.')}.png" for key, _ in rows} == images
 
 
-def test_the_same_release_twice_is_the_same_byte_for_byte(released):
-    first, second = (released(name, shard_size=SIZE) for name in ("one", "other"))
-    assert _files(first) == _files(second)
+def test_the_same_release_twice_is_the_same_byte_for_byte(released, sharded):
+    assert _files(released("one", shard_size=SIZE)) == _files(sharded("other", SIZE))
 
 
-def test_editions_differ_in_restricted_shards_and_their_mark_alone(released):
+def test_editions_differ_in_restricted_shards_and_their_mark_alone(sharded):
     public, private = (
-        _files(released(str(private), private=private, shard_size=SIZE))
-        for private in (False, True)
+        _files(sharded(str(private), SIZE, private=private)) for private in (False, True)
     )
     assert {name: private[name] for name in public} == public
     extra = private.keys() - public.keys()
@@ -149,15 +148,16 @@ def test_an_interrupted_release_leaves_nothing(released, tmp_path, monkeypatch):
     assert set(tmp_path.iterdir()) - before <= {tmp_path / "workspace"}
 
 
-def test_croissant_reads_images_out_of_the_shards(released, tmp_path):
-    tree = released("public", shard_size=SIZE)
+@pytest.mark.thorough
+def test_croissant_reads_images_out_of_the_shards(sharded, tmp_path):
+    tree = sharded("public", SIZE)
     results = _run(READ, tmp_path, str(tree / "croissant.json"))
     public = [shard for shard in read_shards(tree) if not shard.restricted]
     assert len(results) == sum(shard.images for shard in public) > 0
 
 
-def test_the_card_names_the_shards_and_no_folder_of_images(released):
-    text = (released(shard_size=SIZE) / "README.md").read_text()
+def test_the_card_names_the_shards_and_no_folder_of_images(sharded):
+    text = (sharded("release", SIZE) / "README.md").read_text()
     assert "shards.csv" in text
     assert "<SOURCE>/pictures/" not in text
 

@@ -98,6 +98,7 @@ def test_a_recipe_that_names_a_file_outside_the_raw_root_is_an_error(name, publi
     assert "recipes" in faults(public)
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize(
     "data",
     [
@@ -134,6 +135,7 @@ def test_json_reads_alike_wherever_its_chunks_end(chunk, monkeypatch):
     assert list(read_list(io.BytesIO(b"\xef\xbb\xbf" + text.encode()))) == rows
 
 
+@pytest.mark.thorough
 def test_a_list_without_end_takes_little_memory():
     tracemalloc.start()
     rows = islice(read_list(Flood()), 100_000)

@@ -15,15 +15,15 @@ SIZE = 30_000
 
 
 @pytest.fixture(params=[False, True], ids=["public", "private"])
-def edition(released, request):
+def edition(sharded, request):
     """A sound release with shards, and whether it is private."""
-    return released("release", private=request.param, shard_size=SIZE), request.param
+    return sharded("release", SIZE, private=request.param), request.param
 
 
 @pytest.fixture
-def tree(released):
+def tree(sharded):
     """A sound public release with shards."""
-    return released("release", shard_size=SIZE)
+    return sharded("release", SIZE)
 
 
 @pytest.fixture
@@ -123,9 +123,9 @@ def test_an_image_in_the_place_of_another_is_found_even_with_new_digests(tree, s
     assert set(_found(check, tree)) == {"picture-damaged", "edition-differs"}
 
 
-def test_a_restricted_shard_in_a_public_tree_is_an_error(released, check):
-    public = released("public", shard_size=SIZE)
-    private = released("private", private=True, shard_size=SIZE)
+def test_a_restricted_shard_in_a_public_tree_is_an_error(sharded, check):
+    public = sharded("public", SIZE)
+    private = sharded("private", SIZE, private=True)
     closed = next(shard for shard in read_shards(private) if shard.restricted)
     shutil.copy(private / closed.name, public / closed.name)
     faults = _found(check, public)
@@ -133,8 +133,8 @@ def test_a_restricted_shard_in_a_public_tree_is_an_error(released, check):
     assert set(faults) == {"restricted-picture"}
 
 
-def test_a_private_tree_without_a_restricted_shard_counts_its_images(released, check):
-    tree = released("private", private=True, shard_size=SIZE)
+def test_a_private_tree_without_a_restricted_shard_counts_its_images(sharded, check):
+    tree = sharded("private", SIZE, private=True)
     closed = next(shard for shard in read_shards(tree) if shard.restricted)
     (tree / closed.name).unlink()
     faults = _found(check, tree)

@@ -89,6 +89,7 @@ def test_a_private_tree_that_lacks_restricted_pictures_is_a_warning(edition, fau
     assert faults(private, "warning") == {"restricted-missing"}
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("name", "check_name"),
     [
@@ -143,6 +144,7 @@ def test_other_pixels_than_those_of_the_recipe_are_found(public, faults):
     assert faults(public) == {"digest", "pixel-hash", "edition-differs"}
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [

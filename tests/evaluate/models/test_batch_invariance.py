@@ -135,7 +135,7 @@ def shapes(tmp_path, write_release, row, picture):
     return load_benchmark(root)
 
 
-@pytest.mark.few(1)
+@pytest.mark.thorough
 @pytest.mark.parametrize("scoring", ["generate", "likelihood"])
 def test_a_local_model_passes(family, shapes, open_tiny, scoring):
     invariance = selfcheck(shapes, open_tiny(family, batch_size=6, scoring=scoring), blind=True)

@@ -79,6 +79,7 @@ def test_nothing_that_the_queue_writes_is_for_others(modes):
     assert reachable == {}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "name",
     [

@@ -65,7 +65,7 @@ def test_every_view_says_whom_it_lets_in():
         assert (name in OPEN) != hasattr(view, "allowed_roles"), name
 
 
-@pytest.mark.few(80)
+@pytest.mark.few(24)
 @pytest.mark.parametrize("who", PEOPLE)
 @pytest.mark.parametrize("route", MATRIX)
 def test_who_is_let_in(world, route, who):
