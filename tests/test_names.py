@@ -4,13 +4,21 @@ import io
 import json
 import os
 import sys
+from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from medrcube.console.progress import Reporter
 from medrcube.facts import QuarantineRow
-from medrcube.names import escape_bytes, escape_controls, name_to_text, text_to_name
+from medrcube.names import (
+    escape_bytes,
+    escape_controls,
+    name_to_text,
+    relative_name,
+    text_to_name,
+)
 from medrcube.sources._formats.tables.tables import TableRow
 
 NAMES = st.one_of(
@@ -72,3 +80,15 @@ def test_escape_of_a_cell_or_a_file_name_reaches_no_message():
     assert TableRow({"c": cell}, "t.csv", 2).cite("c") == f"t.csv:2 c={text}"
     problem = QuarantineRow(source="s", case=cell, stage="scan", code="unclaimed", message=cell)
     assert (problem.case, problem.message) == (text, text)
+
+
+@pytest.mark.parametrize("root", ["/", "/raw", "raw", "."])
+@pytest.mark.parametrize("name", ["a.png", "p1/s 2/b.png", "raw/raw/c.png"])
+def test_a_name_below_a_root_is_that_of_pathlib(root, name):
+    path = Path(root) / name
+    assert relative_name(path, Path(root)) == path.relative_to(root).as_posix() == name
+
+
+def test_a_name_beside_a_root_is_refused():
+    with pytest.raises(ValueError, match="raw2"):
+        relative_name(Path("/raw2/a.png"), Path("/raw"))

@@ -46,6 +46,19 @@ def test_a_look_is_the_hash_in_sixteen_digits():
     assert perceptual_hash(np.zeros((4, 4), np.uint8)) == "0" * 16
 
 
+@pytest.mark.parametrize(
+    ("rows", "columns"), [*((n, n) for n in (1, 2, 3, 4, 6, 8, 16, 64)), (4, 2), (2, 4), (16, 3)]
+)
+def test_a_thumbnail_is_that_of_box_averages(rows, columns):
+    """A faster function of Pillow makes it where both give equal pixels, and nowhere else."""
+    rng = np.random.default_rng(rows * columns)
+    pixels = rng.integers(0, 256, (SIDE * rows, SIDE * columns), np.uint8)
+    pixels[: SIDE * rows // 2] = rng.integers(0, 2, pixels[: SIDE * rows // 2].shape)
+    grey = Image.fromarray(pixels)
+    averages = np.asarray(grey.resize((SIDE, SIDE), Image.Resampling.BOX))
+    assert np.array_equal(thumbnail(grey), averages)
+
+
 def test_a_grey_picture_in_colour_looks_the_same():
     grey = ramps()
     assert perceptual_hash(np.stack([grey] * 3, axis=2)) == perceptual_hash(grey)

@@ -33,7 +33,7 @@ from medrcube.build.stages.render import EPOCH, RenderedPicture, RenderResult
 from medrcube.errors import WorkspaceError
 from medrcube.facts import QuarantineRow
 from medrcube.files.atomic import sha256_of
-from medrcube.names import name_to_text
+from medrcube.names import name_to_text, relative_name
 
 __all__ = ["BuildCache", "content_key"]
 
@@ -313,7 +313,7 @@ def content_key(job: RenderJob, digests: Mapping[str, str]) -> str:
     def portable(value: Any) -> Any:
         """Return a value without machine-dependent parts; files by name and digest."""
         if isinstance(value, Path):
-            return [name_to_text(value.relative_to(job.root).as_posix()), digests[str(value)]]
+            return [name_to_text(relative_name(value, job.root)), digests[str(value)]]
         if is_dataclass(value):
             parts = {field.name: portable(getattr(value, field.name)) for field in fields(value)}
             return [type(value).__name__, parts]

@@ -31,6 +31,7 @@ from medrcube.build.stages.contradictions import count_outcomes
 from medrcube.build.stages.plan import RenderJob, picture_names, plan_jobs
 from medrcube.build.stages.scan import Scan, scan
 from medrcube.facts import Case, QuarantineRow
+from medrcube.names import relative_name
 from medrcube.sources._framework.contract import Source
 from medrcube.sources._framework.layout import LayoutReport
 from medrcube.sources._framework.raw_tree.opened_files import files_opened
@@ -91,7 +92,7 @@ class _PortionRecord:
     def files(self, root: Path) -> tuple[str, ...]:
         """Return their raw files, relative to the raw root."""
         paths = (path for case in self.cases for path in case.files())
-        return tuple(dict.fromkeys(path.relative_to(root).as_posix() for path in paths))
+        return tuple(dict.fromkeys(relative_name(path, root) for path in paths))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,7 +207,7 @@ def _head(source_scan: Scan, portions: tuple[Portion, ...]) -> ScanHead:
     owners: dict[str, tuple[str, ...]] = {}
     for case in source_scan.cases:
         for path in case.sidecars:
-            name = path.relative_to(source_scan.root).as_posix()
+            name = relative_name(path, source_scan.root)
             owners[name] = (*owners.get(name, ()), case.key)
     return ScanHead(
         layout=source_scan.layout,

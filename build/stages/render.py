@@ -41,7 +41,7 @@ from medrcube.build.stages.plan import Artefact, RenderJob
 from medrcube.errors import MedrcubeError, ReadError, RefusedError, WorkspaceError
 from medrcube.facts import ImageRef, QuarantineRow
 from medrcube.files.atomic import sha256_of, write_again
-from medrcube.names import escape_bytes, name_to_text
+from medrcube.names import escape_bytes, name_to_text, relative_name
 from medrcube.perceptual_hash import perceptual_hash
 from medrcube.vocabulary.layers import using
 
@@ -408,7 +408,7 @@ def _frame(image: ImageRef, choice: SliceChoice) -> int:
 
 def _origin(job: RenderJob, digests: Mapping[str, str]) -> dict[str, Any]:
     """Return the origin of the images of a case: inputs by name and digest."""
-    names = {path: name_to_text(path.relative_to(job.root).as_posix()) for path in job.case.files()}
+    names = {path: name_to_text(relative_name(path, job.root)) for path in job.case.files()}
     return {
         "source": job.source,
         "case": job.case.key,

@@ -18,7 +18,7 @@ from medrcube.build.incremental.file_states import (
 )
 from medrcube.build.stages.contradictions import check_labels
 from medrcube.facts import BAD_ROW, Case, QuarantineRow, Skip
-from medrcube.names import escape_bytes, escape_record, has_raw_bytes
+from medrcube.names import escape_bytes, escape_record, has_raw_bytes, relative_name
 from medrcube.ontologies.terms import load_terms
 from medrcube.regions import files_of
 from medrcube.sources._formats.tables.redaction import evidence_place, redact_name, words_in
@@ -348,7 +348,7 @@ def holds_pixels(name: str) -> bool:
 
 
 def _relative(paths: Iterable[Path], root: Path) -> list[str]:
-    return [path.relative_to(root).as_posix() for path in paths]
+    return [relative_name(path, root) for path in paths]
 
 
 def _problem(source: Source, case: str, code: str, message: str) -> QuarantineRow:

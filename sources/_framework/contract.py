@@ -29,7 +29,8 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+import time
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -73,6 +74,9 @@ __all__ = [
     "unused_card_keys",
 ]
 
+_SETTLED = 2_000_000_000
+"""Nanoseconds after which a change of a file shows in its time: FAT counts in steps of two seconds.
+"""
 _SEVERAL = 3
 """Number of patients that must share a value before it is taken not to identify one of them."""
 
@@ -424,10 +428,22 @@ def _where(error: Exception) -> str:
 
 def _load(file: Path) -> ModuleType:
     """Import a Python file of a source folder; cached by the content of the file and the card."""
+    read_by = (file, file.with_name("card.toml"))
     try:
-        contents = (path.read_bytes() for path in (file, file.with_name("card.toml")))
-        identity = b"\0".join((str(file).encode(), *contents))
+        status = [path.stat() for path in read_by]
+        states = tuple(
+            (state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns) for state in status
+        )
+        settled = time.time_ns() - max(max(state[2:]) for state in states) > _SETTLED
+        name = (_module_name if settled else _module_name.__wrapped__)(read_by, states)
     except OSError as error:
         raise CardError(f"{file}: is missing ({error.strerror}); a source needs it") from error
-    name = f"medrcube_source_{sha256(identity).hexdigest()[:12]}_{file.stem}"
     return load_python_file(file, name)
+
+
+@functools.lru_cache(maxsize=256)
+def _module_name(read_by: tuple[Path, ...], _states: Hashable) -> str:
+    """Return a name derived from the content of the files; they are read once for each state."""
+    content = (path.read_bytes() for path in read_by)
+    identity = b"\0".join((str(read_by[0]).encode(), *content))
+    return f"medrcube_source_{sha256(identity).hexdigest()[:12]}_{read_by[0].stem}"

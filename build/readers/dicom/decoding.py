@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from pydicom.uid import UID, JPEGBaseline8Bit, JPEGExtended12Bit
 
 from medrcube.build.pixels.volume import Array
 from medrcube.build.readers.dicom.bits import stored_values
+from medrcube.build.readers.dicom.direct_decoding import decode_directly
 from medrcube.build.readers.dicom.header import TAGS
 from medrcube.build.readers.dicom.opening import damaged_elements
 from medrcube.build.readers.dicom.pixel_element import coded_frame, stored_frame
@@ -41,7 +43,7 @@ def decode_frame(path: Path, header: Dataset, k: int) -> Array:
     try:
         source = _inflated(path) if syntax.is_deflated else path
         picture = decode_stored(source, header, k)
-        if header.PhotometricInterpretation == PALETTE:
+        if header.get("PhotometricInterpretation") == PALETTE:
             picture = _eight_bit(apply_color_lut(picture, header))
     except EOFError:
         raise truncated(path, "its pixel data end early") from None
@@ -86,6 +88,9 @@ def _decoded(source: Path | Dataset, header: Dataset, k: int) -> Array:
         view = isinstance(source, Path)  # stored pixels are never written to, so no copy is needed
         return pixel_array(source, index=k, view_only=view, correct_unused_bits=False)
     if isinstance(source, Path):
+        frame = decode_directly(source, header) if k == 0 else None
+        if frame is not None:
+            return frame
         source = coded_frame(source, header) or source
     plugins = get_decoder(syntax).available_plugins
     order = ("pillow", "pylibjpeg") if syntax in _LOSSY_JPEG else ("pylibjpeg", "pydicom", "pillow")
@@ -109,21 +114,33 @@ def _checked_syntax(path: Path, header: Dataset) -> UID:
     syntax = header.file_meta.get("TransferSyntaxUID") if hasattr(header, "file_meta") else None
     if syntax is None:
         raise unreadable(path, "does not say how its pixels are coded (no transfer syntax)")
-    try:
-        decoder = get_decoder(syntax)
-    except NotImplementedError:
+    known = _known_syntax(syntax)
+    if known is None:
         raise ReadError(
             f"{path.name}: is coded as {syntax.name}, which no decoder here knows; decompress "
             "it with another tool (gdcmconv, dcmdjpeg) or leave it out",
             code="unsupported-syntax",
-        ) from None
-    if not decoder.is_available:
+        )
+    uid, is_available = known
+    if not is_available:
         raise ReadError(
             f"{path.name}: is coded as {syntax.name}, whose decoder is not installed: run  "
             "pip install 'medrcube[build]'",
             code="missing-decoder",
         )
-    return UID(syntax)
+    return uid
+
+
+@lru_cache(maxsize=64)
+def _known_syntax(syntax: str) -> tuple[UID, bool] | None:
+    """Return a transfer syntax and whether its decoder is installed; ``None`` if pydicom has none.
+
+    Kept from slice to slice, since pydicom checks a UID whenever it is made.
+    """
+    try:
+        return UID(syntax), bool(get_decoder(syntax).is_available)
+    except NotImplementedError:
+        return None
 
 
 def _eight_bit(picture: Array) -> Array:

@@ -130,8 +130,8 @@ def _scanned(head: bytes, wanted: AbstractSet[int]) -> ScannedHeader:
     meta, place = _elements(head, _META_START, _explicit, {_SYNTAX}, _is_behind_meta)
     if _SYNTAX not in meta:
         raise _UnusualError
-    uid = UID(str(meta[BaseTag(_SYNTAX)].value))
-    if uid in _OTHER_ENCODINGS or uid.is_private or not uid.is_transfer_syntax:
+    uid, usual = _syntax_of(str(meta[_key_of(_SYNTAX)].value))
+    if not usual:
         raise _UnusualError
     implicit = uid == ImplicitVRLittleEndian
     if implicit and head[place + 4 : place + 6].isupper():
@@ -147,9 +147,16 @@ def _scanned(head: bytes, wanted: AbstractSet[int]) -> ScannedHeader:
     return header
 
 
+@lru_cache(maxsize=64)
+def _syntax_of(text: str) -> tuple[UID, bool]:
+    """Return a transfer syntax, and whether files in it are scanned here."""
+    uid = UID(text)
+    return uid, not (uid in _OTHER_ENCODINGS or uid.is_private or not uid.is_transfer_syntax)
+
+
 def _encoding(elements: _Elements) -> list[str] | str:
     """Return the character sets of the text elements as Python encodings."""
-    if _CHARACTER_SET not in elements:
+    if _key_of(_CHARACTER_SET) not in elements:
         return default_encoding
     try:
         return list(convert_encodings(Dataset(dict(elements))[_CHARACTER_SET].value))
@@ -170,8 +177,9 @@ def _elements(
 ) -> tuple[_Elements, int]:
     """Return the wanted elements, and the offset of the first one after them."""
     elements: _Elements = {}
+    unpack_tag = _TAG.unpack_from
     while True:
-        group, number = _TAG.unpack_from(data, place)
+        group, number = unpack_tag(data, place)
         tag = group << 16 | number
         if is_behind(tag):
             return elements, place

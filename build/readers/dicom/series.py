@@ -198,7 +198,7 @@ def _check_alike(files: Sequence[_Slice]) -> None:
         ("kinds of pixel (PhotometricInterpretation)", _photometric),
     )
     geometry: tuple[tuple[str, Callable[[_Slice], Hashable]], ...] = (
-        ("sizes", lambda file: (int(file.header.Rows), int(file.header.Columns))),
+        ("sizes", lambda file: (int(file.header.get("Rows")), int(file.header.get("Columns")))),
         ("pixel spacings", _spacing),
     )
     for code, checks in (("mixed-series", series), ("mixed-geometry", geometry)):
@@ -206,8 +206,8 @@ def _check_alike(files: Sequence[_Slice]) -> None:
             values = {key(file) for file in files}
             if len(values) > 1:
                 raise _mixed(files, f"{len(values)} different {what}", code)
-    first = files[0].orientation
-    if any(not np.allclose(file.orientation, first, rtol=0, atol=_PARALLEL) for file in files):
+    orientations = np.stack([file.orientation for file in files])
+    if not np.allclose(orientations, orientations[0], rtol=0, atol=_PARALLEL):
         raise _mixed(files, "slices that are not parallel", "mixed-geometry")
 
 
