@@ -148,11 +148,12 @@ def _features(images: Sequence[Sample], cues: Sequence[_Cue]) -> Mapping[str, _F
                 features[image.id][number, value] = 1.0
             else:
                 by_source.setdefault(image.source, []).append(value)
+        scales = {name: (fmean(own), pstdev(own) or 1.0) for name, own in by_source.items()}
         for image in images:
             value = cue(image)
             if not isinstance(value, str):
-                own = by_source[image.source]
-                score = (value - fmean(own)) / (pstdev(own) or 1.0)
+                mean, deviation = scales[image.source]
+                score = (value - mean) / deviation
                 features[image.id][number,] = score
                 features[image.id][number, image.source] = score
     return features
