@@ -18,7 +18,7 @@ help:
 	@echo "make check-terms INDEX=...  hold the shipped ontology ids against your own index"
 	@echo "make local-families  batches of ten families of local models against single questions"
 	@echo "make mutants    mutation score of the most important rules, and its page (an hour)"
-	@echo "make bench      speed against peers, into docs/reference/performance.md (15 minutes)"
+	@echo "make bench      speed against peers, into docs/reference/performance.md (half an hour)"
 	@echo "make bench-detail  memory, builds, review and evaluation, into performance-in-detail.md"
 
 $(BIN)/python:

@@ -35,7 +35,7 @@ _PICTURES = 20_000
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", action="append", default=[], help="rows whose names hold this")
-    parser.add_argument("--seconds", type=float, default=6.0, help="of processor time for a row")
+    parser.add_argument("--seconds", type=float, default=8.0, help="of processor time for a row")
     parser.add_argument("--no-stages", action="store_true", help="keep the stages of the last run")
     parser.add_argument("--no-rows", action="store_true", help="keep the rows of the last run")
     parser.add_argument("--page", type=Path, default=_PAGE, help="where the page goes")

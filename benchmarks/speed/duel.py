@@ -23,7 +23,7 @@ _LEAST_SECONDS = 0.1
 _MOST_BATCH = 20
 _LONG = 3.0
 """Seconds of a peer as used, beyond which one run of it has to do."""
-_FEWEST, _MOST = 3, 20
+_FEWEST, _MOST = 5, 20
 """Rounds, in each of which every side runs once."""
 
 

@@ -86,7 +86,7 @@ def _decoder_of(syntax: UID) -> _Decode | None:
         return None
     from pylibjpeg.utils import get_pixel_data_decoders  # noqa: PLC0415  # an optional package
 
-    functions: dict[str, Any] = get_pixel_data_decoders(version=2)[syntax]
+    functions: Any = get_pixel_data_decoders(version=2)[syntax]
     decode: _Decode = functions[min(functions)]
     return decode
 
