@@ -4,12 +4,14 @@ Usage: ``python stages.py FOLDER PICTURES``. A raw tree like MIMIC-CXR-JPG with 
 pixels, so that what does not depend on pixels shows; one process does everything. Cells are not
 capped, so that a release holds every image that can be asked about, and not a few hundred. The
 images of this source are withheld from a release, so that all of its images are reconstructed.
-Prints one line of JSON: seconds of processor time and the functions with the largest shares.
+Prints one line of JSON: seconds of processor time, the functions with the largest shares, and the
+load average at the end.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
 from dataclasses import asdict, replace
@@ -55,7 +57,8 @@ def main() -> None:
         "costs": profiles["build"].costs_within,
     }
     placed = sum(1 for _ in out.rglob("*.png"))
-    print(json.dumps({"pictures": pictures, "placed": placed, "stages": rows}))
+    load = round(os.getloadavg()[0], 1)
+    print(json.dumps({"pictures": pictures, "placed": placed, "load": load, "stages": rows}))
 
 
 if __name__ == "__main__":
