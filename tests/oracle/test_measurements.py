@@ -11,41 +11,30 @@ from PIL import Image
 from scipy.ndimage import label
 from scipy.spatial.distance import pdist
 
-from medrcube.build.execution.local import LocalEngine
 from medrcube.build.open_items.question import CaseView
 from medrcube.build.open_items.rule_files import open_questions
-from medrcube.build.pipeline import build
 from medrcube.build.questions.case_facts import facts_of_case
 from medrcube.build.stages.geometry_table import GEOMETRY, Geometry
 from medrcube.build.stages.samples import samples_from_frame
-from medrcube.build_settings import BuildSettings
-from medrcube.console.progress import Reporter
 from medrcube.forms import form_of
 from medrcube.ontologies.relations import load_relations
 from medrcube.ontologies.terms import load_terms
 from medrcube.sources.registry import find_sources
 from medrcube.taxonomy import Task
-from medrcube.workspace import Workspace
 
 pytestmark = [pytest.mark.thorough, pytest.mark.untraced]
 AXES = {"sagittal": 0, "coronal": 1, "axial": 2}
 
 
 @pytest.fixture(scope="module")
-def asked(tmp_path_factory):
+def asked(built_layout):
     """What a task asks of the fixture of a source, with its cases: ``asked(task, source)``."""
 
     def ask(task, name):
-        root, source = tmp_path_factory.mktemp(name), find_sources()[name]
+        source = find_sources()[name]
         layout = source.card.layouts[0].name
-        source.build_fixture(root / "raw", layout)
-        workspace = Workspace(
-            root=root / "workspace",
-            sources={name: root / "raw"},
-            settings=BuildSettings(even_keys=False, viewer=False),
-        )
-        (workspace.root / "cache").mkdir(parents=True)
-        build(workspace, {name: source}, LocalEngine(1), Reporter(quiet=True))
+        workspace = built_layout(name, layout)
+        root = workspace.sources[name]
         samples = samples_from_frame(pd.read_parquet(workspace.samples))
         table = pd.read_parquet(workspace.geometry)[list(GEOMETRY.written.names)].to_dict("records")
         rows = [
@@ -53,7 +42,7 @@ def asked(tmp_path_factory):
             for row in table
         ]
         terms, entries = load_terms(), []
-        for case in source.scan(root / "raw", layout):
+        for case in source.scan(root, layout):
             if not hasattr(case, "images"):
                 continue
             view = CaseView(
@@ -69,7 +58,7 @@ def asked(tmp_path_factory):
             entries += [
                 (case, question) for question in open_questions(view) if not question.barred
             ]
-        return root / "raw", entries
+        return root, entries
 
     return ask
 
