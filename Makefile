@@ -1,4 +1,4 @@
-# Two commands are enough: `make demo` and `make test`. Each sets up what it needs in .venv.
+# The main targets are `make demo` and `make test`. Each sets up what it needs in .venv.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
@@ -10,20 +10,20 @@ WORKERS ?= 2
 help:
 	@echo "make demo       build, release and evaluate a benchmark from generated raw data"
 	@echo "make test       run the fast tests (minutes)"
-	@echo "make test-all   run every test with coverage; the gate"
-	@echo "make docs       the documentation as a site with search, in docs/_build/html"
-	@echo "make lint       ruff, and which room may import which        make format     mend the format"
-	@echo "make typecheck  mypy, strict                  make wheel-check  the installed wheel"
-	@echo "make pins       the suite with the lowest and the newest versions that are allowed"
-	@echo "make check-terms INDEX=...  hold the shipped ontology ids against your own index"
-	@echo "make local-families  batches of ten families of local models against single questions"
-	@echo "make mutants    mutation score of the most important rules, and its page (an hour)"
-	@echo "make bench      speed against peers, into docs/reference/performance.md (half an hour)"
-	@echo "make bench-detail  memory, builds, review and evaluation, into performance-in-detail.md"
+	@echo "make test-all   run every test with coverage"
+	@echo "make docs       build the documentation as a searchable site in docs/_build/html"
+	@echo "make lint       ruff and the import contracts    make format     format the code"
+	@echo "make typecheck  mypy, strict                     make wheel-check  test the installed wheel"
+	@echo "make pins       run the suite with the lowest and the newest allowed versions"
+	@echo "make check-terms INDEX=...  check the shipped ontology ids against your own index"
+	@echo "make local-families  compare batched and single inference for ten families of local models"
+	@echo "make mutants    measure the mutation score of the core rules and write its page (an hour)"
+	@echo "make bench      compare speed with peers, write docs/reference/performance.md (half an hour)"
+	@echo "make bench-detail  measure memory, builds, review and evaluation, write performance-in-detail.md"
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
-		|| { echo "medrcube needs Python 3.11 or newer; say  make PYTHON=python3.12 ..."; exit 2; }
+		|| { echo "medrcube needs Python 3.11 or newer; run  make PYTHON=python3.12 ..."; exit 2; }
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.run: $(BIN)/python pyproject.toml constraints.txt
@@ -43,7 +43,7 @@ $(VENV)/.docs: $(BIN)/python pyproject.toml constraints.txt
 	$(PIP) install --constraint constraints.txt --editable '.[docs]'
 	@touch $@
 
-# A warning, such as a link that leads nowhere, is an error. Nothing is fetched.
+# Warnings, such as broken links, are errors. Nothing is downloaded.
 docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
@@ -53,11 +53,11 @@ docs: $(VENV)/.docs
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile \
 	--no-loadscope-reorder
 
-# What a change is tried with; tests marked thorough are left to test-all.
+# The tests to run on a change; tests marked thorough run in test-all only.
 test: $(VENV)/.dev
 	$(PYTEST) -m "not thorough" $(TESTFLAGS)
 
-# Python 3.12 and later tell coverage of lines themselves, which costs less than a tracer.
+# Python 3.12 and later report executed lines to coverage, which costs less than a tracer.
 TRACER = $$($(BIN)/python -c 'import sys; print("sysmon" if sys.version_info >= (3, 12) else "ctrace")')
 
 test-all: $(VENV)/.dev
@@ -88,7 +88,7 @@ format: $(VENV)/.dev
 typecheck: $(VENV)/.dev .dev/medrcube
 	$(BIN)/mypy -p medrcube $(TYPEFLAGS)
 
-# Pages and images that are made from the cards and from the command line.
+# Pages and images generated from the cards and the command line.
 reference: $(VENV)/.run
 	$(BIN)/medrcube sources page docs
 	$(BIN)/python tests/sources/copies/page.py docs
@@ -107,16 +107,16 @@ bench: $(VENV)/.run
 bench-detail: $(VENV)/.run
 	$(BIN)/python benchmarks/run.py $(BENCHFLAGS)
 
-# Ten families of local models with tiny random weights, batches held against single questions.
+# Ten families of local models with tiny random weights: batched against single inference.
 # Needs  pip install '.[evaluate,local]'  with a torchvision of the same build as torch.
 local-families: $(VENV)/.run
 	$(BIN)/python benchmarks/local_families.py
 
-# How many small faults in the most important rules their own tests notice (an hour).
+# Share of small faults in the core rules that their own tests catch (an hour).
 mutants: $(VENV)/.dev
 	$(BIN)/python benchmarks/mutation.py --out docs/reference/mutation-score.md $(MUTANTFLAGS)
 
-# The package as a stranger installs it, away from the checkout.
+# The package as a user installs it, outside the checkout.
 wheel-check: $(VENV)/.dev
 	rm -rf dist .wheel && mkdir .wheel
 	$(MAKE) --no-print-directory wheel

@@ -49,7 +49,7 @@ def run_demo(
         MedrcubeError: the folder contains something else, or the build fails.
     """
     if directory.exists() and any(directory.iterdir()) and not (directory / _MARK).exists():
-        raise MedrcubeError(f"{directory}: holds something else; choose a new folder")
+        raise MedrcubeError(f"{directory}: contains other files; choose a new folder")
     sources = find_sources()
     names = list(only or sources)
     roots = {name: directory.resolve() / "raw" / name for name in names}

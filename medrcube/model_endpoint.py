@@ -31,7 +31,7 @@ def checked_url(url: str, *, query: Collection[str] = ()) -> str:
     hidden = bool(parts.query) and (not fields or not set(fields) <= set(query))
     if parts.username or parts.password or hidden:
         raise ModelError(
-            "the base URL holds a user, a password or a query; expected a bare address such as "
+            "the base URL contains a user, a password or a query; expected a bare address such as "
             "http://localhost:8000/v1, with the key in an environment variable"
         )
     if parts.scheme not in {"http", "https"} or not parts.hostname:

@@ -55,7 +55,7 @@ class Modality(Word):
         """Read the remaining fields that a layer declares for a modality."""
         words = table.texts("words", default=())
         if not all(map(str.strip, words)):
-            table.fail("words", "words that are not empty", list(words))
+            table.fail("words", "non-empty words", list(words))
         return {
             "concept": table.text("concept"),
             "image": table.text("image"),

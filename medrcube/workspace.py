@@ -42,38 +42,38 @@ TEMPLATE = """\
 # A medrcube workspace. Paths are relative to this file.
 
 [build]
-seed = 0                 # decides every drawing of lots; the same seed gives the same items
-options = 4              # options of an item, as far as enough are safe
-evidence = "B"           # weakest evidence that a wrong option is wrong: A read as absent,
-                         # B implied absent, C only not mentioned (not recommended)
-least_visible = "partly" # how far a reader of the image must be able to know the answer: yes,
-                         # partly, or no for what only a laboratory or the chart tells
-difficulty = "mixed"     # wrong options to prefer: easy, medium or hard; mixed takes any
-items_per_cell = 100     # at most so many items for each source and task; 0 means all
-two_option_share = 0.2   # most items of a task that may have only two options, as a share
-even_keys = true         # ask only what leaves no option always or never right; false asks all
-                         # that a source allows, to look at it: such a build is not released
-viewer = true            # keep the original pixels of the images of items, for reviewers alone
+seed = 0                 # seed of every random draw; the same seed gives the same items
+options = 4              # options per item, if enough safe ones exist
+evidence = "B"           # weakest permitted evidence that a wrong option is wrong: A read as
+                         # absent, B implied absent, C only not mentioned (not recommended)
+least_visible = "partly" # how far the image must show the answer: yes, partly, or no (known only
+                         # from the laboratory or the chart)
+difficulty = "mixed"     # preferred wrong options: easy, medium or hard; mixed takes any
+items_per_cell = 100     # maximum number of items per source and task; 0: all
+two_option_share = 0.2   # maximum share of a task's items that have only two options
+even_keys = true         # ask only questions in which no option is always or never right; false
+                         # asks all that a source allows, for inspection: never released
+viewer = true            # keep the original pixels of item images, for reviewers only
 # profile = "medrcube"   # or a file of your own, such as "mine.toml"; replaces items_per_cell
-# switched_on = []       # sources that the profile switches off and you want
-# source_folders = ["../my_sources"]  # folders of source folders of your own
-# templates = "questions"  # folder of your own question templates, in place of some of ours
-# quarantine_gate = 0.05 # the build reports failure when a larger share of the cases of a source
-                         # fails; it goes before what a card states, without both it is 0.05
+# switched_on = []       # sources to build although the profile excludes them
+# source_folders = ["../my_sources"]  # folders with your own source folders
+# templates = "questions"  # folder of your own question templates, replacing built-in ones
+# quarantine_gate = 0.05 # the build reports failure if a larger share of a source's cases fails;
+                         # overrides the card; default without either: 0.05
 
 # [ontologies]           # your own index of HPO, RadLex and ICD-11
 # index = "ontologies.sqlite3"           # made by  medrcube ontologies index
 
-# [llm]                  # a model that may propose wrong options where too few are safe
-# model = "gpt-5-mini"   # the key stands in the environment variable OPENAI_API_KEY, never here
+# [llm]                  # a model that may propose wrong options if too few are safe
+# model = "gpt-5-mini"   # the key is read from the environment variable OPENAI_API_KEY only
 # base_url = "http://localhost:8000/v1"
-# max_requests = 200     # most requests of one build; replies are kept and never asked for again
+# max_requests = 200     # maximum requests per build; replies are kept and reused
 
 # [review]               # see the guide "Run the review server"
-# second_factor = ["manager", "administrator"]  # roles that cannot work without one
+# second_factor = ["manager", "administrator"]  # roles that must have one
 # [review.single_sign_on]                       # one OpenID Connect provider
 # issuer = "https://login.example.org/realms/hospital"
-# client_id = "medrcube" # its secret stands in MEDRCUBE_REVIEW_OIDC_SECRET, never here
+# client_id = "medrcube" # its secret is read from MEDRCUBE_REVIEW_OIDC_SECRET only
 
 # [values.padchest.Projection]  # column of the table or field of the card, and raw values that
 # "OBLIQUE" = ""                # the card does not know: a term, or "" for nothing
@@ -196,7 +196,7 @@ def init_workspace(root: Path, sources: Mapping[str, Path] | None = None) -> Wor
     """
     config = root / CONFIG
     if config.exists():
-        raise WorkspaceError(f"{config}: exists already; edit it, or choose another folder")
+        raise WorkspaceError(f"{config}: already exists; edit it, or choose another folder")
     lines = [f"{name} = {_written(path)}" for name, path in sorted((sources or {}).items())]
     text = TEMPLATE.format(sources="\n".join(lines) or '# busi = "/data/Dataset_BUSI_with_GT"')
     try:
@@ -264,7 +264,7 @@ def open_workspace(root: Path) -> Workspace:
         data = tomllib.loads(config.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
         raise WorkspaceError(
-            f"{root} is not a workspace ({CONFIG} is missing); make one with  medrcube init {root}"
+            f"{root} is not a workspace ({CONFIG} is missing); create one with medrcube init {root}"
         ) from None
     except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise WorkspaceError(f"{config}: cannot be read: {error}") from error

@@ -15,6 +15,7 @@ from typing import Any
 
 from medrcube.build.audit.asked_pictures import PictureTotals
 from medrcube.build.audit.batch_rules import batch_rules
+from medrcube.build.audit.reason_texts import reason_text
 from medrcube.build.audit.source_leakage import source_leakage
 from medrcube.build.questions.item_table import Item
 from medrcube.build.stages.samples import Sample
@@ -113,10 +114,12 @@ def describe_rules(audit: Mapping[str, Any]) -> list[str]:
         if reason.startswith("lint "):
             stopped[reason.removeprefix("lint ")] += count
         else:
-            others[reason] += count
+            others[reason_text(reason)] += count
     lines = []
     if others:
-        lines.append(f"not asked: {_listed(dict(others.most_common(_MOST)))}; all in audit.json")
+        lines.append(
+            f"not asked: {_listed(dict(others.most_common(_MOST)))}; all reasons: audit.json"
+        )
     if stopped:
         lines.append(f"item rules: no item made because of {_listed(stopped)}")
     if flagged:

@@ -84,7 +84,7 @@ def judge_rows(rows: list[Row], *, asks: str, remedy: str, level: RuleLevel) -> 
     worst = max(failed or judged, key=_badness)
     message = asks
     if failed:
-        more = f" and {len(failed) - 1} more in its rows" if len(failed) > 1 else ""
+        more = f" and {len(failed) - 1} more (see the audit)" if len(failed) > 1 else ""
         message = f"{_describe(worst)}{more}. {remedy}"
     return {
         "level": level,
@@ -143,8 +143,8 @@ def _badness(row: Row) -> float:
 
 def _describe(row: Row) -> str:
     if "accuracy" in row:
-        trick = f" naming the {row['trick']} used" if "trick" in row else ""
-        trick += f" by {row['cue']}" if "cue" in row else ""
+        trick = f", choosing the option {row['trick']} often the key" if "trick" in row else ""
+        trick += f", answering by {row['cue']}" if "cue" in row else ""
         return (
             f"{row['task']}{trick}: {row['accuracy']:.1%} against a chance of {row['chance']:.1%} "
             f"(standard error {row['se']:.1%}, {row['n']:,} items)"
@@ -224,7 +224,7 @@ BATCH_RULES = (
     BatchRule(
         id="other-keys",
         asks="Knowing the other keys of an option set scores no more than chance (2 SE).",
-        remedy="Keep a block in one fold; do not train on part of it; more cases reduce the leak.",
+        remedy="Keep a block in one fold: train on all of it or none; more cases reduce the leak.",
         measure=other_keys,
     ),
     BatchRule(
@@ -254,8 +254,8 @@ BATCH_RULES = (
     ),
     BatchRule(
         id="box-geometry",
-        asks="Box positions do not reveal the right box: no trick scores more than chance + 3 SE, "
-        "no model of the corners alone more than chance + 3.6 SE.",
+        asks="Box positions do not reveal the right box: no shortcut scores more than chance + 3 "
+        "SE, no model of the corners alone more than chance + 3.6 SE.",
         remedy=(
             "Boxes follow `questions.box_exchangeability`; look for a regularity that only the "
             "right box has."

@@ -188,7 +188,7 @@ def load_review_results(root: Path) -> ReviewResults | None:
             f"{root}: the review files cannot be read: {error!r}; {again}"
         ) from None
     if len(verdicts) != len(rows):
-        raise WorkspaceError(f"{verdicts_path}: an item stands there twice; {again}")
+        raise WorkspaceError(f"{verdicts_path}: an item occurs twice; {again}")
     return ReviewResults(verdicts=verdicts, held_samples=held_samples, summary=summary)
 
 

@@ -250,7 +250,7 @@ def _why_none(taken: ReleaseSelection, items: int, *, allow_unreviewed: bool) ->
         return f"clinicians have spoken against all of {items} items; nothing is left to release"
     hint = ""
     if taken.changed:
-        hint = f" ({taken.changed} were built anew after they were judged: import them again)"
+        hint = f" ({taken.changed} were rebuilt after they were reviewed: import them again)"
     return (
         f"none of {items} items has been accepted by clinicians{hint}; review them "
         "(medrcube review), or pass --allow-unreviewed, which the card of the release will say"
@@ -287,15 +287,16 @@ def _review(reviewed: ReviewResults | None, report: ReleaseReport) -> dict[str, 
 def _load(
     workspace: Workspace,
 ) -> tuple[list[Sample], list[Item], Sequence[OpenItem], dict[str, Any]]:
-    try:
-        samples = samples_from_frame(pd.read_parquet(workspace.samples))
-        items = items_from_frame(pd.read_parquet(workspace.items))
-        beyond = _open_items(workspace)
-        audit = json.loads(workspace.audit.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise WorkspaceError(
-            f"{error.filename}: is missing; build first:  medrcube build {workspace.root}"
-        ) from None
+    # Not left to pandas: pyarrow's FileNotFoundError has no file name.
+    for path in (workspace.samples, workspace.items, workspace.audit):
+        if not path.is_file():
+            raise WorkspaceError(
+                f"{path}: is missing; build first:  medrcube build {workspace.root}"
+            )
+    samples = samples_from_frame(pd.read_parquet(workspace.samples))
+    items = items_from_frame(pd.read_parquet(workspace.items))
+    beyond = _open_items(workspace)
+    audit = json.loads(workspace.audit.read_text(encoding="utf-8"))
     if "ontologies" not in audit:
         raise WorkspaceError(
             f"{workspace.audit}: does not say which ontologies the items use, as an older version "

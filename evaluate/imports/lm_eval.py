@@ -35,8 +35,7 @@ def read_samples(path: Path) -> ForeignRun:
         item = ours if isinstance(ours, dict) else row.get("doc")
         if not isinstance(item, dict) or not isinstance(item.get("item"), str):
             raise WorkspaceError(
-                f"{where}: names no item; expected the samples of a task that  medrcube export  "
-                "wrote"
+                f"{where}: has no item; expected the samples of a task that  medrcube export  wrote"
             )
         text = first_text(_raw_reply(row), where)
         doc = row.get("doc")

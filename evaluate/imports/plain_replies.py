@@ -90,7 +90,7 @@ def _reply(row: Mapping[str, Any]) -> ForeignReply:
 def _item(row: Mapping[str, Any]) -> str:
     value = next((row[name] for name in IDS if row.get(name) not in (None, "")), None)
     if isinstance(value, bool) or not isinstance(value, str | int):
-        raise _BadReplyRowError(f"names no item; expected one of the columns {', '.join(IDS)}")
+        raise _BadReplyRowError(f"has no item; expected one of the columns {', '.join(IDS)}")
     name, dataset = str(value).strip(), row.get("dataset")
     if "/" in name or not (isinstance(dataset, str) and dataset):
         return name

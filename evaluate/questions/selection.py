@@ -138,7 +138,7 @@ def read_ids(path: Path) -> frozenset[str]:
         raise WorkspaceError(f"--ids {path}: cannot be read: {error}") from error
     names = frozenset(line for line in lines if line and not line.startswith("#"))
     if not names:
-        raise WorkspaceError(f"--ids {path}: names no item; expected SOURCE/ID or ID on each line")
+        raise WorkspaceError(f"--ids {path}: has no item; expected SOURCE/ID or ID on each line")
     return names
 
 

@@ -121,6 +121,10 @@ def read_manifest(run: Path) -> dict[str, Any]:
     """
     try:
         manifest = json.loads((run / MANIFEST).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise WorkspaceError(
+            f"{run} is not a run: it has no {MANIFEST}; expected the --out folder of an evaluation"
+        ) from None
     except (OSError, ValueError) as error:
         raise WorkspaceError(
             f"{run} is not a run ({MANIFEST}: {error}); expected the --out folder of an evaluation"

@@ -81,7 +81,7 @@ class RunSummary:
         unreached: later steps of chains whose conversation broke off before them.
         shared: identical to another in text and image, so that one reply serves both.
         left_out: items that were selected but are not part of the run, by reason.
-        ends: states of the questions over all sessions: ``answered`` (a letter was given),
+        ends: states of the questions over all sessions: ``answered`` (letter parsed),
             ``unparsed``, ``refused``, ``cut``, ``failed``, ``missing-image``, ``not-asked``,
             ``not-reached``.
         left: not asked because the run was stopped.

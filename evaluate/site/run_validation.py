@@ -283,7 +283,7 @@ def _notes(
         whole = counted(len(benchmark.standing), "item")
         yield f"asked {total['n']:,} of {whole}; shown as a sample"
     if manifest["ended"] is None:
-        yield "was broken off; the command that began it goes on"
+        yield "was interrupted; run the original command again to resume it"
     if manifest["dataset"]["digest"] != benchmark.digest:
         yield "the release here lacks images that the run was asked about, or has others"
     if manifest["prompt"].get("version") != prompt_version():

@@ -23,15 +23,15 @@ REPLY_COLUMNS = {
     "item": "``DATASET/ID`` of the item",
     "task": "task of the item",
     "condition": "how it was asked: full, blind, circular, image-swap, reworded, chain or degraded",
-    "turn": "by how many places the options were rotated",
+    "turn": "number of places by which the options were rotated",
     "epoch": "number of the repetition, from 0",
     "outcome": "correct, wrong, unparsed, refused, cut, failed, missing-image, not-asked or "
     "not-reached",
-    "answer": "letter that the reply gives, in the order that was shown; missing without one",
+    "answer": "letter in the reply, in the order shown; missing if there is none",
     "choice": "text of that option",
-    "rule": "rule that read the letter, or why there is none",
-    "reply": "whole text of the reply; missing without one",
-    "cut": "whether the limit of tokens cut the reply",
+    "rule": "parsing rule that found the letter, or why there is none",
+    "reply": "full text of the reply; missing if there is none",
+    "cut": "whether the token limit cut the reply",
 }
 """Columns of the table returned by ``Run.replies``, with their meaning."""
 

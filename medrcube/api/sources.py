@@ -16,11 +16,11 @@ SOURCE_COLUMNS = {
     "title": "title of the dataset",
     "anatomy": "anatomical region",
     "modality": "imaging modality",
-    "images": "number of images that the whole dataset holds",
-    "access": "how the data are obtained: open, registration, agreement or credentialed",
+    "images": "number of images in the full dataset",
+    "access": "how the data are obtained: open, form, account or credentialed",
     "licence": "SPDX identifier, or a ``LicenseRef``",
-    "redistribute": "whether a release may hold the images",
-    "tasks": "tasks that the source can be asked, a list",
+    "redistribute": "whether a release may contain the images",
+    "tasks": "tasks that the source supports, a list",
 }
 """Columns of the table returned by ``list_sources``, with their meaning."""
 

@@ -99,7 +99,7 @@ def build(
     report = run_build(workspace, workspace_sources(workspace), execution, reporter)
     if report.damaged:
         reporter.note(
-            f"the build cache was not a valid database; it was renamed to {report.damaged}"
+            f"the build cache was not a valid database; it has been renamed to {report.damaged}"
         )
     _show(report, workspace.root, reporter)
     reporter.data(asdict(report))

@@ -102,7 +102,7 @@ def _show_two(reporter: Reporter, comparison: Mapping[str, Any], by: By) -> None
             for name, row, key in rows
         ],
     )
-    reporter.result("p: exact McNemar of whole units; of the slices adjusted together (Holm)")
+    reporter.result("p: exact McNemar test on whole units; Holm-adjusted over the groups")
 
 
 def _show_many(reporter: Reporter, comparison: Mapping[str, Any]) -> None:

@@ -72,7 +72,7 @@ def import_run(
         f"wrote {out}: {counted(imported.replies, 'reply')} of {imported.model}, accuracy "
         f"{between}{accuracy_text(total, 2)} %"
     )
-    left_out = "these numbers cover only part of the file" if differing else None
+    left_out = "these figures cover only part of the file" if differing else None
     if why := left_out or imported.standing.incomplete:
         reporter.result(f"INCOMPLETE {why}")
         raise typer.Exit(3)

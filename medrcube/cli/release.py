@@ -107,7 +107,7 @@ def _changes(changes: ReleaseChanges, since: Path | None, reporter: Reporter) ->
     )
     if changes.still_there:
         reporter.result(
-            f"STILL THERE {counted(len(changes.still_there), 'item')} withdrawn from {since}, "
+            f"STILL INCLUDED {counted(len(changes.still_there), 'item')} withdrawn from {since}, "
             f"such as {changes.still_there[0]}"
         )
     return {

@@ -87,7 +87,7 @@ def private_folder(path: Path) -> None:
         path.mkdir(parents=True, exist_ok=True, mode=0o700)
         path.chmod(0o700)
     except OSError as error:
-        raise WorkspaceError(f"{path}: cannot be kept private ({error.strerror})") from error
+        raise WorkspaceError(f"{path}: cannot be made private ({error.strerror})") from error
 
 
 def private_file(path: Path) -> None:
@@ -100,7 +100,7 @@ def private_file(path: Path) -> None:
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, PRIVATE))
         path.chmod(PRIVATE)
     except OSError as error:
-        raise WorkspaceError(f"{path}: cannot be kept private ({error.strerror})") from error
+        raise WorkspaceError(f"{path}: cannot be made private ({error.strerror})") from error
 
 
 @contextmanager

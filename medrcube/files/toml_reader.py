@@ -55,7 +55,7 @@ class TomlTable:
         if value == default:
             return value
         if not value.strip() and not (empty and value == ""):
-            self.fail(key, "a string that is not empty", value)
+            self.fail(key, "a non-empty string", value)
         if choices and value not in choices:
             self.fail(key, f"one of {', '.join(choices)}", value)
         if pattern and not re.fullmatch(pattern, value):
@@ -250,7 +250,7 @@ class TomlTable:
         if default is not _MISSING:
             return default
         near = difflib.get_close_matches(key, list(self._data), n=1)
-        hint = f" (there is {near[0]!r}: a typing error?)" if near else ""
+        hint = f" (there is {near[0]!r}: a typo?)" if near else ""
         raise self._error(f"{self._file}: key {self._path(key)!r} is missing{hint}")
 
     def _member(self, key: str, kind: type[E], value: object) -> E:

@@ -66,7 +66,7 @@ class Erratum:
     def problem(self) -> str | None:
         """Return what is wrong with the row itself, or ``None``."""
         if not self.dataset or not self.id:
-            return "names no item; expected dataset and id"
+            return "has no item; expected dataset and id"
         if _ROLE.fullmatch(self.by) is None:
             return (
                 f"by is {safe_repr(self.by)}; expected a role, such as maintainer, and no address"

@@ -121,8 +121,8 @@ def stated_format(root: Path) -> ReleaseFormat | None:
     if type(stated) is not int or stated not in known:
         raise ReleaseError(
             f"{AUDIT}: {FORMAT_KEY} is {safe_repr(stated)}; expected one of "
-            f"{', '.join(map(str, known))}: read the release with the version of medrcube that its "
-            "README.md names, or a later one"
+            f"{', '.join(map(str, known))}: use the version of medrcube named in the release's "
+            "README.md, or a later one"
         )
     return known[stated]
 

@@ -36,7 +36,7 @@ class DamagedShardError(ReleaseError):
 
     def __init__(self, shard: str, fault: str) -> None:
         super().__init__(
-            f"{shard}: {fault}; get this shard again from where the release came, or, if it holds "
+            f"{shard}: {fault}; download this shard again, or, if it holds "
             "restricted images, delete it and run  medrcube reconstruct"
         )
 
@@ -156,7 +156,7 @@ class ShardImages:
             file.seek(place.offset)
             data = file.read(place.size)
         if hashlib.sha256(data).digest() != place.sha256:
-            raise DamagedShardError(shard, f"the bytes of {image} are not those that were released")
+            raise DamagedShardError(shard, f"the bytes of {image} differ from the released ones")
         return data
 
     def file_of(self, image: str) -> str | None:
@@ -194,8 +194,8 @@ def open_images(root: Path) -> ReleaseImages:
     stray = next(root.glob(f"*/{FOLDER}/*.tar"), None)
     if stray is not None:
         raise ReleaseError(
-            f"{root / SHARDS}: is missing, but {stray.relative_to(root).as_posix()} is there; get "
-            "the list again from where the release came"
+            f"{root / SHARDS}: is missing, but {stray.relative_to(root).as_posix()} is there; "
+            "download the list again"
         )
     return FolderImages(root)
 

@@ -93,7 +93,7 @@ def read_item_sets(root: Path) -> tuple[ItemSet, ...]:
                 where = f"{path} set {number}"
                 item_set = _read_set(row, where)
                 if item_set.id in sets:
-                    raise ReleaseError(f"{where}: {item_set.id} stands there twice")
+                    raise ReleaseError(f"{where}: {item_set.id} occurs twice")
                 sets[item_set.id] = item_set
                 _take_places(item_set, places, where)
         except BadJsonError as error:
@@ -106,18 +106,18 @@ def _take_places(item_set: ItemSet, places: set[tuple[str, str]], where: str) ->
     for member in item_set.members:
         place = (member.dataset, member.id)
         if place in places:
-            raise ReleaseError(f"{where}: {safe_repr(member.id)} is in two sets; expected one")
+            raise ReleaseError(f"{where}: {safe_repr(member.id)} is in two sets; expected only one")
         places.add(place)
 
 
 def fault_of_set(rows: Collection[ReleaseRow]) -> str:
     """Return why items do not form a set, for an error message; empty if they do."""
     if any(not row.options for row in rows):
-        return "holds an item without options"
+        return "contains an item without options"
     if len({(row.question, *sorted(text for _, text in row.options)) for row in rows}) > 1:
-        return "holds items with different questions or options"
+        return "contains items with different questions or options"
     if len({dict(row.options)[row.key] for row in rows}) < len(rows):
-        return "holds two items with one key"
+        return "contains two items with the same key"
     return ""
 
 

@@ -64,7 +64,9 @@ def read_open_row(row: Any) -> ReleaseRow:
         raise UnknownFormError(name)
     fields = reader.common()
     if unknown := sorted(set(map(str, row)) - set(OPEN_FIELDS)):
-        reader.fault("target", f"has the fields {safe_repr(unknown)}, which no open answer has")
+        reader.fault(
+            "target", f"has the fields {safe_repr(unknown)}, which no open answer may have"
+        )
     if missing := [field for field in OPEN_FIELDS if field not in row]:
         reader.fault("target", f"has no field {safe_repr(missing)}")
     elif name:
@@ -89,7 +91,7 @@ def open_row(row: ReleaseRow) -> Mapping[str, Json]:
         ValueError: it is a row of ``test.json``.
     """
     if not row.is_open:
-        raise ValueError(f"{row.dataset}/{row.id} states no chance; it belongs into test.json")
+        raise ValueError(f"{row.dataset}/{row.id} has no chance value; it belongs in test.json")
     ask, truth = (
         write_options(OptionTarget(options=row.options, key=row.key))
         if row.target is None

@@ -146,7 +146,7 @@ def departures(row: Mapping[str, Any]) -> Iterator[RowFault]:
     if empty:
         yield RowFault(
             rule="empty-option",
-            message=f"has an empty {empty[0]}, which the published prompt shows all the same",
+            message=f"has an empty {empty[0]}, which the published prompt nevertheless shows",
         )
     words = {
         "task": Task.parse(row["task"]).release_name,
@@ -219,7 +219,7 @@ class RowParser:
             if not value.isascii():
                 value.encode()
         except UnicodeEncodeError:
-            self.fault("field", f"{field} holds half of a character (a lone surrogate)")
+            self.fault("field", f"{field} contains half a character (a lone surrogate)")
             return ""
         return value
 
@@ -244,7 +244,7 @@ class RowParser:
             return axis.parse(text)
         except UnknownNameError:
             names = ", ".join(member.value for member in axis)
-            problem = f"{safe_repr(text)} is no {axis.__name__.lower()} of the taxonomy"
+            problem = f"{safe_repr(text)} is not a known {axis.__name__.lower()}"
             self.fault(field, f"{field}: {problem}; expected one of: {names}")
             return None
 
@@ -264,7 +264,7 @@ class RowParser:
             self.fault("options", f"has {len(options)} option(s); expected two to four")
         if _are_repeated(text for _, text in options):
             texts = [text for _, text in options]
-            self.fault("options", f"two options have one text: {safe_repr(texts)}")
+            self.fault("options", f"two options have the same text: {safe_repr(texts)}")
         return tuple(options)
 
     def key(self, options: tuple[tuple[str, str], ...]) -> str:
@@ -276,7 +276,7 @@ class RowParser:
         if not keys:
             texts = [text for _, text in options]
             self.fault(
-                "key", f"gt_answer {safe_repr(answer)} is none of the options {safe_repr(texts)}"
+                "key", f"gt_answer {safe_repr(answer)} is not one of the options {safe_repr(texts)}"
             )
             return ""
         if len(keys) > 1:

@@ -63,7 +63,7 @@ def read_list(file: BinaryIO) -> Iterator[Any]:
                 raise BadJsonError(f"after item {number - 1} {follows}; expected ',' or ']'")
             window.next_character()
     if window.next_character():
-        raise BadJsonError("something stands behind the list; expected the end of the file")
+        raise BadJsonError("text follows the list; expected the end of the file")
 
 
 def read_lines(file: BinaryIO) -> Iterator[Any]:
@@ -116,7 +116,7 @@ def read_document(data: bytes) -> Any:
     except ValueError as error:
         raise BadJsonError(str(error)) from None
     if _space(text, end) < len(text):
-        raise BadJsonError(f"something stands behind the value, at character {end}")
+        raise BadJsonError(f"text follows the value, at character {end}")
     return value
 
 
@@ -183,7 +183,7 @@ def _space(text: str, at: int) -> int:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) < len(pairs):
-        raise ValueError("a key stands twice in one object")
+        raise ValueError("a key occurs twice in one object")
     return value
 
 

@@ -92,7 +92,7 @@ def stat_file(root: Path, path: Path) -> os.stat_result | None:
         raise ReleaseError(f"{_name(root, path)}: cannot be read ({error})") from None
     if not any(real.is_relative_to(place) for place in _places(root)):
         raise ReleaseError(
-            f"{_name(root, path)}: a link leads out of the release; put the file itself there"
+            f"{_name(root, path)}: a link leads out of the release; replace it with the file itself"
         )
     if not stat.S_ISREG(state.st_mode):
         raise ReleaseError(f"{_name(root, path)}: is {file_kind(state)}; expected a plain file")

@@ -116,7 +116,7 @@ def _check_level(declared: Any) -> None:
     if declared.level != level:
         raise VocabularyError(
             f"task {declared.name!r} is of level {declared.level!r} here, but of level {level!r} "
-            "by a layer or by a release that was read before; read this release by itself"
+            "in a layer or in a release read before; read this release in a separate process"
         )
 
 

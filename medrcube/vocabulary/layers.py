@@ -228,7 +228,7 @@ def _plugin_folder(point: EntryPoint) -> Path:
         ) from error
     if not tables_digest(folder):
         raise VocabularyError(
-            f"{where}: {folder} holds no layer; expected any of {WORDS}, {', '.join(TABLES)} and "
+            f"{where}: {folder} is not a layer; expected any of {WORDS}, {', '.join(TABLES)} and "
             f"a folder {TASKS}"
         )
     return folder

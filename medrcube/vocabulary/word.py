@@ -67,7 +67,7 @@ class Word(str, metaclass=Axis):  # noqa: SLOT000 -- each axis has attributes of
         return (type(self), (str(self), dict(vars(self))))
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError(f"{self!r}: a word is not changed; its layer declares {name!r}")
+        raise AttributeError(f"{self!r}: a word cannot be changed; its layer declares {name!r}")
 
     @property
     def value(self) -> str:
@@ -134,7 +134,7 @@ class Word(str, metaclass=Axis):  # noqa: SLOT000 -- each axis has attributes of
         near = get_close_matches(fold(text)[:200], names, n=1)
         hint = f"; did you mean {names[near[0]]!r}?" if near else ""
         raise UnknownNameError(
-            f"{text!r} is no {cls.__name__.lower()} of the taxonomy; expected one of: "
+            f"{text!r} is not a known {cls.__name__.lower()}; expected one of: "
             f"{', '.join(names.values())}{hint}"
         )
 
@@ -192,7 +192,7 @@ def _words(axis: type[Word], layers: tuple[Layer, ...]) -> Mapping[str, Word]:
             _take_spellings(word, name, layer, declared_by)
             if name in words:
                 raise VocabularyError(
-                    f"{layer.name}: {axis.axis} {name!r} is declared twice, with unequal facts"
+                    f"{layer.name}: {axis.axis} {name!r} is declared twice, with different facts"
                 )
             words[name] = word
     return MappingProxyType(words)

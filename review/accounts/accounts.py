@@ -90,7 +90,7 @@ def add_account(
             user.save()
             record_events(now or timezone.now(), account_event(actor, "added", user, **fields))
     except IntegrityError as error:
-        raise InvalidAnswerError(f"{email} has an account already; look at the list") from error
+        raise InvalidAnswerError(f"{email} already has an account; see the list") from error
     return user
 
 
@@ -102,7 +102,7 @@ def account_of(email: str) -> User:
     """
     user = User.objects.filter(email=email_of(email)).first()
     if user is None:
-        raise InvalidAnswerError(f"{email} has no account; look at the list")
+        raise InvalidAnswerError(f"{email} has no account; see the list")
     return user
 
 
@@ -130,8 +130,8 @@ def change_account(
             _refuse_last(user)
             if role == Role.REVIEWER and user.last_login is not None:
                 raise InvalidAnswerError(
-                    f"a person who was {user.role} has seen keys and reviews, and would not review "
-                    "blind; make no reviewer of them"
+                    f"a person who was {user.role} has seen keys and reviews and would not review "
+                    "blind; choose another role"
                 )
         before = {"role": user.role, "specialties": user.specialties}
         if before == fields:
@@ -205,7 +205,7 @@ def _locked(user_id: int) -> User:
     list(people.filter(role=Role.ADMINISTRATOR).values_list("pk", flat=True))
     user = people.filter(pk=user_id).first()
     if user is None:
-        raise ConflictError("there is no such account; load the list again")
+        raise ConflictError("there is no such account; reload the list")
     return user
 
 
@@ -215,7 +215,8 @@ def _refuse_last(user: User) -> None:
     others = User.objects.filter(role=Role.ADMINISTRATOR, is_active=True).exclude(pk=user.pk)
     if not others.exists():
         raise InvalidAnswerError(
-            "this is the last administrator; make another one first, or nobody could let people in"
+            "this is the last administrator; appoint another one first, or nobody could manage "
+            "accounts"
         )
 
 

@@ -45,7 +45,7 @@ def read_applicants(table: Path) -> list[Applicant]:
     if unknown or "email" not in names:
         columns = ", ".join(map(str, names)) or "nothing"
         raise ReviewError(
-            f"{table}: columns {columns}; expected email and, if you like, role and specialties "
+            f"{table}: columns {columns}; expected email, and optionally role and specialties "
             "(separated by ;)"
         )
     return [
@@ -75,7 +75,7 @@ def enrol(actor: User, applicants: Sequence[Applicant], passwords: Path) -> list
     try:
         descriptor = os.open(passwords, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
-        raise ReviewError(f"{passwords} exists already; name a new file") from None
+        raise ReviewError(f"{passwords} already exists; choose a new file") from None
     except OSError as error:
         raise ReviewError(f"{passwords}: {error.strerror}") from error
     try:
@@ -103,7 +103,7 @@ def _add_all(
         except InvalidAnswerError as error:
             faults.append(f"row {number}: {error}")
     if faults:
-        raise InvalidAnswerError("nobody was added: " + "; ".join(faults))
+        raise InvalidAnswerError("no account was created: " + "; ".join(faults))
     return users, secrets
 
 

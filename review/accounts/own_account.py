@@ -24,12 +24,12 @@ def change_password(
         InvalidAnswerError: the old password is wrong, or the new one is weak or mistyped.
     """
     if not user.check_password(old):
-        raise InvalidAnswerError("the old password is not right")
+        raise InvalidAnswerError("the current password is wrong")
     if new != again:
-        raise InvalidAnswerError("the new password was typed in two ways; type it again")
+        raise InvalidAnswerError("the two new passwords differ; type both again")
     check_password(new, user)
     if new == old:
-        raise InvalidAnswerError("the new password is the old one; choose another")
+        raise InvalidAnswerError("the new password equals the current one; choose another")
     user.set_password(new)
     user.temporary_password = False
     with transaction.atomic():

@@ -35,10 +35,10 @@ class StrengthValidator:
         warning = estimate["feedback"]["warning"].rstrip(".")
         raise ValidationError(
             f"This password is easily guessed{f' ({warning.lower()})' if warning else ''}. "
-            "Use a few words that do not belong together.",
+            "Use a few unrelated words.",
             code="password_guessable",
         )
 
     def get_help_text(self) -> str:
         """Return the rule in one sentence."""
-        return "A few words that do not belong together are good."
+        return "A few unrelated words work well."

@@ -56,8 +56,8 @@ _BYTES = 20
 _SKEW = 1
 """Permitted clock error in steps of 30 seconds, in either direction."""
 _CODES = 10
-_WRONG = "this code is not right, or was used already; wait for the next one"
-_THERE = "this account has a second factor already; remove it first"
+_WRONG = "this code is wrong or was already used; wait for the next one"
+_THERE = "this account already has a second factor; remove it first"
 _UNREADABLE = (
     "your second factor was set up under another key of this server and cannot be read; ask an "
     "administrator to reset it"
@@ -227,9 +227,9 @@ def reset_reviewer(user_id: int, actor: User, note: str) -> None:
     """
     user = User.objects.filter(pk=user_id, role=Role.REVIEWER).first()
     if user is None:
-        raise InvalidAnswerError("a manager resets the second factor of reviewers alone")
+        raise InvalidAnswerError("a manager can reset the second factor of reviewers only")
     if not note.strip():
-        raise InvalidAnswerError("say how you know that it is this person who asks")
+        raise InvalidAnswerError("state how you verified the identity of the person asking")
     remove_second_factor(actor, user, note=note)
 
 

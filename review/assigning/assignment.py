@@ -98,7 +98,7 @@ def create_assignment(
         wanted = {user.pk for user in people}
         for other in same.filter(mode=mode, specialty=specialty, **asdict(scope)):
             if {*other.readers.values_list("pk", flat=True)} == wanted:
-                raise ConflictError(f"assignment {other.pk} says the same already")
+                raise ConflictError(f"assignment {other.pk} is already the same")
         assignment = Assignment.objects.create(
             mode=mode, specialty=specialty, made_at=now, **asdict(scope)
         )
@@ -123,7 +123,7 @@ def end_assignment(actor: User, number: int, now: datetime | None = None) -> Ass
     with transaction.atomic():
         row = Assignment.objects.select_for_update().filter(pk=number, ended_at=None).first()
         if row is None:
-            raise ConflictError(f"no assignment {number} is in force; load the list again")
+            raise ConflictError(f"no assignment {number} is in force; reload the list")
         row.ended_at = now
         row.save(update_fields=["ended_at"])
         record_events(now, _assignment_event(actor, "ended", row, {}))
@@ -158,7 +158,7 @@ def set_specialties(
     with transaction.atomic():
         user = User.objects.select_for_update(of=("self",)).filter(pk=user_id).first()
         if user is None:
-            raise ConflictError("there is no such account; load the list again")
+            raise ConflictError("there is no such account; reload the list")
         if user.role != Role.REVIEWER:
             raise InvalidAnswerError(f"{user.pseudonym} is {user.role}; only reviewers read items")
         if user.specialties == wanted:
@@ -222,7 +222,7 @@ def _checked_scope(scope: AssignmentScope) -> AssignmentScope:
         sources = Item.objects.order_by("source").values_list("source", flat=True).distinct()
         raise InvalidAnswerError(
             f"no item is of the source {scope.source!r}{nearest_names(scope.source, sources)}; "
-            "name it as the items do"
+            "use the name that the items have"
         )
     return AssignmentScope(
         source=scope.source,

@@ -248,7 +248,7 @@ def _missing(kind: ItemGroup, people: Sequence[_Reviewer], rules: Policy) -> str
     special = sum(user.covers(kind) for user in able)
     if special < rules.specialists:
         if not special and any(user.covers(kind) for user in people):
-            return "they are assigned to others than the specialists who are enrolled"
+            return "they are assigned to reviewers other than the enrolled specialists"
         return _too_few(special, "specialist", rules.specialists)
     return _too_few(len(able), "reviewer", rules.reviews) if len(able) < rules.reviews else ""
 

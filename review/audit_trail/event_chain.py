@@ -76,7 +76,9 @@ def record_events(now: datetime, *entries: NewEvent) -> None:
         return
     top = review_queries.lock_chain_head()
     if top is None:
-        raise ReviewError("the chain of events has no head; bring the tables up to date (migrate)")
+        raise ReviewError(
+            "the chain of events has no head; upgrade the tables: medrcube review migrate"
+        )
     number, previous = top
     at = now.isoformat(timespec="microseconds")
     events = []
@@ -128,7 +130,7 @@ def verify_chain(expected: ChainHead | None = None) -> ChainCheck:
             break
     fault = ""
     if (number, previous) != (last.number, last.sha256):
-        fault = f"the chain ends at event {number}, its head says {last.number}"
+        fault = f"the chain ends at event {number}, but its head is event {last.number}"
     elif expected and noted != expected.sha256:
         fault = f"event {expected.number} is not the one that was noted earlier"
     return ChainCheck(events=number, head=last, fault=fault)

@@ -97,7 +97,7 @@ def _differences() -> Iterator[str]:
                 yield f"item {name}: {difference}"
     begun = Event.objects.filter(kind__in=(_IMPORTED, _GOLD)).values("object").distinct().count()
     if begun > len(names):
-        yield f"{begun - len(names)} items that the trail knows are in the table no more"
+        yield f"{begun - len(names)} items of the trail are missing from the table"
 
 
 def _compare(from_trail: _ItemHistory, from_tables: _ItemHistory) -> Iterator[str]:

@@ -114,7 +114,7 @@ def write_verdicts(workspace: Path) -> VerdictSummary:
         short = specialist_rule.short_of_specialists(current_policy(), ReviewState.ACCEPTED)
     if fault:
         raise ReviewError(
-            f"the record is broken: {fault}; nothing was written. Compare it with a back-up, and "
+            f"the trail is damaged: {fault}; nothing was written. Compare it with a backup, and "
             "find out who could write to the database"
         )
     if short:

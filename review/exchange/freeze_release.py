@@ -128,11 +128,11 @@ def _check_sums(tree: Path, sums: str) -> None:
 
 def _check_head(tree: Path, noted: dict[str, Any] | None) -> None:
     if not noted:
-        raise ReviewError(f"{tree}: holds no reviewed item, so there is nothing to record")
+        raise ReviewError(f"{tree}: contains no reviewed item, so there is nothing to record")
     expected = event_chain.ChainHead(number=int(noted["number"]), sha256=str(noted["sha256"]))
     fault = replay.verify_trail(expected).fault
     if fault:
-        raise ReviewError(f"{tree}: was not made from this queue as it is now: {fault}")
+        raise ReviewError(f"{tree}: was not made from the present state of this queue: {fault}")
 
 
 def _versions(taken: dict[str, tuple[Built, int]]) -> list[ItemVersion]:
@@ -143,7 +143,7 @@ def _versions(taken: dict[str, tuple[Built, int]]) -> list[ItemVersion]:
         versions += [row for row in rows if row.number == taken[row.item_id][1]]
     missing = sorted(set(names) - {row.item_id for row in versions})
     if missing:
-        raise ReviewError(f"item {missing[0]}: this queue does not know that version of it")
+        raise ReviewError(f"item {missing[0]}: this queue does not contain that version")
     for row in versions:
         item, _ = taken[row.item_id]
         texts = [option.text for option in item.options]
@@ -155,7 +155,7 @@ def _versions(taken: dict[str, tuple[Built, int]]) -> list[ItemVersion]:
             row.key,
             row.target,
         ):
-            raise ReviewError(f"item {row.item_id}: the release words it in another way")
+            raise ReviewError(f"item {row.item_id}: its wording in the release differs")
     return versions
 
 

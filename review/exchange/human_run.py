@@ -124,7 +124,7 @@ def write_human_run(benchmark: Benchmark, out: Path, *, group: str) -> HumanRun:
         "readers": len(reviewers),
         "items": len(answers),
         "answers": sum(map(len, answers.values())),
-        "rule": "one answer of each item, drawn by lot among its reviewers",
+        "rule": "one answer per item, drawn at random among its reviewers",
         "agreement": _agreement(answers),
         "majority": _majority(answers, items),
         "let_in_by_these_answers": len(let_in),
@@ -146,12 +146,12 @@ def write_human_run(benchmark: Benchmark, out: Path, *, group: str) -> HumanRun:
 def _check_group(group: str) -> None:
     if _GROUP.fullmatch(group) is None:
         raise ReviewError(
-            f"--group {group}: expected a name of a group in a-z, 0-9 and -, such as "
+            f"--group {group}: expected a group name of a-z, 0-9 and -, such as "
             "radiologists; never a person's name or address"
         )
     people = User.objects.values_list("email", "pseudonym")
     if any(group in {email.partition("@")[0].casefold(), name} for email, name in people):
-        raise ReviewError(f"--group {group}: is the name of an account; name the group instead")
+        raise ReviewError(f"--group {group}: is the name of an account; choose a group name")
 
 
 def _answers(benchmark: Benchmark) -> tuple[dict[str, list[_HumanAnswer]], set[str]]:

@@ -96,7 +96,7 @@ def load_image(asset: Asset) -> bytes:
     real = os.path.realpath(path)
     wanted = os.path.join(root, *path.parts[-2:])  # noqa: PTH118  (compared as text)
     if real != wanted or os.path.commonpath((root, real)) != root:
-        raise ReviewError(f"image {asset.id}: a link leads to another place; import it again")
+        raise ReviewError(f"image {asset.id}: it is reached through a link; import it again")
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
         with os.fdopen(descriptor, "rb") as file:
@@ -123,7 +123,7 @@ def _read_bytes(picture: Path | bytes) -> bytes:
         with picture.open("rb") as file:
             data = file.read(MOST_BYTES + 1)
     if len(data) > MOST_BYTES:
-        raise ReviewError(f"an image of more than {MOST_BYTES} bytes; make it smaller")
+        raise ReviewError(f"the image has more than {MOST_BYTES} bytes; make it smaller")
     return data
 
 
@@ -148,7 +148,7 @@ def _check_header(image: Image.Image, data: bytes, name: str) -> None:
     if image.width * image.height > MOST_PIXELS:
         raise ReviewError(f"{name}: {image.width} x {image.height}, at most {MOST_PIXELS} pixels")
     if getattr(image, "n_frames", 1) != 1:
-        raise ReviewError(f"{name}: moves; expected one image")
+        raise ReviewError(f"{name}: is animated; expected a single image")
     if image.format == "PNG" and data[24] == 16:  # bit depth in IHDR, the first chunk
         raise ReviewError(f"{name}: 16 bits, expected an image of 8")
 
@@ -156,7 +156,7 @@ def _check_header(image: Image.Image, data: bytes, name: str) -> None:
 def _opaque(image: Image.Image, name: str) -> Image.Image:
     whole = image.convert("RGBA")
     if whole.getchannel("A").getextrema() != (255, 255):
-        raise ReviewError(f"{name}: is see-through in places, expected opaque pixels")
+        raise ReviewError(f"{name}: has transparent pixels, expected opaque ones")
     return whole.convert("L" if image.mode in ("L", "LA", "1") else "RGB")
 
 

@@ -85,7 +85,7 @@ def _read_workspace_image(root: Path, sample: Sample) -> bytes:
     if Path(name).is_absolute() or ".." in Path(name).parts or "\x00" in name:
         raise ReviewError(f"image {printable(name)}: lies outside the workspace")
     if os.path.realpath(wanted) != wanted:
-        raise ReviewError(f"image {name}: a link leads to another place; copy the file itself")
+        raise ReviewError(f"image {name}: it is reached through a link; copy the file itself")
     try:
         descriptor = os.open(wanted, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
         with os.fdopen(descriptor, "rb") as file:

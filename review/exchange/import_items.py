@@ -270,7 +270,7 @@ def _add_items(rows: Sequence[ItemWithImages], context: _Context) -> int:
             record_events(now, *(_import_event(version, state) for version in versions))
     except IntegrityError as error:
         raise ConflictError(
-            "another import has added the same items meanwhile; run this one again"
+            "another import added the same items meanwhile; run this one again"
         ) from error
     return len(items)
 

@@ -47,7 +47,7 @@ def _bad_texts(item: Item, _: Container[str]) -> str:
         if not isinstance(text, str):
             return f"{name}: is {type(text).__name__}, expected text"
         if UNFIT.search(text):
-            return f"{name}: holds a control character"
+            return f"{name}: contains a control character"
         longest = _LENGTHS.get(name, LONGEST_TEXT)
         if len(text) > longest:
             return f"{name}: {len(text)} characters, at most {longest}"

@@ -270,7 +270,7 @@ def _annotations(path: Path) -> Iterator[tuple[str, Mapping[str, Any], Mapping[s
         raise WorkspaceError(f"{path}: cannot be read as JSON: {error}") from error
     expected = "expected Label Studio's JSON export: a list of tasks with data and annotations"
     if not isinstance(tasks, list):
-        raise WorkspaceError(f"{path}: holds no list; {expected}")
+        raise WorkspaceError(f"{path}: is not a list; {expected}")
     for place, task in enumerate(tasks):
         annotations = task.get("annotations") if isinstance(task, dict) else None
         if not isinstance(annotations, list) or not isinstance(task.get("data"), dict):
@@ -290,7 +290,7 @@ def _import_annotation(
     user = _annotator(annotation.get("completed_by"), people)
     item, number = data.get("item"), data.get("version")
     if not isinstance(item, str) or not isinstance(number, int) or not 0 < number < 2**31:
-        raise InvalidAnswerError("its task does not say which item and version it shows")
+        raise InvalidAnswerError("its task does not state its item and version")
     version = ItemVersion.objects.filter(item_id=item, number=number, item__gold_defect="").first()
     if version is None:
         raise InvalidAnswerError(f"item {item} has no version {number} in this queue")
@@ -353,7 +353,7 @@ class _Results:
         for result in results:
             name, values = _result(result)
             if name in self._said:
-                raise InvalidAnswerError(f"{name}: is answered twice")
+                raise InvalidAnswerError(f"{name}: has two answers")
             self._said[name] = values
 
     def many(self, name: str) -> list[str]:

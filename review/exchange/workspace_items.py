@@ -130,7 +130,7 @@ class WorkspaceItems:
 
     def _fault(self, item: Item) -> str:
         if item.id in self._repeated:
-            return "stands twice in the table"
+            return "occurs twice in the table"
         return item_fault(item, self._pictures)
 
     def _incoming(self, items: Sequence[Item]) -> Iterator[IncomingItem]:

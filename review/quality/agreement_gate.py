@@ -64,7 +64,7 @@ class GateDecision:
     def words(self) -> str:
         """Return the verdict in a few words."""
         if self.passed is None:
-            return "cannot be told yet"
+            return "not known yet"
         return "may be released" if self.passed else "not good enough to be released"
 
 
@@ -124,7 +124,7 @@ REASONS = {
     "no_variation": "all reviews say the same",
     "not_two_raters": "more than two reviewers took part",
     "not_used": "nobody chose it",
-    "too_few": "nobody differs, or there are too few items",
+    "too_few": "nobody disagrees, or there are too few items",
 }
 """Reason code for a missing coefficient or interval -> text."""
 
@@ -177,8 +177,6 @@ def _stratum_agreement(stratum: str, rows: list[_Row], rules: Policy) -> Stratum
 def _gate_condition(name: str, value: float | None, least: float, reason: str) -> GateCondition:
     if value is None:
         why = REASONS.get(reason, "there is no review yet")
-        return GateCondition(
-            passed=None, words=f"{name}: cannot be told, {why}; wanted {least:.2f}."
-        )
+        return GateCondition(passed=None, words=f"{name}: not known: {why}; wanted {least:.2f}.")
     words = f"{name}: {value:.2f}, wanted at least {least:.2f}."
     return GateCondition(passed=value >= least, words=words)

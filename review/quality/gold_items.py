@@ -252,7 +252,7 @@ def resume_reviewer(user_id: int, manager: User, note: str, now: datetime | None
 
 def _set_paused(user_id: int, manager: User, note: str, now: datetime, *, paused: bool) -> None:
     if not note.strip():
-        raise InvalidAnswerError("say why: whoever looks at the trail later wants to know")
+        raise InvalidAnswerError("state a reason; it is recorded in the trail")
     with transaction.atomic():
         user = User.objects.filter(pk=user_id).first()
         if user is None or not User.objects.filter(pk=user_id, paused=not paused).update(

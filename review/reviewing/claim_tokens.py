@@ -75,9 +75,9 @@ def loaded_instance(model: type[_Row], **values: Any) -> _Row:
 def stale_claim_error() -> StaleClaimError:
     """Return the error for a claim that is no longer live."""
     return StaleClaimError(
-        "this item is not yours any more: the time ran out, it was given back, it left the queue, "
-        "or the review was sent already; what you typed is kept, and comes with the item should "
-        "you get it again"
+        "you no longer have this item: the time ran out, it was returned or removed from the "
+        "queue, or the review was already submitted; what you typed is kept and is restored if "
+        "you get the item again"
     )
 
 

@@ -46,8 +46,8 @@ def claim_next(user: User, now: datetime | None = None) -> Claim | None:
     Order: items whose lease expired with a draft of theirs; items that wait for a specialist such
     as them, and items assigned to them first (``routing``); then items that others have reviewed,
     by priority and the project's random order. ``None`` if nothing is left; a paused reviewer gets
-    nothing new. A reviewer who has already seen the key of a version does not answer it again: the
-    earlier blind answer is copied to the claim.
+    no new items. A reviewer who has already seen the key of a version does not answer it again:
+    the earlier blind answer is copied to the claim.
 
     Raises:
         ConflictError: fifty attempts collided with other reviewers; retry.
@@ -65,7 +65,7 @@ def claim_next(user: User, now: datetime | None = None) -> Claim | None:
         except (IntegrityError, _TakenError) as error:
             # Another process took the slot between our query and our insert.
             reason = error
-    raise ConflictError("the queue is very busy; ask for an item again") from reason
+    raise ConflictError("the queue is very busy; request an item again") from reason
 
 
 def active_claim(user: User, now: datetime | None = None) -> Claim | None:

@@ -97,7 +97,7 @@ def apply_transition(
     old, new = ReviewState(item.state), next_state(ReviewState(item.state), step)
     if not review_queries.change_state(item.pk, old, new, item.version):
         raise ConflictError(
-            f"item {item.pk} has changed since you opened it; load it again and look what is new"
+            f"item {item.pk} has changed since you opened it; reload it and check what is new"
         )
     item.state = new
     if old is ReviewState.QUEUED:

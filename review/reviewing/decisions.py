@@ -61,7 +61,7 @@ def adjudicate(
     if outcome not in tuple(Decision):
         raise InvalidAnswerError("decide: accept, revise or reject")
     if not rationale.strip():
-        raise InvalidAnswerError("say why: the reviewers and later adjudicators learn from it")
+        raise InvalidAnswerError("state a reason: reviewers and later adjudicators learn from it")
     with transaction.atomic():
         read = version_as_read(item_id, version)
         _refuse_involved(read, user)
@@ -91,7 +91,7 @@ def decide_quarantine(
     """
     now = now or timezone.now()
     if not note.strip():
-        raise InvalidAnswerError("say what you found and why the item may go on, or may not")
+        raise InvalidAnswerError("state what you found, and why the item may or may not be used")
     with transaction.atomic():
         read = version_as_read(item_id, version)
         step = Transition.MANAGER_CLEARS if clear else Transition.MANAGER_REJECTS
@@ -117,7 +117,9 @@ def report_harm(
     if reason != Reason.UNSAFE:
         raise InvalidAnswerError("only UNSAFE is reported with a note; PHI needs none")
     if not note.strip():
-        raise InvalidAnswerError("say what you saw, without repeating what identifies somebody")
+        raise InvalidAnswerError(
+            "state what you saw, without repeating anything that identifies a person"
+        )
     with transaction.atomic():
         read = version_as_read(item_id, version)
         if read.item.state in (ReviewState.DRAFT, ReviewState.REJECTED, ReviewState.WITHDRAWN):
@@ -184,7 +186,7 @@ def withdraw(
     """
     now = now or timezone.now()
     if not note.strip():
-        raise InvalidAnswerError("say what is wrong with the item")
+        raise InvalidAnswerError("state what is wrong with the item")
     with transaction.atomic():
         read = version_as_read(item_id, version)
         record_events(
@@ -195,6 +197,6 @@ def withdraw(
 
 def _refuse_involved(version: ItemVersion, user: User) -> None:
     if wrote_or_proposed(version, user):
-        raise InvalidAnswerError("you wrote this version; somebody else has to decide over it")
+        raise InvalidAnswerError("you wrote this version; somebody else must decide on it")
     if Review.objects.filter(claim__version=version, claim__user=user).exists():
-        raise InvalidAnswerError("you reviewed this version; somebody else has to decide over it")
+        raise InvalidAnswerError("you reviewed this version; somebody else must decide on it")

@@ -78,7 +78,7 @@ def edit(
         if old.target is not None and (options, change.key) != (old.options, old.key):
             raise InvalidAnswerError("the item has no options: only its question can be edited")
         if (change.question, options, change.key) == (old.question, old.options, old.key):
-            raise InvalidAnswerError("nothing was changed; edit the text, or leave the item")
+            raise InvalidAnswerError("nothing was changed; edit the text, or cancel")
         warnings = check_edit(change, options) if old.target is None else _check_stem(change)
         adopted = None if proposal is None else _proposal(proposal, old)
         entries = []
@@ -170,5 +170,5 @@ def _proposal(proposal: int, version: ItemVersion) -> Proposal:
     proposals = Proposal.objects.filter(pk=proposal, review__claim__version=version)
     row = proposals.select_related("review__claim__user").first()
     if row is None:
-        raise ConflictError("this proposal is about another version; load the item again")
+        raise ConflictError("this proposal is about another version; reload the item")
     return row

@@ -97,8 +97,8 @@ def _claim(version: ItemVersion, user: User, now: datetime, seconds: float) -> C
     blinded = claim_queries.is_blind(version.pk, version.item_id, user.pk)
     if not blinded and sum(not place.blinded for place in used.values()) >= rules.unblinded_reviews:
         raise ConflictError(
-            f"{user.pseudonym} has been shown what answers {version.item_id}, so another reviewer "
-            "has to see it"
+            f"{user.pseudonym} has been shown the answer to {version.item_id}; another reviewer "
+            "must review it"
         )
     try:
         with transaction.atomic():
@@ -113,7 +113,8 @@ def _claim(version: ItemVersion, user: User, now: datetime, seconds: float) -> C
             )
     except IntegrityError as error:
         raise ConflictError(
-            f"{user.pseudonym} holds another item in the queue; it has to be sent or given back"
+            f"{user.pseudonym} holds another item in the queue; it must be submitted or returned "
+            "first"
         ) from error
     disclosure.record_question_shown(user.pk, version.item_id, now)
     body = {

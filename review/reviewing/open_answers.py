@@ -100,7 +100,7 @@ def bar_text(target: Target) -> str:
         return f"a point in it passes{near}"
     if isinstance(target, BoxTarget):
         return f"a box whose intersection over union with it is {target.iou:.4g} or more passes"
-    return "both have to be right" if isinstance(target, PairTarget) else "no other order passes"
+    return "both must be right" if isinstance(target, PairTarget) else "no other order passes"
 
 
 def read_answer(target: Target, sent: _Sent) -> Json:
@@ -189,7 +189,7 @@ def _number(ask: Any, sent: _Sent) -> Json:
     value = read_number_part(text, ask).answer if _NUMBER_ALONE.fullmatch(text) else None
     if value is None:
         unit = f", in {ask.unit}" if ask.unit else ""
-        raise InvalidAnswerError(f"give the number alone{unit}, such as 22.5 or 1000")
+        raise InvalidAnswerError(f"enter only the number{unit}, such as 22.5 or 1000")
     return value
 
 
@@ -197,13 +197,13 @@ def _places(form: str, sent: _Sent) -> list[tuple[float, float]]:
     read = [read_place(text) for text in places_of(form, sent)]
     if None in read and any(name in sent for name in TYPED_FIELDS[0]):
         raise InvalidAnswerError(
-            "a typed place is not a place: give both distances, from 0 to 100 per cent, such as "
+            "a typed position is invalid: enter both distances, from 0 to 100 per cent, such as "
             "41.5"
         )
     places = [place for place in read if place]
     if len(places) < PLACES[form]:
         what = "the place" if PLACES[form] == 1 else "two opposite corners of the box"
-        raise InvalidAnswerError(f"click on {what} in the image, or type where it is")
+        raise InvalidAnswerError(f"click on {what} in the image, or type its position")
     return places
 
 
@@ -214,14 +214,14 @@ def _point(_ask: Ask, sent: _Sent) -> Json:
 def _box(_ask: Ask, sent: _Sent) -> Json:
     (x0, y0), (x1, y1) = _places(BoxTarget.form, sent)
     if x0 == x1 or y0 == y1:
-        raise InvalidAnswerError("the two corners are on one line: give opposite corners")
+        raise InvalidAnswerError("the two corners are on one line: choose opposite corners")
     return [min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)]
 
 
 def _order(ask: Any, sent: _Sent) -> Json:
     ranks = [_single(sent, f"rank.{place}") for place in range(len(ask.labels))]
     if sorted(ranks) != [str(rank) for rank in range(1, len(ranks) + 1)]:
-        raise InvalidAnswerError(f"give each one a place of its own, 1 to {len(ranks)}")
+        raise InvalidAnswerError(f"give each one its own rank, 1 to {len(ranks)}")
     return [label for _, label in sorted(zip(map(int, ranks), ask.labels, strict=True))]
 
 

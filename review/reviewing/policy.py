@@ -111,7 +111,7 @@ def current_policy(*, fixed: bool = False) -> Policy:
     """
     text = policy_text(fixed=fixed)
     if text is None:
-        raise ReviewError("there is no review project yet; begin with: medrcube review import")
+        raise ReviewError("there is no review project yet; start with: medrcube review import")
     return _parsed(text)
 
 

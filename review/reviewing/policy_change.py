@@ -41,8 +41,8 @@ def change_policy(actor: str, changes: Mapping[str, Any]) -> Policy:
         fixed = [name for name in _FROM_THE_START if getattr(before, name) != getattr(after, name)]
         if fixed and Claim.objects.exists():
             raise ReviewError(
-                f"policy: {fixed[0]} cannot change any more, since items have been handed out; "
-                "it is set before the first reviewer begins"
+                f"policy: {fixed[0]} can no longer be changed, because items have been handed "
+                "out; set it before the first reviewer starts"
             )
         if after != before:
             project.policy = after.to_json()

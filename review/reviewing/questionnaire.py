@@ -99,5 +99,5 @@ CHECKLIST: tuple[ChecklistLine, ...] = (
     ChecklistLine("clinically_relevant", "The question is clinically relevant."),
     ChecklistLine("roi_correct", "The marked region is right (or nothing is marked)."),
     ChecklistLine("no_identifier", "No name, number or other identifying mark can be seen."),
-    ChecklistLine("harmless", "Nobody would come to harm by learning from this item."),
+    ChecklistLine("harmless", "Learning from this item would not cause harm."),
 )

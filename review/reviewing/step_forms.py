@@ -136,9 +136,9 @@ class StepForm(forms.Form):
 class BlindForm(StepForm):
     """Form of step one; ``answer`` contains the submission."""
 
-    option = RequiredChoice([CANNOT_TELL, *_DIGITS], "choose an answer, or “cannot tell”")
+    option = RequiredChoice([CANNOT_TELL, *_DIGITS], "choose an answer, or “I cannot tell”")
     image_adequate = RequiredChoice(
-        ("yes", "no"), "say whether the image is good enough: yes or no"
+        ("yes", "no"), "state whether the image is good enough: yes or no"
     )
     confidence = DigitField()
     needs_image = TextField()
@@ -299,13 +299,15 @@ def _refuse_contradictions(
     for line in CHECKLIST:
         if checklist.get(line.name) is False:
             raise forms.ValidationError(
-                f"you answered “no” to “{line.text}”; revise or reject the item, or change that"
+                f"you answered “no” to “{line.text}”; revise or reject the item, or change your "
+                "answer"
             )
     for index, verdict in verdicts.items():
         if verdict in tuple(_BARRING):
             raise forms.ValidationError(
-                f"you say that option {option_letter(int(index))} "
-                f"{_BARRING[OptionVerdict(verdict)]}; revise or reject the item, or change that"
+                f"you marked that option {option_letter(int(index))} "
+                f"{_BARRING[OptionVerdict(verdict)]}; revise or reject the item, or change your "
+                "answer"
             )
 
 

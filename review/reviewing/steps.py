@@ -119,7 +119,7 @@ def submit_review(
     now = now or timezone.now()
     context = live_claim(token, user, now, typed)
     if not context.answered:
-        raise InvalidAnswerError("the first step is missing: answer the question before you judge")
+        raise InvalidAnswerError("step 1 is missing: answer the question before you judge it")
     check_review_submission(ruling, context.options)
     checklist, verdicts = dict(ruling.checklist), dict(ruling.verdicts)
     seconds = max(0, int((now - context.claimed_at).total_seconds()))

@@ -75,9 +75,9 @@ def check_blind_submission(answer: BlindSubmission, options: int) -> None:
     if answer.option is not None and not 0 <= answer.option < options:
         raise InvalidAnswerError(f"option {answer.option}: the item has {options} options")
     if answer.confidence not in (1, 2, 3):
-        raise InvalidAnswerError("say how sure you are: 1, 2 or 3")
+        raise InvalidAnswerError("state how sure you are: 1, 2 or 3")
     if answer.needs_image not in tuple(NeedsImage):
-        raise InvalidAnswerError("say whether the question needs the image: yes, no or unsure")
+        raise InvalidAnswerError("state whether the question needs the image: yes, no or unsure")
     if not 0 <= answer.milliseconds <= _LONGEST_WAIT:
         raise InvalidAnswerError(f"{answer.milliseconds} ms is not a valid answer time")
 
@@ -107,7 +107,7 @@ def check_review_submission(ruling: ReviewSubmission, options: int) -> None:
         check_wording(ruling.proposal, options)
         if ruling.decision != Decision.REVISE:
             raise InvalidAnswerError(
-                "you propose another wording: choose Revise, or put the old wording back"
+                "you propose another wording: choose Revise, or restore the original wording"
             )
 
 

@@ -70,13 +70,13 @@ def take_back(
         claim = _locked(Claim.objects.filter(token=token, user=user))
         if claim is not None and _names_danger(claim):
             raise ConflictError(
-                "this review cannot be taken back: it names a danger, which goes to a manager as "
-                "soon as it is sent; if it was a slip, tell the manager, who can void it"
+                "this review cannot be retracted: it reports a risk and went to a manager when "
+                "it was submitted; if that was a mistake, tell the manager, who can void it"
             )
         if claim is None or undo_until(claim, now) is None or _is_relied_on(claim):
             raise ConflictError(
-                "this review cannot be taken back any more: the time is over, another reviewer has "
-                "begun, or the item was decided over; a manager can void it"
+                "this review can no longer be retracted: the time is over, another reviewer has "
+                "started, or the item has been decided; a manager can void it"
             )
         claim_queries.save_draft(claim.version_id, user.pk, typed, now)
         entries, _ = void_claims([claim], user.pseudonym, now, end="undone")
@@ -98,7 +98,7 @@ def void_review(claim_id: int, manager: User, note: str, now: datetime | None = 
         entries, voided = void_claims([claim] if claim else [], manager.pseudonym, now, note=note)
         if not voided:
             raise ConflictError(
-                "this review counts no more already, or its item was released or reworded since"
+                "this review no longer counts, or its item has since been released or reworded"
             )
         record_events(now, *entries)
 
@@ -204,4 +204,4 @@ def _locked(claims: QuerySet[Claim]) -> Claim | None:
 
 def _require_note(note: str) -> None:
     if not note.strip():
-        raise InvalidAnswerError("say why: whoever looks at the trail later wants to know")
+        raise InvalidAnswerError("state a reason; it is recorded in the trail")

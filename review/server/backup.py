@@ -119,8 +119,8 @@ def restore_backup(archive: Path, place: ReviewPaths) -> Backup:
     database = _sqlite(place)
     if database.exists() or any(_stored_files(place)):
         raise ReviewError(
-            f"{database}: there is a queue already; move it and {place.folder} away first, "
-            "nothing is overwritten"
+            f"{database}: there is already a queue; move it and {place.folder} away first "
+            "(nothing is overwritten)"
         )
     database.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=database.parent) as name:
@@ -149,12 +149,12 @@ def _unpack(archive: Path, folder: Path) -> dict[str, Any]:
             if path.is_file() and path != folder / _LIST
         }
     except (OSError, tarfile.TarError, ValueError, LookupError, AttributeError) as error:
-        raise ReviewError(f"{archive} is not a backup of a queue, or is damaged") from error
+        raise ReviewError(f"{archive} is not a backup of a review queue, or is damaged") from error
     for name in sorted(wanted.keys() | digests.keys()):
         if wanted.get(name) != digests.get(name):
             raise ReviewError(f"{archive}: {name} is missing, changed, or not in the list")
     if _DATABASE not in digests:
-        raise ReviewError(f"{archive}: holds no database")
+        raise ReviewError(f"{archive}: contains no database")
     if _chain_head(folder / _DATABASE) != (contents.get("events"), contents.get("head_sha256")):
         raise ReviewError(f"{archive}: the database ends with another event than the list says")
     return contents
@@ -169,7 +169,7 @@ def _extract(opened: tarfile.TarFile, folder: Path) -> None:
         inside = PurePosixPath(member.name)
         content = opened.extractfile(member) if member.isreg() else None
         if content is None or inside.is_absolute() or ".." in inside.parts:
-            raise ValueError(f"{member.name} is not a plain file of a back-up")
+            raise ValueError(f"{member.name} is not a regular file of a backup")
         target = folder / inside
         target.parent.mkdir(parents=True, exist_ok=True)
         with content, target.open("xb") as file:

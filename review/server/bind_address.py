@@ -31,8 +31,8 @@ def check_address(host: str, origin: str) -> None:
         return
     if not _is_loopback(host):
         raise ReviewError(
-            f"--host {host} can be reached by others, and passwords would travel in clear; put a "
-            "proxy with https before it and say  --origin https://NAME, or leave --host away"
+            f"--host {host} can be reached by others, and passwords would be sent unencrypted; "
+            "put an https proxy in front and give --origin https://NAME, or omit --host"
         )
 
 

@@ -123,8 +123,8 @@ def migrate() -> Path | None:
         try:
             call_command("migrate", verbosity=0, interactive=False)
         except DatabaseError as error:
-            where = f"; the database as it was is {copy}" if copy else ""
-            raise ReviewError(f"the tables cannot be brought up to date: {error}{where}") from error
+            where = f"; a copy of the database before the upgrade is {copy}" if copy else ""
+            raise ReviewError(f"the tables cannot be upgraded: {error}{where}") from error
         if loader.applied_migrations:
             from medrcube.review.visibility import disclosure  # noqa: PLC0415  (needs Django to be ready)
 
@@ -141,14 +141,14 @@ def _refuse_unknown(loader: MigrationLoader) -> None:
         if taken and len(taken) < len(step.replaces):
             raise ReviewError(
                 f"this database stands between two versions of medrcube (step {max(taken)[1]}); "
-                "bring it up to date with the one that it was last used by, then open it here"
+                "upgrade it with the version that last used it, then open it here"
             )
         steps.update(step.replaces)
     newer = sorted(name for app, name in applied - steps if app == "review")
     if newer:
         raise ReviewError(
             f"this database was last used by a newer medrcube (step {newer[-1]}); "
-            "install that version, or restore an older back-up"
+            "install that version, or restore an older backup"
         )
 
 

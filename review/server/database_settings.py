@@ -55,7 +55,7 @@ def database_settings(address: str) -> dict[str, Any]:
         if name in parameters:
             raise ReviewError(f"database address: {name} is always UTF8 here; leave it out")
     if not parameters.get("dbname") and not parameters.get("service"):
-        raise ReviewError(f"database address names no database; {_EXPECTED}")
+        raise ReviewError(f"database address has no database name; {_EXPECTED}")
     return {
         "ENGINE": "django.db.backends.postgresql",
         "NAME": parameters.pop("dbname", ""),
@@ -85,7 +85,7 @@ def unreachable(settings: dict[str, Any], error: Exception) -> ReviewError:
     port = f":{settings['PORT']}" if settings["PORT"] else ""
     return ReviewError(
         f"PostgreSQL at {where}{port}, database {settings['NAME']!r}, user "
-        f"{settings['USER'] or 'of this process'!r}: {reason}; start the server, or mend "
+        f"{settings['USER'] or 'of this process'!r}: {reason}; start the server, or correct "
         "MEDRCUBE_REVIEW_DATABASE"
     )
 
@@ -100,4 +100,4 @@ def _parameters(address: str) -> dict[str, Any]:
         # libpq repeats the part that it cannot parse, which may be the password.
         unknown = _UNKNOWN.search(str(error))
         what = f"has no parameter {unknown[1]!r}" if unknown else "cannot be read"
-        raise ReviewError(f"database address: libpq says that it {what}; {_EXPECTED}") from None
+        raise ReviewError(f"database address: libpq reports that it {what}; {_EXPECTED}") from None

@@ -65,7 +65,7 @@ def listening(
         )
     except (OSError, OverflowError) as error:
         raise ReviewError(
-            f"{host}:{port}: cannot be listened on ({error}); choose another --port"
+            f"{host}:{port}: cannot listen there ({error}); choose another --port"
         ) from error
     address = f"[{host}]" if ":" in host else host
     before = signal.signal(signal.SIGTERM, _stop)

@@ -95,7 +95,7 @@ def worker_processes(door: socket.socket, options: dict[str, Any], count: int) -
         for process in running:
             _end(process)
     if lost.is_set():
-        raise ReviewError("a process of the server has ended by itself; start the server again")
+        raise ReviewError("a server process ended unexpectedly; start the server again")
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -14,24 +14,25 @@ from django.template.loader import render_to_string
 __all__ = ["bad_request", "csrf_failure", "error_page", "forbidden", "not_found", "server_error"]
 
 _ADVICE = {
-    400: "Go back and try it again from the page before.",
-    403: "It was open for too long, or you have signed in anew since. Load it again, then send it.",
-    404: "The address is wrong, what it showed is gone, or it is not meant for your role.",
-    409: "What you looked at has changed since you opened it. Load it again and look what is new.",
-    422: "Go back, mend it, and send it again.",
-    500: "It stands in the log of the server; nothing half-done was stored. If it stays, tell "
-    "whoever runs this server when it happened.",
-    503: "Load it again in a minute. If it stays, tell whoever runs this server.",
+    400: "Go back and try again from the previous page.",
+    403: "The page was open for too long, or you have signed in again since. Reload it, then "
+    "submit again.",
+    404: "The address is wrong, its content no longer exists, or your role has no access to it.",
+    409: "This page has changed since you opened it. Reload it and check what is new.",
+    422: "Go back, correct it, and submit again.",
+    500: "The error is in the server log; nothing was stored partially. If it persists, tell the "
+    "server's administrator when it happened.",
+    503: "Reload the page in a minute. If the problem persists, tell the server's administrator.",
 }
 _AWAY = "The database cannot be reached; answers already stored are safe."
 _TITLES = {
-    400: "This request makes no sense",
-    403: "This was not sent from a page of ours",
-    404: "There is no such page",
-    409: "Somebody else was faster",
-    422: "Something is missing or does not fit",
-    500: "Something broke on our side",
-    503: "Not available for now",
+    400: "Invalid request",
+    403: "The form was not submitted from this site",
+    404: "Page not found",
+    409: "Changed by someone else",
+    422: "Incomplete or invalid input",
+    500: "Server error",
+    503: "Temporarily unavailable",
 }
 
 

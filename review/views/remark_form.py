@@ -15,7 +15,7 @@ IDS = ("item", "id")
 TEXTS = ("text", "remark")
 
 _LONGEST_NAME = 200
-_NO_ITEM = f"names no item; expected one of the columns {', '.join(IDS)}"
+_NO_ITEM = f"has no item; expected one of the columns {', '.join(IDS)}"
 _NO_TEXT = f"has no text; expected one of the columns {', '.join(TEXTS)}"
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co"})
 """Unicode categories of invisible characters."""
@@ -41,11 +41,11 @@ class RemarkForm(forms.Form):
         if len(text) > LONGEST:
             problem = f"has {len(text):,} characters; expected at most {LONGEST:,}"
         elif any(unicodedata.category(char) in _HIDDEN for char in text):
-            problem = "holds characters that cannot be seen"
+            problem = "contains invisible characters"
         elif _MARKUP.search(text):
-            problem = "holds markup; expected plain text"
+            problem = "contains markup; expected plain text"
         elif _ADDRESS.search(text):
-            problem = "holds an address of a person"
+            problem = "contains an e-mail address"
         else:
             return text
         raise forms.ValidationError(problem)

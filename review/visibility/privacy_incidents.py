@@ -68,7 +68,7 @@ def report_incident(item_id: str, user: User, now: datetime | None = None) -> In
         item = Item.objects.get(pk=item_id)
         items = lock_linked(item)
         if item.pk not in {row.pk for row in items}:
-            raise ConflictError("this item is out of the queue already; nobody is shown it")
+            raise ConflictError("this item has already been removed from the queue")
         incident, entries = quarantine_linked(item, items, user, now)
         record_events(now, *entries)
     return incident
@@ -139,13 +139,13 @@ def decide_incident(
     """
     now = now or timezone.now()
     if not note.strip():
-        raise InvalidAnswerError("say what you found and why the items may go on, or may not")
+        raise InvalidAnswerError("state what you found, and why the items may or may not be used")
     step = Transition.MANAGER_CLEARS if clear else Transition.MANAGER_REJECTS
     rules = current_policy()
     with transaction.atomic():
         open_one = Incident.objects.filter(pk=incident_id, closed_at=None)
         if not open_one.update(closed_at=now):
-            raise ConflictError("somebody has decided over this report already")
+            raise ConflictError("somebody has already decided on this report")
         quarantined = Item.objects.filter(incident=incident_id, state=ReviewState.QUARANTINED)
         items = list(quarantined.select_for_update(no_key=True, of=("self",)).order_by("pk"))
         versions = dict(

@@ -28,7 +28,7 @@ def add_comment(
     """
     now = now or timezone.now()
     if not text.strip():
-        raise InvalidAnswerError("write something before you send the comment")
+        raise InvalidAnswerError("the comment is empty; enter some text")
     if len(text) > _LONGEST:
         raise InvalidAnswerError(f"a comment has at most {_LONGEST} characters")
     with transaction.atomic():
@@ -49,7 +49,7 @@ def resolve_comment(item_id: str, comment: int, user: User, now: datetime | None
     with transaction.atomic():
         open_ones = Comment.objects.filter(pk=comment, version__item=item_id, resolved=False)
         if not open_ones.update(resolved=True):
-            raise ConflictError("this comment is resolved already, or is not on this item")
+            raise ConflictError("this comment is already resolved, or is not on this item")
         record_events(now, _comment_event(user, "comment.resolved", item_id, {"comment": comment}))
 
 

@@ -35,18 +35,18 @@ _WHY = {
     "look-alike": "it looks like the key in an image",
     "relations-unreviewed": "nobody has reviewed what it implies, and it was not read as absent",
     "no-evidence": "nothing that the source says rules it out in this image",
-    "accompanies": "it often goes together with the key, and nothing rules it out",
+    "accompanies": "it often occurs together with the key, and nothing rules it out",
     "not-visible": "an image of this kind does not show it",
     "also-shown": "an image of this kind shows it as well",
-    "rest-class": "it stands for all the rest",
+    "rest-class": "it is a catch-all class",
     "composite": "it names more than one thing",
     "words": "its words are part of the key's words, or the other way round",
-    "no-finding": "nobody has looked for everything that it denies",
+    "no-finding": "the source did not look for everything that it denies",
 }
 """Condition of ``medrcube.ontologies.distractor_safety`` -> text of why it fails."""
 _CLASH = {
     "same": "it means the same as option {other}",
-    "implied": "one of it and option {other} implies the other",
+    "implied": "it implies option {other}, or the reverse",
     "kind": "it is of another kind than option {other}",
 }
 
@@ -90,13 +90,15 @@ def truth_flaws(
         assert request is not None  # noqa: S101
         if not change.concept:
             yield _flaw(
-                f"{change.name}: no table knows {change.text!r}, so only you can tell whether it "
-                "is right or wrong here",
+                f"{change.name}: {change.text!r} is not in the term table, so only you can judge "
+                "whether it is right or wrong here",
                 WARNING,
             )
         elif change.place == version.key:
             if not rules.entailment.same(change.concept, request.key):
-                yield _flaw(f"{change.name}, the key: {change.text!r} is not what the source says")
+                yield _flaw(
+                    f"{change.name}, the key: {change.text!r} is not what the source states"
+                )
         else:
             yield from _evidence_flaws(change, request, rules)
             yield from _clash_flaws(change, version.key, concepts, request, rules)

@@ -38,7 +38,7 @@ LONGEST_QUESTION = 10_000
 LONGEST_OPTION = 1_000
 _ASKS = {
     **{rule.id: rule.asks for rule in RULES},
-    TRUTH: "A wrong option is wrong by evidence, and the key is what the source says.",
+    TRUTH: "A wrong option is wrong by evidence, and the key is what the source states.",
 }
 
 
@@ -134,7 +134,7 @@ def flaws_of(version: ItemVersion, wording: Wording) -> tuple[Flaw, ...]:
         flaws += truth_flaws(version, changed, concepts, rules)
     else:
         answer = before.options[before.key]
-        message = f"the key moves, while the source says that {answer!r} is right"
+        message = f"the key is moved, but according to the source {answer!r} is right"
         flaws.append(Flaw(rule=TRUTH, level=ERROR, message=message))
     return tuple(sorted(flaws, key=lambda flaw: flaw.level != ERROR))
 

@@ -122,7 +122,7 @@ def test_names_of_tasks_and_datasets_narrow_the_choice(release, tmp_path):
     [
         ({"model": "nobody/x"}, ModelError, "no provider 'nobody'"),
         ({"conditions": ["dark"]}, WorkspaceError, "no condition 'dark'"),
-        ({"tasks": ["Cooking"]}, medrcube.MedrcubeError, "'Cooking' is no task"),
+        ({"tasks": ["Cooking"]}, medrcube.MedrcubeError, "'Cooking' is not a known task"),
     ],
 )
 def test_a_wrong_name_is_an_error_of_the_package(release, tmp_path, options, error, message):
@@ -162,7 +162,9 @@ def test_a_run_on_a_task_from_outside_asks_for_its_release(run, tmp_path):
     items = folder / "items.jsonl"
     text = items.read_text(encoding="utf-8")
     items.write_text(text.replace('"Disease Diagnosis"', '"Sign Reading"'), encoding="utf-8")
-    with pytest.raises(WorkspaceError, match=r"'Sign Reading' is no task .* with  --release"):
+    with pytest.raises(
+        WorkspaceError, match=r"'Sign Reading' is not a known task .* with  --release"
+    ):
         read_asked(folder)
 
 

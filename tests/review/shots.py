@@ -210,7 +210,7 @@ def review_page(page, site, claim):
     answers |= {"needs_image": "yes", "image_adequate": "yes"}
     for name, value in answers.items():
         page.check(f'input[name="{name}"][value="{value}"]')
-    page.get_by_role("button", name="Send the answer").click()
+    page.get_by_role("button", name="Submit the answer").click()
     page.get_by_text("Step 2 of 2").wait_for()
     page.wait_for_load_state("networkidle")
     page.keyboard.press("e")

@@ -186,7 +186,7 @@ def test_rights_that_differ_by_row_are_neither_yes_nor_no(card_file, toy_card):
         ('id = "toy"', 'id = "Toy Source"', "'id': expected a string of the form"),
         ('expect = { "*.png" = 3 }', "expect = {}", r"'layout\[0\].expect': expected a table"),
         ('steps = ["Download it."]', "steps = []", "'access.steps': expected at least 1"),
-        ('release = "1.0"', 'release = " "', "'release': expected a string that is not empty"),
+        ('release = "1.0"', 'release = " "', "'release': expected a non-empty string"),
         ('patient = "unknown"', 'patient = "unknown"\nshow = "image"', "unknown key 'case.show'"),
         ('"Modality Recognition"', '"Modality Guessing"', "'case.tasks': expected one of"),
     ],

@@ -47,7 +47,7 @@ def test_without_the_workspace_its_task_is_not_known(workspace):
     assert workspace.is_dir()
     error = tasks("show", "Lesion Box").exception
     assert isinstance(error, MedrcubeError)
-    assert "'Lesion Box' is no task" in str(error)
+    assert "'Lesion Box' is not a known task" in str(error)
 
 
 def test_a_folder_that_is_no_workspace_is_an_error(tmp_path):

@@ -56,7 +56,7 @@ def test_a_word_of_a_layer_is_known_while_the_layer_is_active(layer):
         assert [*Anatomy] == [*shipped_words(Anatomy), "Eye"]
         assert Anatomy.parse("ocular") is Anatomy("Eye")
     assert "Eye" not in Anatomy
-    with pytest.raises(UnknownNameError, match="'Eye' is no anatomy"):
+    with pytest.raises(UnknownNameError, match="'Eye' is not a known anatomy"):
         Anatomy("Eye")
 
 
@@ -69,7 +69,7 @@ def test_a_word_of_a_layer_is_known_while_the_layer_is_active(layer):
         ('[[modality]]\nname = "Fundus"\n', "'modality[0].concept' is missing"),
         ("[[anatomy]\n", "cannot be read"),
         ('[[anatomy]]\nname = "Eye"\naliases = [" "]\n', "is empty"),
-        (FUNDUS + 'words = [""]\n', "words that are not empty"),
+        (FUNDUS + 'words = [""]\n', "non-empty words"),
     ],
 )
 def test_a_wrong_key_is_told_with_its_file_and_what_is_nearest(layer, text, says):

@@ -60,7 +60,7 @@ class BatchState:
     """State of a batch.
 
     Attributes:
-        status: status as the provider names it.
+        status: status name used by the provider.
         ended: whether its state is final.
         done: finished questions; ``None`` if the provider does not report them yet.
         void: why nothing was run or charged; empty otherwise.

@@ -99,7 +99,7 @@ def tell_forecast(forecast: CostForecast, reporter: Reporter) -> dict[str, Any]:
     reporter.result(
         f"{forecast.model}: {counted(forecast.items, 'item')}, "
         f"{counted(forecast.presentations, 'question')}; {forecast.questions:,} would be sent, "
-        f"{forecast.reused:,} have a reply, {forecast.shared:,} are the same as another, "
+        f"{forecast.reused:,} have a reply, {forecast.shared:,} duplicate another question, "
         f"{forecast.missing:,} have no image"
     )
     for why, count in forecast.left_out.items():
@@ -160,7 +160,7 @@ def tell_estimate(estimate: CostEstimate, reporter: Reporter) -> dict[str, Any]:
         reporter.result(f"all tokens: {_interval(f'{low:,.0f}', high, '{:,.0f}'.format)}")
     if not estimate.close:
         reporter.result(
-            "less precise than a fifth: an estimate asks at most a quarter of the items, and at "
+            "less precise than ±20 %: an estimate asks at most a quarter of the items, and at "
             "most 256"
         )
     return estimate.to_json()

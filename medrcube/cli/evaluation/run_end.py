@@ -29,7 +29,7 @@ def tell(
     """Print how a run ended, and what to do if it is incomplete."""
     from medrcube.evaluate.runner.question_states import QuestionStates
 
-    shared = f"{summary.shared:,} the same as another, " if summary.shared else ""
+    shared = f"{summary.shared:,} duplicates of another, " if summary.shared else ""
     unreached = f"{summary.unreached:,} not reached, " if summary.unreached else ""
     reporter.result(
         f"{counted(summary.asked, 'question')}: {summary.reused:,} reused, {summary.answered:,} "

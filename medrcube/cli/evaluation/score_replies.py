@@ -125,7 +125,7 @@ def _tell(imported: ImportedRun, items: int, out: Path | None, reporter: Reporte
 def _incomplete(imported: ImportedRun) -> str | None:
     """Why the numbers cover only part of the file; ``None`` if they cover all of it."""
     if imported.matched.ignored:
-        return "these numbers cover only part of the file"
+        return "these figures cover only part of the file"
     return imported.standing.incomplete
 
 

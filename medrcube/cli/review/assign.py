@@ -237,7 +237,7 @@ def _person(who: str) -> User:
     if user is None:
         names = User.objects.filter(role=Role.REVIEWER).values_list("pseudonym", "email")
         raise InvalidAnswerError(
-            f"{who}: nobody has that e-mail address or name in exports"
+            f"{who}: no account has this e-mail address or pseudonym"
             f"{nearest_names(who, (name for row in names for name in row))}; "
             "they are listed by  medrcube review assign list"
         )

@@ -33,7 +33,7 @@ def backup(
 
 def restore(
     directory: Directory,
-    archive: Annotated[Path, typer.Argument(metavar="FILE", help="Back-up to restore.")],
+    archive: Annotated[Path, typer.Argument(metavar="FILE", help="Backup to restore.")],
     json_output: Json = False,
 ) -> None:
     """Restore a backup into a workspace.

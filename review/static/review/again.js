@@ -64,7 +64,7 @@ form.addEventListener("submit", async (event) => {
   problem.hidden = true;
   try {
     const reply = await post(form.action, new FormData(form));
-    if (reply.status !== 204) throw new Error((await reply.text()) || "That did not work.");
+    if (reply.status !== 204) throw new Error((await reply.text()) || "Sign-in failed.");
     await renewToken();
     form.elements.password.value = "";
     dialog.close();

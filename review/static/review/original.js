@@ -105,7 +105,7 @@ export function originalOf(root, turned) {
     } catch {
       kept.delete(wanted.slice);
       reset();
-      note.textContent = "The original pixels cannot be loaded; the image of the item is shown.";
+      note.textContent = "The original pixels cannot be loaded; the item's own image is shown.";
       return;
     }
     if (JSON.stringify(wanted) !== JSON.stringify(shown)) return;
@@ -157,7 +157,7 @@ export function originalOf(root, turned) {
     const slice = Math.min(Math.max(shown.slice + by, 0), facts.count - 1);
     if (slice === shown.slice) return;
     shown.slice = slice;
-    note.textContent = slice === facts.own ? "" : "Models see the item’s slice alone.";
+    note.textContent = slice === facts.own ? "" : "Models see only the item’s slice.";
     show();
   }
 

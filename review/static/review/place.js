@@ -24,7 +24,7 @@ function aimIn(frame) {
   cross.classList.add("aim");
   // A screen reader hands arrow keys over to an application, and keeps them from a button.
   frame.setAttribute("role", "application");
-  frame.setAttribute("aria-label", "The image, to set a place in");
+  frame.setAttribute("aria-label", "Image in which to set a place");
   image.setAttribute("aria-describedby", "aim-help");
   document.querySelector("#aim-help").hidden = false;
 

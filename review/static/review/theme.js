@@ -1,5 +1,5 @@
 "use strict";
-// Light, dark, or as the system has it; kept by this browser. Loaded before the first paint.
+// Light, dark, or same as system has it; kept by this browser. Loaded before the first paint.
 
 const stored = () => {
   try {

@@ -74,7 +74,7 @@ function pan(x, y) {
   show();
 }
 
-// One pixel of the image to one of the screen, whatever the browser's own zoom is.
+// One image pixel per screen pixel, whatever the browser's own zoom is.
 function pixelExact() {
   zoom(1 / devicePixelRatio / view.scale);
 }
@@ -200,7 +200,7 @@ for (const name of ["brightness", "contrast"]) {
 }
 
 plain.addEventListener("error", () => {
-  note.textContent = "The image cannot be loaded. Load the page again; what you typed is kept.";
+  note.textContent = "The image cannot be loaded. Reload the page; your input is kept.";
 });
 
 root.querySelector("[data-tools]").hidden = false;

@@ -64,7 +64,7 @@ async function ask() {
     if (!reply.ok) throw new Error(reply.status);
     rules = await reply.json();
   } catch {
-    rules = { changed: true, flaws: [], error: "The rules could not be asked; sending asks them." };
+    rules = { changed: true, flaws: [], error: "The rules could not be checked; they are checked when you submit." };
   }
   if (number === asked) tell(rules);
 }
@@ -76,7 +76,7 @@ function tell({ changed, error, flaws }) {
   told.replaceChildren();
   if (!changed) return;
   const words = document.createElement("p");
-  words.textContent = error ?? (flaws.length ? "" : "It keeps every item rule.");
+  words.textContent = error ?? (flaws.length ? "" : "No item rule is broken.");
   const list = document.createElement("ul");
   for (const flaw of flaws) {
     const line = document.createElement("li");

@@ -40,7 +40,7 @@ def second_factor_page(request: HttpRequest) -> HttpResponse:
     wanted, code = sent.cleaned_data.get("form"), sent.cleaned_data.get("code", "")
     name = f"code of {user.pk}"
     if not login_throttle.count_attempt(name, name):
-        return _page(request, user, "too many attempts; wait a quarter of an hour", 429)
+        return _page(request, user, "too many attempts; wait 15 minutes", 429)
     try:
         codes = _apply(request, user, wanted, code)
     except InvalidAnswerError as error:
@@ -59,7 +59,7 @@ def _apply(request: HttpRequest, user: User, wanted: str | None, code: str) -> S
     if wanted != "remove":
         return second_factor.confirm_setup(user, request.session, code)
     if user.role in settings.SITE.second_factor:
-        raise InvalidAnswerError("your role needs a second factor at this site")
+        raise InvalidAnswerError("your role requires a second factor on this server")
     second_factor.remove_second_factor(user, user, code)
     return ()
 

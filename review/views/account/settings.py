@@ -35,7 +35,7 @@ def account_page(request: HttpRequest) -> HttpResponse:
             _change_password(request, user, sent)
         elif sent["form"] == "keys":
             switch_single_keys(user, on=sent["single_keys"])
-            messages.success(request, "Your choice is stored.")
+            messages.success(request, "Your choice is saved.")
     except InvalidAnswerError as error:
         return _page(request, form=request.POST.get("form", ""), error=str(error))
     return redirect("me")
@@ -53,12 +53,14 @@ def _change_password(request: HttpRequest, user: User, sent: FormValues) -> None
     """Change the password; attempts at the old one are throttled as at sign-in."""
     address = login_throttle.client_address(request)
     if not login_throttle.count_attempt(user.email, address):
-        raise InvalidAnswerError("too many attempts; wait a quarter of an hour")
+        raise InvalidAnswerError("too many attempts; wait 15 minutes")
     if user.check_password(sent["old"]):
         login_throttle.clear_attempts(user.email, address)
     change_password(user, old=sent["old"], new=sent["new"], again=sent["again"])
     update_session_auth_hash(request, user)
-    messages.success(request, "Your password is changed. You are signed out everywhere else.")
+    messages.success(
+        request, "Your password has been changed. You have been signed out everywhere else."
+    )
 
 
 def _page(request: HttpRequest, form: str = "", error: str = "") -> HttpResponse:

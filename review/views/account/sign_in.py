@@ -25,8 +25,8 @@ from medrcube.review_settings import SingleSignOn
 
 __all__ = ["code_page", "from_provider", "sign_in_page", "sign_out", "to_provider"]
 
-_WRONG = "E-mail address or password is not right, or the account is closed."
-_CODE = "This code is not right, or was used already. Wait for the next one."
+_WRONG = "The e-mail address or password is wrong, or the account is closed."
+_CODE = "This code is wrong or was already used. Wait for the next one."
 _BACKEND = "django.contrib.auth.backends.ModelBackend"
 _HALF = "half_signed_in"
 """Session key: user who has given the password but not yet the code."""
@@ -164,7 +164,7 @@ def _check_code(request: HttpRequest, user: User, typed: str, form: _Form) -> Ht
         return _too_many(form(request, _too_many_text(), 429))
     try:
         if not second_factor.spend_code(user, typed):
-            message = _CODE if typed else "Give the code of your authenticator, too."
+            message = _CODE if typed else "Also enter the code from your authenticator app."
             return form(request, message, 422)
     except InvalidAnswerError as error:
         return form(request, str(error).capitalize(), 422)

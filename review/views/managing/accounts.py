@@ -20,9 +20,9 @@ __all__ = ["account_page", "accounts_page"]
 
 _ROLES = (
     (Role.REVIEWER, "Reviewer", "answers and judges items"),
-    (Role.ADJUDICATOR, "Adjudicator", "decides where reviewers differ, edits items"),
+    (Role.ADJUDICATOR, "Adjudicator", "decides where reviewers disagree, edits items"),
     (Role.MANAGER, "Manager", "sees progress, quarantine and agreement, edits items"),
-    (Role.ADMINISTRATOR, "Administrator", "lets people in, sees the trail"),
+    (Role.ADMINISTRATOR, "Administrator", "manages accounts, sees the trail"),
 )
 
 
@@ -74,21 +74,21 @@ def account_page(request: HttpRequest, user: int) -> HttpResponse:
             accounts.reset_password(actor, user, password)
             if made_here:
                 return _show_password_once(request, account, password)
-            done = "The password is changed; the account is signed out everywhere else."
+            done = "The password has been changed; the account has been signed out everywhere else."
         elif form == "role":
             accounts.change_account(actor, user, role=sent["role"], specialties=sent["specialties"])
-            done = "Role and specialties are stored."
+            done = "Role and specialties have been saved."
         elif form in ("open", "close"):
             accounts.set_active(actor, user, active=form == "open")
             done = "The account is open." if form == "open" else "The account is closed."
         elif form == "second-factor":
             second_factor.remove_second_factor(actor, account)
-            done = "They are asked for no code until they set one up again."
+            done = "No code is required until the person sets up a second factor again."
         elif form == "unlink":
             single_sign_on.unlink_identity(actor, account)
-            done = "The account is linked to nobody at the provider."
+            done = "The account is no longer linked to single sign-on."
         else:
-            raise InvalidAnswerError("nothing was sent that this page knows; load it again")
+            raise InvalidAnswerError("the form is not valid for this page; reload it")
     except ReviewError as error:
         account.refresh_from_db()
         status = 409 if isinstance(error, ConflictError) else 422

@@ -32,9 +32,9 @@ __all__ = [
 
 _COLUMNS = ("id", "task", "anatomy", "modality", "stratum", "version", "reviews")
 _OUTCOMES = (
-    (Decision.ACCEPT, "Accept", "it is good as it is"),
-    (Decision.REVISE, "Send back", "it needs another wording"),
-    (Decision.REJECT, "Reject", "it is not to be used"),
+    (Decision.ACCEPT, "Accept", "acceptable as it is"),
+    (Decision.REVISE, "Send back", "needs another wording"),
+    (Decision.REJECT, "Reject", "must not be used"),
 )
 
 
@@ -72,7 +72,7 @@ def adjudication_page(request: HttpRequest, item: str) -> HttpResponse:
         raise Http404
     if request.method != "POST":
         if row.state != ReviewState.ADJUDICATION:
-            messages.info(request, "This item needs no decision any more.")
+            messages.info(request, "This item no longer needs a decision.")
             return redirect("item", item=item)
         return _page(request, row)
     try:
@@ -84,7 +84,7 @@ def adjudication_page(request: HttpRequest, item: str) -> HttpResponse:
         return _page(request, row, str(error))
     except (ConflictError, IllegalTransitionError) as error:
         return error_page(request, 409, str(error), request.POST.get("rationale", ""))
-    messages.success(request, "Your decision is stored.")
+    messages.success(request, "Your decision has been saved.")
     return redirect("adjudication")
 
 
@@ -109,9 +109,9 @@ def reasons_undecided(votes: Iterable[VoteSummary]) -> Iterator[str]:
             for name in Decision
             if name in decisions_given
         ]
-        yield f"The reviewers differ: {', '.join(counts)}."
+        yield f"The reviewers disagree: {', '.join(counts)}."
     elif decisions_given == {Decision.REVISE}:
-        yield "All want another wording."
+        yield "All ask for another wording."
     elif decisions_given == {Decision.ACCEPT} and any(vote.reasons for vote in votes):
         yield "Accepted, but with a reason against it."
     wrong = sum(not vote.right for vote in votes)

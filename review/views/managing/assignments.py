@@ -96,7 +96,7 @@ def _assign(request: HttpRequest, sent: FormValues, user: User) -> str:
         mode=sent["mode"],
         specialty=sent["specialty"],
     )
-    return f"Assignment {row.pk} holds from now on."
+    return f"Assignment {row.pk} is now in force."
 
 
 def _account_key(text: str) -> int:
@@ -112,7 +112,7 @@ def _end(_request: HttpRequest, sent: FormValues, user: User) -> str:
 def _set_specialist_rule(_request: HttpRequest, sent: FormValues, user: User) -> str:
     wanted = sent["specialists"]
     change_policy(user.pseudonym, {"specialists": wanted})
-    return "The rule is stored; items that it concerns were moved."
+    return "The rule has been saved; affected items have been moved."
 
 
 def _set_specialties(request: HttpRequest, sent: FormValues, user: User) -> str:
@@ -132,7 +132,7 @@ def _add_specialty(request: HttpRequest, sent: FormValues, user: User) -> str:
 
 
 def _unknown_form(_request: HttpRequest, _sent: FormValues, _user: User) -> str:
-    raise InvalidAnswerError("nothing was sent that this page knows; load it again")
+    raise InvalidAnswerError("the form is not valid for this page; reload it")
 
 
 _FORMS: dict[str, Callable[[HttpRequest, FormValues, User], str]] = {

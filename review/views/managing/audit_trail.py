@@ -28,7 +28,7 @@ def trail_page(request: HttpRequest) -> HttpResponse:
         sent = HeadForm.read(request.POST)
         noted, number = sent["sha256"].lower(), sent["number"]
         if noted and number < 1:
-            error = "a noted head is a number and a hash; give both, or none"
+            error = "a head consists of a number and a hash; enter both, or neither"
         else:
             verdict = replay.verify_trail(ChainHead(number=number, sha256=noted) if noted else None)
     chosen = {name: query_text(request, name) for name, _ in _FILTERS}

@@ -127,7 +127,7 @@ def _post_switch(request: HttpRequest) -> HttpResponse:
     act = _ACTIONS.get(form)
     try:
         if act is None:
-            raise InvalidAnswerError("nothing was sent that this page knows; load it again")
+            raise InvalidAnswerError("the form is not valid for this page; reload it")
         act(sent["reviewer"], signed_in_user(request), sent["note"])
     except ConflictError as error:
         return error_page(request, 409, str(error), sent["note"])
@@ -136,9 +136,9 @@ def _post_switch(request: HttpRequest) -> HttpResponse:
     PROGRESS.forget()
     REVIEWERS.forget()
     done = {
-        "pause": "gets nothing new",
-        "resume": "gets items again",
-        "second-factor": "is asked for no code until they set one up again",
+        "pause": "gets no new items",
+        "resume": "gets new items again",
+        "second-factor": "can sign in without a code until a second factor is set up again",
     }
     messages.success(request, f"The reviewer {done[form]}.")
     return redirect("dashboard")

@@ -132,7 +132,7 @@ def edit_page(request: HttpRequest, item: str) -> HttpResponse:
     change, proposal = _edit_of(sent), sent["proposal"]
     try:
         if not change.note.strip():
-            raise InvalidAnswerError("say why you change it: the next reviewers want to know")
+            raise InvalidAnswerError("state the reason for the change; the next reviewers see it")
         edits.edit(
             item,
             sent["version"],
@@ -142,7 +142,7 @@ def edit_page(request: HttpRequest, item: str) -> HttpResponse:
         )
     except ReviewError as error:
         return _wording_page(request, row, "review/managing/edit.html", change, error)
-    messages.success(request, "The new version is in the queue; earlier reviews count no more.")
+    messages.success(request, "The new version is in the queue; earlier reviews no longer count.")
     return redirect("item", item=item)
 
 
@@ -164,7 +164,7 @@ def gold_page(request: HttpRequest, item: str) -> HttpResponse:
         )
     except ReviewError as error:
         return _wording_page(request, row, "review/managing/gold.html", change, error)
-    messages.success(request, "The gold item is in the queue. Nothing shows reviewers what it is.")
+    messages.success(request, "The gold item is in the queue. Reviewers cannot recognise it.")
     return redirect("item", item=gold.pk)
 
 
@@ -296,7 +296,7 @@ def _as_wording(typed: Edit) -> Wording:
 
 def _comment(sent: FormValues, item: Item, user: User) -> str:
     comments.add_comment(item.pk, sent["version"], user, sent["text"])
-    return "The comment is stored."
+    return "The comment has been saved."
 
 
 def _resolve(sent: FormValues, item: Item, user: User) -> str:
@@ -306,7 +306,7 @@ def _resolve(sent: FormValues, item: Item, user: User) -> str:
 
 def _report(sent: FormValues, item: Item, user: User) -> str:
     decisions.report_harm(item.pk, sent["version"], user, reason=sent["reason"], note=sent["text"])
-    return "The item is in quarantine; nobody is handed it."
+    return "The item is in quarantine; no reviewer gets it."
 
 
 def _withdraw(sent: FormValues, item: Item, user: User) -> str:
@@ -320,18 +320,18 @@ def _void(sent: FormValues, _item: Item, user: User) -> str:
     if user.role != Role.MANAGER:
         raise Http404
     voiding.void_review(sent["claim"], user, sent["text"])
-    return "The review counts no more."
+    return "The review no longer counts."
 
 
 def _reopen(sent: FormValues, item: Item, user: User) -> str:
     if user.role != Role.MANAGER:
         raise Http404
     voiding.reopen(item.pk, sent["version"], user, sent["text"])
-    return "The item is back in the queue; others will review it."
+    return "The item is back in the queue; other reviewers will review it."
 
 
 def _unknown_form(_sent: FormValues, _item: Item, _user: User) -> str:
-    raise InvalidAnswerError("nothing was sent that this page knows; load it again")
+    raise InvalidAnswerError("the form is not valid for this page; reload it")
 
 
 _FORMS: dict[str, Callable[[FormValues, Item, User], str]] = {

@@ -44,7 +44,7 @@ def post_decision(request: HttpRequest, item: str) -> HttpResponse:
     sent = QuarantineForm.read(request.POST)
     decision = sent["decision"]
     if decision not in ("clear", "reject"):
-        return _list(request, row, "decide: put it back, or reject it")
+        return _list(request, row, "choose: restore or reject")
     try:
         decisions.decide_quarantine(
             item, sent["version"], user, clear=decision == "clear", note=sent["note"]
@@ -67,7 +67,7 @@ def post_incident_decision(request: HttpRequest, incident: int) -> HttpResponse:
     sent = QuarantineForm.read(request.POST)
     decision = sent["decision"]
     if decision not in ("clear", "reject"):
-        return _list(request, error="decide: put them back, or reject them", report=incident)
+        return _list(request, error="choose: restore or reject", report=incident)
     clear, note = decision == "clear", sent["note"]
     try:
         count = privacy_incidents.decide_incident(

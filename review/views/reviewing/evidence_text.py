@@ -19,17 +19,17 @@ __all__ = [
 ]
 
 CONDITIONS = {
-    1: "It is another concept than anything that is true here.",
-    2: "Nothing that is true here implies it.",
-    3: "It implies nothing that is true here.",
-    4: "It does not look like anything that is true here.",
+    1: "It differs from every concept that is true here.",
+    2: "No concept that is true here implies it.",
+    3: "It implies no concept that is true here.",
+    4: "It does not look like any concept that is true here.",
     5: "The source gives evidence that it is absent.",
-    6: "That evidence is about what the image shows, not about less.",
+    6: "The evidence covers everything that the image shows.",
     7: "No other reader of the source disputes it.",
-    8: "An image of this kind could show it, were it there.",
-    9: "Its wording is not part of the wording of what is true.",
-    10: "It goes together with the other options.",
-    11: "“No finding” stands only where it was looked for.",
+    8: "An image of this kind would show it if it were present.",
+    9: "Its wording is not part of the wording of the key.",
+    10: "It is compatible with the other options.",
+    11: "“No finding” is used only if findings were looked for.",
     12: "Exactly one option is true.",
 }
 """Safety condition of ``medrcube.ontologies.distractor_safety`` -> text if it is met."""
@@ -51,7 +51,7 @@ _NAMES = {
     "source": "Source",
     "sample": "Image",
     "slice": "Slice",
-    "slice_reason": "Why this slice",
+    "slice_reason": "Reason for this slice",
     "evidence": "Evidence of the label",
     "licence": "Licence",
 }
@@ -108,7 +108,7 @@ def _iter_option_lines(option: Mapping[str, Any]) -> Iterator[EvidenceLine]:
         ("concept", "Concept"),
         ("ids", "Ontology ids"),
         ("named_by", "Wording from"),
-        ("word", "Word of the source"),
+        ("word", "Wording in the source"),
     ):
         value = _as_text(option.get(name))
         if value:

@@ -70,7 +70,7 @@ def _png_response(load: Callable[[Asset], bytes], asset: Asset) -> HttpResponse:
     try:
         data = load(asset)
     except ReviewError as error:
-        _log.error("an image cannot be shown: %s", error)
+        _log.error("image cannot be shown: %s", error)
         raise Http404 from None
     reply = HttpResponse(data, content_type="image/png")
     reply["Content-Disposition"] = 'inline; filename="picture.png"'

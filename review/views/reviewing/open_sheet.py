@@ -190,7 +190,7 @@ _HINTS = {
     "box": (
         "Click one corner of the box.",
         "Click the opposite corner.",
-        "Click again to begin anew.",
+        "Click again to start over.",
     ),
 }
 """Form -> hint after each number of clicks."""

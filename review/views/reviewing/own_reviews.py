@@ -22,7 +22,7 @@ from medrcube.review.views.reviewing.steps import next_item
 
 __all__ = ["own_reviews_page", "post_undo"]
 
-_ENDS = {"voided": "voided", "undone": "taken back by you"}
+_ENDS = {"voided": "voided", "undone": "retracted by you"}
 _TONES = {Decision.ACCEPT: "good", Decision.REVISE: "open", Decision.REJECT: "bad"}
 
 
@@ -64,7 +64,10 @@ def post_undo(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
     try:
         voiding.take_back(token, user, sheet.form_values(claim.review))
     except ConflictError as error:
-        title = "This review cannot be taken back"
-        return error_page(request, 409, str(error), title=title, advice="Your review stands.")
-    messages.info(request, "Your review is taken back. Here it is again; send it when it is right.")
+        title = "This review cannot be retracted"
+        return error_page(request, 409, str(error), title=title, advice="Your review still counts.")
+    messages.info(
+        request,
+        "Your review has been retracted and reopened here; submit it again when it is correct.",
+    )
     return next_item(request, user)

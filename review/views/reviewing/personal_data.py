@@ -62,5 +62,7 @@ def _report_page(request: HttpRequest, item: Item, user: User, at: str, back: st
         return error_page(request, 422, str(error))
     except ConflictError as error:
         return error_page(request, 409, str(error))
-    messages.success(request, "Thank you. The images are out of the queue; a manager will look.")
+    messages.success(
+        request, "Thank you. The images have been removed from the queue; a manager will decide."
+    )
     return redirect("home")

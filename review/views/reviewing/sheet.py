@@ -54,9 +54,9 @@ _SAID = (*_YES_NO, ("cannot_tell", "Cannot tell"))
 _SURE = (("1", "Guessing"), ("2", "Fairly sure"), ("3", "Sure"))
 _NEEDED = (*_YES_NO, ("unsure", "Unsure"))
 _DECISIONS = (
-    (Decision.ACCEPT, "Accept", "good as it is"),
-    (Decision.REVISE, "Revise", "good after an edit"),
-    (Decision.REJECT, "Reject", "not to be used"),
+    (Decision.ACCEPT, "Accept", "acceptable as it is"),
+    (Decision.REVISE, "Revise", "acceptable after an edit"),
+    (Decision.REJECT, "Reject", "must not be used"),
 )
 _VERDICTS = (
     (OptionVerdict.PLAUSIBLE_AND_WRONG, "Plausible and wrong"),
@@ -81,14 +81,14 @@ _REASONS = {
     Reason.CUE_LENGTH: "Cue: length",
     Reason.CUE_GRAMMAR: "Cue: grammar",
     Reason.CUE_REPEAT: "Cue: repeated word",
-    Reason.NEGATIVE_STEM: "Asked in the negative",
+    Reason.NEGATIVE_STEM: "Negative question",
     Reason.AMBIGUOUS_STEM: "Ambiguous question",
     Reason.TERM_OUTDATED: "Outdated term",
     Reason.TRIVIAL: "Too easy",
     Reason.CLINICALLY_IRRELEVANT: "Clinically irrelevant",
     Reason.DUPLICATE: "Duplicate item",
     Reason.PHI: "Patient identifiable",
-    Reason.UNSAFE: "Harmful to learn",
+    Reason.UNSAFE: "Unsafe to learn from",
     Reason.OTHER: "Other (comment)",
 }
 _ABOUT_AN_OPTION = tuple(code for code in Reason if code.startswith("DISTRACTOR_"))

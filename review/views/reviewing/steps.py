@@ -65,8 +65,8 @@ __all__ = [
 ]
 
 _LOST = (
-    "this item is not yours any more: the time ran out, it was given back, or it was changed; "
-    "what you typed is kept"
+    "you no longer have this item: the time ran out, or it was returned or changed; what you typed "
+    "is kept"
 )
 
 
@@ -127,7 +127,7 @@ def post_answer(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
     except (InvalidAnswerError, ConflictError) as error:
         claim = _claim(token, user)
         if _is_live(claim) and _is_answered(claim):
-            text = "You have answered this already; your first answer counts."
+            text = "You have already answered this; your first answer counts."
             return _step(request, claim, user, text, 409)
         if isinstance(error, InvalidAnswerError):
             return _form_error(request, claim, user, str(error))
@@ -144,7 +144,7 @@ def post_review(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
     if not context.answered:
         claim = _claim(token, user)
         if _is_live(claim):
-            return _step(request, claim, user, "The first step is missing: answer it first.", 422)
+            return _step(request, claim, user, "Step 1 is missing: answer the question first.", 422)
         return _claim_lost(request, claim, _LOST, request.POST)
     try:
         now = _judged_wording(ItemVersion.objects.get(pk=context.version))
@@ -202,8 +202,8 @@ def post_give_back(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
         claims.give_back(token, user, not_my_field=skipped)
     except StaleClaimError as error:
         return _claim_lost(request, claim, str(error), _draft_values(claim, user))
-    text = "It will not come to you again." if skipped else "Others may take it now."
-    messages.info(request, f"You gave the item back. {text}")
+    text = "You will not get it again." if skipped else "Others can now get it."
+    messages.info(request, f"You returned the item to the queue. {text}")
     return redirect("queue")
 
 

@@ -95,8 +95,8 @@ def test_a_sound_batch_has_no_failure():
         (item(texts=("edema", "Oedema")), "two options read the same"),
         (item(texts=("edema", " ")), "an option is empty"),
         (item(texts=("edema",)), "1 options, expected two to four"),
-        (item(task="Report Generation"), "'Report Generation' is no task"),
-        (item(anatomy="Knee"), "'Knee' is no anatomy"),
+        (item(task="Report Generation"), "'Report Generation' is not a known task"),
+        (item(anatomy="Knee"), "'Knee' is not a known anatomy"),
     ],
 )
 def test_a_broken_item_stops_a_release(broken, words):
@@ -143,7 +143,7 @@ def test_people_see_what_was_stopped_what_is_bent_and_which_rules_of_the_batch_f
     audit = audit_batch([sample(n) for n in range(40)], leaky(), [], {})
     audit["dropped"] = {"A: lint text-leak": 2, "B: lint text-leak": 1, "B: scope": 7}
     lines = describe_rules(audit)
-    assert lines[0] == "not asked: scope (7); all in audit.json"
+    assert lines[0] == "not asked: fact is about more than this image (7); all reasons: audit.json"
     assert lines[1] == "item rules: no item made because of text-leak (3)"
     assert lines[2] == "items flagged for review: length (40)"
     assert lines[3].startswith("batch rules: ")

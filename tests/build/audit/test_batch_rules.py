@@ -102,7 +102,7 @@ def test_the_worst_of_several_rows_is_named():
     worse = [item(100 + n, FOUR[:3], 0) for n in range(40)]
     rule = batch_rules([*uneven, *worse], samples(140))["key-position"]
     assert rule["message"].startswith("3 options: keys at [40, 0, 0] (p ")
-    assert " and 1 more in its rows. " in rule["message"]
+    assert " and 1 more (see the audit). " in rule["message"]
     assert rule["figure"] < 1e-9
 
 

@@ -210,7 +210,7 @@ def test_a_lost_picture_stops_a_release_and_leaves_no_rest(write, built, tmp_pat
 
 def test_an_unbuilt_workspace_says_to_build(write, built):
     built.items.unlink()
-    with pytest.raises(WorkspaceError, match="medrcube build"):
+    with pytest.raises(WorkspaceError, match=r"parquet: is missing; build first:  medrcube build"):
         write()
 
 

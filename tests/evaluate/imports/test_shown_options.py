@@ -128,7 +128,7 @@ def test_a_single_item_that_was_asked_otherwise_is_left_out_named_and_counted(
     assert "1 item" in ran.output
     assert "a different question or options" in ran.output
     assert "left out: ALPHA/q000" in ran.output
-    assert "INCOMPLETE these numbers cover only part of the file" in ran.output
+    assert "INCOMPLETE these figures cover only part of the file" in ran.output
 
 
 @pytest.mark.parametrize(

@@ -367,7 +367,7 @@ def test_a_run_that_was_broken_off_is_announced(seen, tmp_path):
     manifest = json.loads((tmp_path / "seer/manifest.json").read_text())
     (tmp_path / "seer/manifest.json").write_text(json.dumps(manifest | {"ended": None}))
     write_report([tmp_path / "seer"], tmp_path / "x.html")
-    assert "was broken off." in (tmp_path / "x.html").read_text("utf-8")
+    assert "was interrupted." in (tmp_path / "x.html").read_text("utf-8")
 
 
 def test_every_part_of_the_page_that_is_linked_is_there(seen, three, tmp_path):

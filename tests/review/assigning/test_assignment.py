@@ -107,7 +107,7 @@ def test_only_people_who_review_are_given_items(manager, person):
 def test_the_same_assignment_is_not_made_twice(manager, person):
     first, second = person(), person()
     made = create_assignment(manager, ALL, [first.pk], mode="only")
-    with pytest.raises(ConflictError, match=f"assignment {made.pk} says the same already"):
+    with pytest.raises(ConflictError, match=f"assignment {made.pk} is already the same"):
         create_assignment(manager, ALL, [first.pk], mode="only")
     for readers, changes in (
         ([first.pk, second.pk], {"mode": "only"}),

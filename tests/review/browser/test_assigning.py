@@ -48,7 +48,7 @@ def test_an_assignment_is_made_and_ended_with_the_keyboard(world, site, enter):
     reach(page, "reviewer-other")
     page.keyboard.press("Space")
     page.keyboard.press("Enter")
-    page.get_by_text("Assignment 1 holds from now on.").wait_for()
+    page.get_by_text("Assignment 1 is now in force.").wait_for()
     row = Assignment.objects.get()
     assert (row.anatomy, row.mode) == ("Brain", "first")
     assert [str(user) for user in row.readers.all()] == ["reviewer-other"]

@@ -69,7 +69,7 @@ def test_a_box_is_clicked_and_judged(asked, site, new_page, sign_in, width, sche
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     for name, value in (("confidence", "2"), ("needs_image", "yes"), ("image_adequate", "yes")):
         page.check(f'input[name="{name}"][value="{value}"]')
-    page.get_by_role("button", name="Send the answer").click()
+    page.get_by_role("button", name="Submit the answer").click()
     page.locator("path.right").wait_for()
     page.wait_for_load_state()
     shoot(page, f"open-{width}-{scheme}-{script}")
@@ -96,7 +96,7 @@ def test_a_box_is_typed_by_keys_alone(asked, site, new_page, sign_in, width, sch
     for share in ("19.53", "39,06", "39.06", "58.59"):
         page.keyboard.type(share)
         page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.textContent") == "Show it in the image"
+    assert page.evaluate("document.activeElement.textContent") == "Show in the image"
     page.keyboard.press("Enter")
     page.locator(".click:visible rect.mine").first.wait_for()
     page.wait_for_load_state()
@@ -106,7 +106,7 @@ def test_a_box_is_typed_by_keys_alone(asked, site, new_page, sign_in, width, sch
         assert_accessible(page, "step one, typed")
     for name, value in (("confidence", "2"), ("needs_image", "yes"), ("image_adequate", "yes")):
         page.check(f'input[name="{name}"][value="{value}"]')
-    page.get_by_role("button", name="Send the answer").press("Enter")
+    page.get_by_role("button", name="Submit the answer").press("Enter")
     page.locator("path.right").wait_for()
     blind = BlindAnswer.objects.get()
     assert blind.option == RIGHT
@@ -148,12 +148,12 @@ def test_a_box_is_set_by_keys_alone_and_announced(asked, site, new_page, sign_in
         page.wait_for_load_state()
         place = wanted
         assert page.evaluate("document.activeElement.type") == "image"
-    assert "Click again to begin anew." in status.text_content()
+    assert "Click again to start over." in status.text_content()
     shoot(page, f"keys-both-{width}-{scheme}")
     assert_accessible(page, "step one by keys")
     for name, value in (("confidence", "2"), ("needs_image", "yes"), ("image_adequate", "yes")):
         page.check(f'input[name="{name}"][value="{value}"]')
-    page.get_by_role("button", name="Send the answer").press("Enter")
+    page.get_by_role("button", name="Submit the answer").press("Enter")
     page.locator("path.right").wait_for()
     blind = BlindAnswer.objects.get()
     assert blind.option == RIGHT

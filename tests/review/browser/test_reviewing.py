@@ -35,7 +35,7 @@ def answer(page):
         ("image_adequate", "yes"),
     ):
         page.check(f'input[name="{name}"][value="{value}"]')
-    page.get_by_role("button", name="Send the answer").click()
+    page.get_by_role("button", name="Submit the answer").click()
     page.get_by_text("Step 2 of 2").wait_for()
     page.wait_for_load_state()
 
@@ -92,7 +92,7 @@ def test_a_letter_keeps_its_meaning_after_a_change_of_mind(opened):
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(("word", "ticked"), [("Yes, tick it", 1), ("No", 0)])
+@pytest.mark.parametrize(("word", "ticked"), [("Yes, select it", 1), ("No", 0)])
 def test_a_reason_that_acts_at_once_is_asked_once_more(opened, word, ticked):
     page, _ = opened()
     blind_by_keys(page)
@@ -112,7 +112,7 @@ def test_the_second_step_fits_a_screen_of_1440_by_900(opened):
         page.keyboard.press(key)
         assert page.evaluate("document.documentElement.scrollHeight") <= 900
     expect(page.locator(".plain")).to_be_in_viewport()
-    expect(page.get_by_role("button", name="Send and take the next")).to_be_in_viewport()
+    expect(page.get_by_role("button", name="Submit and continue")).to_be_in_viewport()
 
 
 @pytest.mark.thorough
@@ -124,9 +124,9 @@ def test_own_reviews_fit_a_phone(opened):
     page.get_by_text("Your review is stored.").wait_for()
     page.set_viewport_size({"width": 390, "height": 844})
     page.get_by_role("link", name="Your reviews").click()
-    page.get_by_role("button", name="Take it back").wait_for()
+    page.get_by_role("button", name="Retract").wait_for()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    expect(page.get_by_role("button", name="Take it back")).to_be_in_viewport()
+    expect(page.get_by_role("button", name="Retract")).to_be_in_viewport()
 
 
 @pytest.mark.thorough
@@ -139,7 +139,7 @@ def test_on_a_phone_the_picture_stays_beside_the_question(
     page.get_by_text("Step 1 of 2").wait_for()
     for part in (page.locator(".plain"), page.get_by_role("heading", level=1)):
         expect(part).to_be_in_viewport()
-    page.get_by_role("button", name="Send the answer").scroll_into_view_if_needed()
+    page.get_by_role("button", name="Submit the answer").scroll_into_view_if_needed()
     expect(page.locator(".plain")).to_be_in_viewport()
 
 
@@ -148,7 +148,7 @@ def test_an_item_is_accepted_by_two_clicks(opened):
     page, _ = opened()
     answer(page)
     page.locator("label", has_text="Accept").click()
-    page.get_by_role("button", name="Send and stop").click()
+    page.get_by_role("button", name="Submit and stop").click()
     page.get_by_text("Your review is stored.").wait_for()
     assert Review.objects.get().decision == "accept"
 
@@ -194,9 +194,9 @@ def test_keys_of_one_character_can_be_off(opened, site):
     page, _ = opened()
     page.goto(f"{site.address}/me/")
     page.get_by_label("Keys of a single character act").uncheck()
-    page.get_by_role("button", name="Store", exact=True).click()
+    page.get_by_role("button", name="Save", exact=True).click()
     page.goto(f"{site.address}/review/")
-    page.get_by_role("link", name="Go on with it").click()
+    page.get_by_role("link", name="Continue").click()
     page.get_by_text("Step 1 of 2").wait_for()
     page.wait_for_load_state()
     page.locator(".stage").focus()
@@ -296,7 +296,7 @@ def test_what_is_typed_survives_a_killed_server(opened, server):
     server.kill()
     page.check('input[name="option"][value="2"]')
     says(page, "not saved, trying again")
-    page.get_by_role("button", name="Send the answer").click()
+    page.get_by_role("button", name="Submit the answer").click()
     says(page, "not saved, trying again")
     assert "Step 1 of 2" in page.inner_text("main")
     server.start()
@@ -355,14 +355,14 @@ def test_a_lost_session_is_begun_again_in_place(opened):
     dialog.wait_for()
     dialog.get_by_label("Password").fill("wrong")
     dialog.get_by_role("button", name="Sign in").click()
-    dialog.get_by_text("is not right").wait_for()
+    dialog.get_by_text("is wrong").wait_for()
     assert dialog.get_by_label("E-mail address").input_value() == says_email
     dialog.get_by_label("Password").fill(PASSWORD)
     dialog.get_by_role("button", name="Sign in").click()
     says(page, re.compile(r"^saved"))
     page.check('input[name="decision"][value="reject"]')
     page.check('input[name="reason"][value="OTHER"]')
-    page.get_by_role("button", name="Send and stop").click()
+    page.get_by_role("button", name="Submit and stop").click()
     page.get_by_text("Your review is stored.").wait_for()
     assert Review.objects.get().comment == "typed before the session was lost"
 
@@ -392,9 +392,9 @@ def test_a_full_review_without_scripts(site, new_page, person, add_shown, sign_i
     plain.get_by_text("Show the image with its mark").click()
     expect(plain.locator(f'img[src*="{version.overlay_id}"]').last).to_be_visible()
     plain.check('input[name="decision"][value="revise"]')
-    plain.get_by_role("button", name="Send and stop").click()
+    plain.get_by_role("button", name="Submit and stop").click()
     plain.get_by_text("Give at least one reason").wait_for()
     assert plain.locator('input[name="decision"]:checked').get_attribute("value") == "revise"
     plain.check('input[name="reason"][value="CUE_LENGTH"]')
-    plain.get_by_role("button", name="Send and stop").click()
+    plain.get_by_role("button", name="Submit and stop").click()
     plain.get_by_text("Your review is stored.").wait_for()

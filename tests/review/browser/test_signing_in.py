@@ -44,7 +44,7 @@ def test_a_second_factor_by_the_keyboard_alone(person, site, page, sign_in):
     page.get_by_role("heading", name="Set it up").wait_for()
     box = page.locator("svg.qr").bounding_box()
     assert box["width"] >= 180
-    page.get_by_text("It has no camera").focus()
+    page.get_by_text("No camera?").focus()
     page.keyboard.press("Enter")
     authenticator = pyotp.TOTP(page.locator(".secret code").inner_text())
     assert_accessible(page, "set-up")
@@ -62,7 +62,7 @@ def test_a_second_factor_by_the_keyboard_alone(person, site, page, sign_in):
     page.keyboard.press("Tab")
     page.keyboard.type(PASSWORD)
     page.keyboard.press("Enter")
-    expect(page.get_by_label("Code of your authenticator")).to_be_focused()
+    expect(page.get_by_label("Code from your authenticator app")).to_be_focused()
     assert_accessible(page, "code")
     narrow(page)
     page.keyboard.type("000000")

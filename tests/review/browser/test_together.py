@@ -24,16 +24,16 @@ def judge(page, *, decision="accept", option="0", reason=""):
     )
     for name, value in answers:
         page.check(f'input[name="{name}"][value="{value}"]')
-    page.get_by_role("button", name="Send the answer").click()
+    page.get_by_role("button", name="Submit the answer").click()
     page.get_by_text("Step 2 of 2").wait_for()
     page.check(f'input[name="decision"][value="{decision}"]')
     if reason:
         page.check(f'input[name="reason"][value="{reason}"]')
     if reason in DANGERS:
-        page.get_by_role("button", name="Yes, tick it").click()
+        page.get_by_role("button", name="Yes, select it").click()
 
 
-def send(page, name="Send and take the next"):
+def send(page, name="Submit and continue"):
     page.get_by_role("button", name=name).click()
     page.get_by_text("Your review is stored.").wait_for()
 
@@ -90,9 +90,9 @@ def test_an_item_is_adjudicated_by_mouse(world, site, enter):
     page.get_by_text("Option B fits as well.").wait_for()
     page.wait_for_load_state()  # the viewer's script lays the image out and moves what is below it
     expect(page.locator(".said")).to_have_count(2)
-    page.get_by_label("Accept: it is good as it is").check()
+    page.get_by_label("Accept: acceptable as it is").check()
     page.get_by_label("Why").fill("Option B does not fit: nothing is bright.")
-    page.get_by_role("button", name="Store the decision").click()
+    page.get_by_role("button", name="Save decision").click()
     page.get_by_text("Nothing waits for your decision.").wait_for()
     stored = Adjudication.objects.get(version__item=world.items["disputed"])
     assert (stored.outcome, stored.version.item.state) == ("accept", "accepted")
@@ -119,11 +119,11 @@ def test_an_item_is_adjudicated_by_keyboard_alone_and_without_scripts(world, sit
 def test_a_new_wording_goes_round_again(world, site, enter):
     page = enter(world, "adjudicator")
     page.goto(site.address + world.address("adjudicate"))
-    page.get_by_role("link", name="Edit it instead").click()
+    page.get_by_role("link", name="Edit instead").click()
     wording = "Which abnormality does this sagittal MRI slice of the brain show?"
     page.get_by_label("Question").fill(wording)
-    page.get_by_label("Why you change it").fill("it is sagittal")
-    page.get_by_role("button", name="Make the new version").click()
+    page.get_by_label("Reason for the change").fill("it is sagittal")
+    page.get_by_role("button", name="Create new version").click()
     page.get_by_text("The new version is in the queue").wait_for()
     expect(page.locator("ins", has_text="sagittal")).to_have_count(1)
     expect(page.locator("del", has_text="axial")).to_have_count(1)
@@ -136,7 +136,7 @@ def test_a_new_wording_goes_round_again(world, site, enter):
         if reviewer.get_by_role("heading", name=wording).count():
             break
         reviewer.get_by_role("button", name="Not my field").click()
-        reviewer.get_by_text("You gave the item back").wait_for()
+        reviewer.get_by_text("You returned the item to the queue").wait_for()
     judge(reviewer)
     send(reviewer)
     version = ItemVersion.objects.get(question=wording)
@@ -147,7 +147,7 @@ def test_one_vote_takes_an_item_out_and_a_manager_puts_it_back(world, site, ente
     reviewer = enter(world, "reviewer")
     reviewer.goto(site.address + world.address("review"))
     judge(reviewer, decision="reject", reason="PHI")
-    send(reviewer, "Send and stop")
+    send(reviewer, "Submit and stop")
     item = world.items["open"]
     assert Item.objects.get(pk=item).state == "quarantined"
     page = enter(world, "manager")
@@ -169,11 +169,11 @@ def test_a_person_is_let_in_and_out(world, site, enter, new_page, sign_in):
     page.get_by_role("link", name="I have noted it").click()
     reviewer = sign_in(new_page(), site, "new@example.org", password)
     own = "four sheds behind a mill"
-    for label, typed in (("Old password", password), ("New password", own)):
+    for label, typed in (("Current password", password), ("New password", own)):
         reviewer.get_by_label(label, exact=True).fill(typed)
-    reviewer.get_by_label("New password once more").fill(own)
+    reviewer.get_by_label("Repeat new password").fill(own)
     reviewer.get_by_role("button", name="Change the password").click()
-    reviewer.get_by_text("Your password is changed").wait_for()
+    reviewer.get_by_text("Your password has been changed").wait_for()
     reviewer.goto(f"{site.address}/review/")
     take(reviewer)
     reviewer.get_by_text("Step 1 of 2").wait_for()
@@ -203,8 +203,8 @@ def test_a_paused_reviewer_gets_nothing_and_is_let_in_again_without_scripts(worl
 
     switch("Pause")
     reviewer.goto(f"{site.address}/review/")
-    reviewer.get_by_text("a manager has paused your account").wait_for()
-    switch("Let in again")
+    reviewer.get_by_text("manager has paused your account").wait_for()
+    switch("Resume")
     reviewer.goto(f"{site.address}/review/")
     take(reviewer)
     reviewer.get_by_text("Step 1 of 2").wait_for()
@@ -217,13 +217,13 @@ def test_who_loses_an_item_while_typing_keeps_the_text(world, site, enter):
     page = enter(world, "adjudicator")
     page.goto(site.address + reverse("item-edit", kwargs={"item": world.items["open"]}))
     page.get_by_label("Question").fill("Which abnormality does this MRI slice show?")
-    page.get_by_label("Why you change it").fill("shorter")
-    page.get_by_role("button", name="Make the new version").click()
+    page.get_by_label("Reason for the change").fill("shorter")
+    page.get_by_role("button", name="Create new version").click()
     page.get_by_text("The new version is in the queue").wait_for()
     reviewer.get_by_role("textbox", name="Comment").fill("Name the sequence.")
-    reviewer.get_by_role("button", name="Send and stop").click()
-    reviewer.get_by_role("heading", name="This item is not before you any more").wait_for()
-    expect(reviewer.get_by_label("What you had typed")).to_have_value("Name the sequence.")
+    reviewer.get_by_role("button", name="Submit and stop").click()
+    reviewer.get_by_role("heading", name="You no longer have this item").wait_for()
+    expect(reviewer.get_by_label("Your input")).to_have_value("Name the sequence.")
     assert not Review.objects.filter(claim__token=world.token).exists()
 
 

@@ -19,7 +19,7 @@ def second(enter, world, site):
         page.goto(f"{site.address}/review/{world.token}/")
         for name, value in ANSWER.items():
             page.check(f'input[name="{name}"][value="{value}"]')
-        page.get_by_role("button", name="Send the answer").click()
+        page.get_by_role("button", name="Submit the answer").click()
         page.get_by_text("Step 2 of 2").wait_for()
         page.wait_for_load_state("load")
         page.evaluate("document.activeElement.blur()")

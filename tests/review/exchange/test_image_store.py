@@ -110,7 +110,7 @@ REFUSED = {
     "postscript": saved(noise(), "EPS"),
     "cut short": saved(noise("RGB"))[:900],
     "moving": saved(noise("RGB"), save_all=True, append_images=[noise("L").convert("RGB")]),
-    "see-through": see_through(),
+    "transparent": see_through(),
     "deep colour": deep_colour(),
     "cmyk": saved(noise("CMYK"), "JPEG"),
 }
@@ -174,7 +174,7 @@ def test_a_link_in_place_of_a_picture_is_refused(database, stored, tmp_path):
     elsewhere = tmp_path / "same.png"
     shutil.move(path, elsewhere)  # the very same bytes, so only the link is wrong
     path.symlink_to(elsewhere)
-    with pytest.raises(ReviewError, match="leads to another place"):
+    with pytest.raises(ReviewError, match="is reached through a link"):
         image_store.load_image(stored)
 
 
@@ -182,7 +182,7 @@ def test_a_link_in_place_of_a_folder_is_refused(database, stored, tmp_path):
     folder = image_store.image_path(stored.sha256).parent
     shutil.move(folder, tmp_path / "moved")
     folder.symlink_to(tmp_path / "moved")
-    with pytest.raises(ReviewError, match="leads to another place"):
+    with pytest.raises(ReviewError, match="is reached through a link"):
         image_store.load_image(stored)
 
 
@@ -190,7 +190,7 @@ def test_a_link_to_another_folder_of_pictures_is_refused(stored):
     folder = image_store.image_path(stored.sha256).parent
     folder.rename(folder.with_name("moved"))
     folder.symlink_to(folder.with_name("moved"))
-    with pytest.raises(ReviewError, match="leads to another place"):
+    with pytest.raises(ReviewError, match="is reached through a link"):
         image_store.load_image(stored)
 
 

@@ -210,7 +210,7 @@ REFUSED = {
     "long comment": (annotation(comment=["x" * 10_001]), "at most 10000"),
     "twice": (
         {"completed_by": 1, "result": [result("answer", ["A. glioma"])] * 2},
-        "answered twice",
+        "has two answers",
     ),
     "odd result": ({"completed_by": 1, "result": ["x"]}, "no from_name"),
     "odd value": (

@@ -120,7 +120,7 @@ def test_what_was_changed_in_a_table_alone_is_named_and_nothing_is_released(
     run(f"UPDATE review_{change}")
     assert event_chain.verify_chain().fault == "", "the chain alone does not show it"
     assert words in verify_trail().fault
-    with pytest.raises(ReviewError, match="the record is broken"):
+    with pytest.raises(ReviewError, match="the trail is damaged"):
         write_verdicts(eventful.workspace.root)
 
 
@@ -147,7 +147,7 @@ def test_an_item_that_is_gone_is_missed(three, database):
     with connection.cursor() as cursor:
         cursor.execute("PRAGMA foreign_keys = OFF")
         cursor.execute("DELETE FROM review_item WHERE id = 'b'")
-    assert verify_trail().fault == "1 items that the trail knows are in the table no more"
+    assert verify_trail().fault == "1 items of the trail are missing from the table"
 
 
 def test_an_item_that_was_put_in_by_hand_is_named(three):

@@ -72,7 +72,7 @@ def test_random_passwords_are_long_and_differ():
         ({"password": "short"}, "too short"),
         ({"password": "new@example.org"}, "too similar"),
         ({"specialties": ["Dentistry"]}, "not a specialty"),
-        ({"email": "Reviewer0@example.org"}, "has an account already"),
+        ({"email": "Reviewer0@example.org"}, "already has an account"),
     ],
 )
 def test_an_account_that_cannot_be_keeps_what_was_typed(admin, person, fields, reason, words):
@@ -241,7 +241,7 @@ def test_a_password_that_somebody_else_chose_is_changed_before_anything_else(adm
     theirs = Client(SERVER_NAME="localhost")
     theirs.post("/sign-in/", {"email": "new@example.org", "password": GOOD})
     assert theirs.get("/review/")["Location"] == "/me/"
-    assert "Somebody else chose your password" in theirs.get("/me/").content.decode()
+    assert "Your password was set by someone else" in theirs.get("/me/").content.decode()
     own = "four sheds behind a mill"
     theirs.post("/me/", {"form": "password", "old": GOOD, "new": own, "again": own})
     assert theirs.get("/review/").status_code == 200
@@ -306,7 +306,7 @@ def test_a_file_of_passwords_is_never_overwritten(admin, tmp_path):
     _, user = admin
     passwords = tmp_path / "first.csv"
     passwords.write_text("mine")
-    with pytest.raises(ReviewError, match="exists already"):
+    with pytest.raises(ReviewError, match="already exists"):
         bulk_accounts.enrol(user, [], passwords)
     assert passwords.read_text() == "mine"
 

@@ -39,15 +39,18 @@ def test_the_list_says_why_each_item_needs_a_third_person(judge, disputed, add_s
     client, _ = judge
     reply = client.get("/adjudication/")
     assert offered(reply) == [item.pk]
-    assert "The reviewers differ: 1 accept, 1 reject." in words(reply)
+    assert "The reviewers disagree: 1 accept, 1 reject." in words(reply)
     assert "1 of 2 blind answers is not the key." in words(reply)
 
 
 @pytest.mark.parametrize(
     ("votes", "expected"),
     [
-        ([("accept", True, 0), ("reject", True, 1)], ["The reviewers differ: 1 accept, 1 reject."]),
-        ([("revise", True, 1), ("revise", True, 1)], ["All want another wording."]),
+        (
+            [("accept", True, 0), ("reject", True, 1)],
+            ["The reviewers disagree: 1 accept, 1 reject."],
+        ),
+        ([("revise", True, 1), ("revise", True, 1)], ["All ask for another wording."]),
         ([("accept", True, 0), ("accept", True, 1)], ["Accepted, but with a reason against it."]),
         (
             [("accept", False, 0), ("accept", False, 0)],
@@ -89,7 +92,7 @@ def test_a_decision_is_stored_with_its_reason(judge, disputed, outcome, state):
 
 
 @pytest.mark.parametrize(
-    ("broken", "reason"), [({"rationale": " \n"}, "say why"), ({"outcome": ""}, "decide")]
+    ("broken", "reason"), [({"rationale": " \n"}, "state a reason"), ({"outcome": ""}, "decide")]
 )
 def test_a_decision_without_reason_or_outcome_is_refused(judge, disputed, broken, reason, words):
     item, _ = disputed()

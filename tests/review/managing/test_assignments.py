@@ -30,7 +30,7 @@ def test_items_are_assigned_and_an_assignment_is_ended(manager, add_items, perso
     add_items(1)
     reviewer = person()
     sent = {"form": "assign", "anatomy": "Brain", "mode": "only", "reviewers": [reviewer.pk]}
-    assert "Assignment 1 holds from now on." in words(manager.post(PAGE, sent, follow=True))
+    assert "Assignment 1 is now in force." in words(manager.post(PAGE, sent, follow=True))
     text = words(manager.get(PAGE))
     assert f"1 Brain only {reviewer.pseudonym}" in text
     ended = manager.post(PAGE, {"form": "end", "assignment": 1}, follow=True)

@@ -72,14 +72,14 @@ def test_a_place_that_is_no_number_is_a_bad_request(admin, after):
 def test_a_whole_record_is_said_to_be_whole(admin, noted, words):
     noted(1)
     client, _ = admin
-    assert "✓ The record is whole: 1 event," in words(client.post("/trail/"))
+    assert "✓ The record is intact: 1 event," in words(client.post("/trail/"))
 
 
 def test_a_table_that_says_something_else_than_the_trail_is_found(admin, add_items, words):
     (item,) = add_items(1)
     client, _ = admin
     text = words(client.post("/trail/"))
-    assert f"✗ The record is not whole: item {item.pk}: the trail does not know it" in text
+    assert f"✗ The record is damaged: item {item.pk}: the trail does not know it" in text
 
 
 def test_a_changed_event_is_found(admin, noted, words):
@@ -94,7 +94,7 @@ def test_a_changed_event_is_found(admin, noted, words):
         cursor.execute("UPDATE review_event SET actor = 'somebody' WHERE number = 2")
     client, _ = admin
     text = words(client.post("/trail/"))
-    assert "✗ The record is not whole: event 2 was changed" in text
+    assert "✗ The record is damaged: event 2 was changed" in text
 
 
 def test_a_head_that_was_noted_elsewhere_is_compared(admin, noted, words):
@@ -103,7 +103,7 @@ def test_a_head_that_was_noted_elsewhere_is_compared(admin, noted, words):
     noted(1)
     client, _ = admin
     sent = {"number": before.number, "sha256": before.sha256.upper()}
-    assert "✓ The record is whole" in words(client.post("/trail/", sent))
+    assert "✓ The record is intact" in words(client.post("/trail/", sent))
     sent = {"number": before.number, "sha256": "0" * 64}
     assert "event 2 is not the one that was noted" in words(client.post("/trail/", sent))
 

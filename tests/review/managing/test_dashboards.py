@@ -42,7 +42,7 @@ def test_dashboards_are_for_managers(signed_in, project, role, page):
 def test_an_empty_project_has_a_dashboard(signed_in, project, words):
     client, _ = signed_in("manager")
     assert "No queued item needs another review." in words(client.get("/dashboard/"))
-    assert "cannot be told yet" in words(client.get("/dashboard/agreement/"))
+    assert "not known yet" in words(client.get("/dashboard/agreement/"))
 
 
 def test_items_are_counted_by_kind_and_state(signed_in, add_items, person):

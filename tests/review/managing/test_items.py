@@ -220,7 +220,7 @@ def test_a_review_that_was_taken_back_says_so(signed_in, disputed, words):
     claim = Claim.objects.filter(version__item=item).first()
     Claim.objects.filter(pk=claim.pk).update(released_at=timezone.now(), outcome="voided")
     client, _ = signed_in("manager")
-    assert words(client.get(f"/items/{item.pk}/")).count("taken back") == 1
+    assert words(client.get(f"/items/{item.pk}/")).count("retracted") == 1
 
 
 def test_an_unknown_item_is_404(signed_in, project):
@@ -260,7 +260,7 @@ def test_an_edit_makes_a_version_and_shows_what_changed(signed_in, disputed, wor
 @pytest.mark.parametrize(
     ("broken", "reason"),
     [
-        ({"note": " "}, "say why you change it"),
+        ({"note": " "}, "state the reason for the change"),
         ({"texts": TEXTS}, "nothing was changed"),
         ({"texts": ("Cyst", *TEXTS[1:])}, "options"),
         ({"texts": TEXTS[:3]}, "3 options, expected 4"),

@@ -40,8 +40,8 @@ def test_passwords_are_hashed_at_full_cost_outside_the_tests():
 @pytest.mark.parametrize(
     ("sent", "says"),
     [
-        ({"old": "wrong"}, "The old password is not right"),
-        ({"again": "other"}, "typed in two ways"),
+        ({"old": "wrong"}, "The current password is wrong"),
+        ({"again": "other"}, "new passwords differ"),
         ({"new": "short", "again": "short"}, "at least 12 characters"),
         ({"new": "reviewer1@example.org", "again": "reviewer1@example.org"}, "too similar"),
         ({"new": "qwerty123456", "again": "qwerty123456"}, "too common"),
@@ -76,7 +76,7 @@ def test_keys_of_one_character_can_be_turned_off_and_on(taken):
     user.refresh_from_db()
     assert not user.single_keys
     assert 'data-single-keys="off"' in client.get(f"/review/{claim.token}/").content.decode()
-    assert "turned keys of a single character off" in client.get("/keys/").content.decode()
+    assert "Single-key shortcuts are off" in client.get("/keys/").content.decode()
     client.post("/me/", {"form": "keys", "single_keys": "on"})
     assert 'data-single-keys="on"' in client.get(f"/review/{claim.token}/").content.decode()
 

@@ -116,7 +116,7 @@ def test_a_page_says_why_its_picture_is_closed_and_what_to_do(taken, signed_in):
         shown = {
             role: "data-viewer" in text and "viewer.js" in text for role, text in texts.items()
         }
-        is_closed = {role: "This image is closed." in text for role, text in texts.items()}
+        is_closed = {role: "This image is locked." in text for role, text in texts.items()}
         assert all(shown[role] is not is_closed[role] for role in pages)
         return {role for role in pages if is_closed[role]}
 

@@ -240,7 +240,7 @@ def test_a_typed_place_that_is_emptied_is_none(taken_open):
     client, _, claim = taken_open("point")
     reply = answer(client, claim, {"place": ["290,450"], "left.0": "", "top.0": ""})
     assert reply.status_code == 422
-    assert "or type where it is" in body(reply)
+    assert "or type its position" in body(reply)
 
 
 def test_a_click_counts_in_the_size_of_the_page_and_one_too_many_begins_anew():
@@ -276,7 +276,7 @@ def test_a_typed_number_is_read_as_in_a_reply(typed, value):
 
 @pytest.mark.parametrize("number", ["", "nan", "inf", "1e999", "3 mm", "1,00,0", "1 000", "3-4"])
 def test_a_number_is_given_alone(number):
-    with pytest.raises(InvalidAnswerError, match="number alone, in mm"):
+    with pytest.raises(InvalidAnswerError, match="only the number, in mm"):
         read_answer(read_target(target_of("number")), {"number": [number]})
 
 

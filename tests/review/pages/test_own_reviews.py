@@ -18,11 +18,11 @@ def sent(client, user, claim):
 
 def test_own_reviews_are_listed_and_others_are_not(taken):
     client, user, claim = taken()
-    assert "You have sent no review yet" in client.get("/review/mine/").content.decode()
+    assert "You have not submitted any reviews yet" in client.get("/review/mine/").content.decode()
     sent(client, user, claim)
     page = client.get("/review/mine/").content.decode()
     assert claim.version.question in page
-    assert "Take it back" in page
+    assert "Retract" in page
     assert "counts" in page
 
 
@@ -36,13 +36,13 @@ def test_a_review_of_an_earlier_wording_does_not_say_that_it_counts(taken):
 def test_a_slip_is_mended(taken):
     client, user, claim = taken()
     sent(client, user, claim)
-    assert "Take it back" in client.get(f"/review/{claim.token}/").content.decode()
+    assert "Retract" in client.get(f"/review/{claim.token}/").content.decode()
     reply = client.post(f"/review/{claim.token}/undo/", follow=True)
     page = reply.content.decode()
     assert "Step 2" in page, "the first answer stands"
     assert 'value="reject" checked' in page
     assert 'value="TRIVIAL" checked' in page
-    assert "taken back by you" in client.get("/review/mine/").content.decode()
+    assert "retracted by you" in client.get("/review/mine/").content.decode()
     assert client.post(f"/review/{claim.token}/undo/").status_code == 409
 
 
@@ -56,11 +56,11 @@ def test_a_review_that_names_a_danger_is_not_taken_back_gold_or_not(
     answer_blind(claim.token, user, SAID)
     submit_review(claim.token, user, ReviewSubmission(decision="reject", reasons=((code, None),)))
     pages = ("/review/mine/", f"/review/{claim.token}/")
-    assert not any("Take it back" in client.get(page).content.decode() for page in pages)
+    assert not any("Retract" in client.get(page).content.decode() for page in pages)
     reply = client.post(f"/review/{claim.token}/undo/")
     page = reply.content.decode()
     assert reply.status_code == 409
-    assert "it names a danger" in page
+    assert "it reports a risk" in page
     assert "Somebody else" not in page
 
 
@@ -77,7 +77,7 @@ def test_personal_data_is_reported_before_the_answer(taken, add_shown):
     page = client.get(f"/review/{claim.token}/").content.decode()
     assert f"/review/{claim.token}/personal-data/" in page
     asked = client.get(f"/review/{claim.token}/personal-data/").content.decode()
-    assert "leaves the queue at once" in asked
+    assert "is removed from the queue at once" in asked
     assert Item.objects.filter(state="queued").count() == 2, "asked once before it happens"
     client.post(f"/review/{claim.token}/personal-data/")
     assert Item.objects.filter(state="quarantined").count() == 2

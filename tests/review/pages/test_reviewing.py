@@ -123,7 +123,7 @@ def test_the_second_step_shows_everything(answered):
     for wanted in (
         "✓ Key",
         "Your answer",
-        "and so does the key",
+        "which is the key",
         "ZZPROVENANCE case-0007/series-2",
         "largest area of the mask",
         "train.csv:123 Oedema=1",
@@ -146,7 +146,7 @@ def test_an_answer_that_differs_from_the_key_is_said_in_words(taken):
     client, _, claim = taken(key=2)
     client.post(url(claim, "blind/"), {**BLIND, "option": "none"})
     text = body(client.get(url(claim)))
-    assert "You answered <b>cannot tell</b>; the key says otherwise." in text
+    assert "You answered <b>cannot tell</b>; the key is another option." in text
     assert BlindAnswer.objects.get().option is None
 
 
@@ -154,9 +154,9 @@ def test_an_answer_that_differs_from_the_key_is_said_in_words(taken):
     ("missing", "says"),
     [
         ("option", "Choose an answer"),
-        ("confidence", "Say how sure you are"),
-        ("needs_image", "Say whether the question needs the image"),
-        ("image_adequate", "Say whether the image is good enough"),
+        ("confidence", "State how sure you are"),
+        ("needs_image", "State whether the question needs the image"),
+        ("image_adequate", "State whether the image is good enough"),
     ],
 )
 def test_an_open_question_of_step_one_is_named_and_the_rest_kept(taken, missing, says):
@@ -325,7 +325,7 @@ def test_a_review_sent_twice_is_stored_once(answered):
     assert client.post(url(claim, "submit/"), GOOD).status_code == 302
     reply = client.post(url(claim, "submit/"), GOOD)
     assert reply.status_code == 409
-    assert "was stored before" in body(reply)
+    assert "had already been stored" in body(reply)
     assert Review.objects.count() == 1
 
 
@@ -334,7 +334,7 @@ def test_a_lost_item_is_said_so_on_opening(taken):
     expire(claim)
     reply = client.get(url(claim))
     assert reply.status_code == 409
-    assert "not yours any more" in body(reply)
+    assert "no longer have this item" in body(reply)
     assert str(claim.version.picture_id) not in body(reply)
 
 
@@ -344,7 +344,7 @@ def test_a_sent_review_can_be_read_again(answered):
     reply = client.get(url(claim))
     assert reply.status_code == 200
     assert chosen(reply, "reason") == ["KEY_WRONG", "DISTRACTOR_CORRECT:2"]
-    assert "It can be taken back until" in body(reply)
+    assert "It can be retracted until" in body(reply)
     assert "review-submit" not in body(reply)
     assert body(reply).count("disabled") > 30
 
@@ -385,15 +385,15 @@ def test_a_late_draft_is_kept_and_answered_409(taken):
     expire(claim)
     reply = client.post(url(claim, "draft/"), {"option": "3"})
     assert reply.status_code == 409
-    assert "not yours any more" in reply.json()["error"]
+    assert "no longer have this item" in reply.json()["error"]
     assert Draft.objects.get().body == {"option": ["3"]}
 
 
 @pytest.mark.parametrize(
     ("sent", "outcome", "says"),
     [
-        ({}, "given-back", "Others may take it"),
-        ({"not_my_field": "1"}, "skipped", "not come to you"),
+        ({}, "given-back", "Others can now get it"),
+        ({"not_my_field": "1"}, "skipped", "will not get it again"),
     ],
 )
 def test_an_item_can_be_given_back(taken, sent, outcome, says):
@@ -424,18 +424,18 @@ def test_who_has_lost_the_session_is_told_so_by_401(taken):
 
 def test_nothing_left_says_who_holds_the_rest_and_until_when(taken, signed_in):
     client, _ = signed_in()
-    assert "Nothing is left for you" in body(client.post("/review/", follow=True))
+    assert "nothing left for you" in body(client.post("/review/", follow=True))
     _, _, claim = taken()
     assert claim_next(signed_in()[1]) is not None
     text = body(client.get("/review/?empty"))
-    assert "held by others" in text
+    assert "reserved by other reviewers" in text
     assert claim.expires_at.strftime("%H:%M") in text
 
 
 def test_a_paused_reviewer_is_told_so(signed_in, add_shown):
     add_shown()
     client, _ = signed_in(paused=True)
-    assert "a manager has paused your account" in body(client.get("/review/"))
+    assert "manager has paused your account" in body(client.get("/review/"))
     assert client.post("/review/")["Location"] == "/review/?empty"
 
 
@@ -457,7 +457,7 @@ def test_a_reviewer_sees_how_much_is_done_and_how_long_the_rest_takes(answered, 
         claim.token, user, ReviewSubmission(decision="reject", reasons=reasons), now=half_a_minute
     )
     text = body(client.get("/review/"))
-    assert "1; an even share is 42" in text  # 21 items, two reviews each, one reviewer
+    assert "1; an equal share is 42" in text  # 21 items, two reviews each, one reviewer
     assert "about 21 min at your pace" in text
     follow = claim_next(user)
     assert "Review 2 of 42, about 21 min left" in body(client.get(url(follow)))

@@ -195,7 +195,7 @@ def test_a_script_gives_the_code_with_the_password(secured):
     reply = sign_in(client, **script)
     assert (reply.status_code, reply.content) == (
         422,
-        b"Give the code of your authenticator, too.",
+        b"Also enter the code from your authenticator app.",
     )
     sent = {"email": EMAIL, "password": PASSWORD, "code": secured[0].now()}
     assert client.post("/sign-in/", sent, **script).status_code == 204
@@ -222,7 +222,7 @@ def test_a_role_that_needs_one_sees_nothing_else_until_it_is_on(signed_in, monke
     _, codes = set_up_by(client)
     assert client.get("/dashboard/").status_code == 200
     refused = client.post("/me/second-factor/", {"form": "remove", "code": codes[0]})
-    assert "your role needs a second factor" in refused.content.decode().casefold()
+    assert "your role requires a second factor" in refused.content.decode().casefold()
     other, _ = signed_in("reviewer")
     assert other.get("/review/").status_code == 200
 
@@ -305,7 +305,7 @@ def test_of_two_sessions_that_set_one_up_at_once_the_first_wins(any_database, re
     sessions = SessionStore(), SessionStore()
     made = [pyotp.TOTP(second_factor.begin_setup(reviewer, session).secret) for session in sessions]
     second_factor.confirm_setup(reviewer, sessions[0], made[0].now())
-    with pytest.raises(InvalidAnswerError, match="has a second factor already"):
+    with pytest.raises(InvalidAnswerError, match="already has a second factor"):
         second_factor.confirm_setup(reviewer, sessions[1], made[1].now())
     assert second_factor.is_proven(sessions[0], reviewer)
     assert not second_factor.is_proven(sessions[1], reviewer)

@@ -119,5 +119,5 @@ def test_a_manager_takes_a_proposal_over_and_the_next_reviewer_sees_what_is_new(
     theirs = claim_next(user)
     other.post(reverse("review-blind", args=[theirs.token]), BLIND)
     seen = other.get(reverse("review", args=[theirs.token])).content.decode()
-    assert "What is new in this wording" in seen
+    assert "Changes in this wording" in seen
     assert "T1-weighted" in seen

@@ -300,7 +300,7 @@ def test_a_reviewer_who_is_let_in_again_starts_afresh(careless, person):
 
 def test_pausing_needs_a_reason_and_happens_once(person):
     reviewer, manager = person(), person("manager")
-    with pytest.raises(InvalidAnswerError, match="say why"):
+    with pytest.raises(InvalidAnswerError, match="state a reason"):
         pause_reviewer(reviewer.pk, manager, " ")
     with pytest.raises(ConflictError):
         resume_reviewer(reviewer.pk, manager, "why not")

@@ -251,7 +251,7 @@ def test_a_submit_needs_the_first_step(person, add_items):
     add_items(1)
     reviewer = person()
     claim = claim_next(reviewer)
-    with pytest.raises(InvalidAnswerError, match="first step"):
+    with pytest.raises(InvalidAnswerError, match="step 1 is missing"):
         submit_review(claim.token, reviewer, ACCEPT)
 
 

@@ -65,7 +65,7 @@ def test_who_reviewed_or_wrote_a_version_does_not_adjudicate_it(person, disputed
 
 def test_a_dispute_is_ended_once_and_with_a_reason(person, disputed):
     judge = person("adjudicator")
-    with pytest.raises(InvalidAnswerError, match="say why"):
+    with pytest.raises(InvalidAnswerError, match="state a reason"):
         adjudicate(disputed.pk, 1, judge, outcome="accept", rationale=" ")
     with pytest.raises(InvalidAnswerError, match="decide"):
         adjudicate(disputed.pk, 1, judge, outcome="perhaps", rationale="x")
@@ -199,7 +199,7 @@ def test_a_cleared_item_that_has_all_reviews_is_settled_at_once(person, add_item
 
 def test_a_manager_ends_an_item_in_quarantine(person, quarantined, state):
     manager = person("manager")
-    with pytest.raises(InvalidAnswerError, match="say what"):
+    with pytest.raises(InvalidAnswerError, match="state what"):
         decide_quarantine(quarantined.pk, 1, manager, clear=False, note="")
     decide_quarantine(quarantined.pk, 1, manager, clear=False, note="a name")
     assert state(quarantined) == "rejected"

@@ -130,4 +130,4 @@ def test_a_link_in_the_place_of_a_picture_is_refused(ask, world, tmp_path, linke
     status, body = ask(f"/pictures/{world.picture}/")
     assert status == 404
     assert SECRET not in body
-    assert "leads to another place" in caplog.text
+    assert "is reached through a link" in caplog.text

@@ -186,7 +186,7 @@ def test_a_password_that_somebody_else_chose_ends_with_the_first_sign_in(site, p
     user.refresh_from_db()
     assert not user.has_usable_password()
     assert client.get("/review/").status_code == 200
-    assert "You have none" in client.get("/me/").content.decode()
+    assert "You have no password" in client.get("/me/").content.decode()
 
 
 def test_the_session_gets_a_new_id(site, reviewer, come_back):

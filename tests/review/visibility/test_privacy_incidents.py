@@ -61,7 +61,7 @@ def test_what_nobody_is_shown_stays_as_it_is(family, person):
     Item.objects.filter(pk=related[1].pk).update(state="rejected")
     privacy_incidents.report_incident(result.pk, person())
     assert Item.objects.get(pk=related[1].pk).state == "rejected"
-    with pytest.raises(ConflictError, match="out of the queue already"):
+    with pytest.raises(ConflictError, match="already been removed from the queue"):
         privacy_incidents.report_incident(related[1].pk, person())
 
 
@@ -69,7 +69,7 @@ def test_a_manager_puts_them_back_as_one_with_a_reason(family, person):
     result, related, _ = family
     manager = person("manager")
     incident = privacy_incidents.report_incident(result.pk, person())
-    with pytest.raises(InvalidAnswerError, match="say what you found"):
+    with pytest.raises(InvalidAnswerError, match="state what you found"):
         privacy_incidents.decide_incident(incident.pk, manager, clear=True, note=" ")
     assert privacy_incidents.decide_incident(
         incident.pk, manager, clear=True, note="a ruler"
