@@ -271,7 +271,7 @@ def test_a_fixture_is_never_written_over_something(run, tmp_path):
 def test_init_makes_a_workspace_once(run, tmp_path):
     assert run("init", tmp_path / "w")[0] == 0
     status, _, err = run("init", tmp_path / "w")
-    assert (status, "exists already" in err) == (2, True)
+    assert (status, "already exists" in err) == (2, True)
 
 
 @pytest.mark.few(1)

@@ -63,7 +63,7 @@ def test_a_demo_is_a_workspace_that_the_other_commands_open(tmp_path):
 
 def test_the_demo_never_touches_a_folder_of_somebody_else(tmp_path):
     (tmp_path / "mine.txt").touch()
-    with pytest.raises(MedrcubeError, match="holds something else"):
+    with pytest.raises(MedrcubeError, match="contains other files"):
         run_demo(tmp_path, QUIET, only=ONLY)
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 

@@ -48,7 +48,7 @@ def test_every_list_comes_back_as_it_was_written(rows):
         ({"why": "x" * 501}, "at most 500 characters"),
         ({"why": "two\nlines"}, "one line"),
         ({"reference": "\x1b[2J"}, "one line"),
-        ({"id": ""}, "names no item"),
+        ({"id": ""}, "has no item"),
     ],
 )
 def test_a_row_that_is_not_as_it_should_be_is_named(changes, says):

@@ -27,7 +27,7 @@ def test_raw_roots_are_relative_to_the_workspace(tmp_path):
 def test_a_workspace_is_never_overwritten(tmp_path):
     init_workspace(tmp_path)
     (tmp_path / "medrcube.toml").write_text("# mine")
-    with pytest.raises(WorkspaceError, match="exists already"):
+    with pytest.raises(WorkspaceError, match="already exists"):
         init_workspace(tmp_path)
     assert (tmp_path / "medrcube.toml").read_text() == "# mine"
 

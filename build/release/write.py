@@ -136,7 +136,7 @@ def release(
             ``out`` cannot be written.
     """
     if out.exists():
-        raise ReleaseError(f"{out}: exists already; a release is never overwritten")
+        raise ReleaseError(f"{out}: already exists; a release is never overwritten")
     samples, items, beyond, audit = _load(workspace)
     if audit["failures"]:
         raise ReleaseError(

@@ -110,7 +110,7 @@ def new_source(source_id: str, root: Path, destination: Path) -> Path:
         )
     folder = destination / source_id.replace("-", "_")
     if folder.exists():
-        raise MedrcubeError(f"{folder}: exists already; remove it or choose another id")
+        raise MedrcubeError(f"{folder}: already exists; remove it or choose another id")
     draft = _draft(source_id, survey(root))
     templates = {
         "card.toml": "scaffold_card.toml",

@@ -163,7 +163,7 @@ def test_a_run_on_a_task_from_outside_asks_for_its_release(run, tmp_path):
     text = items.read_text(encoding="utf-8")
     items.write_text(text.replace('"Disease Diagnosis"', '"Sign Reading"'), encoding="utf-8")
     with pytest.raises(
-        WorkspaceError, match=r"'Sign Reading' is not a known task .* with  --release"
+        WorkspaceError, match=r"'Sign Reading' is not a known task; .* with  --release"
     ):
         read_asked(folder)
 

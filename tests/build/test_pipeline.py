@@ -297,7 +297,7 @@ def test_a_workspace_without_sources_says_how_to_name_one(run, workspace):
 
 def test_an_output_that_cannot_be_written_is_an_error(run, workspace):
     (workspace.root / "images").write_text("a file where a folder belongs")
-    with pytest.raises(WorkspaceError, match="images: cannot be kept private"):
+    with pytest.raises(WorkspaceError, match="images: cannot be made private"):
         run(workspace)
 
 

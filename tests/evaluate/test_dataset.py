@@ -47,11 +47,11 @@ def test_published_spellings_are_read(load, row):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"gt_answer": "Pneumonia"}, "gt_answer 'Pneumonia' is none of the options"),
+        ({"gt_answer": "Pneumonia"}, "gt_answer 'Pneumonia' is not one of the options"),
         ({"gt_answer": ""}, "gt_answer is ''"),
         ({"correct_index": 1}, "correct_index is 1, but gt_answer is option A"),
         ({"correct_index": True}, "correct_index is True"),
-        ({"option_B": "normal "}, "two options have one text"),
+        ({"option_B": "normal "}, "two options have the same text"),
         ({"option_B": None, "option_C": None, "option_D": None}, "has 1 option"),
         ({"option_B": 3}, "option_B is 3; expected a text"),
         ({"task": "Report Generation"}, "task: 'Report Generation' is not a known task"),
@@ -59,7 +59,7 @@ def test_published_spellings_are_read(load, row):
         ({"parts": None}, "parts is None"),
         ({"question": "  "}, "question is"),
         ({"id": None}, "id is None"),
-        ({"question": "\ud800"}, "question holds half of a character"),
+        ({"question": "\ud800"}, "question contains half a character"),
         ({"question": "why " * 10_000}, "question has 40,000 characters"),
         ({"restricted": 1}, "restricted is 1"),
         ({"restricted": "yes"}, "restricted is 'yes'"),

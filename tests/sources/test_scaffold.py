@@ -320,7 +320,7 @@ def test_an_existing_source_is_not_written_over(tmp_path):
     _volumes(tmp_path / "raw")
     folder = new_source("mine", tmp_path / "raw", tmp_path)
     (folder / "card.toml").write_text("edited")
-    with pytest.raises(MedrcubeError, match="exists already"):
+    with pytest.raises(MedrcubeError, match="already exists"):
         new_source("mine", tmp_path / "raw", tmp_path)
     assert (folder / "card.toml").read_text() == "edited"
 

@@ -80,7 +80,7 @@ def write_private_hub(release: Path, out: Path) -> HubEdition:
         WorkspaceError: ``out`` exists, or cannot be written.
     """
     if out.exists():
-        raise WorkspaceError(f"{out}: exists already; choose another folder")
+        raise WorkspaceError(f"{out}: already exists; choose another folder")
     benchmark = load_benchmark(release)
     closed = {item.image for item in benchmark.items if item.image and item.restricted}
     restricted = {file for image in closed if (file := benchmark.images.file_of(image))}

@@ -110,4 +110,4 @@ def test_the_command_asks_for_private_and_overwrites_nothing(private, tmp_path):
     ran = CliRunner().invoke(app, [*texts, "--private"])
     assert (ran.exit_code, "never share it" in ran.output) == (0, True), ran.output
     ran = CliRunner().invoke(app, [*texts, "--private"])
-    assert "exists already" in str(ran.exception)
+    assert "already exists" in str(ran.exception)

@@ -67,7 +67,9 @@ def test_a_set_of_items_that_differ_is_never_scored(tree):
     first, second = json.loads((tree / SETS).read_text())[:2]
     members = [first["members"][0], second["members"][0]]
     (tree / SETS).write_text(json.dumps([{**first, "size": 2, "members": members}]))
-    with pytest.raises(ReleaseError, match=f"{first['id']} holds items with different questions"):
+    with pytest.raises(
+        ReleaseError, match=f"{first['id']} contains items with different questions"
+    ):
         load_benchmark(tree)
 
 

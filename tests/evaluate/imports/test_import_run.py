@@ -240,7 +240,7 @@ def test_a_run_is_never_written_over(benchmark, tmp_path):
         ("x.tsv", "index\tprediction\n1\tA\n", "row 2: has no item and prediction"),
         ("x.tsv", "item\tprediction\n", "holds no reply"),
         ("x.tsv", "item\tprediction\nA/1\tA\nA/1\tB\n", "has two replies to A/1"),
-        ("x.jsonl", '{"doc": {"id": 1}}\n', "line 1: names no item"),
+        ("x.jsonl", '{"doc": {"id": 1}}\n', "line 1: has no item"),
         ("x.jsonl", '{"doc": {"item": "A/1"}, "resps": []}\n', "line 1: has no reply"),
         ("x.jsonl", "{\n", "line 1: cannot be read as JSON"),
     ],

@@ -43,7 +43,7 @@ def test_cut_replies_are_marked_on_the_leaderboard(mixed, entries):
 
 def test_cut_replies_are_told_above_the_first_number_of_the_page(mixed, entries):
     page = page_of(mixed, entry_of(entries, "test/cut").page[7:-5])
-    position = page.index("were cut by the limit of tokens")
+    position = page.index("were cut off at the token limit")
     assert position < page.index("Accuracy of all questions")
 
 

@@ -63,7 +63,7 @@ def test_items_that_the_queue_does_not_have_are_named(three, file):
 @pytest.mark.parametrize(
     ("row", "reason"),
     [
-        ({"text": TEXT}, "names no item"),
+        ({"text": TEXT}, "has no item"),
         ({"id": "a"}, "has no text"),
         ({"id": "a", "text": " \n "}, "has no text"),
         ({"id": "a", "text": ["x"]}, "has no text"),
@@ -72,8 +72,8 @@ def test_items_that_the_queue_does_not_have_are_named(three, file):
         ({"id": "a", "text": "<script>alert(1)</script>"}, "markup"),
         ({"id": "a", "text": "&lt;b&gt;"}, "markup"),
         ({"id": "a", "text": "write to jane@example.org"}, "address"),
-        ({"id": "a", "text": "turned \u202e round"}, "cannot be seen"),
-        ({"id": "a", "text": "bell \x07"}, "cannot be seen"),
+        ({"id": "a", "text": "turned \u202e round"}, "invisible characters"),
+        ({"id": "a", "text": "bell \x07"}, "invisible characters"),
     ],
 )
 def test_a_row_that_cannot_be_taken_is_named_and_ends_nothing(three, file, row, reason):

@@ -38,7 +38,7 @@ def test_every_parameter_of_libpq_arrives(address, wanted):
         ("postgresql://u:s3cret@h/n?sslmod=require", "no parameter 'sslmod'"),
         ("postgresql://u:s3cret%zz@h/n", "cannot be read"),
         ("postgresql://u:s3cret@h/n?client_encoding=latin1", "client_encoding is always UTF8"),
-        ("postgresql://u:s3cret@h", "names no database"),
+        ("postgresql://u:s3cret@h", "has no database name"),
         ("mysql://u:s3cret@h/n", "begins with mysql://"),
     ],
 )
