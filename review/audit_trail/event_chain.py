@@ -130,7 +130,7 @@ def verify_chain(expected: ChainHead | None = None) -> ChainCheck:
             break
     fault = ""
     if (number, previous) != (last.number, last.sha256):
-        fault = f"the chain ends at event {number}, but its head is event {last.number}"
+        fault = f"the chain ends at event {number}, its head records {last.number}"
     elif expected and noted != expected.sha256:
         fault = f"event {expected.number} is not the one that was noted earlier"
     return ChainCheck(events=number, head=last, fault=fault)

@@ -182,7 +182,7 @@ def test_swapped_events_are_found(chain):
 
 def test_a_cut_tail_is_found_by_the_head(chain):
     tamper("DELETE FROM review_event WHERE number > 3")
-    assert verify_chain().fault == "the chain ends at event 3, its head says 5"
+    assert verify_chain().fault == "the chain ends at event 3, its head records 5"
 
 
 def test_a_tail_that_was_cut_with_its_head_is_found_by_a_head_noted_elsewhere(chain):
@@ -206,12 +206,12 @@ def test_a_tail_written_anew_is_found_by_a_head_noted_elsewhere(chain):
 
 def test_an_event_beyond_the_head_is_found(chain):
     Chain.objects.update(number=4, sha256=Event.objects.get(number=4).sha256)
-    assert verify_chain().fault == "the chain ends at event 5, its head says 4"
+    assert verify_chain().fault == "the chain ends at event 5, its head records 4"
 
 
 def test_a_head_with_another_hash_is_found(chain):
     Chain.objects.update(sha256="0" * 64)
-    assert "its head says 5" in verify_chain().fault
+    assert "its head records 5" in verify_chain().fault
 
 
 def test_what_happens_in_a_transaction_that_fails_is_not_recorded(chain):

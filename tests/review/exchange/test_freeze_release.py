@@ -180,7 +180,7 @@ def test_a_release_says_which_strata_fail_the_agreement_gate(three, review, back
     back()
     (failing,) = write_release().failing_strata
     assert failing.items == 3
-    assert "Agreement on rejects: cannot be told" in str(failing)
+    assert "Agreement on rejects: not known" in str(failing)
 
 
 def test_the_agreement_gate_can_be_made_binding(three, review, back, write_release, tmp_path):
@@ -356,7 +356,7 @@ def test_a_release_of_another_queue_is_not_recorded(three, review, back, write_r
     summary = three.workspace.root / "review.json"
     _swap(summary, chain_head().sha256, "0" * 64)
     made = write_release()
-    with pytest.raises(ReviewError, match="not made from this queue"):
+    with pytest.raises(ReviewError, match="not made from the present state of this queue"):
         freeze_release(made.out)
 
 

@@ -155,7 +155,7 @@ def test_a_reviewer_is_told_why_nothing_is_there(project, signed_in, person, add
     )
     client, _ = signed_in("reviewer")
     text = words(client.post("/review/", follow=True))
-    assert "Nothing is left for you." in text
+    assert "There is nothing left for you to review." in text
     assert "2 items wait for a specialist in Brain or MRI." in text
     assert "3 items are assigned to other reviewers." in text
 
@@ -163,7 +163,7 @@ def test_a_reviewer_is_told_why_nothing_is_there(project, signed_in, person, add
 def test_a_reviewer_who_has_done_all_is_told_of_nothing_else(project, signed_in, words):
     client, _ = signed_in("reviewer")
     text = words(client.get("/review/?empty"))
-    assert "Nothing is left for you." in text
+    assert "There is nothing left for you to review." in text
     assert "not for you" not in text
 
 
@@ -181,7 +181,10 @@ def test_managers_are_told_what_cannot_be_finished(
     create_assignment(boss, AssignmentScope(source="ct"), [neuro.pk, breast.pk], mode="only")
     text = words(manager.get(page))
     assert "1 item of Breast, Ultrasound: 1 reviewer for them, 2 needed." in text
-    assert "4 items of Chest, CT: they are assigned to others than the specialists" in text
+    assert (
+        "4 items of Chest, CT: they are assigned to reviewers other than the enrolled specialists"
+        in text
+    )
     assert "of Brain, MRI" not in text
     User.objects.filter(pk=neuro.pk).update(paused=True)
     assert "2 items of Brain, MRI: no specialist for them, 1 needed." in words(manager.get(PAGE))

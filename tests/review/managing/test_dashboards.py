@@ -204,7 +204,7 @@ def test_the_whole_panel_stands_beside_its_table(signed_in, disputed, add_shown,
     assert figures["Raw agreement"][0] == "0.500"
     assert figures["Blind answers right"][0] == "0.750"
     first = reviewers[0].pseudonym < reviewers[1].pseudonym
-    assert rows_of(reply, "What") == [
+    assert rows_of(reply, "Decisions") == [
         ["accept", "1", "0", "1" if first else "0"],
         ["revise", "0", "0", "0"],
         ["reject", "0" if first else "1", "0", "0"],

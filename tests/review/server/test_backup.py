@@ -98,11 +98,11 @@ def test_a_back_up_while_people_work_is_of_one_moment(
 
 def test_nothing_is_overwritten(queue, elsewhere, tmp_path):
     create_backup(queue, tmp_path / "b.tar")
-    with pytest.raises(ReviewError, match="a queue already"):
+    with pytest.raises(ReviewError, match="already a queue"):
         restore_backup(tmp_path / "b.tar", queue)
     elsewhere.folder.mkdir(parents=True)
     (elsewhere.folder / "something.png").write_bytes(b"")
-    with pytest.raises(ReviewError, match="a queue already"):
+    with pytest.raises(ReviewError, match="already a queue"):
         restore_backup(tmp_path / "b.tar", elsewhere)
 
 
