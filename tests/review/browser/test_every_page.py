@@ -166,7 +166,7 @@ def test_refused_forms_are_accessible(world, site, enter):
     page.goto(f"{site.address}/people/")
     page.get_by_label("E-mail address").fill("new@example.org")
     page.get_by_role("button", name="Add").click()
-    page.get_by_text("It is shown this once").wait_for()
+    page.get_by_text("It is shown only once").wait_for()
     assert_accessible(page, "password")
 
 

@@ -193,7 +193,7 @@ def test_keys_do_nothing_in_a_text_field_and_skip_only_moves_there(opened):
 def test_keys_of_one_character_can_be_off(opened, site):
     page, _ = opened()
     page.goto(f"{site.address}/me/")
-    page.get_by_label("Keys of a single character act").uncheck()
+    page.get_by_label("Single-key shortcuts").uncheck()
     page.get_by_role("button", name="Save", exact=True).click()
     page.goto(f"{site.address}/review/")
     page.get_by_role("link", name="Continue").click()

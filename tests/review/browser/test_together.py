@@ -58,7 +58,7 @@ def test_two_reviewers_at_once_bring_every_item_to_accepted(
         for page in pages:
             send(page)
     for page in pages:
-        page.get_by_text("Nothing is left for you").wait_for()
+        page.get_by_text("nothing left for you").wait_for()
     assert set(Item.objects.values_list("state", "reviews")) == {("accepted", 2)}
     pairs = set(Review.objects.values_list("claim__version__item", "claim__user"))
     assert len(pairs) == Review.objects.count() == 6
@@ -154,7 +154,7 @@ def test_one_vote_takes_an_item_out_and_a_manager_puts_it_back(world, site, ente
     page.goto(f"{site.address}/quarantine/")
     card = page.get_by_role("region", name=re.compile(f"{item[:16]}.*PHI"))
     card.get_by_label("What you found").fill("A scale, and no name.")
-    card.get_by_role("button", name="Put it back").click()
+    card.get_by_role("button", name="Restore to the queue").click()
     page.get_by_text(f"Item {item} is back in the queue.").wait_for()
     assert Item.objects.get(pk=item).state == "queued"
 
