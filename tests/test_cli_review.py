@@ -292,7 +292,7 @@ def test_a_deployment_with_an_origin_has_nothing_to_remark(imported):
     ],
 )
 def test_an_address_that_would_send_passwords_in_clear_is_refused(host, origin):
-    with pytest.raises(ReviewError, match=r"in clear|expected https://"):
+    with pytest.raises(ReviewError, match=r"unencrypted|expected https://"):
         check_address(host, origin)
 
 
@@ -314,7 +314,7 @@ def test_an_address_on_this_machine_or_behind_https_is_taken(host, origin):
 def test_a_refused_address_leaves_nothing_behind(bench):
     arguments = ("--admin-email", "a@example.org", "--host", "0.0.0.0")  # noqa: S104
     status, _, err = run("review", "serve", bench, *arguments)
-    assert (status, "in clear" in err) == (2, True)
+    assert (status, "unencrypted" in err) == (2, True)
     assert [path.name for path in bench.iterdir()] == [CONFIG]
 
 
