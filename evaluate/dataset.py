@@ -18,6 +18,7 @@ from typing import Any
 
 from medrcube.errors import ReleaseError
 from medrcube.evaluate.benchmark_item import NOT_ASKED, BenchmarkItem, held_once, item_to_json
+from medrcube.evaluate.collection_pause import collection_paused
 from medrcube.evaluate.runner.image_digests import ImageDigest, digest_image, is_unchanged
 from medrcube.release_format.errata import FILE as ERRATA
 from medrcube.release_format.errata import Erratum, read_errata
@@ -138,6 +139,7 @@ class Benchmark:
         return {"image_sha256": self.image_digests[item.image]}
 
 
+@collection_paused()
 def load_benchmark(root: Path, *, pictures: bool = True) -> Benchmark:
     """Read and check every ``<SOURCE>/test.json`` and ``open.json`` directly below ``root``.
 
@@ -297,7 +299,7 @@ class _Loader:
             visible=facts.visible if facts else "",
             block=facts.block if facts else "",
             unit=(facts.unit if facts else "") or self._cases.get(image or "", ""),
-            fact=facts.fact if facts else "",
+            fact=held_once(facts.fact) if facts else "",
         )
         self.items.append(item)
 

@@ -44,9 +44,12 @@ from medrcube.evaluate.reporting.parsing_summary import parsing_summary
 from medrcube.evaluate.reporting.radar import radar
 from medrcube.evaluate.reporting.reply_summary import reply_table
 from medrcube.evaluate.reporting.run_settings import comparable_runs
-from medrcube.evaluate.reporting.scored_runs import ScoredRun, load_runs, require_errata_of
-from medrcube.evaluate.runner.image_digests import FILE as IMAGE_DIGESTS
-from medrcube.evaluate.runner.image_digests import ImageDigest, read_lock
+from medrcube.evaluate.reporting.scored_runs import (
+    ScoredRun,
+    images_seen,
+    load_runs,
+    require_errata_of,
+)
 from medrcube.evaluate.runner.run_state import FAILURE_GATE
 from medrcube.evaluate.statistics.clustered_inference import FEWEST_UNITS
 from medrcube.evaluate.statistics.intervals import SMALL
@@ -54,7 +57,13 @@ from medrcube.evaluate.statistics.units import units_text
 from medrcube.files.atomic import write_text
 from medrcube.vocabulary.layers import active_vocabulary, using
 
-__all__ = ["page_values", "report_environment", "withdrawn_groups", "write_report"]
+__all__ = [
+    "page_values",
+    "report_environment",
+    "withdrawn_groups",
+    "write_loaded_report",
+    "write_report",
+]
 
 
 def write_report(
@@ -75,30 +84,30 @@ def write_report(
         WorkspaceError: a folder contains no scored run, or a file cannot be written.
         ReleaseError: the release is invalid.
     """
-    benchmark = load_benchmark(release).knowing(_images_seen(runs)) if release else None
+    benchmark = load_benchmark(release).knowing(images_seen(runs)) if release else None
     with using(benchmark.vocabulary if benchmark else active_vocabulary()):
-        return _write_report(runs, out, benchmark, data)
+        return write_loaded_report(load_runs(runs), out, benchmark, data)
 
 
-def _images_seen(runs: Sequence[Path]) -> dict[str, ImageDigest]:
-    """Return the image digests of some runs; a release has to read only images changed since."""
-    return {
-        image: digest for run in runs for image, digest in read_lock(run / IMAGE_DIGESTS).items()
-    }
-
-
-def _write_report(
-    runs: Sequence[Path], out: Path, benchmark: Benchmark | None, data: Path | None
+def write_loaded_report(
+    runs: Sequence[ScoredRun], out: Path, benchmark: Benchmark | None, data: Path | None
 ) -> list[Path]:
-    loaded = load_runs(runs)
-    values = page_values(loaded, benchmark)
+    """Write the report on runs that are loaded, under the vocabulary of their release.
+
+    Returns:
+        The table files; none without ``data``.
+
+    Raises:
+        WorkspaceError: a run counts withdrawn items of its release, or a file cannot be written.
+    """
+    values = page_values(runs, benchmark)
     templates = report_environment()
     script = templates.get_template("tables.js.j2").render()
     page = templates.get_template("report.html.j2").render(
         values, script=script, script_hash=_hash_source(script)
     )
     write_text(out, make_responsive(page))
-    return [] if data is None else write_tables(loaded, data)
+    return [] if data is None else write_tables(runs, data)
 
 
 def _hash_source(script: str) -> str:

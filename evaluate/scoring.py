@@ -15,6 +15,7 @@ from typing import Any
 
 from medrcube.evaluate.answer_parsing.published_rule import upstream_scores
 from medrcube.evaluate.benchmark_item import held_once
+from medrcube.evaluate.collection_pause import collection_paused
 from medrcube.evaluate.judge.prompt import Judge, read_judgements
 from medrcube.evaluate.outcomes import NOT_SHOWN, Result, main_results
 from medrcube.evaluate.reply_outcomes import score_replies
@@ -60,6 +61,7 @@ from medrcube.files.atomic import replacing
 __all__ = ["is_imported", "read_by_rules", "recompute_scores", "score"]
 
 
+@collection_paused()
 def score(run: Path, judge: Judge | None = None) -> Mapping[str, Any]:
     """Score a run and replace all derived files together.
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate.benchmark_item import held_once
+from medrcube.evaluate.collection_pause import collection_paused
 from medrcube.evaluate.errata import withdrawn_of
 from medrcube.evaluate.outcomes import AnswerOutcome, Result
 from medrcube.evaluate.runner.run_folder import (
@@ -25,6 +26,7 @@ from medrcube.files.atomic import sha256_of
 __all__ = ["read_metrics", "read_outcomes", "read_results", "withdrawn_items"]
 
 
+@collection_paused()
 def read_results(run: Path) -> list[Result]:
     """Return the results that ``score`` wrote: one per presentation, in the order of asking.
 

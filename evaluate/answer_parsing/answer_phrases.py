@@ -45,33 +45,33 @@ _FILLER = r"""(?:(?:therefore|thus|hence|clearly|definitely|indeed|actually|simp
 
 DECLARATION = re.compile(
     rf"""(?:
-      \b(?:answers?|ans|response|choice|option|selection|pick|letter|prediction|conclusion
+      \b(?=[a-fl-psvr])(?:(?:answers?|ans|response|choice|option|selection|pick|letter|prediction|conclusion
           |(?:correct|right|best|chosen|selected|final)\s+one|decision|solution|result|verdict
           |(?:best|closest|correct)\s+(?:match|fit|description))
         (?:\s*\d{{1,2}}(?=\s*:)|\s*[(\[][^()\[\]\n]{{2,30}}[)\]](?=\s*(?::|=|is\b)))?
         (?:\s+(?:to|for|of|among|amongst|from|here|in|out\s+of|given)\b[^.;\n]{{0,60}}?(?=\s(?:is|was|would|must|should|seems)\s|:))?
         (?:['"]\s*)?(?:{_LINK}|(?<=wer)\s*\(\s*["']?(?=[A-Za-z]["']?\s*\))|(?<=wer)\s+(?=[A-Z](?![{CASED}'])))
-      |\b(?:correct|selected|chosen|choose|select|pick|ans|primary|main|best|final|edit|corrected|revised|finally
-          |most\s+(?:likely|probable|plausible|appropriate|suitable))\s*:\s*
+      |(?:correct|selected|chosen|choose|select|pick|ans|primary|main|best|final|edit|corrected|revised|finally
+          |most\s+(?:likely|probable|plausible|appropriate|suitable))\s*:\s*)
       |(?:^|[.!\n]\s*)(?:choose|select|pick|go\s+with|opt|ans\.?)\s+(?=(?:option\s+|choice\s+)?[(\["']?[A-Z](?![{CASED}'-]))
       |(?:^|\n)\s*a\s*:\s*(?=[(\["']?[A-Za-z][)\]"'.]{{0,3}}\s*(?:$|\n))
       |\b(?:assistant|model|bot)\s*:\s*(?=[(\["']?[A-Z](?![{CASED}'-]))
       |(?:rank(?:ing|ed)?|order\s+of\s+(?:likelihood|probability)|most\s+to\s+least\s+likely)\b[^:\n]{{0,40}}:\s*(?:1[.)]\s*)?
       |(?:^|\n)\s*(?:1st|\#1|first|rank\s+1)\s*[:.]\s*
-      |\blet(?:'s|\s+us|\s+me)\s+(?:go\s+with|choose|pick|select|say)\s+
-      |\b(?:i|we)(?:'d|'ll|'ve|\s+would|\s+will|\s+have|\s+am|'m|\s+must|\s+should|\s+now|\s+can)?
+      |\b(?=[cilruw])(?:let(?:'s|\s+us|\s+me)\s+(?:go\s+with|choose|pick|select|say)\s+
+      |(?:i|we)(?:'d|'ll|'ve|\s+would|\s+will|\s+have|\s+am|'m|\s+must|\s+should|\s+now|\s+can)?
         (?:\s+(?:therefore|thus|hence|still|definitely|rather|now|probably|confidently|finally|have\s+to|going\s+to|to))*
         \s+(?:choose|chose|chosen|choosing|select(?:ed|ing)?|pick(?:ed|ing)?|go(?:ing)?\s+(?:with|for)
           |opt(?:ed|ing)?\s+for|answer|say|vote\s+for|argue\s+for|lean(?:ing)?(?:\s+towards?|\s+to)?|settled?\s+(?:on|for)
           |conclude(?:\s+that)?(?:\s+(?:it|this)\s+is)?|stick(?:ing)?\s+with|stay\s+with
           |change\s+(?:my|the)\s+answer\s+to|switch(?:ing)?\s+to|mean|meant)\s*:?\s+
-      |\bwill\s+(?:go\s+with|choose|pick|select)\s+
-      |\b(?:change|revise|correct|update)\s+(?:my|the)\s+(?:final\s+)?answer\s+to\s+
-      |(?<!不)(?<!非)(?:答案|答え|解答|正解|정답|답안|답|(?:正确|正確|正しい|最佳|最合适|最恰当)(?:的)?(?:选项|選項|選択肢)
+      |will\s+(?:go\s+with|choose|pick|select)\s+
+      |(?:change|revise|correct|update)\s+(?:my|the)\s+(?:final\s+)?answer\s+to\s+)
+      |(?=[^\x00-\x7f]|\s)(?:(?<!不)(?<!非)(?:答案|答え|解答|正解|정답|답안|답|(?:正确|正確|正しい|最佳|最合适|最恰当)(?:的)?(?:选项|選項|選択肢)
           |最(?:符合|可能|合适|恰当|適切な)的?(?:选项|选择)?(?=是|为|は|\s*[A-Z](?![A-Za-z]))|可能性最[大高]的?(?:选项|选择)?(?=是|为)|(?:正确|正確)的(?=是|为)|应(?=为)|(?<![个個他它余各有些述下])选项(?!\s*[A-Z]\s*[\u4e00-\u9fff](?<!正)(?<!最)(?<!是)(?<!符)(?<!对)(?<!更)(?<!为))|選項|選択肢)
         (?:应该|應該|应当|应|應|可能|必须)?(?:是|为|為|选择|選擇|选|選|은|는|は)?\s*:?\s*
       |(?<!不)(?<!不会)(?<!不能)(?:应|應|故|所以|我)?(?:选择|選擇|选|選)(?!项|項|択)(?:项|項)?(?:是|为)?\s*:?\s*
-      |(?<=而)是\s*|(?:应该|應該|应当|毫无疑问|无疑|显然|肯定|一定)(?:是|为)\s*|(?:结果|结论|判断)\s*:\s*|(?:回答|答)\s*(?::|は)\s*|(?<=[,.;])\s*是(?=[A-Z])|(?:是|为|显示|考虑)[^\x00-\x7f]{{1,20}}(?=\([A-Z]\))|(?:所以|因此|故)(?:是|为)\s*
+      |(?<=而)是\s*|(?:应该|應該|应当|毫无疑问|无疑|显然|肯定|一定)(?:是|为)\s*|(?:结果|结论|判断)\s*:\s*|(?:回答|答)\s*(?::|は)\s*|(?<=[,.;])\s*是(?=[A-Z])|(?:是|为|显示|考虑)[^\x00-\x7f]{{1,20}}(?=\([A-Z]\))|(?:所以|因此|故)(?:是|为)\s*)
       |\b(?:la\s+|die\s+|a\s+|il\s+)?(?:reponse|respuesta|antwort|antwoord|risposta|resposta|alternativa|opcion|opcao|opzione|ответ|вариант|svar
           |odpowiedz|cevap|đap\s+an|jawaban|الإجابة|الاجابة|उत्तर)
         (?:\s+(?:correcta?|correcte|correta|richtige|corretta|juste|finale?|final|правильный|đung|yang\s+benar|الصحيحة|korrekte?))*
@@ -81,7 +81,10 @@ DECLARATION = re.compile(
     (?:{_FILLER}){{0,3}}""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""Outright announcement of an answer; the answer must follow immediately."""
+"""Outright announcement of an answer; the answer must follow immediately.
+
+The look-aheads change no match: they rule out whole groups of phrases by their first character.
+"""
 
 TURN = re.compile(
     rf"""(?:\b(?:actually|correction|scratch\s+that|on\s+(?:second\s+thought|reflection|review)|wait)\b[\s,.:;!\u2013\u2014-]+

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from medrcube.evaluate.answer_parsing.answer_phrases import AFTER_MENTION, CARRIER, CASED
 
@@ -32,6 +32,7 @@ class OptionTexts:
         self._squeezed = {letter: _squeezed(text) for letter, text in self._texts.items()}
         self._words = {letter: _content_words(text) for letter, text in self._texts.items()}
         self._all_words = frozenset().union(*self._words.values())
+        self._usual_words = self._all_words | _GENERAL | _FUNCTION_WORDS
 
     def whole(self, text: str) -> str | None:
         """Return the letter whose text equals this one."""
@@ -93,7 +94,7 @@ class OptionTexts:
 
     def _abbreviated(self, text: str) -> str | None:
         """Return the only letter whose text gives this one if several words are abbreviated."""
-        reply_words = _LETTERS.findall(text)
+        reply_words = [match[0] for match in islice(_LETTERS.finditer(text), _MOST_WORDS + 1)]
         if len(reply_words) > _MOST_WORDS:
             return None
         short = [word for word in reply_words if _INITIALS.fullmatch(word)]
@@ -115,6 +116,8 @@ class OptionTexts:
         "Left" matches "Left lung" if the other is "Right lung"; "glioma" does not match "Low-grade
         glioma". A one-letter word might be an option letter.
         """
+        if self._has_foreign_word(text):
+            return None
         reply_words = _content_words(text)
         reply_words -= _GENERAL - self._all_words
         if (
@@ -133,6 +136,11 @@ class OptionTexts:
         others = [own for key, own in self._words.items() if key != letter]
         distinctive = missing <= _GENERAL or any(missing <= other for other in others)
         return letter if distinctive else None
+
+    def _has_foreign_word(self, text: str) -> bool:
+        """Whether a word that distinguishes options is in none of them; stops at the first."""
+        words = (_singular(match[0]) for match in _LETTERS.finditer(text.casefold()))
+        return any(word not in self._usual_words for word in words)
 
     def _pattern(self, letter: str, text: str) -> re.Pattern[str]:
         loose = _compile(_loosely(text), text)

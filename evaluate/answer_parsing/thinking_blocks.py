@@ -27,6 +27,8 @@ def strip_reasoning(reply: str) -> VisibleReply:
     ``◁think▷``, MedGemma's unused tokens, gpt-oss channels with or without their special tokens,
     and a lone closing tag, which occurs if the chat template has already opened the reasoning.
     """
+    if _is_plain(reply):
+        return VisibleReply(reply.strip(), closed=True)
     text = _one_turn(reply)
     if _CHANNEL.search(text):
         final = list(_FINAL.finditer(text))
@@ -37,6 +39,16 @@ def strip_reasoning(reply: str) -> VisibleReply:
         _, marker, text = text.rpartition("assistantfinal")
         if not marker:
             return VisibleReply("", closed=False)
+    return _outside_tags(text)
+
+
+def _is_plain(reply: str) -> bool:
+    """Whether a reply has no tag or token, as most have; the patterns below cost more to try."""
+    return _MARKED.search(reply) is None and _BARE_CHANNEL.match(reply) is None
+
+
+def _outside_tags(text: str) -> VisibleReply:
+    """Return the text outside the reasoning tags."""
     parts: list[str] = []
     position, thinking = 0, False
     for tag in _TAG.finditer(text):
@@ -60,6 +72,9 @@ def _one_turn(reply: str) -> str:
     ended = _END_OF_TURN.search(text)
     return text[: ended.start()] if ended else text
 
+
+_MARKED = re.compile(r"[<\[\u25c1]")
+"""A character that every tag and token below begins with."""
 
 _NAME = (
     r"(?:think|thinking|thought|thoughts|reason|reasoning|analysis|scratchpad|reflection"

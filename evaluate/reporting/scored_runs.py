@@ -17,10 +17,19 @@ from medrcube.evaluate.outcomes import AnswerOutcome, Result, is_incomplete, los
 from medrcube.evaluate.questions.conditions import Condition
 from medrcube.evaluate.questions.degradation import Degradation
 from medrcube.evaluate.questions.settings import settings_text
+from medrcube.evaluate.runner.image_digests import FILE as IMAGE_DIGESTS
+from medrcube.evaluate.runner.image_digests import ImageDigest, read_lock
 from medrcube.evaluate.runner.run_folder import attempts_path, question_set_digest, read_manifest
 from medrcube.evaluate.stored_scores import read_metrics, read_results
 
-__all__ = ["ScoredRun", "distinct_folders", "load_runs", "require_errata_of", "same_runs"]
+__all__ = [
+    "ScoredRun",
+    "distinct_folders",
+    "images_seen",
+    "load_runs",
+    "require_errata_of",
+    "same_runs",
+]
 
 _BEGUN_WITH = ("started", "model", "dataset", "prompt", "conditions", "selection", "shots")
 
@@ -174,6 +183,13 @@ def load_runs(folders: Sequence[Path], advance: Advance = ignored) -> list[Score
             for number, run in enumerate(runs, start=1)
         ]
     return runs
+
+
+def images_seen(runs: Sequence[Path]) -> dict[str, ImageDigest]:
+    """Return the image digests of some runs; a release has to read only images changed since."""
+    return {
+        image: digest for run in runs for image, digest in read_lock(run / IMAGE_DIGESTS).items()
+    }
 
 
 def distinct_folders(folders: Sequence[Path]) -> list[Path]:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from medrcube.errors import WorkspaceError
+from medrcube.evaluate.runner.json_lines import parse_line
 
 __all__ = ["FILE", "AttemptLog", "open_log", "read_attempts"]
 
@@ -123,7 +124,7 @@ def open_log(path: Path) -> Iterator[AttemptLog]:
 
 def _record(line: bytes, path: Path, number: int) -> Mapping[str, Any]:
     try:
-        record = json.loads(line)
+        record = parse_line(line)
     except ValueError:
         record = None
     if not isinstance(record, dict):

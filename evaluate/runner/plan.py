@@ -13,6 +13,7 @@ import medrcube
 from medrcube.console.counts import counted
 from medrcube.errors import ModelError, WorkspaceError
 from medrcube.evaluate.benchmark_item import BenchmarkItem, held_once
+from medrcube.evaluate.collection_pause import collection_paused
 from medrcube.evaluate.dataset import Benchmark
 from medrcube.evaluate.models.protocol import Json, Model
 from medrcube.evaluate.questions.chains import ChainSet, make_chains, scenes_of
@@ -76,6 +77,7 @@ class RunPlan:
     seen: Mapping[str, ImageDigest]
 
 
+@collection_paused()
 def plan_run(
     out: Path,
     benchmark: Benchmark,

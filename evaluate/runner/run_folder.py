@@ -16,11 +16,13 @@ from typing import Any
 import medrcube
 from medrcube.errors import UnknownNameError, WorkspaceError
 from medrcube.evaluate.benchmark_item import BenchmarkItem, held_once, item_from_json
+from medrcube.evaluate.collection_pause import collection_paused
 from medrcube.evaluate.errata import withdrawn_of
 from medrcube.evaluate.models.protocol import Json
 from medrcube.evaluate.questions.conditions import Condition, Presentation, rotate
 from medrcube.evaluate.questions.reworded import read_reworded
 from medrcube.evaluate.runner.attempt_log import FILE as ATTEMPTS
+from medrcube.evaluate.runner.json_lines import parse_line
 from medrcube.files.atomic import replacing, write_text
 
 __all__ = [
@@ -139,6 +141,7 @@ def write_manifest(run: Path, manifest: Mapping[str, Any]) -> None:
     write_text(run / MANIFEST, json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
 
 
+@collection_paused()
 def read_asked(run: Path) -> tuple[AskedQuestion, ...]:
     """Return the questions of a run as ``plan_run`` planned them; withdrawn items are left out.
 
@@ -260,27 +263,27 @@ def read_json_lines(path: Path) -> list[dict[str, Any]]:
 
 def each_json_line(path: Path) -> Iterator[dict[str, Any]]:
     """Yield the rows of a JSONL file one at a time."""
-    return (json.loads(line) for line in _lines_of(path))
+    return map(parse_line, _lines_of(path))
 
 
-def _lines_of(path: Path) -> Iterator[str]:
+def _lines_of(path: Path) -> Iterator[bytes]:
     # Binary mode: a question may contain U+2028, which JSON does not escape and which ends a text
     # line.
     with path.open("rb") as file:
         for line in file:
             if line.strip():
-                yield line.decode()
+                yield line
 
 
 _kept_items: dict[bytes, tuple[BenchmarkItem, str | None]] = {}
 
 
-def _item_of_line(line: str) -> tuple[BenchmarkItem, str | None]:
+def _item_of_line(line: bytes) -> tuple[BenchmarkItem, str | None]:
     """Return item and image digest of a line; cached, since runs on one release share lines."""
-    digest = hashlib.blake2b(line.encode(), digest_size=16).digest()
+    digest = hashlib.blake2b(line, digest_size=16).digest()
     entry = _kept_items.get(digest)
     if entry is None:
-        row = json.loads(line)
+        row = parse_line(line)
         entry = item_from_json(row), held_once(row["image_sha256"])
         if len(_kept_items) >= _MOST_KEPT:
             _kept_items.clear()

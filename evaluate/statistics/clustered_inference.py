@@ -159,14 +159,23 @@ def sign_test(units: Iterable[UnitTally]) -> float:
 
 @lru_cache(maxsize=256)
 def _signed_sums(moves: tuple[tuple[int, int], ...]) -> NDArray[np.float64]:
-    """Return the distribution of signed sums of (length, count) steps, from smallest to largest."""
+    """Return the distribution of signed sums of (length, count) steps, from smallest to largest.
+
+    Sums whose probability is below the smallest float are left out at both ends, so that the cost
+    grows in proportion to the number of steps: their sum spreads with its root, and so do the
+    binomial terms of one length.
+    """
     import numpy as np  # noqa: PLC0415 - an import that only scoring pays
 
     distribution = np.ones(1)
-    for length, count in moves:
-        steps = np.zeros(2 * length * count + 1)
-        steps[:: 2 * length] = _halves(count)
-        distribution = np.convolve(distribution, steps)
+    for length, count in reversed(moves):
+        shares = list(filter(None, _halves(count)))
+        wide = np.zeros(len(distribution) + 2 * length * (len(shares) - 1))
+        for k, share in enumerate(shares):
+            place = 2 * length * k
+            wide[place : place + len(distribution)] += share * distribution
+        unreached = int(np.flatnonzero(wide)[0])
+        distribution = wide[unreached : len(wide) - unreached]
     return distribution
 
 

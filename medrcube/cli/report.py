@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from medrcube.cli.options.runs import each_once, look_at_errata
 from medrcube.cli.options.shared import Json, Wide
+
+if TYPE_CHECKING:
+    from medrcube.console.progress import Reporter
 
 __all__ = ["report"]
 
@@ -37,13 +40,11 @@ def report(
     settings; attempts, cost and time go to the terminal.
     """
     from medrcube.console.progress import Reporter
-    from medrcube.evaluate.html_report import write_report
     from medrcube.evaluate.reporting.usage_table import run_usage, usage_table
 
     reporter = Reporter(json_output=json_output, wide=wide)
     runs = each_once(runs, reporter)
-    look_at_errata(runs, benchmark, reporter)
-    tables = write_report(runs, out, benchmark, data)
+    tables = _write(runs, out, benchmark, data, reporter)
     efforts = [run_usage(run) for run in runs]
     reporter.table(*usage_table(efforts))
     reporter.result(f"wrote {out}")
@@ -58,3 +59,16 @@ def report(
             "effort": [usage.to_json() for usage in efforts],
         }
     )
+
+
+def _write(
+    runs: list[Path], out: Path, release: Path | None, data: Path | None, reporter: Reporter
+) -> list[Path]:
+    """Write the report; the release and the runs are read once, and freed on return."""
+    from medrcube.evaluate.html_report import write_loaded_report, write_report
+
+    checked = look_at_errata(runs, release, reporter)
+    if checked is None:
+        return write_report(runs, out, data=data)
+    benchmark, loaded = checked
+    return write_loaded_report(loaded, out, benchmark, data)

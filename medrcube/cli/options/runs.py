@@ -10,6 +10,8 @@ from medrcube.errors import WorkspaceError
 
 if TYPE_CHECKING:
     from medrcube.console.progress import Reporter
+    from medrcube.evaluate.dataset import Benchmark
+    from medrcube.evaluate.reporting.scored_runs import ScoredRun
 
 __all__ = ["each_once", "look_at_errata"]
 
@@ -31,26 +33,32 @@ def each_once(runs: Sequence[Path], reporter: Reporter) -> list[Path]:
     return distinct
 
 
-def look_at_errata(runs: Sequence[Path], release: Path | None, reporter: Reporter) -> None:
+def look_at_errata(
+    runs: Sequence[Path], release: Path | None, reporter: Reporter
+) -> tuple[Benchmark, list[ScoredRun]] | None:
     """Refuse runs that count items withdrawn from their release; note if no release was given.
+
+    Returns:
+        The release and the runs as read for the check; ``None`` without a release.
 
     Raises:
         WorkspaceError: a run leaves other items out than the errata of its release, or no run was
             asked that release, or a folder holds no run.
     """
     from medrcube.cli.options.releases import read_release
-    from medrcube.evaluate.reporting.scored_runs import load_runs, require_errata_of
+    from medrcube.evaluate.reporting.scored_runs import images_seen, load_runs, require_errata_of
     from medrcube.evaluate.runner.run_folder import read_manifest
 
     if release is None:
         for run in runs:
             read_manifest(run)
         reporter.note("errata of the release were not checked; add --release RELEASE to check them")
-        return
-    benchmark, loaded = read_release(release), load_runs(runs)
+        return None
+    benchmark, loaded = read_release(release).knowing(images_seen(runs)), load_runs(runs)
     if all(run.manifest["dataset"]["digest"] != benchmark.digest for run in loaded):
         raise WorkspaceError(
             f"{release} is the release {benchmark.digest[:12]}, on which no run was evaluated; "
             f"give the release that the runs used"
         )
     require_errata_of(loaded, benchmark)
+    return benchmark, loaded
