@@ -117,12 +117,13 @@ def test_a_tree_of_no_layout_is_refused_with_the_nearest(toy, tmp_path):
 
 @pytest.fixture
 def readings(monkeypatch):
-    """Folder -> how often it was listed."""
+    """Folder -> how often it was listed, by its path or by an open handle."""
     read = Counter()
     scandir = os.scandir
 
     def counted(path="."):
-        read[os.fspath(path)] += 1
+        name = os.readlink(f"/proc/self/fd/{path}") if isinstance(path, int) else os.fspath(path)
+        read[name] += 1
         return scandir(path)
 
     monkeypatch.setattr(os, "scandir", counted)
