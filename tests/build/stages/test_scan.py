@@ -2,6 +2,7 @@ import os
 import time
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -122,8 +123,8 @@ def readings(monkeypatch):
     scandir = os.scandir
 
     def counted(path="."):
-        name = os.readlink(f"/proc/self/fd/{path}") if isinstance(path, int) else os.fspath(path)
-        read[name] += 1
+        opened = isinstance(path, int)
+        read[str(Path(f"/proc/self/fd/{path}").readlink()) if opened else os.fspath(path)] += 1
         return scandir(path)
 
     monkeypatch.setattr(os, "scandir", counted)
