@@ -18,7 +18,7 @@ import timing
 def load(*readers: str) -> int:
     """Load readers in a worker; returns its memory."""
     from medrcube.build.readers.detect_format import module_of  # noqa: PLC0415
-    from medrcube.build.stages.render import render_job  # noqa: F401, PLC0415  # what every job calls
+    from medrcube.build.stages.rendering.render import render_job  # noqa: F401, PLC0415  # what every job calls
 
     for reader in readers:
         module_of(reader)
@@ -29,7 +29,7 @@ def main() -> None:
     import ours  # noqa: PLC0415
 
     from medrcube.build.execution.local import LocalEngine  # noqa: PLC0415
-    from medrcube.build.stages.render import render_job  # noqa: PLC0415
+    from medrcube.build.stages.rendering.render import render_job  # noqa: PLC0415
 
     data, out, *marks = (Path(word) for word in sys.argv[1:])
     with LocalEngine(1).pool() as pool:

@@ -17,7 +17,7 @@ from medrcube.build.incremental.file_states import snapshot
 from medrcube.build.readers.detect_format import content_of, module_of
 from medrcube.build.stages.plan import Artefact, RenderJob
 from medrcube.facts import Case, ImageRef, MaskFile, Region
-from medrcube.sources._framework.card import PixelPolicy
+from medrcube.sources._framework.card_parts.pixels import PixelPolicy
 from medrcube.sources.registry import find_sources, get_source
 
 _SOURCE = get_source(find_sources(), "nih-chestxray14")

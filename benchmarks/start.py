@@ -13,7 +13,7 @@ from pathlib import Path
 import ours
 
 from medrcube.build.execution.local import LocalEngine
-from medrcube.build.stages.render import render_job
+from medrcube.build.stages.rendering.render import render_job
 
 
 def main() -> None:

@@ -19,7 +19,7 @@ from medrcube.build.pixels.case_image import open_case_images
 from medrcube.build.pixels.pixel_hash import pixel_hash
 from medrcube.build.pixels.png_encoder import encode_png
 from medrcube.build.readers.detect_format import module_of
-from medrcube.build.stages.render import render_job
+from medrcube.build.stages.rendering.render import render_job
 from medrcube.files.atomic import sha256_of, write_again
 
 Made = TypeVar("Made")

@@ -41,6 +41,7 @@ from medrcube.build.open_items.rule_files import load_rules
 from medrcube.build.profile.distance_report import report_on
 from medrcube.build.profile.profile import Profile, ProfileError, load_profile, require_sources
 from medrcube.build.questions.authoring.own_templates import wordings_of
+from medrcube.build.source_checks.vocabulary_check import check_layers
 from medrcube.build.stages.composing import open_knowledge
 from medrcube.build.stages.gate import gate_failures, gate_of
 from medrcube.build.stages.ontology_editions import editions_used
@@ -48,7 +49,6 @@ from medrcube.build.stages.samples import SAMPLES
 from medrcube.build.stages.shard_result import UnreadableCase
 from medrcube.build.stages.shared_images import shared_images
 from medrcube.build.stages.source_result import retry_unreadable
-from medrcube.build.stages.vocabulary_check import check_layers
 from medrcube.build.viewer.copies import ViewerReport, update_copies
 from medrcube.errors import MedrcubeError, SourceError
 from medrcube.files.atomic import private_folder, remove_partial_files

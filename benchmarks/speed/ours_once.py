@@ -15,7 +15,7 @@ import ours
 import timing
 
 from medrcube.build.readers.detect_format import module_of
-from medrcube.build.stages.render import render_job
+from medrcube.build.stages.rendering.render import render_job
 
 
 def main() -> None:

@@ -27,7 +27,7 @@ from medrcube.build.execution.cluster_tasks import (
 )
 from medrcube.build.execution.local import worker_died
 from medrcube.build.stages.plan import RenderJob
-from medrcube.build.stages.render import RenderResult
+from medrcube.build.stages.rendering.rendered_picture import RenderResult
 from medrcube.errors import MedrcubeError
 
 __all__ = ["ClusterRun"]

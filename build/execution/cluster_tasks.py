@@ -11,7 +11,8 @@ from distributed import get_worker
 
 from medrcube.build.execution.cluster_proof import Challenge, fault_of_worker
 from medrcube.build.stages.plan import RenderJob
-from medrcube.build.stages.render import RenderResult, render_job
+from medrcube.build.stages.rendering.render import render_job
+from medrcube.build.stages.rendering.rendered_picture import RenderResult
 
 __all__ = ["ClusterJob", "FileStamp", "Refused", "Rendered", "render_portion", "stamps_of"]
 

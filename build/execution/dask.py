@@ -17,7 +17,7 @@ from distributed import Client, LocalCluster
 from medrcube.build.execution.cluster_proof import challenge_workers
 from medrcube.build.execution.cluster_run import ClusterRun
 from medrcube.build.stages.plan import RenderJob
-from medrcube.build.stages.render import RenderResult
+from medrcube.build.stages.rendering.rendered_picture import RenderResult
 from medrcube.errors import MedrcubeError
 
 __all__ = ["DaskEngine"]

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Protocol
 
 from medrcube.build.stages.plan import RenderJob
-from medrcube.build.stages.render import RenderResult, render_job
+from medrcube.build.stages.rendering.render import render_job
+from medrcube.build.stages.rendering.rendered_picture import RenderResult
 from medrcube.facts import QuarantineRow
 
 __all__ = ["LocalEngine", "RenderEngine", "worker_died"]

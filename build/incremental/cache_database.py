@@ -26,10 +26,11 @@ from medrcube.build.incremental.file_states import FileState, TreeSnapshot, file
 from medrcube.build.pixels.mirror import EPOCH as MIRROR_EPOCH
 from medrcube.build.pixels.png_encoder import ENCODER
 from medrcube.build.regions.side_by_side import LEAST_APART, MOST_SHARED
-from medrcube.build.stages.measure_regions import EPOCH as GEOMETRY_EPOCH
-from medrcube.build.stages.measure_regions import has_regions, region_geometry_of
 from medrcube.build.stages.plan import Artefact, RenderJob
-from medrcube.build.stages.render import EPOCH, RenderedPicture, RenderResult
+from medrcube.build.stages.rendering.measure_regions import EPOCH as GEOMETRY_EPOCH
+from medrcube.build.stages.rendering.measure_regions import has_regions, region_geometry_of
+from medrcube.build.stages.rendering.recipe import EPOCH
+from medrcube.build.stages.rendering.rendered_picture import RenderedPicture, RenderResult
 from medrcube.errors import WorkspaceError
 from medrcube.facts import QuarantineRow
 from medrcube.files.atomic import sha256_of

@@ -30,7 +30,7 @@ from medrcube.build.incremental.shards import key_of_shard
 from medrcube.build.incremental.source_state import SourceState
 from medrcube.build.incremental.state_table import StateTable
 from medrcube.build.stages.plan import RenderJob
-from medrcube.build.stages.render import RenderResult
+from medrcube.build.stages.rendering.rendered_picture import RenderResult
 from medrcube.build.stages.shard_result import ShardBuilder, UnreadableCase
 from medrcube.build.stages.source_result import (
     SourceBuild,

@@ -11,8 +11,8 @@ from medrcube.build.stages.geometry_table import Geometry
 from medrcube.build.stages.samples import Sample
 from medrcube.facts import Grade, Visibility
 from medrcube.ontologies.target_phrases import is_paired
+from medrcube.sources._framework.card_lookup import missing_regions
 from medrcube.sources._framework.card_parts.fields import CardField
-from medrcube.sources._framework.contract import missing_regions
 
 __all__ = ["KIND_ELSEWHERE", "ONE_OF_TWO", "MarkedPlace", "marked_places"]
 

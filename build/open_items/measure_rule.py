@@ -26,8 +26,8 @@ from medrcube.build.stages.samples import Sample
 from medrcube.facts import Scope
 from medrcube.forms.number import NumberAsk, NumberTarget
 from medrcube.ontologies.target_phrases import is_paired
+from medrcube.sources._framework.card_lookup import concept_of, quirk_of
 from medrcube.sources._framework.card_parts.measures import RATIO, STATED, Asked, Measure, Tolerance
-from medrcube.sources._framework.contract import concept_of, quirk_of
 
 __all__ = ["LOTS", "REFORMATTED", "MeasureRule", "size_lot"]
 

@@ -14,7 +14,7 @@ from medrcube.build.open_items.rule_files import load_rule, open_questions
 from medrcube.build.open_items.trial_views import trial_views, unknown_views
 from medrcube.build.open_items.wording import question_values, stem_faults
 from medrcube.build.questions.authoring.own_templates import render_wording
-from medrcube.build.stages.source_check import ContractCheck
+from medrcube.build.source_checks.source_check import ContractCheck
 from medrcube.forms import form_of
 from medrcube.forms.option import OptionTarget
 from medrcube.forms.protocol import TargetError

@@ -18,11 +18,7 @@ from medrcube.build.pixels.known_faults import repair_known_fault
 from medrcube.build.pixels.placement import check_placed, check_tilt
 from medrcube.build.pixels.slice_selection import SliceChoice, choose_slices
 from medrcube.build.pixels.volume import Volume
-from medrcube.build.pixels.windowing import (
-    DisplayTransform,
-    display_transform,
-    recorded_transform,
-)
+from medrcube.build.pixels.windowing import DisplayTransform, display_transform, recorded_transform
 from medrcube.build.readers.read_errors import MOST_PIXELS
 from medrcube.build.regions.case_regions import (
     check_marks,
@@ -36,7 +32,7 @@ from medrcube.build.regions.region_mask import Mask
 from medrcube.build.stages.plan import RenderJob
 from medrcube.errors import ReadError
 from medrcube.facts import ImageRef, MaskFile, Shape
-from medrcube.sources._framework.card import PixelPolicy
+from medrcube.sources._framework.card_parts.pixels import PixelPolicy
 from medrcube.sources._framework.contract import Source, load_source
 
 __all__ = ["CaseImage", "choose_case_slices", "open_case_images", "open_volume", "picture_size"]

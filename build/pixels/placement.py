@@ -11,7 +11,7 @@ from medrcube.build.pixels import geometry
 from medrcube.build.pixels.volume import Volume
 from medrcube.errors import ReadError, RefusedError
 from medrcube.facts import ImageRef
-from medrcube.sources._framework.card import PixelPolicy
+from medrcube.sources._framework.card_parts.pixels import PixelPolicy
 
 __all__ = ["check_placed", "check_tilt"]
 

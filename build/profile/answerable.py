@@ -20,8 +20,8 @@ from medrcube.facts import Case, ImageRef, Label, LabelState, Rectangle, Region
 from medrcube.ontologies.distractor_safety import SafetyRules
 from medrcube.ontologies.distractor_selection import SOURCES
 from medrcube.sources._framework.card import Card
+from medrcube.sources._framework.card_lookup import concept_of
 from medrcube.sources._framework.card_parts.fields import CardField
-from medrcube.sources._framework.contract import concept_of
 from medrcube.vocabulary.layers import Vocabulary, active_vocabulary
 
 __all__ = [

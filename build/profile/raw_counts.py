@@ -16,8 +16,9 @@ from medrcube.build.stages.contradictions import check_labels
 from medrcube.errors import SourceError
 from medrcube.facts import Case
 from medrcube.ontologies.terms import load_terms
+from medrcube.sources._framework.card_lookup import quirk_of
 from medrcube.sources._framework.card_parts.counts import AnswerCount
-from medrcube.sources._framework.contract import Source, quirk_of
+from medrcube.sources._framework.contract import Source
 from medrcube.sources._framework.layout import check_root, inspect_copy
 
 __all__ = ["AnswerTally", "as_counts", "as_toml", "cases_of", "count_answers"]

@@ -9,8 +9,8 @@ from medrcube.facts import Absence, Case, Grade, Label, LabelState, Rectangle, R
 from medrcube.ontologies.distractor_safety import CaseFacts, Evidence
 from medrcube.ontologies.terms import DEVICE, NORMALITY, Terms
 from medrcube.sources._framework.card import Card
+from medrcube.sources._framework.card_lookup import concept_of, field_of
 from medrcube.sources._framework.card_parts.fields import CardField
-from medrcube.sources._framework.contract import concept_of, field_of
 
 __all__ = ["SILENCE", "facts_of_case", "facts_of_region"]
 

@@ -22,8 +22,8 @@ from medrcube.ontologies.label_words import is_composite, is_rest_class
 from medrcube.ontologies.relations import Relations, load_relations
 from medrcube.ontologies.terms import Terms, load_terms
 from medrcube.sources._framework.card import Card
+from medrcube.sources._framework.card_lookup import concept_of, missing_regions, quirk_of
 from medrcube.sources._framework.card_parts.fields import CardField
-from medrcube.sources._framework.contract import concept_of, missing_regions, quirk_of
 from medrcube.taxonomy import Anatomy, Modality, Task
 from medrcube.vocabulary.layers import Vocabulary, active_vocabulary
 

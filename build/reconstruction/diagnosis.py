@@ -15,12 +15,13 @@ from typing import Any
 from medrcube.build.reconstruction.outcomes import PictureOutcome, RawFileDifference, Status
 from medrcube.build.reconstruction.recipes import RECIPES, Recipe
 from medrcube.build.stages.plan import RenderJob
-from medrcube.build.stages.render import EPOCH, RenderedPicture, RenderResult
+from medrcube.build.stages.rendering.recipe import EPOCH
+from medrcube.build.stages.rendering.rendered_picture import RenderedPicture, RenderResult
 from medrcube.errors import MedrcubeError
 from medrcube.files.atomic import sha256_of
 from medrcube.files.toml_reader import TomlTable
 from medrcube.names import name_to_text
-from medrcube.sources._framework.card import PixelPolicy, pixel_policy
+from medrcube.sources._framework.card_parts.pixels import PixelPolicy, pixel_policy
 
 __all__ = ["changes_of", "diagnose", "recorded_policy", "same_layout"]
 

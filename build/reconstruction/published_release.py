@@ -24,7 +24,7 @@ from medrcube.build.reconstruction.recipes import RECIPES
 from medrcube.build.reconstruction.safe_writes import lock_tree, place_picture, safe_path
 from medrcube.build.release.editions.private_edition import mark_private
 from medrcube.build.stages.plan import Artefact, RenderJob, plan_jobs
-from medrcube.build.stages.render import RenderResult
+from medrcube.build.stages.rendering.rendered_picture import RenderResult
 from medrcube.build.stages.scan import Scan, inspect_trees, scan
 from medrcube.errors import ReleaseError
 from medrcube.evaluate.benchmark_item import BenchmarkItem

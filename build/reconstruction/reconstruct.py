@@ -44,7 +44,7 @@ from medrcube.build.reconstruction.safe_writes import (
 )
 from medrcube.build.release.editions.private_edition import mark_private
 from medrcube.build.stages.plan import RenderJob
-from medrcube.build.stages.render import RenderedPicture, RenderResult
+from medrcube.build.stages.rendering.rendered_picture import RenderedPicture, RenderResult
 from medrcube.build.stages.scan import Scan, inspect_trees, scan
 from medrcube.build.stages.shard_result import origin_of
 from medrcube.errors import SourceError

@@ -18,8 +18,8 @@ from medrcube.ontologies.terms import NORMALITY, Terms
 from medrcube.sources._formats.report_text.negation import Assertion, find_mentions, words_of_name
 from medrcube.sources._formats.report_text.phrases import FILE_NAME, FreeText
 from medrcube.sources._framework.card import Card
+from medrcube.sources._framework.card_lookup import concept_of
 from medrcube.sources._framework.card_parts.fields import CardField
-from medrcube.sources._framework.contract import concept_of
 
 __all__ = ["CONTRADICTED", "CheckedLabels", "check_labels", "count_outcomes", "describe_words"]
 

@@ -10,12 +10,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from medrcube.build.record_columns import ColumnLayout
-from medrcube.build.stages.measure_regions import Reading, RegionGeometry
+from medrcube.build.stages.rendering.measure_regions import Reading, RegionGeometry
 from medrcube.build.stages.samples import Sample
 from medrcube.facts import Case, Consensus, LabelState, Polygons, Rectangle, Shape
 from medrcube.sources._framework.card import Card
+from medrcube.sources._framework.card_lookup import concept_of, field_of
 from medrcube.sources._framework.card_parts.geometry import GeometryTrust
-from medrcube.sources._framework.contract import concept_of, field_of
 
 __all__ = [
     "AREA",

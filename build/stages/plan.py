@@ -12,10 +12,12 @@ from typing import Any
 
 from medrcube.build.questions.task_rules import fact_rules
 from medrcube.facts import Case
-from medrcube.sources._framework.card import Card, PixelPolicy
+from medrcube.sources._framework.card import Card
+from medrcube.sources._framework.card_lookup import concept_of, field_of
 from medrcube.sources._framework.card_parts.fields import CardField, Larger
+from medrcube.sources._framework.card_parts.pixels import PixelPolicy
 from medrcube.sources._framework.card_parts.self_checks import Enclosed, Side
-from medrcube.sources._framework.contract import Source, concept_of, field_of
+from medrcube.sources._framework.contract import Source
 from medrcube.taxonomy import Task
 from medrcube.vocabulary.layers import Vocabulary, active_vocabulary
 

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from medrcube.build.incremental.file_states import TreeSnapshot
-from medrcube.build.stages.render import RenderedPicture
+from medrcube.build.stages.rendering.rendered_picture import RenderedPicture
 from medrcube.build.stages.scan import holds_pixels
 from medrcube.files.atomic import sha256_of
 from medrcube.names import name_to_text, text_to_name

@@ -23,7 +23,8 @@ from medrcube.ontologies.terms import load_terms
 from medrcube.regions import files_of
 from medrcube.sources._formats.tables.redaction import evidence_place, redact_name, words_in
 from medrcube.sources._framework.card import Card
-from medrcube.sources._framework.contract import Source, measure_of, missing_regions, quirk_of
+from medrcube.sources._framework.card_lookup import measure_of, missing_regions, quirk_of
+from medrcube.sources._framework.contract import Source
 from medrcube.sources._framework.layout import (
     LayoutReport,
     check_root,

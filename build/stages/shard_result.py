@@ -20,7 +20,8 @@ from medrcube.build.questions.fact_rules import CaseFactsCache, QuestionCandidat
 from medrcube.build.stages.geometry_table import GEOMETRY, Geometry, geometry_of_case
 from medrcube.build.stages.plan import RenderJob
 from medrcube.build.stages.raw_files import digests_of, files_of_images
-from medrcube.build.stages.render import RenderedPicture, RenderResult, recipe_id
+from medrcube.build.stages.rendering.recipe import recipe_id
+from medrcube.build.stages.rendering.rendered_picture import RenderedPicture, RenderResult
 from medrcube.build.stages.samples import SAMPLES, Sample
 from medrcube.build.stages.scan import holds_pixels
 from medrcube.facts import Case, QuarantineRow

@@ -2,6 +2,7 @@
 
 __all__ = [
     "card",
+    "card_lookup",
     "contract",
     "layout",
     "own_card",

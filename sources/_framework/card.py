@@ -10,9 +10,8 @@ from __future__ import annotations
 import hashlib
 import json
 import tomllib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -37,6 +36,8 @@ from medrcube.sources._framework.card_parts.home import HomeFacts, parse_home
 from medrcube.sources._framework.card_parts.layout import Layout, parse_layout
 from medrcube.sources._framework.card_parts.measures import KIND as MEASURE
 from medrcube.sources._framework.card_parts.measures import Measure, parse_measure
+from medrcube.sources._framework.card_parts.pixels import PixelPolicy, pixel_policy
+from medrcube.sources._framework.card_parts.quirks import Quirk, parse_quirk
 from medrcube.sources._framework.card_parts.self_checks import (
     Enclosed,
     Side,
@@ -48,77 +49,14 @@ from medrcube.sources._framework.upstream_names import PublishedNameRule, parse_
 from medrcube.taxonomy import Anatomy, Modality, Task, Voxel
 from medrcube.vocabulary.layers import Vocabulary, active_vocabulary
 
-__all__ = ["WINDOWS", "Card", "PixelPolicy", "Quirk", "load_card", "pixel_policy"]
+__all__ = [
+    "Card",
+    "load_card",
+]
 
 ROI = (0.005, 0.5)
 """Default of ``roi``: below 0.5 % a region is a few pixels at the image size that models see; above
 half of the image, pointing at the centre finds it."""
-PLANES = ("axial", "coronal", "sagittal")
-WINDOWS = r"none|header|bits|ct:(lung|brain|mediastinum)|percentile:[\d.]+-[\d.]+"
-"""Window names in ``[pixels] window`` and ``Case.window``."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PixelPolicy:
-    """How stored values are rendered as an image.
-
-    Attributes:
-        window: ``none`` (already 8 bit), ``header`` (DICOM VOI), ``ct:lung``, ``ct:brain``,
-            ``ct:mediastinum``, ``percentile:LOW-HIGH`` of the whole volume, or ``bits``.
-        slice: ``largest-mask``, ``middle-of-mask``, ``middle``, ``key-frame``, ``stride:N``
-            or ``all``.
-        plane: plane to cut from a volume.
-        orient: ``affine``; ``in-plane`` for intentionally oblique slices, each rotated in its own
-            plane by the affine; or ``stored`` if the affine is known to be a dummy: columns along
-            the fastest stored axis, rows along the next, no flip.
-        spacing: ``header``, or ``square`` if the header's spacing is known to be meaningless.
-        colour: ``keep``, ``grey`` (colour is only text or a storage format), or ``refuse`` if an
-            image with real colour cannot be what the source claims.
-        repair: ``none``, or ``wrap-12-bit`` for CT whose 12-bit values lost their offset and
-            wrapped around.
-        burnt_in: ``none``, ``ultrasound`` or ``film``: the detector that looks for marks burnt
-            into the images.
-    """
-
-    window: str
-    slice: str
-    plane: str
-    orient: str
-    spacing: str
-    colour: str
-    repair: str = "none"
-    burnt_in: str = "none"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Quirk:
-    """A known defect of the data.
-
-    Attributes:
-        keys: globs of case keys; empty if the note concerns the whole source.
-        action: ``drop`` quarantines the cases; ``undiagnosed`` keeps the images but asks nothing
-            that depends on the defect: no high-level question, and no location of a finding or
-            disease; ``marked`` asks neither for the location of a region nor for findings and
-            diseases, because calipers, arrows or words in the image reveal them; ``unseen``
-            means that the images do not show what ``fields`` state; ``regions`` gives the number
-            of regions in a complete copy, so that their location is not asked if there are fewer;
-            ``note`` is only informative.
-        fields: card fields that ``unseen`` or ``note`` applies to.
-        regions: number of regions for the action ``regions``, two or more; else 0.
-        reason: explanation for people.
-        evidence: URL or card section that shows it.
-    """
-
-    keys: tuple[str, ...]
-    action: str
-    fields: tuple[str, ...] = ()
-    regions: int = 0
-    reason: str
-    evidence: str
-
-    def names(self, key: str) -> bool:
-        """Whether its globs match the case key."""
-        return any(fnmatchcase(key, glob) for glob in self.keys)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -294,7 +232,7 @@ def _card(table: TomlTable, fingerprint: str) -> Card:
         measures={entry.name: entry for entry in measures},
         texts=tuple(parse_free_text(entry, concepts) for entry in table.tables("text")),
         counts=tuple(parse_count(entry, concepts) for entry in table.tables("count")),
-        quirks=tuple(_quirk(entry, names) for entry in table.tables("quirk")),
+        quirks=tuple(parse_quirk(entry, names) for entry in table.tables("quirk")),
         overlaps=tuple(_overlap(entry) for entry in table.tables("overlap")),
         adopt=tuple(parse_published_name_rule(entry) for entry in table.tables("adopt")),
         enclosed=_enclosed(table, concepts),
@@ -352,52 +290,6 @@ def _cell(table: TomlTable) -> ExtraCells:
         anatomy=table.choice("anatomy", Anatomy),
         modality=table.choice("modality", Modality),
         tasks=_tasks(table),
-    )
-
-
-def pixel_policy(table: TomlTable) -> PixelPolicy:
-    """Parse the pixel policy of a card or recipe."""
-    return PixelPolicy(
-        window=table.text(
-            "window",
-            default="none",
-            pattern=WINDOWS,
-        ),
-        slice=table.text(
-            "slice",
-            default="middle",
-            pattern=r"largest-mask|middle-of-mask|middle|key-frame|stride:[1-9]\d*|all",
-        ),
-        plane=table.text("plane", default="axial", choices=PLANES),
-        orient=table.text("orient", default="affine", choices=("affine", "in-plane", "stored")),
-        spacing=table.text("spacing", default="header", choices=("header", "square")),
-        colour=table.text("colour", default="keep", choices=("keep", "grey", "refuse")),
-        repair=table.text("repair", default="none", choices=("none", "wrap-12-bit")),
-        burnt_in=table.text("burnt_in", default="none", choices=("none", "ultrasound", "film")),
-    )
-
-
-def _quirk(table: TomlTable, field_names: Collection[str]) -> Quirk:
-    actions = ("drop", "undiagnosed", "marked", "unseen", "regions", "note")
-    action = table.text("action", choices=actions)
-    regions = table.integer("regions", default=0)
-    if (action == "regions") != (regions > 1):
-        table.fail("regions", "two or more, with the action 'regions' alone", regions)
-    fields = table.texts("fields", default=())
-    if action == "unseen" and not fields:
-        table.fail("fields", "the fields that the images do not show", fields)
-    if fields and action not in ("unseen", "note"):
-        table.fail("fields", "no fields, which only 'unseen' and 'note' have", fields)
-    for name in fields:
-        if name not in field_names:
-            table.fail("fields", f"names of [[field]] tables ({', '.join(field_names)})", name)
-    return Quirk(
-        keys=table.texts("keys", default=()),
-        action=action,
-        fields=fields,
-        regions=regions,
-        reason=table.text("reason"),
-        evidence=table.text("evidence"),
     )
 
 

@@ -27,10 +27,8 @@ layout, with ``phantoms.CANARY`` wherever real data hold an identifier::
 from __future__ import annotations
 
 import functools
-import json
-import re
 import time
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -38,24 +36,21 @@ from traceback import extract_tb
 from types import ModuleType
 from typing import Any
 
-from medrcube.errors import CardError, MedrcubeError, RowError, SourceError, TableError
-from medrcube.facts import BAD_ROW, Case, Label, Quantity, Region, Skip
+from medrcube.errors import CardError, MedrcubeError, SourceError, TableError
+from medrcube.facts import BAD_ROW, Case, Skip
 from medrcube.files.python_file import load_python_file
-from medrcube.regions import has_foreign_mask
 from medrcube.sources._formats.tables.notices import collect_notices
-from medrcube.sources._formats.tables.redaction import (
-    evidence_place,
-    redact_cell,
-    redact_evidence,
-    redact_exception,
-    redact_reason,
-)
+from medrcube.sources._formats.tables.redaction import redact_exception, redact_reason
 from medrcube.sources._formats.tables.rows import OLDER_EDITION, cases_or_skip, skip_unusable_table
-from medrcube.sources._framework.card import WINDOWS, Card, Quirk, load_card
+from medrcube.sources._framework.card import Card, load_card
 from medrcube.sources._framework.card_parts.drawn_in import with_frame
-from medrcube.sources._framework.card_parts.fields import CardField
 from medrcube.sources._framework.card_parts.layout import Layout
-from medrcube.sources._framework.card_parts.measures import Measure
+from medrcube.sources._framework.case_checks import (
+    check_case,
+    check_values,
+    foreign_file,
+    shared_values,
+)
 from medrcube.sources._framework.own_card import unused_keys
 from medrcube.sources._framework.raw_tree.opened_files import files_opened
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree, newest_edition
@@ -64,12 +59,7 @@ from medrcube.vocabulary.layers import adding_vocabulary, tables_digest
 
 __all__ = [
     "Source",
-    "concept_of",
-    "field_of",
     "load_source",
-    "measure_of",
-    "missing_regions",
-    "quirk_of",
     "undeclared_files",
     "unused_card_keys",
 ]
@@ -77,8 +67,6 @@ __all__ = [
 _SETTLED = 2_000_000_000
 """Nanoseconds after which a change of a file shows in its time: FAT counts in steps of two seconds.
 """
-_SEVERAL = 3
-"""Number of patients that must share a value before it is taken not to identify one of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,24 +99,24 @@ class Source:
     def _scan(self, copy: RawTree, layout: str) -> Iterator[Case | Skip]:
         tree, whole = self._whole(copy, self.card.layout(layout))
         doubts = collect_doubts(whole)
-        shared = functools.cache(functools.partial(_shared, self.card, whole))
+        shared = functools.cache(functools.partial(shared_values, self.card, whole))
         for entry in whole:
             files = entry.paths if isinstance(entry, Skip) else entry.files()
-            strange = _strange(files, copy, tree, layout)
+            strange = foreign_file(files, copy, tree, layout)
             inside = tuple(path for path in files if tree.name_of(path))
             if isinstance(entry, Skip):
                 own = not strange or entry.code in {BAD_ROW, OLDER_EDITION}
                 named = entry if own else replace(entry, reason=strange, code=BAD_ROW)
                 yield replace(named, paths=inside)
                 continue
-            _check_case(self.card, entry)
+            check_case(self.card, entry)
             if strange:
                 yield Skip(key=entry.key, reason=strange, paths=inside, code=BAD_ROW)
                 continue
             case = with_frame(self.card.drawn_in, entry) if self.card.drawn_in else entry
             case = with_doubts(self.card, case, doubts) if doubts else case
             yield from cases_or_skip(
-                functools.partial(_check_values, self.card, case, shared),
+                functools.partial(check_values, self.card, case, shared),
                 key=case.key,
                 paths=case.files(),
             )
@@ -241,85 +229,6 @@ def unused_card_keys(source: Source) -> list[str]:
     return unused_keys(_load(source.folder / "adapter.py"), source.folder / "card.toml")
 
 
-def quirk_of(card: Card, key: str, action: str) -> Quirk | None:
-    """Return the first quirk with this action whose globs match the case key, or ``None``."""
-    for quirk in card.quirks:
-        if quirk.action == action and quirk.names(key):
-            return quirk
-    return None
-
-
-def missing_regions(card: Card, case: Case) -> str:
-    """Return why regions of a case may be missing from this copy; empty if all are present."""
-    quirk = quirk_of(card, case.key, "regions")
-    if quirk is None or len(case.regions) >= quirk.regions:
-        return ""
-    return (
-        f"{len(case.regions)} of {quirk.regions} marked regions are in this copy; get the other "
-        f"files: {quirk.reason} ({quirk.evidence})"
-    )
-
-
-def field_of(card: Card, statement: Label | Region) -> CardField:
-    """Return the card field that a label or region refers to."""
-    try:
-        return card.fields[statement.field]
-    except KeyError:
-        raise SourceError(
-            f"{card.id}: {evidence_place(statement.evidence)}: field {statement.field!r} is not in "
-            f"the card (fields: {', '.join(card.fields)})"
-        ) from None
-
-
-def measure_of(card: Card, quantity: Quantity) -> Measure:
-    """Return the card field of kind ``measure`` that a quantity refers to.
-
-    Raises:
-        SourceError: the card has no measure of that name.
-    """
-    try:
-        return card.measures[quantity.field]
-    except KeyError:
-        raise SourceError(
-            f"{card.id}: {evidence_place(quantity.evidence)}: measure {quantity.field!r} is not in "
-            f"the card (measures: {', '.join(card.measures) or 'none'})"
-        ) from None
-
-
-def concept_of(card: Card, statement: Label | Region, shared: Collection[str] = ()) -> str | None:
-    """Return the concept that the card maps a raw value to; ``None`` for values that are not used.
-
-    Args:
-        card: card of the source.
-        statement: label or region with the value.
-        shared: values that cannot be personal; an error message shows only the shape of any other.
-
-    Raises:
-        RowError: the value is not in the card; a label is never guessed.
-        SourceError: the field has one constant concept, so no statement may refer to it.
-    """
-    field = field_of(card, statement)
-    if field.constant is not None:
-        raise SourceError(
-            f"{card.id}: {evidence_place(statement.evidence)}: field {field.name!r} is the "
-            f"constant {field.constant!r}, which holds for every case without a label or region; "
-            "yield none of it in adapter.py, or give the field values in the card"
-        )
-    try:
-        return field.concept(statement.value)
-    except (KeyError, ValueError):
-        values = ", ".join(repr(value) for value in field.values) or "numeric bands"
-        known_values = (*field.values, *shared)
-        place = redact_evidence(statement.evidence, known_values)
-        value = redact_cell(statement.value, known_values)
-        raw = json.dumps(value) if value == statement.value else "what stands there"
-        raise RowError(
-            f"{card.id}: {place}: value {value!r} of field {field.name!r} is not in the card "
-            f"(known: {values}); say in medrcube.toml what it "
-            f'means, or "" for nothing:  [values.{card.id}.{field.name}]  {raw} = ""'
-        ) from None
-
-
 def _may_lack(layout: Layout, copy: RawTree, rest: RawTree) -> bool:
     """Whether the files of ``copy`` that ``rest`` lacks are optional in the layout."""
     lost = copy.known - rest.known
@@ -336,87 +245,6 @@ def _older(tree: RawTree, layout: Layout, path: Path) -> Path | None:
         if path in editions and rest:
             return newest_edition(rest)
     return None
-
-
-def _check_case(card: Card, case: Case) -> None:
-    if not case.images or not all(image.paths for image in case.images):
-        raise SourceError(f"{card.id}: case {case.key!r} names no image file")
-    if case.window is not None and not re.fullmatch(WINDOWS, case.window):
-        raise SourceError(
-            f"{card.id}: case {case.key!r} has the window {case.window!r}; expected a value of "
-            "[pixels] window"
-        )
-    if case.redistribute and card.access.passed_on == "no":
-        raise SourceError(
-            f"{card.id}: case {case.key!r} may be redistributed by its row, and not by the card; "
-            "name under access.rows what decides, or leave Case.redistribute out"
-        )
-    if card.carried is None and any(has_foreign_mask(shape) for shape in case.shapes()):
-        raise SourceError(
-            f"{card.id}: case {case.key!r} has a mask that was drawn on another image; expected "
-            "one on the grid of its own: if both lie in one space, say so in the card, with "
-            "reason and evidence, under [carried]"
-        )
-    if case.panels and (
-        not 2 <= len(case.images) == len(case.panels) <= 4
-        or len({label.field for label in case.panels}) > 1
-    ):
-        raise SourceError(
-            f"{card.id}: case {case.key!r} has {len(case.images)} image(s) and labels of "
-            f"{len(case.panels)} panel(s); expected two to four images and one label for each, all "
-            "of one field"
-        )
-    if case.compared and (not case.panels or case.labels or case.regions):
-        raise SourceError(
-            f"{card.id}: case {case.key!r} is made for comparison, with {len(case.panels)} "
-            f"panel(s), {len(case.labels)} label(s) and {len(case.regions)} region(s); expected "
-            "panels alone: what else is known belongs to the cases of its images"
-        )
-
-
-def _strange(files: Iterable[Path], copy: RawTree, tree: RawTree, layout: str) -> str:
-    """Return why a file does not belong to the dataset; empty if all do."""
-    for path in files:
-        if not path.is_relative_to(tree.path):
-            return f"names {path}, which lies outside the raw root; expected a file below it"
-        name = tree.name_of(path)
-        if name not in tree.known and name in copy.known:
-            return (
-                f"names {name}, which is not a file name of this dataset: it is there, and no "
-                f"glob of layout {layout!r} fits it; correct the name in the table and of the "
-                "file, or, where the source is your own, add the glob to its card"
-            )
-    return ""
-
-
-def _check_values(card: Card, case: Case, shared: Callable[[], Collection[str]]) -> tuple[Case]:
-    """Return the case if the card lists every value that it states.
-
-    Raises:
-        RowError: names the first value that is not in the card.
-    """
-    for statement in _statements(case):
-        try:
-            concept_of(card, statement)
-        except RowError:
-            concept_of(card, statement, shared())
-    return (case,)
-
-
-def _statements(case: Case) -> tuple[Label | Region, ...]:
-    return (*case.labels, *case.panels, *case.regions)
-
-
-def _shared(card: Card, entries: Iterable[Case | Skip]) -> frozenset[str]:
-    """Return values missing from the card that several patients share: none is a person's name."""
-    people: dict[str, set[str]] = {}
-    for case in entries:
-        if isinstance(case, Case) and case.patient:
-            for statement in _statements(case):
-                field = card.fields.get(statement.field)
-                if field is not None and statement.value not in field.values:
-                    people.setdefault(statement.value, set()).add(case.patient)
-    return frozenset(value for value, own in people.items() if len(own) >= _SEVERAL)
 
 
 def _where(error: Exception) -> str:

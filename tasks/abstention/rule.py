@@ -18,8 +18,8 @@ from medrcube.build.stages.samples import Sample
 from medrcube.facts import Grade, LabelState, Scope, Visibility
 from medrcube.forms.option import OptionTarget
 from medrcube.ontologies.name_grammar import pluralize
+from medrcube.sources._framework.card_lookup import concept_of
 from medrcube.sources._framework.card_parts.fields import CardField
-from medrcube.sources._framework.contract import concept_of
 from medrcube.taxonomy import Anatomy, Modality
 from medrcube.vocabulary.image_names import image_name
 

@@ -33,8 +33,8 @@ from medrcube.ontologies.name_grammar import with_article
 from medrcube.ontologies.relations import Relations
 from medrcube.ontologies.terms import DEVICE, Terms
 from medrcube.sources._framework.card import Card
+from medrcube.sources._framework.card_lookup import concept_of
 from medrcube.sources._framework.card_parts.fields import CardField
-from medrcube.sources._framework.contract import concept_of
 
 YES, NO = "yes", "no"
 OPTIONS = (("A", "Yes"), ("B", "No"))

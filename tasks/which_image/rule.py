@@ -12,7 +12,7 @@ from medrcube.build.open_items.question import CaseView, OpenQuestion
 from medrcube.build.questions.fact_rules import bar_of, only_one, visible_of
 from medrcube.forms.option import OptionTarget
 from medrcube.release_format.rows import LETTERS
-from medrcube.sources._framework.contract import concept_of
+from medrcube.sources._framework.card_lookup import concept_of
 
 _PRODUCTS = {"imaging": "image", "mapping": "map", "angiography": "angiogram", "CT": "CT image"}
 """Last word of the name of a protocol -> last word of the name of its image."""

@@ -15,7 +15,7 @@ from PIL import Image
 from medrcube.build.execution.local import LocalEngine
 from medrcube.build.incremental.cache_database import BuildCache
 from medrcube.build.pipeline import build
-from medrcube.build.stages import render
+from medrcube.build.stages.rendering import render
 from medrcube.build.stages.scan import hash_patient
 from medrcube.errors import MedrcubeError, SourceError, WorkspaceError
 from medrcube.sources._framework.contract import load_source

@@ -6,7 +6,7 @@ from itertools import permutations
 import pytest
 
 from medrcube.facts import FactKind, LabelState, Scope
-from medrcube.sources._framework.card import Quirk
+from medrcube.sources._framework.card_parts.quirks import Quirk
 
 pytestmark = [pytest.mark.thorough, pytest.mark.untraced]
 MEDICAL = {FactKind("finding"), FactKind("disease")}

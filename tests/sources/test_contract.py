@@ -11,15 +11,21 @@ import pytest
 from pydicom import dcmread
 
 from medrcube.build.execution.local import LocalEngine
-from medrcube.build.stages.privacy_check import FixtureCopy, leaks, secret_identifiers, unsearchable
+from medrcube.build.source_checks.privacy_check import (
+    FixtureCopy,
+    leaks,
+    secret_identifiers,
+    unsearchable,
+)
 from medrcube.facts import BAD_ROW, Case, MaskFile, Skip
 from medrcube.ontologies.terms import load_terms
 from medrcube.sources._formats.report_text.phrases import FILE_NAME
+from medrcube.sources._framework.card_lookup import concept_of
 from medrcube.sources._framework.card_parts.claims import (
     overclaimed_slices,
     visibility_contradictions,
 )
-from medrcube.sources._framework.contract import concept_of, undeclared_files
+from medrcube.sources._framework.contract import undeclared_files
 from medrcube.sources._framework.layout import inspect_copy
 from medrcube.sources._framework.raw_tree.globs import compile_glob
 from medrcube.sources._framework.raw_tree.raw_tree import walk_files

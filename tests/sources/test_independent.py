@@ -41,7 +41,7 @@ from medrcube.console.progress import Reporter
 from medrcube.errors import SourceError
 from medrcube.facts import Grade, LabelState
 from medrcube.ontologies.terms import load_terms
-from medrcube.sources._framework.contract import concept_of
+from medrcube.sources._framework.card_lookup import concept_of
 from medrcube.sources.registry import find_sources
 from medrcube.workspace import Workspace
 

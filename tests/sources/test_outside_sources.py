@@ -7,7 +7,7 @@ import pytest
 
 from medrcube.build.execution.local import LocalEngine
 from medrcube.build.pipeline import build
-from medrcube.build.stages.source_check import check_source
+from medrcube.build.source_checks.source_check import check_source
 from medrcube.build_settings import BuildSettings
 from medrcube.console.progress import Reporter
 from medrcube.facts import Grade

@@ -7,7 +7,8 @@ import pytest
 from medrcube.errors import CardError, MedrcubeError, SourceError
 from medrcube.facts import BAD_ROW, Case, Skip
 from medrcube.sources import registry
-from medrcube.sources._framework.contract import load_source, quirk_of
+from medrcube.sources._framework.card_lookup import quirk_of
+from medrcube.sources._framework.contract import load_source
 from medrcube.sources.registry import find_sources, get_source
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from medrcube.build.execution.local import LocalEngine
 from medrcube.build.pipeline import build
-from medrcube.build.stages.damaged_copies import scans_ended_by_a_row
-from medrcube.build.stages.source_check import check_source
+from medrcube.build.source_checks.damaged_copies import scans_ended_by_a_row
+from medrcube.build.source_checks.source_check import check_source
 from medrcube.build_settings import BuildSettings
 from medrcube.cli.sources.new import new
 from medrcube.console.progress import Reporter

@@ -6,7 +6,7 @@ import zlib
 import numpy as np
 import pytest
 
-from medrcube.build.stages.source_check import check_source
+from medrcube.build.source_checks.source_check import check_source
 from medrcube.facts import Case
 from medrcube.sources._framework.contract import load_source
 from medrcube.sources._framework.raw_tree.survey import survey

@@ -100,12 +100,12 @@ def test_each_place_has_the_image_asked_for_equally_often():
 
 def test_a_case_made_for_comparison_states_nothing_else(compared, tmp_path):
     from medrcube.errors import SourceError  # noqa: PLC0415
-    from medrcube.sources._framework import contract  # noqa: PLC0415
+    from medrcube.sources._framework.case_checks import check_case  # noqa: PLC0415
 
     source, cases = compared
     label = Label(field="plane", value="axial", evidence="a row")
     with pytest.raises(SourceError, match="made for comparison"):
-        contract._check_case(source.card, replace(cases[0], labels=(label,)))
+        check_case(source.card, replace(cases[0], labels=(label,)))
 
 
 @pytest.mark.parametrize(

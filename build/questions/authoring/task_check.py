@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from medrcube.build.open_items.task_check import check_open_task, too_few_wordings
 from medrcube.build.profile.answerable import answerable_facts, prepare_cases, raw_value
 from medrcube.build.questions.authoring.own_templates import check_wordings
-from medrcube.build.stages.source_check import ContractCheck
+from medrcube.build.source_checks.source_check import ContractCheck
 from medrcube.facts import Case, ImageRef, Label, LabelState
 from medrcube.sources._framework.card import Card
 from medrcube.taxonomy import Task

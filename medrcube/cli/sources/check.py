@@ -27,7 +27,7 @@ def check(
     """
     from dataclasses import asdict
 
-    from medrcube.build.stages.source_check import check_source
+    from medrcube.build.source_checks.source_check import check_source
     from medrcube.console.progress import Reporter
     from medrcube.sources.registry import find_sources, get_source
 

@@ -99,7 +99,7 @@ def redact_reason(entry: Case | Skip, names: Iterable[str]) -> Case | Skip:
 
     A second safeguard after ``redact_cell``, for texts written by adapters: a word of five or more
     digits is replaced by its shape. Its own key and the file names of the copy are not secret;
-    see ``build/stages/privacy_check.py``.
+    see ``build/source_checks/privacy_check.py``.
 
     Args:
         entry: entry of an adapter; a case is returned unchanged.

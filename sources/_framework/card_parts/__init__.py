@@ -11,6 +11,8 @@ __all__ = [
     "home",
     "layout",
     "measures",
+    "pixels",
+    "quirks",
     "self_checks",
     "values",
 ]

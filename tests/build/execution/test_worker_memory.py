@@ -21,7 +21,7 @@ from PIL import Image
 
 from medrcube.build.stages.plan import Artefact, RenderJob
 from medrcube.facts import Case, ImageRef, MaskFile, Region
-from medrcube.sources._framework.card import PixelPolicy
+from medrcube.sources._framework.card_parts.pixels import PixelPolicy
 from medrcube.sources._synthetic import images
 
 MEGABYTE = 1 << 20
@@ -72,7 +72,7 @@ CLIENT = """
 import multiprocessing, pickle, sys
 from pathlib import Path
 from medrcube.build.execution.local import LocalEngine
-from medrcube.build.stages.render import render_job
+from medrcube.build.stages.rendering.render import render_job
 
 def peak():
     (worker,) = multiprocessing.active_children()

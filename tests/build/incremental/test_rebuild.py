@@ -21,7 +21,7 @@ from medrcube.build.incremental import cache_database, changed_sources, result_c
 from medrcube.build.pipeline import build
 from medrcube.build.stages import shard_result
 from medrcube.build.stages.plan import RenderJob, plan_jobs
-from medrcube.build.stages.render import RenderedPicture
+from medrcube.build.stages.rendering.rendered_picture import RenderedPicture
 from medrcube.files.atomic import sha256_of
 from medrcube.sources._framework.contract import load_source
 from medrcube.sources._synthetic.images import picture

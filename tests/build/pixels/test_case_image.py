@@ -13,7 +13,7 @@ from medrcube.build.readers.masks import describe_values
 from medrcube.build.stages.plan import Artefact, RenderJob
 from medrcube.errors import ReadError, RefusedError
 from medrcube.facts import Case, ImageRef, MaskFile, Outline, Polygons, Rectangle, Region, Runs
-from medrcube.sources._framework.card import PixelPolicy
+from medrcube.sources._framework.card_parts.pixels import PixelPolicy
 from medrcube.sources._synthetic import images
 from medrcube.sources._synthetic.dicom import outline_of
 from medrcube.sources._synthetic.dicom_stacks import TURNS, Stack, stored_as, write_seg, write_stack

@@ -17,7 +17,7 @@ from medrcube.build.pixels.volume import Volume
 from medrcube.build.readers.read_errors import MOST_PIXELS
 from medrcube.build.regions.region_mask import Mask
 from medrcube.errors import ReadError
-from medrcube.sources._framework.card import PixelPolicy
+from medrcube.sources._framework.card_parts.pixels import PixelPolicy
 
 POLICY = PixelPolicy(
     window="percentile:0-100",

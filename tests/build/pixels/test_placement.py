@@ -7,7 +7,7 @@ from medrcube.build.pixels.placement import check_placed, check_tilt
 from medrcube.build.pixels.volume import Volume
 from medrcube.errors import ReadError, RefusedError
 from medrcube.facts import ImageRef
-from medrcube.sources._framework.card import PixelPolicy
+from medrcube.sources._framework.card_parts.pixels import PixelPolicy
 
 
 def policy(orient="affine"):

@@ -38,10 +38,10 @@ from pydicom.uid import (
 
 from medrcube.build.pixels.pixel_hash import pixel_hash
 from medrcube.build.stages.plan import Artefact, RenderJob
-from medrcube.build.stages.render import render_job
+from medrcube.build.stages.rendering.render import render_job
 from medrcube.errors import WorkspaceError
 from medrcube.facts import Case, ImageRef, MaskFile, PixelLayout, Region
-from medrcube.sources._framework.card import PixelPolicy
+from medrcube.sources._framework.card_parts.pixels import PixelPolicy
 from medrcube.sources._synthetic import images as phantoms
 from medrcube.sources._synthetic.dicom_stacks import Stack, write_rtstruct, write_seg, write_stack
 from medrcube.sources._synthetic.images import CANARY

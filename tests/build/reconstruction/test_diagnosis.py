@@ -19,9 +19,9 @@ from medrcube.build.reconstruction.diagnosis import (
 from medrcube.build.reconstruction.outcomes import Status
 from medrcube.build.reconstruction.recipes import Recipe
 from medrcube.build.stages.plan import Artefact, RenderJob
-from medrcube.build.stages.render import RenderResult
+from medrcube.build.stages.rendering.rendered_picture import RenderResult
 from medrcube.facts import Case, ImageRef, MaskFile, QuarantineRow, Region
-from medrcube.sources._framework.card import PixelPolicy
+from medrcube.sources._framework.card_parts.pixels import PixelPolicy
 
 CLEAN = Artefact(kind="clean")
 POLICY = PixelPolicy(

@@ -23,7 +23,7 @@ from medrcube.build.reconstruction.reconstruct import reconstruct
 from medrcube.build.reconstruction.recorded_jobs import _frames
 from medrcube.build.reconstruction.safe_writes import place_picture
 from medrcube.build.release.write import release
-from medrcube.build.stages.render import EPOCH
+from medrcube.build.stages.rendering.recipe import EPOCH
 from medrcube.build_settings import BuildSettings
 from medrcube.errors import MedrcubeError, SourceError, WorkspaceError
 from medrcube.facts import ImageRef

@@ -8,12 +8,8 @@ import pytest
 
 from medrcube.build.regions.measure import measure
 from medrcube.build.regions.run_lengths import encode_runs
-from medrcube.build.stages.geometry_table import (
-    GEOMETRY,
-    Geometry,
-    geometry_of_case,
-)
-from medrcube.build.stages.measure_regions import Reading, RegionGeometry
+from medrcube.build.stages.geometry_table import GEOMETRY, Geometry, geometry_of_case
+from medrcube.build.stages.rendering.measure_regions import Reading, RegionGeometry
 from medrcube.build.stages.samples import Sample
 from medrcube.facts import Case, Consensus, ImageRef, Polygons, Rectangle, Region
 from medrcube.sources._framework.card_parts.geometry import GeometryTrust

@@ -2,7 +2,7 @@
 
 import pytest
 
-from medrcube.build.stages.vocabulary_check import check_layers
+from medrcube.build.source_checks.vocabulary_check import check_layers
 from medrcube.build.workspace_sources import workspace_sources
 from medrcube.errors import MedrcubeError, VocabularyError
 from medrcube.facts import FactKind

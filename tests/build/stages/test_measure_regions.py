@@ -9,13 +9,13 @@ import pytest
 from medrcube.build.pixels.case_image import CaseImage
 from medrcube.build.pixels.volume import Volume
 from medrcube.build.regions.region_mask import Mask
-from medrcube.build.stages.measure_regions import (
+from medrcube.build.stages.rendering.measure_regions import (
     measure_regions,
     mm_per_pixel,
     region_geometry_of,
     right_side_of,
 )
-from medrcube.sources._framework.card import PixelPolicy
+from medrcube.sources._framework.card_parts.pixels import PixelPolicy
 
 POLICY = PixelPolicy(
     window="none",

@@ -11,9 +11,9 @@ from medrcube.build.incremental import cache_database
 from medrcube.build.incremental.cache_database import content_key
 from medrcube.build.pixels.mirror import EPOCH
 from medrcube.build.stages.plan import Artefact, RenderJob, artefacts_of
-from medrcube.build.stages.render import render_job
+from medrcube.build.stages.rendering.render import render_job
 from medrcube.facts import Case, ImageRef, MaskFile, Region
-from medrcube.sources._framework.card import PixelPolicy
+from medrcube.sources._framework.card_parts.pixels import PixelPolicy
 from medrcube.taxonomy import Modality
 
 POLICY = PixelPolicy(

@@ -7,8 +7,8 @@ import pytest
 
 from medrcube.build.execution.local import LocalEngine
 from medrcube.build.pipeline import build
-from medrcube.build.stages.source_check import check_source
-from medrcube.build.stages.vocabulary_check import missing_words
+from medrcube.build.source_checks.source_check import check_source
+from medrcube.build.source_checks.vocabulary_check import missing_words
 from medrcube.errors import MedrcubeError
 from medrcube.ontologies.relations import load_relations
 from medrcube.ontologies.terms import load_terms

@@ -22,9 +22,9 @@ from medrcube.build.pipeline import build
 from medrcube.build.pixels.volume import stack_slices
 from medrcube.build.readers import read, read_mask
 from medrcube.build.stages.plan import Artefact, RenderJob
-from medrcube.build.stages.render import render_job
+from medrcube.build.stages.rendering.render import render_job
 from medrcube.facts import Case, ImageRef, MaskFile
-from medrcube.sources._framework.card import PixelPolicy
+from medrcube.sources._framework.card_parts.pixels import PixelPolicy
 from medrcube.sources._synthetic import images
 from medrcube.sources._synthetic.dicom_stacks import Stack, write_stack
 from medrcube.sources._synthetic.images import CANARY

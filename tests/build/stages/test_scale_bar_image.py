@@ -8,10 +8,10 @@ import pytest
 from PIL import Image
 
 from medrcube.build.stages.plan import Artefact, RenderJob, artefacts_of
-from medrcube.build.stages.render import render_job
+from medrcube.build.stages.rendering.render import render_job
 from medrcube.facts import Case, ImageRef, MaskFile, Region
-from medrcube.sources._framework.card import PixelPolicy
 from medrcube.sources._framework.card_parts.geometry import GeometryTrust
+from medrcube.sources._framework.card_parts.pixels import PixelPolicy
 
 POLICY = PixelPolicy(
     window="percentile:1-99",

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from medrcube.sources._framework.contract import quirk_of
+from medrcube.sources._framework.card_lookup import quirk_of
 from medrcube.sources._framework.layout import inspect_copy
 from medrcube.sources.registry import find_sources
 

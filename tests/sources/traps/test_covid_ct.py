@@ -8,7 +8,7 @@ from PIL import Image
 
 from medrcube.errors import SourceError
 from medrcube.facts import Scope
-from medrcube.sources._framework.contract import concept_of
+from medrcube.sources._framework.card_lookup import concept_of
 from medrcube.sources._framework.layout import inspect_copy
 from medrcube.sources._synthetic.images import picture, write_picture
 from medrcube.sources._synthetic.spreadsheets import write_spreadsheet

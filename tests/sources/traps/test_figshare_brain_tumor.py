@@ -9,7 +9,7 @@ import pytest
 from medrcube.build import readers
 from medrcube.build.regions.rasterize import rasterise
 from medrcube.facts import Absence
-from medrcube.sources._framework.contract import quirk_of
+from medrcube.sources._framework.card_lookup import quirk_of
 from medrcube.sources._framework.layout import inspect_copy
 from medrcube.sources._synthetic.head import brain_mr
 from medrcube.sources._synthetic.images import CANARY, lesion

@@ -9,7 +9,7 @@ from PIL import Image
 from medrcube.build import readers
 from medrcube.build.regions.rasterize import rasterise
 from medrcube.facts import LabelState
-from medrcube.sources._framework.contract import quirk_of
+from medrcube.sources._framework.card_lookup import quirk_of
 from medrcube.sources._framework.layout import inspect_copy
 from medrcube.sources.registry import find_sources
 

@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from medrcube.facts import Case, LabelState
-from medrcube.sources._framework.contract import quirk_of
+from medrcube.sources._framework.card_lookup import quirk_of
 from medrcube.sources._framework.layout import inspect_copy
 from medrcube.sources.registry import find_sources
 

@@ -14,7 +14,7 @@ from medrcube.build.regions.rasterize import rasterise
 from medrcube.build.stages.plan import plan_jobs
 from medrcube.errors import ReadError
 from medrcube.facts import Absence
-from medrcube.sources._framework.contract import quirk_of
+from medrcube.sources._framework.card_lookup import quirk_of
 from medrcube.sources._framework.layout import inspect_copy
 from medrcube.sources._synthetic.chest_ct import chest, organ, tumour
 from medrcube.sources._synthetic.dicom import (

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from medrcube.facts import LabelState, Scope
-from medrcube.sources._framework.contract import quirk_of
+from medrcube.sources._framework.card_lookup import quirk_of
 from medrcube.sources.registry import find_sources
 
 UNTESTED = {

@@ -11,7 +11,7 @@ from PIL import Image
 
 from medrcube.facts import LabelState, Scope
 from medrcube.ontologies.relations import load_relations
-from medrcube.sources._framework.contract import quirk_of
+from medrcube.sources._framework.card_lookup import quirk_of
 from medrcube.sources.registry import find_sources
 
 UNTESTED = {

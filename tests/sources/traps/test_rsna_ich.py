@@ -9,7 +9,7 @@ from pydicom import dcmread
 from pydicom.config import disable_value_validation
 
 from medrcube.facts import LabelState
-from medrcube.sources._framework.contract import quirk_of
+from medrcube.sources._framework.card_lookup import quirk_of
 from medrcube.sources._framework.layout import inspect_copy
 from medrcube.sources._synthetic.images import picture, write_picture
 from medrcube.sources.registry import find_sources

@@ -22,7 +22,7 @@ from medrcube.build.regions.draw_shapes import bounding_box
 from medrcube.build.regions.measure import Ellipse, Measurement, longest_diameter, measure
 from medrcube.build.regions.run_lengths import encode_runs
 from medrcube.build.stages.plan import RenderJob
-from medrcube.sources._framework.card import PixelPolicy
+from medrcube.sources._framework.card_parts.pixels import PixelPolicy
 
 __all__ = [
     "EPOCH",

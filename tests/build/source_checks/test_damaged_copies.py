@@ -2,7 +2,7 @@
 
 import pytest
 
-from medrcube.build.stages.damaged_copies import scans_ended_by_a_row
+from medrcube.build.source_checks.damaged_copies import scans_ended_by_a_row
 from medrcube.sources._framework.contract import load_source
 
 FIXTURE = """\

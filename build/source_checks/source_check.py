@@ -17,8 +17,8 @@ import pandas as pd
 
 from medrcube.build.execution.local import LocalEngine
 from medrcube.build.pipeline import build
-from medrcube.build.stages.damaged_copies import damage_reports, scans_ended_by_a_row
-from medrcube.build.stages.privacy_check import (
+from medrcube.build.source_checks.damaged_copies import damage_reports, scans_ended_by_a_row
+from medrcube.build.source_checks.privacy_check import (
     FixtureCopy,
     holds_canary,
     identifiers_in,
@@ -28,7 +28,7 @@ from medrcube.build.stages.privacy_check import (
     unnamed_identifiers,
     unsearchable,
 )
-from medrcube.build.stages.vocabulary_check import missing_words
+from medrcube.build.source_checks.vocabulary_check import missing_words
 from medrcube.build_settings import BuildSettings
 from medrcube.console.progress import Reporter
 from medrcube.errors import MedrcubeError

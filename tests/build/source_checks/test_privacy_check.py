@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medrcube.build.stages.privacy_check import (
+from medrcube.build.source_checks.privacy_check import (
     FixtureCopy,
     holds_canary,
     leaks,

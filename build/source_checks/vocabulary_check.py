@@ -16,12 +16,7 @@ from medrcube.ontologies.relations import COLUMNS as RELATION_COLUMNS
 from medrcube.ontologies.relations import GROUP_COLUMNS, KINDS, Relations, load_relations
 from medrcube.ontologies.terms import COLUMNS, MATCHES, NO_TERM, Terms, load_terms, read_own
 from medrcube.sources._framework.contract import Source
-from medrcube.vocabulary.layers import (
-    Vocabulary,
-    active_vocabulary,
-    adding_vocabulary,
-    using,
-)
+from medrcube.vocabulary.layers import Vocabulary, active_vocabulary, adding_vocabulary, using
 
 __all__ = ["check_layers", "missing_words"]
 

@@ -2,7 +2,7 @@ import hashlib
 
 import pytest
 
-from medrcube.build.stages.source_check import check_source
+from medrcube.build.source_checks.source_check import check_source
 from medrcube.sources._framework.contract import load_source
 from medrcube.sources.registry import find_sources
 
