@@ -26,14 +26,14 @@ from typing import Any
 
 import numpy as np
 
-from medrcube.build.audit.box_geometry import MODEL, box_geometry
-from medrcube.build.audit.number_shortcuts import BOUND_SE as NUMBER_SE
-from medrcube.build.audit.number_shortcuts import constant_numbers, numbers_by_frame
-from medrcube.build.audit.pair_split import ALL_CUES, pair_split
-from medrcube.build.audit.place_prior import BOUND_SE as PLACE_SE
-from medrcube.build.audit.place_prior import fixed_places
-from medrcube.build.open_items.blind_chance import blind_chances
-from medrcube.build.open_items.image_cues import CueBalance
+from medrcube.build.audit.leakage.box_geometry import MODEL, box_geometry
+from medrcube.build.audit.shortcuts.number_shortcuts import BOUND_SE as NUMBER_SE
+from medrcube.build.audit.shortcuts.number_shortcuts import constant_numbers, numbers_by_frame
+from medrcube.build.audit.shortcuts.pair_split import ALL_CUES, pair_split
+from medrcube.build.audit.shortcuts.place_prior import BOUND_SE as PLACE_SE
+from medrcube.build.audit.shortcuts.place_prior import fixed_places
+from medrcube.build.open_items.chance.blind_chance import blind_chances
+from medrcube.build.open_items.pairing.image_cues import CueBalance
 from medrcube.build.questions.box_exchangeability import SeededDraws, exchangeable_boxes
 from medrcube.forms.box import BoxAsk, BoxTarget
 from medrcube.forms.number import NumberAsk, NumberTarget

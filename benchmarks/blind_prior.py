@@ -3,7 +3,7 @@
 Usage: ``python benchmarks/blind_prior.py DATA [--iou 0.5] [--tolerance 0.2] [--csv FILE]``, on any
 workspace that was built, or on ``BBox_List_2017.csv`` of ChestX-ray14. Prints one row per source,
 concept and view, best constant first; the constant is chosen on the other patients
-(``medrcube.build.audit.blind_priors``).
+(``medrcube.build.audit.shortcuts.blind_priors``).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from medrcube.build.audit.blind_priors import blind_priors, priors_to_frame
+from medrcube.build.audit.shortcuts.blind_priors import blind_priors, priors_to_frame
 
 SIDE = 1024
 """Pixels of a film of ChestX-ray14."""

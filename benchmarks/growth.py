@@ -29,15 +29,15 @@ from medrcube.build.audit.batch_audit import audit_batch
 from medrcube.build.incremental.cache_database import BuildCache
 from medrcube.build.incremental.file_states import FileState, TreeSnapshot
 from medrcube.build.incremental.shards import in_shards, key_of_shard, name_of_shard
-from medrcube.build.open_items.pairs import deal_pairs
+from medrcube.build.open_items.pairing.pairs import deal_pairs
 from medrcube.build.open_items.question import OpenQuestion
 from medrcube.build.open_items.repeats import bar_repeated
 from medrcube.build.questions.compose import compose, place_keys
 from medrcube.build.questions.fact_rules import QuestionCandidate
 from medrcube.build.questions.item_sets import deal_sets
 from medrcube.build.questions.item_table import Item, Option, items_from_frame, items_to_frame
-from medrcube.build.questions.key_balance import drop_unbalanced
-from medrcube.build.questions.two_option_quota import limit_two_option_items
+from medrcube.build.questions.sampling.key_balance import drop_unbalanced
+from medrcube.build.questions.sampling.two_option_quota import limit_two_option_items
 from medrcube.build.similarity.near_duplicates import near_candidates
 from medrcube.build.stages.deduplicate import bar_repeats
 from medrcube.build.stages.plan import plan_jobs

@@ -54,7 +54,8 @@ PARTS = {
     "blocks": Part(
         _modules(
             "build/questions",
-            "option_blocks compose key_balance key_draws two_option_quota single_items",
+            "option_blocks compose single_items sampling/key_balance sampling/key_draws"
+            " sampling/two_option_quota",
         ),
         (
             "tests/build/questions/test_column_draw.py",
@@ -75,7 +76,12 @@ PARTS = {
         ("tests/build/pixels",),
     ),
     "windowing": Part(
-        _modules("build/pixels", "windowing order_statistics colour_policy"),
+        _modules(
+            "build/pixels",
+            "windowing/bit_patterns windowing/curves windowing/order_statistics"
+            " windowing/percentiles windowing/policy windowing/recorded_window windowing/transform"
+            " colour_policy",
+        ),
         ("tests/build/pixels",),
     ),
     "answer choice": Part(

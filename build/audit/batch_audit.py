@@ -15,8 +15,8 @@ from typing import Any
 
 from medrcube.build.audit.asked_pictures import PictureTotals
 from medrcube.build.audit.batch_rules import batch_rules
+from medrcube.build.audit.leakage.source_leakage import source_leakage
 from medrcube.build.audit.reason_texts import reason_text
-from medrcube.build.audit.source_leakage import source_leakage
 from medrcube.build.questions.item_table import Item
 from medrcube.build.stages.samples import Sample
 from medrcube.errors import UnknownNameError

@@ -11,11 +11,11 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 
-from medrcube.build.audit.box_geometry import box_geometry
-from medrcube.build.audit.image_size import image_size
-from medrcube.build.audit.key_words import WORD_P, key_words
-from medrcube.build.audit.leakage_tests import options_only, text_only
-from medrcube.build.audit.shortcut_baselines import (
+from medrcube.build.audit.leakage.box_geometry import box_geometry
+from medrcube.build.audit.leakage.key_words import WORD_P, key_words
+from medrcube.build.audit.leakage.leakage_tests import options_only, text_only
+from medrcube.build.audit.shortcuts.image_size import image_size
+from medrcube.build.audit.shortcuts.shortcut_baselines import (
     POSITION_P,
     Row,
     first_option,
@@ -26,7 +26,7 @@ from medrcube.build.audit.shortcut_baselines import (
     other_keys,
 )
 from medrcube.build.questions.item_table import Item
-from medrcube.build.questions.key_balance import LEARNABLE, unbalanced_options
+from medrcube.build.questions.sampling.key_balance import LEARNABLE, unbalanced_options
 from medrcube.build.stages.samples import Sample
 from medrcube.ontologies.item_rules import ERROR, WARNING, RuleLevel
 

@@ -23,7 +23,7 @@ from medrcube.build.audit.charts import (
     regions_of,
     score_bands,
 )
-from medrcube.build.audit.source_leakage import ALL_CUES, CUES
+from medrcube.build.audit.leakage.source_leakage import ALL_CUES, CUES
 from medrcube.build.release.contact_sheets import ThumbnailGallery
 
 __all__ = ["audit_page"]

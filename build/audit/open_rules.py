@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from medrcube.build.audit.batch_rules import judge_rows
-from medrcube.build.audit.number_shortcuts import constant_numbers, numbers_by_frame
-from medrcube.build.audit.pair_split import pair_size, pair_split
-from medrcube.build.audit.place_prior import fixed_places
-from medrcube.build.audit.shortcut_baselines import Row
-from medrcube.build.audit.text_prior import text_prior
+from medrcube.build.audit.shortcuts.number_shortcuts import constant_numbers, numbers_by_frame
+from medrcube.build.audit.shortcuts.pair_split import pair_size, pair_split
+from medrcube.build.audit.shortcuts.place_prior import fixed_places
+from medrcube.build.audit.shortcuts.shortcut_baselines import Row
+from medrcube.build.audit.shortcuts.text_prior import text_prior
 from medrcube.build.open_items.table import OpenItem
 from medrcube.build.stages.samples import Sample
 from medrcube.ontologies.item_rules import WARNING, RuleLevel

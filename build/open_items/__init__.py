@@ -3,12 +3,11 @@
 __all__ = [
     "asking",
     "compose",
-    "contrast",
     "located",
     "marked_places",
     "measure_rule",
     "question",
     "rule_files",
     "table",
-    "task_check",
+    "wording",
 ]

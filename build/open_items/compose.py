@@ -12,30 +12,21 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from medrcube.build.asked_columns import AskedTable
-from medrcube.build.open_items.blind_chance import (
-    FEW,
-    BlindChance,
-    blind_chances,
-    cell_of,
-)
-from medrcube.build.open_items.contrast import with_most_contrast
-from medrcube.build.open_items.even_lots import even_lots
+from medrcube.build.open_items.chance.blind_chance import FEW, BlindChance, blind_chances, cell_of
+from medrcube.build.open_items.chance.even_lots import even_lots
 from medrcube.build.open_items.item_writer import OpenItemWriter
-from medrcube.build.open_items.pairs import deal_pairs
-from medrcube.build.open_items.patient_caps import (
-    Bundle,
-    few_of_each_patient,
-    one_of_each_patient,
-)
-from medrcube.build.open_items.question import OpenQuestion
-from medrcube.build.open_items.repeats import bar_repeated
-from medrcube.build.open_items.table import OpenItem
-from medrcube.build.open_items.unpaired_columns import (
+from medrcube.build.open_items.pairing.contrast import with_most_contrast
+from medrcube.build.open_items.pairing.pairs import deal_pairs
+from medrcube.build.open_items.pairing.unpaired_columns import (
     NOT_VISIBLE,
     PLAIN,
     UNPAIRED,
     split_unpaired,
 )
+from medrcube.build.open_items.patient_caps import Bundle, few_of_each_patient, one_of_each_patient
+from medrcube.build.open_items.question import OpenQuestion
+from medrcube.build.open_items.repeats import bar_repeated
+from medrcube.build.open_items.table import OpenItem
 from medrcube.build.open_items.wording import question_values
 from medrcube.facts import Grade, Visibility
 from medrcube.forms import OPTION

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import sha256
 
-from medrcube.build.open_items.blind_chance import cell_of
+from medrcube.build.open_items.chance.blind_chance import cell_of
 from medrcube.build.open_items.question import OpenQuestion
 from medrcube.build.open_items.table import OpenItem
 from medrcube.build.open_items.wording import WordedQuestion, word_question

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
-from medrcube.build.open_items.blind_chance import unit_of
+from medrcube.build.open_items.chance.blind_chance import unit_of
 from medrcube.build.open_items.question import OpenQuestion
 
 __all__ = ["Bundle", "few_of_each_patient", "one_of_each_patient"]

@@ -12,5 +12,4 @@ __all__ = [
     "scale_bar",
     "slice_selection",
     "volume",
-    "windowing",
 ]

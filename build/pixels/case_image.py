@@ -18,7 +18,9 @@ from medrcube.build.pixels.known_faults import repair_known_fault
 from medrcube.build.pixels.placement import check_placed, check_tilt
 from medrcube.build.pixels.slice_selection import SliceChoice, choose_slices
 from medrcube.build.pixels.volume import Volume
-from medrcube.build.pixels.windowing import DisplayTransform, display_transform, recorded_transform
+from medrcube.build.pixels.windowing.policy import display_transform
+from medrcube.build.pixels.windowing.recorded_window import recorded_transform
+from medrcube.build.pixels.windowing.transform import DisplayTransform
 from medrcube.build.readers.read_errors import MOST_PIXELS
 from medrcube.build.regions.case_regions import (
     check_marks,

@@ -8,9 +8,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from medrcube.build.pixels.order_statistics import values_at_ranks
 from medrcube.build.pixels.volume import Volume
-from medrcube.build.pixels.windowing import NEAR_OVERFLOW, SMALLER
+from medrcube.build.pixels.windowing.curves import NEAR_OVERFLOW, SMALLER
+from medrcube.build.pixels.windowing.order_statistics import values_at_ranks
 
 __all__ = ["body_extent", "slice_at_height"]
 

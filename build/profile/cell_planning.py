@@ -18,7 +18,7 @@ from medrcube.build.profile.margin_fit import Supply, fit_margins
 from medrcube.build.profile.profile import NOT_IN_CUBE, Profile
 from medrcube.build.questions.eligibility import EligibleQuestion
 from medrcube.build.questions.item_table import Item
-from medrcube.build.questions.quotas import (
+from medrcube.build.questions.sampling.quotas import (
     QUOTA,
     AnswerCell,
     Key,

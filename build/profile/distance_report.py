@@ -23,7 +23,7 @@ from medrcube.build.profile.source_suggestions import (
     suggestions_for,
 )
 from medrcube.build.questions.item_table import Item
-from medrcube.build.questions.quotas import Key, key_of, patient_of, picture_of
+from medrcube.build.questions.sampling.quotas import Key, key_of, patient_of, picture_of
 from medrcube.sources._framework.card import Card
 from medrcube.taxonomy import Anatomy, Level, Modality, Task, Voxel
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from medrcube.build.profile.margin_fit import Supply, reachable_items
 from medrcube.build.profile.profile import Profile
 from medrcube.build.profile.yields import ExpectedItems, expected_items, expected_together
-from medrcube.build.questions.quotas import AnswerCell
+from medrcube.build.questions.sampling.quotas import AnswerCell
 from medrcube.console.counts import counted
 from medrcube.sources._framework.card import Card
 from medrcube.taxonomy import Task, Voxel

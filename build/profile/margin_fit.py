@@ -36,7 +36,7 @@ from medrcube.build.profile.linear_program import (
     nearest_integer_point,
 )
 from medrcube.build.profile.profile import Profile
-from medrcube.build.questions.quotas import AnswerCell
+from medrcube.build.questions.sampling.quotas import AnswerCell
 from medrcube.errors import MedrcubeError
 from medrcube.taxonomy import Voxel
 

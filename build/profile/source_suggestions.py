@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from medrcube.build.profile.margin_fit import GroupAnswer, Supply, reachable_items
 from medrcube.build.profile.profile import Profile
-from medrcube.build.questions.quotas import AnswerCell
+from medrcube.build.questions.sampling.quotas import AnswerCell
 from medrcube.ontologies.label_words import normalise
 from medrcube.ontologies.terms import load_terms
 from medrcube.sources._framework.card import Card

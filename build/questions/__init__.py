@@ -8,9 +8,9 @@ __all__ = [
     "item_sets",
     "item_table",
     "item_text",
-    "key_balance",
+    "label_cooccurrence",
+    "option_blocks",
     "question_wording",
-    "quotas",
     "roi_boxes",
     "task_rules",
 ]

@@ -18,17 +18,17 @@ from functools import partial
 from medrcube.build.asked_columns import AskedTable
 from medrcube.build.profile.cell_planning import ItemBatch, ProfilePlan, Trim, plan_items
 from medrcube.build.profile.profile import Profile
-from medrcube.build.questions.column_draw import DrawnQuestions, draw_questions
 from medrcube.build.questions.eligibility import EligibleQuestion, prepare_questions, request_of
 from medrcube.build.questions.fact_rules import QuestionCandidate
 from medrcube.build.questions.item_table import Item
 from medrcube.build.questions.item_writer import ItemWriter, WrittenItems
-from medrcube.build.questions.key_balance import drop_unbalanced
-from medrcube.build.questions.key_draws import draw_keys
 from medrcube.build.questions.option_blocks import BlockMember, block_builders
-from medrcube.build.questions.quotas import QUOTA, select_questions
+from medrcube.build.questions.sampling.column_draw import DrawnQuestions, draw_questions
+from medrcube.build.questions.sampling.key_balance import drop_unbalanced
+from medrcube.build.questions.sampling.key_draws import draw_keys
+from medrcube.build.questions.sampling.quotas import QUOTA, select_questions
+from medrcube.build.questions.sampling.two_option_quota import TWO_OPTIONS, limit_two_option_items
 from medrcube.build.questions.single_items import single_members
-from medrcube.build.questions.two_option_quota import TWO_OPTIONS, limit_two_option_items
 from medrcube.facts import Grade, Visibility
 from medrcube.ontologies.difficulty import Difficulty
 from medrcube.ontologies.distractor_safety import SafetyRules

@@ -12,7 +12,7 @@ import pandas as pd
 import pyarrow as pa
 
 from medrcube.build.reconstruction.recipes import Recipe
-from medrcube.build.release.licences import LICENCES, read_licences
+from medrcube.build.release.metadata.licences import LICENCES, read_licences
 from medrcube.build.release.review_verdicts import LET_THROUGH
 from medrcube.build.validation.bounded_parquet import read_table
 from medrcube.build.validation.findings import FaultLog

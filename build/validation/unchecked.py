@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 
 from medrcube.build.reconstruction.recipes import RECIPES
 from medrcube.build.release.editions.private_edition import SUMS
-from medrcube.build.release.licences import LICENCES
+from medrcube.build.release.metadata.licences import LICENCES
 from medrcube.build.validation.consistency import ITEMS
 from medrcube.build.validation.release_format import later_columns, later_tables
 from medrcube.console.counts import counted

@@ -19,7 +19,7 @@ import pandas as pd
 from medrcube.build.execution.progress import Stages
 from medrcube.build.reconstruction.recipes import RECIPES, Recipe, read_recipes
 from medrcube.build.release.editions.private_edition import PRIVATE, SUMS
-from medrcube.build.release.licences import LICENCES
+from medrcube.build.release.metadata.licences import LICENCES
 from medrcube.build.validation.checksums import check_tree_files, compare_sums, files_of, read_sums
 from medrcube.build.validation.consistency import (
     ITEMS,

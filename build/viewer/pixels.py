@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medrcube.build.pixels.volume import Array, PixelSemantics, Volume
-from medrcube.build.pixels.windowing import CT_PRESETS, modality_values
+from medrcube.build.pixels.windowing.policy import CT_PRESETS
+from medrcube.build.pixels.windowing.transform import modality_values
 from medrcube.build.regions.box_labels import Box
 from medrcube.errors import ReadError
 

@@ -12,27 +12,27 @@ from typing import Annotated
 import typer
 
 from medrcube.cli.build import build
-from medrcube.cli.compare import compare
 from medrcube.cli.demo import demo
 from medrcube.cli.endings import INTERRUPTED, end_in_error, end_interrupted
 from medrcube.cli.errata import errata_app
-from medrcube.cli.evaluate import evaluate
+from medrcube.cli.evaluation.compare import compare
+from medrcube.cli.evaluation.evaluate import evaluate
+from medrcube.cli.evaluation.export import export
+from medrcube.cli.evaluation.import_run import import_run
+from medrcube.cli.evaluation.report import report
+from medrcube.cli.evaluation.score import score
+from medrcube.cli.evaluation.site import site
+from medrcube.cli.evaluation.validate_run import validate_run
 from medrcube.cli.examples import EXAMPLES, examples
-from medrcube.cli.export import export
-from medrcube.cli.import_run import import_run
 from medrcube.cli.init import init
 from medrcube.cli.missing_extra import missing_extra
 from medrcube.cli.ontologies.app import ontologies_app
 from medrcube.cli.reconstruct import reconstruct
 from medrcube.cli.release import release
-from medrcube.cli.report import report
 from medrcube.cli.review.app import review_app
-from medrcube.cli.score import score
-from medrcube.cli.site import site
 from medrcube.cli.sources.app import sources_app
 from medrcube.cli.tasks.app import tasks_app
 from medrcube.cli.validate import validate
-from medrcube.cli.validate_run import validate_run
 from medrcube.console.verbosity import Verbosity, at_verbosity
 from medrcube.errors import MedrcubeError
 from medrcube.files.atomic import OTHERS_WRITE

@@ -14,7 +14,7 @@ import re
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
-from medrcube.build.open_items.contrast import ANOTHER, NORMAL, UNSTATED
+from medrcube.build.open_items.pairing.contrast import ANOTHER, NORMAL, UNSTATED
 from medrcube.build.open_items.question import CaseView, OpenQuestion
 from medrcube.build.questions.fact_rules import bar_of, is_vague, visible_of
 from medrcube.build.questions.question_wording import denies

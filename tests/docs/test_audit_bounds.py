@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from medrcube.build.audit.box_geometry import BOUND_SE, MODEL_BOUND_SE
-from medrcube.build.audit.number_shortcuts import BOUND_SE as NUMBER_SE
-from medrcube.build.audit.place_prior import BOUND_SE as PLACE_SE
+from medrcube.build.audit.leakage.box_geometry import BOUND_SE, MODEL_BOUND_SE
+from medrcube.build.audit.shortcuts.number_shortcuts import BOUND_SE as NUMBER_SE
+from medrcube.build.audit.shortcuts.place_prior import BOUND_SE as PLACE_SE
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/reference/audit.md").read_text("utf-8")

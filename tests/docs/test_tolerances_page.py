@@ -23,17 +23,17 @@ STATED = {row[3].strip("`"): row for row in ROWS}
 OPEN_TASKS = [task for task in Task if task.declaration.rule]
 RULES = [*sorted(ROOT.glob("tasks/*/rule.py")), *sorted(ROOT.glob("build/open_items/*.py"))]
 NO_LIMITS = {
-    "build/open_items/blind_chance.py: _MOST",  # constants that are tried
-    "build/open_items/even_lots.py: _CAPS",  # caps that are tried
+    "build/open_items/chance/blind_chance.py: _MOST",  # constants that are tried
+    "build/open_items/chance/even_lots.py: _CAPS",  # caps that are tried
     "build/open_items/measured_values.py: _DIGITS",
     "build/open_items/measured_values.py: _RATIO_DIGITS",
     "build/open_items/measured_values.py: _SLACK",
-    "build/open_items/pairs.py: _CANDIDATES",  # partners that are compared
-    "build/open_items/task_check.py: WORDINGS",
-    "build/open_items/trial_views.py: _BESIDE",
-    "build/open_items/trial_views.py: _BLANK",
-    "build/open_items/trial_views.py: _BOX",
-    "build/open_items/trial_views.py: _SIDE",
+    "build/open_items/pairing/pairs.py: _CANDIDATES",  # partners that are compared
+    "build/open_items/authoring/task_check.py: WORDINGS",
+    "build/open_items/authoring/trial_views.py: _BESIDE",
+    "build/open_items/authoring/trial_views.py: _BLANK",
+    "build/open_items/authoring/trial_views.py: _BOX",
+    "build/open_items/authoring/trial_views.py: _SIDE",
     "tasks/presence/rule.py: _MOST",  # entries of a cache
 }
 """Numbers of rules that decide neither what is asked nor what passes."""

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from medrcube.build.audit.key_words import key_words
-from medrcube.build.audit.leakage_tests import options_only, text_only
+from medrcube.build.audit.leakage.key_words import key_words
+from medrcube.build.audit.leakage.leakage_tests import options_only, text_only
 from medrcube.sources.registry import find_sources
 from medrcube.taxonomy import cube_tasks
 

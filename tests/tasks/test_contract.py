@@ -2,8 +2,8 @@
 
 import pytest
 
+from medrcube.build.open_items.authoring.trial_views import trial_views
 from medrcube.build.open_items.rule_files import open_questions, open_tasks
-from medrcube.build.open_items.trial_views import trial_views
 from medrcube.build.open_items.wording import question_values
 from medrcube.build.profile.answerable import answerable_facts
 from medrcube.build.questions.authoring.occasions import occasions

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
+from medrcube.build.open_items.authoring.trial_views import trial_views
 from medrcube.build.open_items.rule_files import open_questions
-from medrcube.build.open_items.trial_views import trial_views
 from medrcube.sources.registry import find_sources
 from medrcube.taxonomy import Task
 

@@ -2,9 +2,9 @@
 
 import pytest
 
+from medrcube.build.open_items.authoring.task_check import asking_sources
+from medrcube.build.open_items.authoring.trial_views import trial_views
 from medrcube.build.open_items.rule_files import RuleError, load_rule, open_questions, open_tasks
-from medrcube.build.open_items.task_check import asking_sources
-from medrcube.build.open_items.trial_views import trial_views
 from medrcube.build.questions.authoring.task_check import check_task
 from medrcube.build.questions.authoring.task_scaffold import new_task
 from medrcube.errors import MedrcubeError

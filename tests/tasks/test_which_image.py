@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from medrcube.build.open_items.authoring.trial_views import trial_views
 from medrcube.build.open_items.rule_files import open_questions
-from medrcube.build.open_items.trial_views import trial_views
 from medrcube.build.pixels.panels import panel_order
 from medrcube.build.questions.fact_rules import derive_questions
 from medrcube.build.stages.plan import artefacts_of

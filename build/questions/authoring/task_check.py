@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from medrcube.build.open_items.task_check import check_open_task, too_few_wordings
+from medrcube.build.open_items.authoring.task_check import check_open_task, too_few_wordings
 from medrcube.build.profile.answerable import answerable_facts, prepare_cases, raw_value
 from medrcube.build.questions.authoring.own_templates import check_wordings
 from medrcube.build.source_checks.source_check import ContractCheck

@@ -20,7 +20,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from medrcube.build.release.metadata import ReleaseFacts
+from medrcube.build.release.metadata.release_facts import ReleaseFacts
 from medrcube.build.stages.samples import Sample
 from medrcube.release_format.format_version import CURRENT, ReleaseFormat
 from medrcube.release_format.images import ReleaseImages, open_images

@@ -1,3 +1,3 @@
-"""Parts of the commands that ask models and score runs."""
+"""Commands on runs: ask models, score, compare, report, exchange; and their parts."""
 
-__all__ = ["asking", "each_model", "score_replies"]
+__all__ = ["compare", "evaluate", "export", "import_run", "report", "score", "site", "validate_run"]

@@ -67,7 +67,7 @@ def _asks(task: Task) -> list[str]:
 
 def sources_of(task: Task, cards: Sequence[Card]) -> list[str]:
     """Ids of the sources that support a task, by their cards or by what its rule finds."""
-    from medrcube.build.open_items.task_check import asking_sources
+    from medrcube.build.open_items.authoring.task_check import asking_sources
 
     if task.declaration.rule:
         return [card.id for card in asking_sources(task, cards)]

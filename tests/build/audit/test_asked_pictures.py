@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from medrcube.build.audit.asked_pictures import picture_totals, related_pictures
-from medrcube.build.audit.leakage_tests import groups_of
+from medrcube.build.audit.leakage.leakage_tests import groups_of
 from medrcube.build.stages.samples import SAMPLES, Sample
 
 BLANK = {

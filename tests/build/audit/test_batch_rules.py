@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from medrcube.build.audit.batch_rules import BATCH_RULES, batch_rules
-from medrcube.build.audit.key_words import hoeffding_bound, key_words
-from medrcube.build.audit.leakage_tests import ALL
-from medrcube.build.audit.shortcut_baselines import (
+from medrcube.build.audit.leakage.key_words import hoeffding_bound, key_words
+from medrcube.build.audit.leakage.leakage_tests import ALL
+from medrcube.build.audit.shortcuts.shortcut_baselines import (
     chi_square_p,
     first_option,
     key_positions,
@@ -23,7 +23,7 @@ from medrcube.build.audit.shortcut_baselines import (
     other_keys,
 )
 from medrcube.build.questions.item_table import Item, Option
-from medrcube.build.questions.key_balance import drop_unbalanced, unbalanced_options
+from medrcube.build.questions.sampling.key_balance import drop_unbalanced, unbalanced_options
 from medrcube.build.reference.audit_rules import rules_page
 from medrcube.build.stages.samples import Sample
 

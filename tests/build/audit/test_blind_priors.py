@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from medrcube.build.audit.blind_priors import blind_priors, priors_to_frame
+from medrcube.build.audit.shortcuts.blind_priors import blind_priors, priors_to_frame
 
 
 def table(boxes, *, patients=None, longest=10.0, **changes):

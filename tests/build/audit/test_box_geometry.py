@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from medrcube.build.audit.batch_rules import BATCH_RULES, batch_rules
-from medrcube.build.audit.box_geometry import MODEL, box_geometry
+from medrcube.build.audit.leakage.box_geometry import MODEL, box_geometry
 from medrcube.build.questions.item_table import Item, Option
 from medrcube.build.stages.samples import Sample
 

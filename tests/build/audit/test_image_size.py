@@ -5,7 +5,7 @@ import random
 import pytest
 
 from medrcube.build.audit.batch_rules import batch_rules
-from medrcube.build.audit.image_size import image_size
+from medrcube.build.audit.shortcuts.image_size import image_size
 from medrcube.build.questions.item_table import Item, Option
 from medrcube.build.stages.samples import Sample
 

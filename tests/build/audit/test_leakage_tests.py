@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from medrcube.build.audit.conditional_logit import (
+from medrcube.build.audit.leakage.conditional_logit import (
     ConditionalLogit,
     LogitQuestion,
     cross_validate,
     folds,
 )
-from medrcube.build.audit.leakage_features import option_features
-from medrcube.build.audit.leakage_tests import (
+from medrcube.build.audit.leakage.leakage_features import option_features
+from medrcube.build.audit.leakage.leakage_tests import (
     ALL,
     groups_of,
     options_only,

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medrcube.build.audit.number_priors import constant_prior, scale_prior
+from medrcube.build.audit.shortcuts.number_priors import constant_prior, scale_prior
 
 BANDS = st.lists(
     st.tuples(st.floats(1, 50), st.floats(0, 20)).map(lambda band: (band[0], sum(band))),

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from medrcube.build.audit import pair_split as pair_split_module
 from medrcube.build.audit.open_rules import OPEN_RULES, open_rules
-from medrcube.build.audit.pair_split import ALL_CUES, CUES, pair_size, pair_split
+from medrcube.build.audit.shortcuts import pair_split as pair_split_module
+from medrcube.build.audit.shortcuts.pair_split import ALL_CUES, CUES, pair_size, pair_split
 from medrcube.build.open_items.table import OpenItem
 from medrcube.build.stages.samples import Sample
 from medrcube.tasks.declaration import AUDITS

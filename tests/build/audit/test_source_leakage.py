@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from medrcube.build.audit.source_leakage import ALL_CUES, CUES, source_leakage
+from medrcube.build.audit.leakage.source_leakage import ALL_CUES, CUES, source_leakage
 from medrcube.build.questions.item_table import Item, Option
 from medrcube.build.stages.samples import Sample
 

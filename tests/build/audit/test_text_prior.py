@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 
 from medrcube.build.audit.open_rules import open_rules
-from medrcube.build.audit.text_prior import text_prior
+from medrcube.build.audit.shortcuts.text_prior import text_prior
 from medrcube.build.open_items.table import OpenItem
 
 ITEM = OpenItem(

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from medrcube.build.open_items.blind_chance import FEW, blind_chances
+from medrcube.build.open_items.authoring.trial_views import trial_views
+from medrcube.build.open_items.chance.blind_chance import FEW, blind_chances
 from medrcube.build.open_items.compose import ALWAYS, compose_open_items
 from medrcube.build.open_items.patient_caps import few_of_each_patient
 from medrcube.build.open_items.rule_files import open_questions
-from medrcube.build.open_items.trial_views import trial_views
 from medrcube.build.questions.authoring.task_scaffold import new_task
 from medrcube.facts import Grade, Visibility
 from medrcube.forms.box import BoxAsk, BoxTarget

@@ -8,9 +8,9 @@ from random import Random
 import numpy as np
 import pytest
 
-from medrcube.build.open_items.blind_chance import FEW
-from medrcube.build.open_items.even_lots import even_lots
-from medrcube.build.open_items.number_chance import asks_numbers, number_chance
+from medrcube.build.open_items.chance.blind_chance import FEW
+from medrcube.build.open_items.chance.even_lots import even_lots
+from medrcube.build.open_items.chance.number_chance import asks_numbers, number_chance
 from medrcube.build.open_items.question import OpenQuestion
 from medrcube.build.stages.samples import Sample
 from medrcube.forms import form_of

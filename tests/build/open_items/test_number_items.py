@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from medrcube.build.audit.number_shortcuts import constant_numbers, numbers_by_frame
+from medrcube.build.audit.shortcuts.number_shortcuts import constant_numbers, numbers_by_frame
+from medrcube.build.open_items.authoring.trial_views import trial_views
 from medrcube.build.open_items.compose import compose_open_items
 from medrcube.build.open_items.rule_files import open_questions
-from medrcube.build.open_items.trial_views import trial_views
 from medrcube.facts import Grade, Visibility
 from medrcube.forms.number import NumberAsk, NumberTarget
 from medrcube.ontologies.terms import load_terms

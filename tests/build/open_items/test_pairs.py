@@ -6,10 +6,10 @@ from statistics import fmean
 
 import pytest
 
-from medrcube.build.open_items import pairs
-from medrcube.build.open_items.pairs import deal_pairs
+from medrcube.build.open_items.pairing import pairs
+from medrcube.build.open_items.pairing.pairs import deal_pairs
+from medrcube.build.open_items.pairing.waiting import Waiting
 from medrcube.build.open_items.question import OpenQuestion
-from medrcube.build.open_items.waiting import Waiting
 from medrcube.build.stages.samples import Sample
 from medrcube.forms.option import OptionTarget
 from medrcube.taxonomy import Task

@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from medrcube.build.asked_columns import AskedTable, pack_questions
+from medrcube.build.open_items.authoring.trial_views import trial_views
 from medrcube.build.open_items.compose import compose_open_items
-from medrcube.build.open_items.contrast import CONTRASTS
+from medrcube.build.open_items.pairing.contrast import CONTRASTS
+from medrcube.build.open_items.pairing.unpaired_columns import split_unpaired
 from medrcube.build.open_items.question import OpenQuestion
 from medrcube.build.open_items.rule_files import open_questions
-from medrcube.build.open_items.trial_views import trial_views
-from medrcube.build.open_items.unpaired_columns import split_unpaired
 from medrcube.build.stages.samples import SAMPLES
 from medrcube.facts import Grade, Visibility
 from medrcube.ontologies.terms import load_terms

@@ -5,7 +5,8 @@ import pytest
 
 from medrcube.build.pixels.known_faults import repair_known_fault
 from medrcube.build.pixels.volume import PixelSemantics, Volume, stack_slices
-from medrcube.build.pixels.windowing import display_transform, modality_values
+from medrcube.build.pixels.windowing.policy import display_transform
+from medrcube.build.pixels.windowing.transform import modality_values
 
 HU = np.array([[[-1000, -5, 0, 40, 80, 1000, 3095]]])
 

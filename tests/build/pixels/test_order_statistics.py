@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from medrcube.build.pixels.order_statistics import row_blocks, values_at_ranks
+from medrcube.build.pixels.windowing.order_statistics import row_blocks, values_at_ranks
 
 TYPES = ["f2", "f4", "f8", ">f4", "i4", "u4", ">i4", "i8", "u8", "i2", "u2", "i1", "u1", "?"]
 

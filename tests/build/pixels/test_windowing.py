@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from medrcube.build.pixels.volume import LookupTable, PixelSemantics, Volume
-from medrcube.build.pixels.windowing import CT_PRESETS, display_transform, recorded_transform
+from medrcube.build.pixels.windowing.policy import CT_PRESETS, display_transform
+from medrcube.build.pixels.windowing.recorded_window import recorded_transform
 from medrcube.errors import ReadError
 
 INT16 = hnp.arrays(np.int16, (2, 4, 5), elements=st.integers(-2000, 4000))

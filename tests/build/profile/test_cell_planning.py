@@ -16,7 +16,7 @@ from medrcube.build.profile.profile import load_profile
 from medrcube.build.questions.compose import compose
 from medrcube.build.questions.eligibility import CompatibleOptions, EligibleQuestion
 from medrcube.build.questions.fact_rules import QuestionCandidate
-from medrcube.build.questions.quotas import (
+from medrcube.build.questions.sampling.quotas import (
     AnswerCell,
     answer_cell_of,
     cell_of,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from medrcube.build.profile.margin_fit import Supply, fit_margins, reachable_items
 from medrcube.build.profile.profile import load_profile
-from medrcube.build.questions.quotas import AnswerCell
+from medrcube.build.questions.sampling.quotas import AnswerCell
 from medrcube.taxonomy import Anatomy, Modality, Task, Voxel, cube_tasks
 
 TASKS = (Task("Disease Diagnosis"), Task("Modality Recognition"), Task("View Recognition"))

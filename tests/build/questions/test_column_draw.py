@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from medrcube.build.asked_columns import AskedTable, pack_questions
 from medrcube.build.questions import compose
-from medrcube.build.questions.column_draw import draw_questions
 from medrcube.build.questions.eligibility import prepare_questions
 from medrcube.build.questions.fact_rules import QuestionCandidate
-from medrcube.build.questions.quotas import select_questions
+from medrcube.build.questions.sampling.column_draw import draw_questions
+from medrcube.build.questions.sampling.quotas import select_questions
 from medrcube.build.stages.deduplicate import bar_repeated_columns, bar_repeats
 from medrcube.build.stages.samples import SAMPLES, Sample
 from medrcube.facts import Grade, Scope, Visibility

@@ -6,7 +6,7 @@ import pytest
 from medrcube.build.profile.answerable import prepare_cases
 from medrcube.build.questions.case_facts import facts_of_case, facts_of_region
 from medrcube.build.questions.fact_rules import derive_questions
-from medrcube.build.questions.quotas import cell_of
+from medrcube.build.questions.sampling.quotas import cell_of
 from medrcube.build.stages.samples import Sample
 from medrcube.facts import (
     Case,

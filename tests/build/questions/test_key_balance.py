@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from medrcube.build.questions.item_table import Item, Option
-from medrcube.build.questions.key_balance import (
+from medrcube.build.questions.sampling.key_balance import (
     ALL_SOURCES,
     LEARNABLE,
     UnbalancedOption,

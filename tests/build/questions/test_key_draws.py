@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import pytest
 
 from medrcube.build.questions.eligibility import EligibleQuestion
-from medrcube.build.questions.key_draws import draw_keys
 from medrcube.build.questions.option_blocks import BlockMember
+from medrcube.build.questions.sampling.key_draws import draw_keys
 from medrcube.build.stages.samples import Sample
 
 BLANK = {field.name: "" for field in fields(Sample)}

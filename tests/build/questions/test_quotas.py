@@ -4,7 +4,7 @@ import pytest
 
 from medrcube.build.questions.eligibility import EligibleQuestion
 from medrcube.build.questions.fact_rules import QuestionCandidate
-from medrcube.build.questions.quotas import select_questions
+from medrcube.build.questions.sampling.quotas import select_questions
 from medrcube.build.stages.samples import Sample
 from medrcube.facts import Scope
 from medrcube.ontologies.distractor_safety import CaseFacts

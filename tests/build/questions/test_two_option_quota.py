@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from medrcube.build.questions.item_table import Item, Option
-from medrcube.build.questions.two_option_quota import limit_two_option_items
+from medrcube.build.questions.sampling.two_option_quota import limit_two_option_items
 
 BLANK = dict.fromkeys(Item.__dataclass_fields__, "")
 LABELS = ("edema", "hernia", "nodule", "goiter")

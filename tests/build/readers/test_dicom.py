@@ -16,7 +16,7 @@ from pydicom.uid import (
 
 from medrcube.build.pixels.geometry import reorient
 from medrcube.build.pixels.volume import stack_slices
-from medrcube.build.pixels.windowing import display_transform
+from medrcube.build.pixels.windowing.policy import display_transform
 from medrcube.build.readers import read
 from medrcube.errors import ReadError
 from medrcube.facts import ImageRef

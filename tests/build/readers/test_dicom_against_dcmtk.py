@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 from pydicom import dcmread
 
-from medrcube.build.pixels.windowing import modality_values
+from medrcube.build.pixels.windowing.transform import modality_values
 from medrcube.build.readers import read
 from medrcube.errors import ReadError
 from medrcube.facts import ImageRef

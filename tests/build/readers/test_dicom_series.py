@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from medrcube.build.pixels.geometry import orientation_of, reorient
 from medrcube.build.pixels.volume import stack_slices
-from medrcube.build.pixels.windowing import display_transform
+from medrcube.build.pixels.windowing.policy import display_transform
 from medrcube.build.readers import read
 from medrcube.build.readers.dicom.header import common_window
 from medrcube.build.regions.rasterize import rasterise

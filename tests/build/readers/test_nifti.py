@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from medrcube.build.pixels.volume import stack_slices
-from medrcube.build.pixels.windowing import display_transform
+from medrcube.build.pixels.windowing.policy import display_transform
 from medrcube.build.readers import nifti, read, read_mask
 from medrcube.errors import ReadError
 from medrcube.facts import ImageRef, MaskFile

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from medrcube.build.pixels.windowing import display_transform
+from medrcube.build.pixels.windowing.policy import display_transform
 from medrcube.build.readers import read
 from medrcube.errors import ReadError
 from medrcube.facts import ImageRef, PixelLayout

@@ -10,7 +10,7 @@ import pytest
 
 from medrcube.build.pixels.geometry import reorient
 from medrcube.build.pixels.volume import stack_slices
-from medrcube.build.pixels.windowing import display_transform
+from medrcube.build.pixels.windowing.policy import display_transform
 from medrcube.build.readers import read, read_mask
 from medrcube.build.readers.detect_format import content_of
 from medrcube.errors import ReadError

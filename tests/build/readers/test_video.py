@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from medrcube.build.pixels.volume import ForwardSlices, stack_slices
-from medrcube.build.readers import read, video
+from medrcube.build.readers import read
+from medrcube.build.readers.video import video
 from medrcube.errors import ReadError
 from medrcube.facts import ImageRef
 

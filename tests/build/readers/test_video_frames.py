@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from medrcube.build.pixels.volume import without_equal_channels
-from medrcube.build.readers.video_frames import FrameConverter
+from medrcube.build.readers.video.video_frames import FrameConverter
 
 LUMA_PLANES = (
     "gray",

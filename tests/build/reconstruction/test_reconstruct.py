@@ -14,9 +14,9 @@ from PIL import Image
 from medrcube.build.execution.local import LocalEngine
 from medrcube.build.incremental import file_states
 from medrcube.build.pipeline import build
-from medrcube.build.pixels import windowing
 from medrcube.build.pixels.pixel_hash import pixel_hash
 from medrcube.build.pixels.png_encoder import encode_png
+from medrcube.build.pixels.windowing import policy as window_policy
 from medrcube.build.reconstruction import safe_writes
 from medrcube.build.reconstruction.outcomes import Status
 from medrcube.build.reconstruction.reconstruct import reconstruct
@@ -426,7 +426,7 @@ def test_windows_come_back_by_their_numbers_though_the_rule_now_gives_others(
     toy = _edit(toy, "redistribute = true", "redistribute = false")
     build(workspace, {"toy": toy}, LocalEngine(1), quiet)
     release(workspace, {"toy": toy}, tmp_path / "out", name="x", allow_unreviewed=True)
-    monkeypatch.setattr(windowing, "_percentiles", lambda *_: (0.0, 1.0))
+    monkeypatch.setattr(window_policy, "percentiles", lambda *_: (0.0, 1.0))
     done = reconstruct(tmp_path / "out", {"toy": raw}, {"toy": toy}, LocalEngine(1), quiet)
     assert {picture.status for picture in done.sources[0].pictures} == {Status.REBUILT}
 

@@ -5,9 +5,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from medrcube.build.release.citations import ONTOLOGIES, bibliography, bibtex_entries
-from medrcube.build.release.licences import citation_key
-from medrcube.build.release.metadata import ReleasedSource, ReleaseFacts
+from medrcube.build.release.metadata.citations import ONTOLOGIES, bibliography, bibtex_entries
+from medrcube.build.release.metadata.licences import citation_key
+from medrcube.build.release.metadata.release_facts import ReleasedSource, ReleaseFacts
 from medrcube.errors import ReleaseError
 from medrcube.sources.registry import find_sources
 

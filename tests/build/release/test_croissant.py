@@ -10,8 +10,8 @@ from mlcroissant._src.core.rdf import make_context
 from mlcroissant._src.core.versions import VERSION_PATTERN_REGEX
 from PIL import Image
 
-from medrcube.build.release.croissant import CONTEXT
-from medrcube.build.release.metadata import semantic_version
+from medrcube.build.release.metadata.croissant import CONTEXT
+from medrcube.build.release.metadata.release_facts import semantic_version
 
 # rdflib and pandas warn of what mlcroissant calls, not of what we write.
 pytestmark = [

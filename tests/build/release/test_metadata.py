@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from medrcube.build.release.metadata import day_of, semantic_version
+from medrcube.build.release.metadata.release_facts import day_of, semantic_version
 from medrcube.errors import ReleaseError
 
 SEMVER = r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)"

@@ -10,14 +10,14 @@ import pytest
 import yaml
 
 from medrcube.build.questions.item_table import items_from_frame
-from medrcube.build.release.croissant import write_croissant
 from medrcube.build.release.editions.hugging_face import (
     OPEN_SCHEMA,
     front_matter,
     write_parquet_edition,
 )
 from medrcube.build.release.editions.hugging_face_private import write_private_hub
-from medrcube.build.release.metadata import collect_facts, day_of
+from medrcube.build.release.metadata.croissant import write_croissant
+from medrcube.build.release.metadata.release_facts import collect_facts, day_of
 from medrcube.build.release.picture_places import picture_place
 from medrcube.build.stages.samples import samples_from_frame
 

@@ -6,8 +6,8 @@ import pytest
 
 from medrcube.build.open_items.table import OpenItem
 from medrcube.build.release.contact_sheets import answer_of
-from medrcube.build.release.limitations import limits_of
-from medrcube.build.release.metadata import ReleaseFacts
+from medrcube.build.release.metadata.limitations import limits_of
+from medrcube.build.release.metadata.release_facts import ReleaseFacts
 from medrcube.build.release.open_facts import open_tasks
 
 BOX = {"size": [100, 100], "box": [10, 10, 30, 50], "iou": 0.5}

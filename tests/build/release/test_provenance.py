@@ -17,7 +17,7 @@ from prov.model import (
 )
 
 from medrcube import __version__
-from medrcube.build.release.provenance import provenance
+from medrcube.build.release.metadata.provenance import provenance
 
 RECIPE = {
     "sample": "0123456789abcdef", "source": "toy", "image": "TOY/pictures/a.png", "epoch": 1,

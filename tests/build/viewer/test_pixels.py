@@ -5,7 +5,7 @@ import pytest
 
 from medrcube.build.pixels.geometry import reorient
 from medrcube.build.pixels.volume import PixelSemantics, Volume
-from medrcube.build.pixels.windowing import display_transform
+from medrcube.build.pixels.windowing.policy import display_transform
 from medrcube.build.viewer.pixels import NEIGHBOURS, viewer_copy
 
 NUMBERS = {"window": "percentile", "low": 0.0, "high": 100.0}

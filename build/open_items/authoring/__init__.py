@@ -1,0 +1,3 @@
+"""Contract checks of a task with a rule, on placeholder cases."""
+
+__all__ = ["task_check"]

@@ -1,0 +1,3 @@
+"""Readers of formats that ITK decodes: MetaImage and NRRD."""
+
+__all__ = ["metaimage", "nrrd"]

@@ -1,0 +1,3 @@
+"""Video reader."""
+
+__all__ = ["video"]
