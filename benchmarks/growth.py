@@ -35,7 +35,7 @@ from medrcube.build.open_items.repeats import bar_repeated
 from medrcube.build.questions.compose import compose, place_keys
 from medrcube.build.questions.fact_rules import QuestionCandidate
 from medrcube.build.questions.item_sets import deal_sets
-from medrcube.build.questions.item_table import Item, Option, items_from_frame, items_to_frame
+from medrcube.build.questions.item_table import ChoiceItem, Option, items_from_frame, items_to_frame
 from medrcube.build.questions.sampling.key_balance import drop_unbalanced
 from medrcube.build.questions.sampling.two_option_quota import limit_two_option_items
 from medrcube.build.similarity.near_duplicates import near_candidates
@@ -168,13 +168,13 @@ def _pairs_of_one_patient(size: int) -> Work:
     return lambda: deal_pairs(questions, words, 0)
 
 
-def _batch(size: int) -> tuple[list[Item], list[Sample]]:
+def _batch(size: int) -> tuple[list[ChoiceItem], list[Sample]]:
     """Items of four sources, keys and options by lot; one in fifty shows a label always right."""
     lots = random.Random(2)  # noqa: S311 -- a drawing of lots
     return [_item(number, lots) for number in range(size)], [make_sample(n) for n in range(size)]
 
 
-def _item(number: int, lots: random.Random) -> Item:
+def _item(number: int, lots: random.Random) -> ChoiceItem:
     names = lots.sample(LABELS, lots.choice((2, 4, 4)))
     key = lots.randrange(len(names))
     if number % 50 == 0:
@@ -190,7 +190,7 @@ def _item(number: int, lots: random.Random) -> Item:
         )
         for place, name in enumerate(names)
     )
-    return Item(
+    return ChoiceItem(
         id=f"{number:016}",
         sample=f"{number:06}",
         source=f"source-{number % 4}",
@@ -216,7 +216,7 @@ def _item(number: int, lots: random.Random) -> Item:
     )
 
 
-def _of_items(work: Callable[[list[Item]], object]) -> Callable[[int], Work]:
+def _of_items(work: Callable[[list[ChoiceItem]], object]) -> Callable[[int], Work]:
     def prepare(size: int) -> Work:
         items, _ = _batch(size)
         return lambda: work(items)

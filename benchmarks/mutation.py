@@ -54,8 +54,8 @@ PARTS = {
     "blocks": Part(
         _modules(
             "build/questions",
-            "option_blocks compose single_items sampling/key_balance sampling/key_draws"
-            " sampling/two_option_quota",
+            "option_blocks compose sampling/key_balance sampling/key_draws"
+            " sampling/two_option_quota single_items",
         ),
         (
             "tests/build/questions/test_column_draw.py",

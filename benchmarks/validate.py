@@ -22,14 +22,14 @@ from medrcube.build.audit.batch_audit import audit_batch
 from medrcube.build.execution.progress import usable_cores
 from medrcube.build.pixels.pixel_hash import pixel_hash
 from medrcube.build.pixels.png_encoder import ENCODER, encode_png
-from medrcube.build.questions.item_table import Item, Option, items_to_frame
+from medrcube.build.questions.item_table import ChoiceItem, Option, items_to_frame
 from medrcube.build.release.write import release
 from medrcube.build.stages.samples import Sample, samples_to_frame
 from medrcube.build.validation.validate import validate
 from medrcube.console.progress import Reporter
 from medrcube.perceptual_hash import perceptual_hash
 from medrcube.sources.registry import find_sources
-from medrcube.workspace import Workspace
+from medrcube.workspace import WorkspaceFolder
 
 SOURCE = "busi"
 WORDS = ("Malignant", "Benign", "Normal", "Undetermined")
@@ -39,7 +39,7 @@ def main() -> None:
     folder = Path(sys.argv[1])
     items, pictures, side = map(int, sys.argv[2:5] or (7626, 5000, 768))
     shutil.rmtree(folder, ignore_errors=True)
-    workspace = Workspace(root=folder / "workspace")
+    workspace = WorkspaceFolder(root=folder / "workspace")
     make_workspace(workspace, items, pictures, side)
     idle = timing.peak_memory()
     started = time.perf_counter()
@@ -74,7 +74,7 @@ def _busy() -> float:
     return sum(usage.ru_utime + usage.ru_stime for usage in used)
 
 
-def make_workspace(workspace: Workspace, items: int, pictures: int, side: int) -> None:
+def make_workspace(workspace: WorkspaceFolder, items: int, pictures: int, side: int) -> None:
     """A built workspace without a raw tree."""
     rng = np.random.default_rng(1)
     (workspace.images / SOURCE).mkdir(parents=True)
@@ -130,7 +130,7 @@ def _sample(name: str, digest: str, look: str, side: int) -> Sample:
     )
 
 
-def _item(number: int, sample: Sample) -> Item:
+def _item(number: int, sample: Sample) -> ChoiceItem:
     key = number % len(WORDS)
     options = tuple(
         Option(
@@ -143,7 +143,7 @@ def _item(number: int, sample: Sample) -> Item:
         )
         for place, word in enumerate(WORDS)
     )
-    return Item(
+    return ChoiceItem(
         id=_short(f"item {number}"),
         sample=sample.id,
         source=SOURCE,

@@ -25,7 +25,7 @@ from medrcube.build.stages.source_result import Chained, SourceBuild
 from medrcube.ontologies.knowledge_protocol import Knowledge
 from medrcube.sources._framework.card import Card
 from medrcube.templates import Wordings
-from medrcube.workspace import Workspace
+from medrcube.workspace import WorkspaceFolder
 
 __all__ = ["ComposedBatch", "compose_batch", "tables_of"]
 
@@ -48,7 +48,7 @@ class ComposedBatch:
 
 
 def compose_batch(
-    workspace: Workspace,
+    workspace: WorkspaceFolder,
     profile: Profile | None,
     cards: Sequence[Card],
     parts: Sequence[SourceBuild],

@@ -11,7 +11,7 @@ from medrcube.build.incremental.source_state import SourceState
 from medrcube.build.llm_proposals.proposing import LlmReport
 from medrcube.build.open_items.table import OpenItem
 from medrcube.build.profile.distance_report import ProfileReport
-from medrcube.build.questions.item_table import Item
+from medrcube.build.questions.item_table import ChoiceItem
 from medrcube.build.stages.source_result import SourceBuild, SourceFacts
 from medrcube.build.viewer.copies import ViewerReport
 from medrcube.sources._formats.tables.rows import OLDER_EDITION
@@ -94,7 +94,7 @@ class BuildReport:
 def source_reports(
     source_states: Sequence[SourceState],
     parts: Sequence[SourceBuild],
-    items: Sequence[Item],
+    items: Sequence[ChoiceItem],
     open_items: Sequence[OpenItem] = (),
 ) -> tuple[SourceReport, ...]:
     """Return the report of each source, in the order of the sources."""

@@ -12,13 +12,13 @@ import pandas as pd
 
 from medrcube.build.incremental.file_states import FileState, file_state
 from medrcube.build.open_items.table import OpenItem, open_items_to_frame
-from medrcube.build.questions.item_table import Item, items_to_frame
+from medrcube.build.questions.item_table import ChoiceItem, items_to_frame
 from medrcube.build.record_columns import RecordTable
 from medrcube.build.stages.geometry_table import Geometry
 from medrcube.build.stages.samples import Sample
 from medrcube.facts import QuarantineRow
 from medrcube.files.atomic import PRIVATE, SHARED, replacing, write_texts
-from medrcube.workspace import Workspace
+from medrcube.workspace import WorkspaceFolder
 
 __all__ = ["BuildTables", "table_paths", "write_parquet", "write_tables"]
 
@@ -29,7 +29,7 @@ class BuildTables:
 
     samples: RecordTable[Sample]
     geometry: RecordTable[Geometry]
-    items: Sequence[Item]
+    items: Sequence[ChoiceItem]
     open_items: Sequence[OpenItem]
     problems: Sequence[QuarantineRow]
     recipes: Iterable[str]
@@ -38,7 +38,7 @@ class BuildTables:
     verdict: Mapping[str, Any]
 
 
-def table_paths(workspace: Workspace) -> tuple[Path, ...]:
+def table_paths(workspace: WorkspaceFolder) -> tuple[Path, ...]:
     """Return the paths of all tables of a build, in the order in which they are written."""
     return (
         workspace.samples,
@@ -53,7 +53,7 @@ def table_paths(workspace: Workspace) -> tuple[Path, ...]:
     )
 
 
-def write_tables(workspace: Workspace, outcome: BuildTables) -> tuple[FileState | None, ...]:
+def write_tables(workspace: WorkspaceFolder, outcome: BuildTables) -> tuple[FileState | None, ...]:
     """Write all tables and return the state of each file afterwards.
 
     All are readable only by the owner of the workspace: they hold keys, keyed hashes of patients,

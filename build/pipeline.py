@@ -56,13 +56,13 @@ from medrcube.sources._framework.card import Card
 from medrcube.sources._framework.contract import Source
 from medrcube.sources.registry import get_source, layer_folders
 from medrcube.vocabulary.layers import active_vocabulary, using_vocabulary
-from medrcube.workspace import Workspace, patient_key
+from medrcube.workspace import WorkspaceFolder, patient_key
 
 __all__ = ["build"]
 
 
 def build(
-    workspace: Workspace, sources: Mapping[str, Source], engine: RenderEngine, stages: Stages
+    workspace: WorkspaceFolder, sources: Mapping[str, Source], engine: RenderEngine, stages: Stages
 ) -> BuildReport:
     """Build samples and items of every source that the workspace names.
 
@@ -80,7 +80,7 @@ def build(
 
 
 def _build(
-    workspace: Workspace, sources: Mapping[str, Source], engine: RenderEngine, stages: Stages
+    workspace: WorkspaceFolder, sources: Mapping[str, Source], engine: RenderEngine, stages: Stages
 ) -> BuildReport:
     """``build`` with the vocabulary of the workspace's sources active."""
     started = time.monotonic()
@@ -209,7 +209,7 @@ class _LastBuild:
 
 
 def _inspect_sources(
-    workspace: Workspace, sources: Mapping[str, Source], context: BuildContext
+    workspace: WorkspaceFolder, sources: Mapping[str, Source], context: BuildContext
 ) -> tuple[tuple[SourceState, ...], Mapping[str, str]]:
     """Return the sources with their file states, and source id -> why it cannot be built."""
     named = [(get_source(sources, name), root) for name, root in sorted(workspace.sources.items())]
@@ -227,7 +227,10 @@ def _inspect_sources(
 
 
 def _unchanged_report(
-    workspace: Workspace, outside: str, source_states: Sequence[SourceState], context: BuildContext
+    workspace: WorkspaceFolder,
+    outside: str,
+    source_states: Sequence[SourceState],
+    context: BuildContext,
 ) -> BuildReport | None:
     """Report of a build with nothing to do, except to retry cases that could not be read."""
     keys = tuple(source_state.key(source_state.pictures) for source_state in source_states)
@@ -255,7 +258,7 @@ def _unchanged_report(
 
 
 def _update_viewer_copies(
-    workspace: Workspace,
+    workspace: WorkspaceFolder,
     outcome: BuildTables,
     source_states: Sequence[SourceState],
     context: BuildContext,
@@ -280,7 +283,7 @@ def _update_viewer_copies(
     )
 
 
-def _load_profile(workspace: Workspace, sources: Mapping[str, Source]) -> Profile | None:
+def _load_profile(workspace: WorkspaceFolder, sources: Mapping[str, Source]) -> Profile | None:
     settings = workspace.settings
     if not settings.profile:
         if settings.switched_on:
@@ -291,7 +294,9 @@ def _load_profile(workspace: Workspace, sources: Mapping[str, Source]) -> Profil
     return profile.switch_on(settings.switched_on)
 
 
-def _settings_key(workspace: Workspace, profile: Profile | None, cards: Sequence[Card]) -> str:
+def _settings_key(
+    workspace: WorkspaceFolder, profile: Profile | None, cards: Sequence[Card]
+) -> str:
     """Hash of everything a build depends on except its sources; taken before any of it is read."""
     names = [field.name for field in fields(workspace) if field.name not in ("root", "sources")]
     files = (workspace.ontology_index, workspace.proposals)

@@ -14,12 +14,14 @@ from medrcube.ontologies.terms import load_terms
 from medrcube.sources._framework.card import Card
 from medrcube.sources._framework.contract import Source
 from medrcube.sources.registry import find_sources, get_source
-from medrcube.workspace import CONFIG, ValueMap, Workspace
+from medrcube.workspace import CONFIG, ValueMap, WorkspaceFolder
 
 __all__ = ["workspace_sources"]
 
 
-def workspace_sources(workspace: Workspace, extra: Iterable[Path] = ()) -> Mapping[str, Source]:
+def workspace_sources(
+    workspace: WorkspaceFolder, extra: Iterable[Path] = ()
+) -> Mapping[str, Source]:
     """Return all sources that the workspace can name, by id.
 
     Args:

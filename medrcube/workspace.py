@@ -28,7 +28,7 @@ from medrcube.review_settings import ReviewSettings, parse_review_settings
 __all__ = [
     "CONFIG",
     "ValueMap",
-    "Workspace",
+    "WorkspaceFolder",
     "add_source_folders",
     "add_sources",
     "init_workspace",
@@ -90,7 +90,7 @@ ValueMap = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Workspace:
+class WorkspaceFolder:
     """Paths and settings of one benchmark.
 
     Attributes:
@@ -183,12 +183,12 @@ class Workspace:
         """Counts and checks over samples and items."""
         return self.root / "audit.json"
 
-    def with_sources(self, sources: Mapping[str, Path]) -> Workspace:
+    def with_sources(self, sources: Mapping[str, Path]) -> WorkspaceFolder:
         """Return the same workspace with raw roots added or replaced."""
         return replace(self, sources={**self.sources, **sources})
 
 
-def init_workspace(root: Path, sources: Mapping[str, Path] | None = None) -> Workspace:
+def init_workspace(root: Path, sources: Mapping[str, Path] | None = None) -> WorkspaceFolder:
     """Create a workspace with a commented configuration; a new folder gets owner-only access.
 
     Raises:
@@ -252,7 +252,7 @@ def add_sources(root: Path, sources: Mapping[str, Path]) -> None:
     write_text(config, text, mode=PRIVATE)
 
 
-def open_workspace(root: Path) -> Workspace:
+def open_workspace(root: Path) -> WorkspaceFolder:
     """Read the configuration of a workspace.
 
     Raises:
@@ -273,7 +273,7 @@ def open_workspace(root: Path) -> Workspace:
     folders = build.texts("source_folders", default=())
     sources = table.mapping("sources", default={})
     values = table.table("values", optional=True)
-    workspace = Workspace(
+    workspace = WorkspaceFolder(
         root=root,
         settings=parse_build_settings(build, root),
         sources={name: (root / text_to_name(path)).resolve() for name, path in sources.items()},
@@ -290,7 +290,7 @@ def open_workspace(root: Path) -> Workspace:
     return workspace
 
 
-def patient_key(workspace: Workspace) -> bytes:
+def patient_key(workspace: WorkspaceFolder) -> bytes:
     """Return the secret key for hashing patient identifiers; created once, never published.
 
     Keep the file: the same key gives the same hashes in the next build.

@@ -37,7 +37,7 @@ from medrcube.sources._framework.card_parts.fields import REASON_KEYS
 from medrcube.sources._framework.contract import Source, load_source
 from medrcube.sources.registry import find_sources
 from medrcube.vocabulary.layers import active_vocabulary
-from medrcube.workspace import Workspace
+from medrcube.workspace import WorkspaceFolder
 
 # A machine under load is slow, not wrong; the gate tries the same examples every time.
 for name, examples in (("fast", 12), ("thorough", 100)):
@@ -309,7 +309,7 @@ def build_raw_trees():
 
     def make(roots, root, engine=LocalEngine(1), **settings):  # noqa: B008  (it is frozen)
         chosen = replace(EVERY_QUESTION, **settings)
-        workspace = Workspace(root=root, settings=chosen, sources=roots)
+        workspace = WorkspaceFolder(root=root, settings=chosen, sources=roots)
         workspace.cache.parent.mkdir(parents=True)
         (workspace.cache.parent / "patient.key").write_bytes(b"k" * 32)
         build(workspace, SOURCES, engine, Reporter(quiet=True))
@@ -334,7 +334,7 @@ def built_layout(made_once, build_raw, tree_state):
                 build_raw(source_id, folder / "raw", folder / "workspace")
 
         folder = made_once(f"built {source_id} {layout}", fill)
-        return Workspace(
+        return WorkspaceFolder(
             root=folder / "workspace", settings=EVERY_QUESTION, sources={source_id: folder / "raw"}
         )
 

@@ -17,7 +17,7 @@ from medrcube.build.audit.asked_pictures import PictureTotals
 from medrcube.build.audit.batch_rules import batch_rules
 from medrcube.build.audit.leakage.source_leakage import source_leakage
 from medrcube.build.audit.reason_texts import reason_text
-from medrcube.build.questions.item_table import Item
+from medrcube.build.questions.item_table import ChoiceItem
 from medrcube.build.stages.samples import Sample
 from medrcube.errors import UnknownNameError
 from medrcube.facts import Grade, QuarantineRow
@@ -36,7 +36,7 @@ __all__ = [
 
 def audit_batch(
     samples: Sequence[Sample],
-    items: Sequence[Item],
+    items: Sequence[ChoiceItem],
     problems: Sequence[QuarantineRow],
     absent: Mapping[str, int],
     totals: PictureTotals | None = None,
@@ -87,12 +87,12 @@ def audit_batch(
     }
 
 
-def _readable(items: Iterable[Item]) -> list[Item]:
+def _readable(items: Iterable[ChoiceItem]) -> list[ChoiceItem]:
     """Return the items whose key is one of their options; the others are reported as failures."""
     return [item for item in items if 0 <= item.key < len(item.options)]
 
 
-def item_rules(items: Iterable[Item]) -> dict[str, dict[str, Any]]:
+def item_rules(items: Iterable[ChoiceItem]) -> dict[str, dict[str, Any]]:
     """Return every item-writing rule, its level, and the number of items that break it."""
     bent = Counter(rule for item in items for rule in item.warnings)
     return {
@@ -140,13 +140,13 @@ def _listed(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{name} ({count:,})" for name, count in ranked)
 
 
-def most_frequent_answer(items: Iterable[Item]) -> dict[str, dict[str, Any]]:
+def most_frequent_answer(items: Iterable[ChoiceItem]) -> dict[str, dict[str, Any]]:
     """Score of always naming a task's most frequent answer, by source and task.
 
     This is the score of a model that has learnt the answers but sees no image; numbered boxes have
     no label and are left out.
     """
-    cells: dict[str, list[Item]] = {}
+    cells: dict[str, list[ChoiceItem]] = {}
     for item in items:
         if item.options and item.options[0].concept:
             cells.setdefault(f"{item.source} / {item.task}", []).append(item)
@@ -182,7 +182,7 @@ def duplicate_pictures(samples: Iterable[Sample]) -> list[dict[str, Any]]:
     return rows
 
 
-def _failures(items: Sequence[Item], pictures: Mapping[str, Sample]) -> list[str]:
+def _failures(items: Sequence[ChoiceItem], pictures: Mapping[str, Sample]) -> list[str]:
     failures = [
         f"item {item.id}: {fault}"
         for item in sorted(items, key=lambda item: (item.source, item.task, item.id))
@@ -202,7 +202,7 @@ def _broken(rules: Mapping[str, Mapping[str, Any]]) -> list[str]:
     ]
 
 
-def _faults(item: Item, pictures: Mapping[str, Sample]) -> Iterable[str]:
+def _faults(item: ChoiceItem, pictures: Mapping[str, Sample]) -> Iterable[str]:
     if item.sample not in pictures:
         yield f"its image {item.sample!r} is not among the samples"
     if not 2 <= len(item.options) <= 4:
@@ -224,7 +224,7 @@ def _faults(item: Item, pictures: Mapping[str, Sample]) -> Iterable[str]:
             yield str(error)
 
 
-def _option_faults(item: Item) -> Iterable[str]:
+def _option_faults(item: ChoiceItem) -> Iterable[str]:
     names = [normalise(option.text) for option in item.options]
     if len(set(names)) < len(names):
         yield "two options read the same"

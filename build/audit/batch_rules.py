@@ -25,7 +25,7 @@ from medrcube.build.audit.shortcuts.shortcut_baselines import (
     most_frequent_label,
     other_keys,
 )
-from medrcube.build.questions.item_table import Item
+from medrcube.build.questions.item_table import ChoiceItem
 from medrcube.build.questions.sampling.key_balance import LEARNABLE, unbalanced_options
 from medrcube.build.stages.samples import Sample
 from medrcube.ontologies.item_rules import ERROR, WARNING, RuleLevel
@@ -49,11 +49,11 @@ class BatchRule:
     id: str
     asks: str
     remedy: str
-    measure: Callable[[Sequence[Item], Sequence[Sample]], list[Row]]
+    measure: Callable[[Sequence[ChoiceItem], Sequence[Sample]], list[Row]]
     level: RuleLevel = WARNING
 
 
-def batch_rules(items: Iterable[Item], samples: Iterable[Sample]) -> dict[str, Row]:
+def batch_rules(items: Iterable[ChoiceItem], samples: Iterable[Sample]) -> dict[str, Row]:
     """Return the verdict of every rule in ``BATCH_RULES``; independent of the order of the input.
 
     Returns:
@@ -96,7 +96,7 @@ def judge_rows(rows: list[Row], *, asks: str, remedy: str, level: RuleLevel) -> 
     }
 
 
-def _option_order(items: Sequence[Item], _samples: Sequence[Sample]) -> list[Row]:
+def _option_order(items: Sequence[ChoiceItem], _samples: Sequence[Sample]) -> list[Row]:
     bent = sum("order" in item.warnings for item in items)
     return (
         [{"n": len(items), "out_of_order": bent, "threshold": 0, "within": bent == 0}]
@@ -105,7 +105,7 @@ def _option_order(items: Sequence[Item], _samples: Sequence[Sample]) -> list[Row
     )
 
 
-def _even_keys(items: Sequence[Item], _samples: Sequence[Sample]) -> list[Row]:
+def _even_keys(items: Sequence[ChoiceItem], _samples: Sequence[Sample]) -> list[Row]:
     """Return a row for every option that is always or never the key, or one row if none is."""
     unbalanced = unbalanced_options(items)
     if not unbalanced:

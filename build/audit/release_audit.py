@@ -18,7 +18,7 @@ from medrcube.build.audit.html_page import audit_page
 from medrcube.build.audit.open_rules import open_rules
 from medrcube.build.execution.progress import usable_cores
 from medrcube.build.open_items.table import OpenItem
-from medrcube.build.questions.item_table import Item
+from medrcube.build.questions.item_table import ChoiceItem
 from medrcube.build.release.contact_sheets import make_gallery
 from medrcube.build.similarity.near_duplicates import NearDuplicate, clean_pictures, find_duplicates
 from medrcube.build.stages.samples import Sample
@@ -32,7 +32,7 @@ JSON, PAGE = "audit.json", "audit.html"
 def write_audit(
     tree: Path,
     built: Mapping[str, Any],
-    items: Sequence[Item],
+    items: Sequence[ChoiceItem],
     samples: Iterable[Sample],
     root: Path,
     *,
@@ -56,7 +56,7 @@ def write_audit(
     """
     workers = workers or usable_cores()
     everything = list(samples)
-    shown: tuple[Item | OpenItem, ...] = (*items, *open_items)
+    shown: tuple[ChoiceItem | OpenItem, ...] = (*items, *open_items)
     wanted = {item.sample for item in shown}
     pictures = {sample.id: sample for sample in everything if sample.id in wanted}
     content, near = release_audit(
@@ -70,7 +70,7 @@ def write_audit(
 
 def release_audit(
     built: Mapping[str, Any],
-    items: Sequence[Item],
+    items: Sequence[ChoiceItem],
     samples: Sequence[Sample],
     root: Path,
     *,
@@ -107,7 +107,7 @@ def release_audit(
     return content, duplicates.near
 
 
-def patient_overlap(items: Iterable[Item], pictures: Mapping[str, Sample]) -> dict[str, Any]:
+def patient_overlap(items: Iterable[ChoiceItem], pictures: Mapping[str, Sample]) -> dict[str, Any]:
     """Return how items share patients, without any patient identifier, hashed or not.
 
     Returns:
@@ -144,7 +144,9 @@ def patient_overlap(items: Iterable[Item], pictures: Mapping[str, Sample]) -> di
     }
 
 
-def _sources(items: Iterable[Item], pictures: Mapping[str, Sample]) -> dict[str, dict[str, int]]:
+def _sources(
+    items: Iterable[ChoiceItem], pictures: Mapping[str, Sample]
+) -> dict[str, dict[str, int]]:
     """Return source -> items, images, and number of images that may not be redistributed."""
     items_of = Counter(item.source for item in items)
     pictures_of = Counter(sample.source for sample in pictures.values())
@@ -161,7 +163,7 @@ def _sources(items: Iterable[Item], pictures: Mapping[str, Sample]) -> dict[str,
     }
 
 
-def _licences(items: Iterable[Item], pictures: Mapping[str, Sample]) -> list[dict[str, Any]]:
+def _licences(items: Iterable[ChoiceItem], pictures: Mapping[str, Sample]) -> list[dict[str, Any]]:
     """Return a row for each licence and whether it permits redistribution of images."""
     rows: dict[tuple[str, bool], tuple[set[str], set[str], list[str]]] = {}
     for item in items:
@@ -184,7 +186,7 @@ def _licences(items: Iterable[Item], pictures: Mapping[str, Sample]) -> list[dic
     ]
 
 
-def _profile(profile: Mapping[str, Any], items: Iterable[Item]) -> dict[str, Any]:
+def _profile(profile: Mapping[str, Any], items: Iterable[ChoiceItem]) -> dict[str, Any]:
     """Return the build's statement on its profile, with the released number of each value."""
     outside = set(profile["outside"])
     counts: Counter[tuple[str, str]] = Counter()

@@ -20,7 +20,7 @@ from medrcube.build.questions.eligibility import (
     request_of,
 )
 from medrcube.build.questions.fact_rules import QuestionCandidate
-from medrcube.build.questions.item_table import Item
+from medrcube.build.questions.item_table import ChoiceItem
 from medrcube.build_settings import BuildSettings, LlmSettings
 from medrcube.errors import WorkspaceError
 from medrcube.ontologies.difficulty import is_scale
@@ -79,7 +79,7 @@ class LlmReport:
     options: int = 0
     sent: int = 0
 
-    def counted(self, items: Iterable[Item]) -> LlmReport:
+    def counted(self, items: Iterable[ChoiceItem]) -> LlmReport:
         """Return the report with the number of options used in finished items."""
         used = sum(option.strategy == LLM for item in items for option in item.options)
         return replace(self, options=used)

@@ -27,7 +27,13 @@ from medrcube.facts import Scope
 from medrcube.forms.number import NumberAsk, NumberTarget
 from medrcube.ontologies.target_phrases import is_paired
 from medrcube.sources._framework.card_lookup import concept_of, quirk_of
-from medrcube.sources._framework.card_parts.measures import RATIO, STATED, Asked, Measure, Tolerance
+from medrcube.sources._framework.card_parts.measures import (
+    RATIO,
+    STATED,
+    Measure,
+    MeasureTask,
+    Tolerance,
+)
 
 __all__ = ["LOTS", "REFORMATTED", "MeasureRule", "size_lot"]
 
@@ -68,7 +74,7 @@ def size_lot(measure: Measure, tolerance: Tolerance, value: float) -> str:
 
 
 def _questions(
-    view: CaseView, measure: Measure, asked: Asked, sample: Sample
+    view: CaseView, measure: Measure, asked: MeasureTask, sample: Sample
 ) -> Iterator[OpenQuestion]:
     rows, concept, values = _rows(view, measure, sample), measure.about, {}
     seen: tuple[float, ...] = (math.log(sample.width), math.log(sample.height))
@@ -109,7 +115,7 @@ def _questions(
     )
 
 
-def _stated(view: CaseView, measure: Measure, asked: Asked) -> _Found:
+def _stated(view: CaseView, measure: Measure, asked: MeasureTask) -> _Found:
     """Return the value that the source states, if the case shows the required images."""
     stated = [quantity for quantity in view.case.quantities if quantity.field == measure.name]
     if len(stated) > 1:

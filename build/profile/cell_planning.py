@@ -17,7 +17,7 @@ from medrcube.build.profile.margin_fit import GroupAnswer as ShelfKey
 from medrcube.build.profile.margin_fit import Supply, fit_margins
 from medrcube.build.profile.profile import NOT_IN_CUBE, Profile
 from medrcube.build.questions.eligibility import EligibleQuestion
-from medrcube.build.questions.item_table import Item
+from medrcube.build.questions.item_table import ChoiceItem
 from medrcube.build.questions.sampling.quotas import (
     QUOTA,
     AnswerCell,
@@ -50,14 +50,14 @@ class ItemBatch:
         dropped: the same for the other questions that are not among the kept.
     """
 
-    written: Sequence[Item]
-    kept: Sequence[Item]
+    written: Sequence[ChoiceItem]
+    kept: Sequence[ChoiceItem]
     failed: frozenset[str]
     lost: Counter[str]
     dropped: Counter[str]
 
 
-Trim = Callable[[Sequence[Item]], Sequence[Item]]
+Trim = Callable[[Sequence[ChoiceItem]], Sequence[ChoiceItem]]
 """Removes items that exceed a plan or quota."""
 
 Make = Callable[[Sequence[EligibleQuestion], Trim], ItemBatch]
@@ -81,7 +81,7 @@ class ProfilePlan:
         holders: key -> sources that have questions with it.
     """
 
-    items: tuple[Item, ...]
+    items: tuple[ChoiceItem, ...]
     dropped: Counter[str]
     available: Supply
     held: Supply
@@ -167,7 +167,7 @@ class _PlanningRound:
 
     stock: Supply
     planned: Mapping[Voxel, int]
-    kept: Sequence[Item]
+    kept: Sequence[ChoiceItem]
     answered: Sequence[EligibleQuestion]
     lost: Counter[str]
     left: Sequence[EligibleQuestion]
@@ -207,7 +207,7 @@ def _rounds(
         ready = remaining
 
 
-def _trim(profile: Profile, items: Sequence[Item]) -> Sequence[Item]:
+def _trim(profile: Profile, items: Sequence[ChoiceItem]) -> Sequence[ChoiceItem]:
     """Return as many items of each cell as the profile plans for these, chosen at random."""
     cells = Counter(map(_cell, items))
     stock = Supply(cells=cells, lots={AnswerCell(cell): count for cell, count in cells.items()})
@@ -220,14 +220,14 @@ def _trim(profile: Profile, items: Sequence[Item]) -> Sequence[Item]:
     return within_plan
 
 
-def _in_turn(items: Sequence[Item], sources_per_key: int) -> list[Item]:
+def _in_turn(items: Sequence[ChoiceItem], sources_per_key: int) -> list[ChoiceItem]:
     """Random order, but first the items that give a key a source that it still needs."""
     by_lot = sorted(items, key=lambda item: seeded_tiebreak("trim", *_item_question_id(item)))
     if sources_per_key == 1:
         return by_lot
     sources_of: dict[tuple[str, str, str], set[str]] = {}
-    first: list[Item] = []
-    rest: list[Item] = []
+    first: list[ChoiceItem] = []
+    rest: list[ChoiceItem] = []
     for item in by_lot:
         sources = sources_of.setdefault((item.task, item.group, item.concept), set())
         needed = len(sources) < sources_per_key and item.source not in sources
@@ -237,7 +237,7 @@ def _in_turn(items: Sequence[Item], sources_per_key: int) -> list[Item]:
     return [*first, *rest]
 
 
-def _cell(item: Item) -> Voxel:
+def _cell(item: ChoiceItem) -> Voxel:
     return Voxel(Anatomy(item.anatomy), Modality(item.modality), Task(item.task))
 
 
@@ -264,7 +264,7 @@ def _question_id(question: EligibleQuestion) -> tuple[str, str, str, str]:
     return (query.task.value, query.sample.id, query.field, query.key)
 
 
-def _item_question_id(item: Item) -> tuple[str, str, str, str]:
+def _item_question_id(item: ChoiceItem) -> tuple[str, str, str, str]:
     return (item.task, item.sample, item.field, item.concept)
 
 

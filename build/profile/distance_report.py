@@ -22,7 +22,7 @@ from medrcube.build.profile.source_suggestions import (
     suggestion_path,
     suggestions_for,
 )
-from medrcube.build.questions.item_table import Item
+from medrcube.build.questions.item_table import ChoiceItem
 from medrcube.build.questions.sampling.quotas import Key, key_of, patient_of, picture_of
 from medrcube.sources._framework.card import Card
 from medrcube.taxonomy import Anatomy, Level, Modality, Task, Voxel
@@ -185,7 +185,7 @@ class ProfileReport:
 def report_on(
     profile: Profile,
     plan: ProfilePlan,
-    items: Sequence[Item],
+    items: Sequence[ChoiceItem],
     cards: Iterable[Card],
     *,
     named: Iterable[str],

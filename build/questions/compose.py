@@ -20,7 +20,7 @@ from medrcube.build.profile.cell_planning import ItemBatch, ProfilePlan, Trim, p
 from medrcube.build.profile.profile import Profile
 from medrcube.build.questions.eligibility import EligibleQuestion, prepare_questions, request_of
 from medrcube.build.questions.fact_rules import QuestionCandidate
-from medrcube.build.questions.item_table import Item
+from medrcube.build.questions.item_table import ChoiceItem
 from medrcube.build.questions.item_writer import ItemWriter, WrittenItems
 from medrcube.build.questions.option_blocks import BlockMember, block_builders
 from medrcube.build.questions.sampling.column_draw import DrawnQuestions, draw_questions
@@ -61,7 +61,7 @@ class ComposeResult:
     ``plan`` states what a profile led to, if there is one.
     """
 
-    items: tuple[Item, ...]
+    items: tuple[ChoiceItem, ...]
     dropped: Counter[str]
     plan: ProfilePlan | None = None
 
@@ -185,13 +185,13 @@ def _drawn(
     )
 
 
-def place_keys(items: Sequence[Item], seed: int) -> tuple[Item, ...]:
+def place_keys(items: Sequence[ChoiceItem], seed: int) -> tuple[ChoiceItem, ...]:
     """Spread the keys evenly over the positions, within each source, task and option count.
 
     Scales and numbered boxes keep their order. Ids do not change. Items are returned sorted by
     source, task and id, so the result does not depend on the order of the input.
     """
-    cells: dict[tuple[str, str, int], list[Item]] = {}
+    cells: dict[tuple[str, str, int], list[ChoiceItem]] = {}
     for item in sorted(items, key=lambda item: seeded_tiebreak(seed, item.id)):
         if not item.ordered:
             cells.setdefault((item.source, item.task, len(item.options)), []).append(item)
@@ -248,7 +248,9 @@ def _why_not_drawn(ready: Sequence[EligibleQuestion], blocks: Sequence[object]) 
     return ONE_ANSWER if ready and ready[0].within else ONE_ANSWER_IN_ALL
 
 
-def _within_quota(per_cell: int | None, seed: int, items: Sequence[Item]) -> Sequence[Item]:
+def _within_quota(
+    per_cell: int | None, seed: int, items: Sequence[ChoiceItem]
+) -> Sequence[ChoiceItem]:
     """Return at most ``per_cell`` items of each source and task, chosen at random."""
     taken: Counter[tuple[str, str]] = Counter()
     within = []
@@ -260,8 +262,8 @@ def _within_quota(per_cell: int | None, seed: int, items: Sequence[Item]) -> Seq
 
 
 def _apply_batch_rules(
-    batch: _Batch, written: Sequence[Item], share: float, seed: int
-) -> tuple[Item, ...]:
+    batch: _Batch, written: Sequence[ChoiceItem], share: float, seed: int
+) -> tuple[ChoiceItem, ...]:
     """Drop the items that violate a rule on the whole batch, and count them."""
     remaining = tuple(sorted(written, key=lambda item: (item.source, item.task, item.id)))
     while True:
@@ -273,7 +275,7 @@ def _apply_batch_rules(
             return remaining
 
 
-def _with_key_at(item: Item, position: int, seed: int) -> Item:
+def _with_key_at(item: ChoiceItem, position: int, seed: int) -> ChoiceItem:
     key = item.options[item.key]
     options = sorted(
         (option for option in item.options if option is not key),
@@ -288,7 +290,7 @@ class _Batch:
     """Accumulates items and drop reasons."""
 
     writer: ItemWriter
-    items: list[Item] = field(default_factory=list)
+    items: list[ChoiceItem] = field(default_factory=list)
     failed: set[str] = field(default_factory=set)
     lost: Counter[str] = field(default_factory=Counter)
     dropped: Counter[str] = field(default_factory=Counter)
@@ -308,7 +310,9 @@ class _Batch:
         self._lose(written)
         return not written.failed
 
-    def leave_out(self, before: Sequence[Item], after: Sequence[Item], reason: str) -> None:
+    def leave_out(
+        self, before: Sequence[ChoiceItem], after: Sequence[ChoiceItem], reason: str
+    ) -> None:
         """Count the items that were removed."""
         out = Counter(item.task for item in before) - Counter(item.task for item in after)
         self.dropped.update({f"{task}: {reason}": count for task, count in out.items()})

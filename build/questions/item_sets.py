@@ -20,7 +20,7 @@ from heapq import heappop, heappush
 from itertools import chain
 from operator import itemgetter
 
-from medrcube.build.questions.item_table import Item
+from medrcube.build.questions.item_table import ChoiceItem
 from medrcube.build.stages.samples import Sample
 from medrcube.ontologies.distractor_selection import seeded_tiebreak
 
@@ -37,11 +37,11 @@ class BuiltSet:
     """
 
     id: str
-    items: tuple[Item, ...]
+    items: tuple[ChoiceItem, ...]
 
 
 def deal_sets(
-    items: Iterable[Item], samples: Mapping[str, Sample], seed: int
+    items: Iterable[ChoiceItem], samples: Mapping[str, Sample], seed: int
 ) -> tuple[BuiltSet, ...]:
     """Return the sets of a batch, in the order of their first items.
 
@@ -50,7 +50,7 @@ def deal_sets(
         samples: images by id.
         seed: breaks ties.
     """
-    cells: dict[tuple[str, ...], list[Item]] = {}
+    cells: dict[tuple[str, ...], list[ChoiceItem]] = {}
     for item in items:
         if item.block:
             texts = sorted(option.text for option in item.options)
@@ -60,7 +60,7 @@ def deal_sets(
     for members in cells.values():
         left = sorted(members, key=lambda item: seeded_tiebreak(seed, "set", item.id))
         for nearness in (_patient, _source, _anything):
-            near: dict[str, list[Item]] = {}
+            near: dict[str, list[ChoiceItem]] = {}
             for item in left:
                 near.setdefault(nearness(samples[item.sample]), []).append(item)
             left = []
@@ -69,19 +69,19 @@ def deal_sets(
     return tuple(sorted(dealt, key=lambda built: [item.id for item in built.items]))
 
 
-def is_set(items: Sequence[Item]) -> bool:
+def is_set(items: Sequence[ChoiceItem]) -> bool:
     """Whether items have one question, one list of options, and pairwise different keys."""
     wordings = {(item.question, *sorted(_texts(item))) for item in items}
     return len(wordings) == 1 and len({_key(item) for item in items}) == len(items)
 
 
-def _deal(items: Sequence[Item], left: list[Item]) -> Iterator[BuiltSet]:
+def _deal(items: Sequence[ChoiceItem], left: list[ChoiceItem]) -> Iterator[BuiltSet]:
     """Yield sets of these items, the largest first; append items that fit in none to ``left``."""
     by_key: dict[str, _ItemQueue] = {}
     for item in items:
         by_key.setdefault(_key(item), _ItemQueue()).add(item)
     while by_key:
-        members: list[Item] = []
+        members: list[ChoiceItem] = []
         for key in list(by_key):
             member = by_key[key].take_beside(members)
             if member is not None:
@@ -101,21 +101,21 @@ class _ItemQueue:
     """Ordered queue of the items with one key, indexed by image for fast access to another one."""
 
     def __init__(self) -> None:
-        self._images: dict[str, deque[tuple[int, Item]]] = {}
+        self._images: dict[str, deque[tuple[int, ChoiceItem]]] = {}
         self._heads: list[tuple[int, str]] = []
         self._added = 0
 
     def __bool__(self) -> bool:
         return bool(self._heads)
 
-    def add(self, item: Item) -> None:
+    def add(self, item: ChoiceItem) -> None:
         queue = self._images.setdefault(item.sample, deque())
         if not queue:
             heappush(self._heads, (self._added, item.sample))
         queue.append((self._added, item))
         self._added += 1
 
-    def take_beside(self, members: Sequence[Item]) -> Item | None:
+    def take_beside(self, members: Sequence[ChoiceItem]) -> ChoiceItem | None:
         """Remove and return the first item whose image differs from those of ``members``."""
         images = {member.sample for member in members}
         passed = []
@@ -133,16 +133,16 @@ class _ItemQueue:
             heappush(self._heads, head)
         return taken
 
-    def all(self) -> list[Item]:
+    def all(self) -> list[ChoiceItem]:
         """Return the remaining items, in order."""
         return [item for _, item in sorted(chain(*self._images.values()), key=itemgetter(0))]
 
 
-def _key(item: Item) -> str:
+def _key(item: ChoiceItem) -> str:
     return item.options[item.key].text
 
 
-def _texts(item: Item) -> list[str]:
+def _texts(item: ChoiceItem) -> list[str]:
     return [option.text for option in item.options]
 
 

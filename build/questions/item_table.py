@@ -11,7 +11,7 @@ import pandas as pd
 
 from medrcube.build.record_tables import require_columns, typed_frame
 
-__all__ = ["KEY", "UNREVIEWED", "Item", "Option", "items_from_frame", "items_to_frame"]
+__all__ = ["KEY", "UNREVIEWED", "ChoiceItem", "Option", "items_from_frame", "items_to_frame"]
 
 UNREVIEWED = "unreviewed"
 KEY = "key"
@@ -54,7 +54,7 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Item:
+class ChoiceItem:
     """One question on one image.
 
     Attributes:
@@ -113,19 +113,19 @@ class Item:
 _LISTS = ("options", "warnings")
 _NUMBERS = {"key": "int64", "seed": "int64", "ordered": "bool"}
 _DETAILS = tuple(column.name for column in fields(Option) if column.name != "text")
-COLUMNS = (*(column.name for column in fields(Item)), "details")
+COLUMNS = (*(column.name for column in fields(ChoiceItem)), "details")
 """Columns of ``items.parquet``: ``options`` holds the texts, ``details`` everything else as JSON.
 """
 
 
-def items_to_frame(items: Iterable[Item]) -> pd.DataFrame:
+def items_to_frame(items: Iterable[ChoiceItem]) -> pd.DataFrame:
     """One row per item, with columns in fixed order and type even if there are no items."""
     frame = pd.DataFrame([_row(item) for item in items], columns=list(COLUMNS))
     texts = {name: "str" for name in COLUMNS if name not in (*_LISTS, *_NUMBERS)}
     return typed_frame(frame, {**texts, **_NUMBERS, **dict.fromkeys(_LISTS, "object")})
 
 
-def items_from_frame(frame: pd.DataFrame) -> list[Item]:
+def items_from_frame(frame: pd.DataFrame) -> list[ChoiceItem]:
     """Inverse of ``items_to_frame``.
 
     Raises:
@@ -136,8 +136,8 @@ def items_from_frame(frame: pd.DataFrame) -> list[Item]:
     return [_item(dict(zip(COLUMNS, row, strict=True))) for row in rows]
 
 
-def _row(item: Item) -> dict[str, Any]:
-    row: dict[str, Any] = {column.name: getattr(item, column.name) for column in fields(Item)}
+def _row(item: ChoiceItem) -> dict[str, Any]:
+    row: dict[str, Any] = {column.name: getattr(item, column.name) for column in fields(ChoiceItem)}
     row["options"] = [option.text for option in item.options]
     row["warnings"] = list(item.warnings)
     row["details"] = json.dumps(
@@ -146,7 +146,7 @@ def _row(item: Item) -> dict[str, Any]:
     return row
 
 
-def _item(record: Mapping[str, Any]) -> Item:
+def _item(record: Mapping[str, Any]) -> ChoiceItem:
     details = json.loads(record["details"])
     options = tuple(
         Option(text=str(text), **{name: _tupled(value) for name, value in detail.items()})
@@ -156,7 +156,7 @@ def _item(record: Mapping[str, Any]) -> Item:
     plain |= {"key": int(plain["key"]), "seed": int(plain["seed"])}
     plain["ordered"] = bool(plain["ordered"])
     warnings = tuple(str(warning) for warning in record["warnings"])
-    return Item(**plain, options=options, warnings=warnings)
+    return ChoiceItem(**plain, options=options, warnings=warnings)
 
 
 def _tupled(value: Any) -> Any:

@@ -14,7 +14,7 @@ from hashlib import sha256
 
 from medrcube.build.questions.eligibility import CompatibleOptions, EligibleQuestion
 from medrcube.build.questions.fact_rules import QuestionCandidate
-from medrcube.build.questions.item_table import KEY, UNREVIEWED, Item, Option
+from medrcube.build.questions.item_table import KEY, UNREVIEWED, ChoiceItem, Option
 from medrcube.build.questions.item_text import item_text
 from medrcube.build.questions.option_blocks import BlockMember
 from medrcube.build.questions.question_wording import (
@@ -36,7 +36,7 @@ __all__ = ["ItemWriter", "WrittenItems"]
 class WrittenItems:
     """Items, and the questions that break an item-writing rule, each with the first such rule."""
 
-    items: tuple[Item, ...]
+    items: tuple[ChoiceItem, ...]
     failed: tuple[tuple[EligibleQuestion, str], ...]
 
 
@@ -121,7 +121,7 @@ class ItemWriter:
     def _all(
         self, members: Sequence[BlockMember], names: Mapping[str, OptionName], draw: str
     ) -> WrittenItems:
-        items: list[Item] = []
+        items: list[ChoiceItem] = []
         failed: list[tuple[EligibleQuestion, str]] = []
         for member in members:
             compatible = member.ready.compatible
@@ -190,7 +190,7 @@ class ItemWriter:
 
     def _item(
         self, ready: EligibleQuestion, options: Sequence[Option], draw: str, *, ordered: bool
-    ) -> Item:
+    ) -> ChoiceItem:
         """Return the item in the first wording that breaks no rule; wordings are tried at random.
 
         Questions with the same ``draw`` have the same order of wordings, so that the wording does
@@ -204,7 +204,7 @@ class ItemWriter:
         content = "\x1f".join((sample.id, query.task, question, texts[key], *sorted(texts)))
         wrong = [option for option in options if option.strategy != KEY]
         level = hardest(Difficulty(option.difficulty) for option in wrong if option.difficulty)
-        return Item(
+        return ChoiceItem(
             id=sha256(content.encode()).hexdigest()[:16],
             sample=sample.id,
             source=sample.source,

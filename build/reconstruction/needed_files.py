@@ -15,7 +15,7 @@ from medrcube.build.execution.progress import Stages
 from medrcube.build.reconstruction.recipes import Recipe
 from medrcube.build.reconstruction.reconstruct import already_present, pictures_and_recipes
 from medrcube.build.release.raw_files_table import read_raw_files
-from medrcube.build.stages.raw_files import FACTS, LAYOUT, PICTURE, RawFile
+from medrcube.build.stages.raw_files import FACTS, LAYOUT, PICTURE, RawFileRecord
 from medrcube.sources._framework.contract import Source
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
@@ -33,7 +33,7 @@ class NeededFile:
         path: relative to the raw root.
         bytes: file size, or ``None`` if the release does not state it.
         sha256: SHA-256 of the file.
-        use: what it is needed for; see ``raw_files.RawFile``.
+        use: what it is needed for; see ``raw_files.RawFileRecord``.
     """
 
     path: str
@@ -102,7 +102,7 @@ def needed_files(
     for recipe in needed_recipes:
         if recipe.image not in present:
             lacking.setdefault(recipe.source, []).append(recipe)
-    listed: dict[str, list[RawFile]] = {}
+    listed: dict[str, list[RawFileRecord]] = {}
     for file in read_raw_files(tree) if lacking else ():
         listed.setdefault(file.source, []).append(file)
     return tuple(
@@ -112,7 +112,7 @@ def needed_files(
 
 
 def _needed(
-    name: str, recipes: Sequence[Recipe], listed: Sequence[RawFile], source: Source | None
+    name: str, recipes: Sequence[Recipe], listed: Sequence[RawFileRecord], source: Source | None
 ) -> NeededFiles:
     digests = {path: digest for recipe in recipes for path, digest in recipe.files.items()}
     sizes = {file.path: file.bytes for file in listed}
@@ -143,11 +143,11 @@ def _layout(recipe: Recipe) -> str:
 
 
 def _for_layout(
-    files: Sequence[RawFile],
+    files: Sequence[RawFileRecord],
     names: Collection[str],
     layouts: Collection[str],
     source: Source | None,
-) -> Sequence[RawFile]:
+) -> Sequence[RawFileRecord]:
     """Return files for layout globs that none of ``names`` matches; all for an unknown layout."""
     card = source.card if source else None
     if card is None or not {layout.name for layout in card.layouts} >= set(layouts):

@@ -15,7 +15,7 @@ from pathlib import Path
 from PIL import Image
 
 from medrcube.build.open_items.table import OpenItem
-from medrcube.build.questions.item_table import Item
+from medrcube.build.questions.item_table import ChoiceItem
 from medrcube.build.release.open_facts import open_tasks
 from medrcube.build.similarity.near_duplicates import NearDuplicate
 from medrcube.build.similarity.thresholds import map_in_processes
@@ -93,7 +93,7 @@ class ThumbnailGallery:
 
 
 def make_gallery(
-    items: Iterable[Item | OpenItem],
+    items: Iterable[ChoiceItem | OpenItem],
     pictures: Mapping[str, Sample],
     near: Iterable[NearDuplicate],
     root: Path,
@@ -111,7 +111,7 @@ def make_gallery(
     Raises:
         ReleaseError: an image is missing or damaged.
     """
-    cells: dict[tuple[str, str, str], list[Item | OpenItem]] = {}
+    cells: dict[tuple[str, str, str], list[ChoiceItem | OpenItem]] = {}
     for item in sorted(items, key=lambda item: item.id):
         cells.setdefault((item.anatomy, item.modality, item.task), []).append(item)
     pairs = _examples(near)
@@ -156,10 +156,10 @@ def thumbnail(path: Path) -> str:
 
 
 def _choose(
-    items: Sequence[Item | OpenItem], pictures: Mapping[str, Sample], number: int
-) -> list[Item | OpenItem]:
+    items: Sequence[ChoiceItem | OpenItem], pictures: Mapping[str, Sample], number: int
+) -> list[ChoiceItem | OpenItem]:
     """Select items of a cell: sources take turns, then answers within each; no image twice."""
-    queues: dict[str, dict[str, list[Item | OpenItem]]] = {}
+    queues: dict[str, dict[str, list[ChoiceItem | OpenItem]]] = {}
     hashes: set[str] = set()
     for item in items:
         sample = pictures[item.sample]
@@ -184,7 +184,7 @@ def _examples(near: Iterable[NearDuplicate]) -> list[NearDuplicate]:
     return chosen
 
 
-def _in_turn(queues: Sequence[Sequence[Item | OpenItem]]) -> list[Item | OpenItem]:
+def _in_turn(queues: Sequence[Sequence[ChoiceItem | OpenItem]]) -> list[ChoiceItem | OpenItem]:
     longest = max(map(len, queues), default=0)
     return [queue[turn] for turn in range(longest) for queue in queues if turn < len(queue)]
 
@@ -202,7 +202,7 @@ def _that_fit(shown: Iterable[list[ContactSheetItem]], taken: int) -> int:
 
 def _sheet(
     cell: tuple[str, str, str],
-    items: Sequence[Item | OpenItem],
+    items: Sequence[ChoiceItem | OpenItem],
     shown: Sequence[ContactSheetItem],
     pictures: Mapping[str, Sample],
 ) -> ContactSheet:
@@ -219,9 +219,9 @@ def _sheet(
     )
 
 
-def answer_of(item: Item | OpenItem) -> str:
+def answer_of(item: ChoiceItem | OpenItem) -> str:
     """Return the text of the right option; for items without options, a correct reply."""
-    if isinstance(item, Item):
+    if isinstance(item, ChoiceItem):
         return item.options[item.key].text
     target = item.target
     if isinstance(target, OptionTarget):
@@ -229,7 +229,7 @@ def answer_of(item: Item | OpenItem) -> str:
     return form_of(target).right_reply(target)
 
 
-def _of_item(item: Item | OpenItem, uris: Mapping[str, str]) -> ContactSheetItem:
+def _of_item(item: ChoiceItem | OpenItem, uris: Mapping[str, str]) -> ContactSheetItem:
     target = item.target if isinstance(item, OpenItem) else None
     return ContactSheetItem(
         uri=uris[item.sample],

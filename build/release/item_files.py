@@ -11,7 +11,7 @@ from typing import Any
 
 from medrcube.build.build_tables import write_parquet
 from medrcube.build.open_items.table import OpenItem
-from medrcube.build.questions.item_table import Item, items_to_frame
+from medrcube.build.questions.item_table import ChoiceItem, items_to_frame
 from medrcube.build.release.open_tables import write_open_items
 from medrcube.build.release.picture_places import picture_path, picture_place
 from medrcube.build.release.raw_files_table import SourceUse, write_raw_files
@@ -22,7 +22,7 @@ from medrcube.release_format.tree import dataset_name
 from medrcube.release_format.vocabulary_file import VOCABULARY, added_words
 from medrcube.taxonomy import Anatomy, Modality, Task
 from medrcube.vocabulary.word import Word
-from medrcube.workspace import Workspace, patient_key
+from medrcube.workspace import WorkspaceFolder, patient_key
 
 __all__ = ["fact_id", "keyed_unit_id", "write_items"]
 
@@ -30,7 +30,7 @@ LETTERS = "ABCD"
 
 
 def write_items(
-    workspace: Workspace,
+    workspace: WorkspaceFolder,
     tree: Path,
     taken: ReleaseSelection,
     beyond: Sequence[OpenItem],
@@ -42,7 +42,7 @@ def write_items(
     _write_sources(tree, taken.items, pictures)
     write_open_items(tree, beyond, pictures, reviewed)
     _write_proofs(workspace, tree, taken, pictures)
-    released: tuple[Item | OpenItem, ...] = (*taken.items, *beyond)
+    released: tuple[ChoiceItem | OpenItem, ...] = (*taken.items, *beyond)
     _write_vocabulary(tree, released)
     secret = patient_key(workspace)
     write_item_facts(tree, (_facts(item, pictures[item.sample], secret) for item in released))
@@ -59,13 +59,13 @@ def keyed_unit_id(sample: Sample, secret: bytes) -> str:
     return f"{kind}-{hmac.new(secret, text.encode(), hashlib.sha256).hexdigest()[:16]}"
 
 
-def fact_id(item: Item | OpenItem) -> str:
+def fact_id(item: ChoiceItem | OpenItem) -> str:
     """Return the identity of the fact that an item asks about, whatever its wording and options."""
     text = f"{item.sample}\0{item.task}\0{item.field}\0{item.concept}"
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _write_sources(tree: Path, items: Sequence[Item], pictures: Mapping[str, Sample]) -> None:
+def _write_sources(tree: Path, items: Sequence[ChoiceItem], pictures: Mapping[str, Sample]) -> None:
     by_source: dict[str, list[dict[str, Any]]] = {}
     for item in items:
         sample = pictures[item.sample]
@@ -78,7 +78,7 @@ def _write_sources(tree: Path, items: Sequence[Item], pictures: Mapping[str, Sam
         (folder / "test.json").write_text(text + "\n", encoding="utf-8")
 
 
-def _write_vocabulary(tree: Path, items: Sequence[Item | OpenItem]) -> None:
+def _write_vocabulary(tree: Path, items: Sequence[ChoiceItem | OpenItem]) -> None:
     """Write the vocabulary of the items that the package lacks; no file if there is none."""
     cells = {(item.anatomy, item.modality, item.task) for item in items}
     words: list[Word] = []
@@ -89,7 +89,7 @@ def _write_vocabulary(tree: Path, items: Sequence[Item | OpenItem]) -> None:
         (tree / VOCABULARY).write_text(text + "\n", encoding="utf-8")
 
 
-def _record(item: Item, sample: Sample, *, restricted: bool) -> dict[str, Any]:
+def _record(item: ChoiceItem, sample: Sample, *, restricted: bool) -> dict[str, Any]:
     options = {
         f"option_{letter}": option.text
         for letter, option in zip(LETTERS, item.options, strict=False)
@@ -110,19 +110,19 @@ def _record(item: Item, sample: Sample, *, restricted: bool) -> dict[str, Any]:
     }
 
 
-def _facts(item: Item | OpenItem, sample: Sample, secret: bytes) -> ItemFacts:
+def _facts(item: ChoiceItem | OpenItem, sample: Sample, secret: bytes) -> ItemFacts:
     return ItemFacts(
         dataset=dataset_name(item.source),
         id=item.id,
         visible=item.visible,
-        block=item.block if isinstance(item, Item) else "",
+        block=item.block if isinstance(item, ChoiceItem) else "",
         unit=keyed_unit_id(sample, secret),
         fact=fact_id(item),
     )
 
 
 def _write_proofs(
-    workspace: Workspace,
+    workspace: WorkspaceFolder,
     tree: Path,
     taken: ReleaseSelection,
     pictures: Mapping[str, Sample],

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from medrcube.build.reconstruction.recipes import is_below
-from medrcube.build.stages.raw_files import FACTS, LAYOUT, PICTURE, USES, ListedFile, RawFile
+from medrcube.build.stages.raw_files import FACTS, LAYOUT, PICTURE, USES, ListedFile, RawFileRecord
 from medrcube.errors import ReleaseError, WorkspaceError
 from medrcube.release_format.strict_json import BadJsonError, read_lines
 from medrcube.release_format.tree import open_file, safe_repr, stat_file
@@ -60,7 +60,7 @@ def write_raw_files(tree: Path, workspace_table: Path, used: Mapping[str, Source
                 file.write(row.line())
 
 
-def read_raw_files(tree: Path) -> Iterator[RawFile]:
+def read_raw_files(tree: Path) -> Iterator[RawFileRecord]:
     """Read the table of a release, which is untrusted; older releases have none.
 
     Raises:
@@ -76,14 +76,14 @@ def read_raw_files(tree: Path) -> Iterator[RawFile]:
                     raise ReleaseError(
                         f"{path}: row {number} is {safe_repr(row)}; expected a raw file"
                     )
-                yield RawFile(**row)
+                yield RawFileRecord(**row)
         except BadJsonError as error:
             raise ReleaseError(f"{path}: {error}") from None
 
 
-def _released_files(listed: Sequence[ListedFile], used: SourceUse) -> Iterator[RawFile]:
+def _released_files(listed: Sequence[ListedFile], used: SourceUse) -> Iterator[RawFileRecord]:
     folders = {folder for path in used.files for folder in path.split("/")[:-1]}
-    files: list[RawFile] = []
+    files: list[RawFileRecord] = []
     for row in listed:
         if row.file.use == PICTURE and row.file.path in used.files:
             files.append(row.file)
@@ -93,7 +93,7 @@ def _released_files(listed: Sequence[ListedFile], used: SourceUse) -> Iterator[R
             files.append(row.file)
     yield from files
     tables = {file.path for file in files if file.use == FACTS}
-    least: dict[str, RawFile] = {}
+    least: dict[str, RawFileRecord] = {}
     for row in listed:
         if row.file.use == LAYOUT:
             for file in _fitting(files, row.glob) or _without_hidden_folders(row, folders):
@@ -101,14 +101,14 @@ def _released_files(listed: Sequence[ListedFile], used: SourceUse) -> Iterator[R
     yield from (least[path] for path in sorted(least.keys() - tables))
 
 
-def _fitting(files: Iterable[RawFile], glob: str) -> tuple[RawFile, ...]:
+def _fitting(files: Iterable[RawFileRecord], glob: str) -> tuple[RawFileRecord, ...]:
     """Return the smallest file that matches a glob; empty if none does."""
     by_path = {file.path: file for file in files}
     fitting = [by_path[name] for name in RawTree(Path(), by_path).match(glob)]
     return tuple(sorted(fitting, key=lambda file: (file.bytes, file.path))[:1])
 
 
-def _without_hidden_folders(row: ListedFile, folders: Collection[str]) -> tuple[RawFile, ...]:
+def _without_hidden_folders(row: ListedFile, folders: Collection[str]) -> tuple[RawFileRecord, ...]:
     """Return a file with its path cut below folders that nothing public names.
 
     Empty if the shortened path no longer matches its glob.
@@ -129,7 +129,7 @@ def _read_listed(table: Path) -> Iterator[ListedFile]:
             row = json.loads(line)
             cases = row["cases"]
             yield ListedFile(
-                file=RawFile(**row["file"]),
+                file=RawFileRecord(**row["file"]),
                 glob=row["glob"],
                 cases=None if cases is None else tuple(cases),
                 unnamed=tuple(row["unnamed"]),

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from medrcube.build.questions.item_sets import BuiltSet, deal_sets, is_set
-from medrcube.build.questions.item_table import Item
+from medrcube.build.questions.item_table import ChoiceItem
 from medrcube.build.stages.samples import Sample
 from medrcube.release_format.item_sets import ItemSet, SetMember
 from medrcube.release_format.tree import dataset_name
@@ -38,7 +38,10 @@ class ReleasedSets:
 
 
 def released_sets(
-    items: Iterable[Item], samples: Iterable[Sample], released: Iterable[Item], seed: int
+    items: Iterable[ChoiceItem],
+    samples: Iterable[Sample],
+    released: Iterable[ChoiceItem],
+    seed: int,
 ) -> ReleasedSets:
     """Deal the batch into sets, and reduce them to the released items.
 
@@ -61,7 +64,7 @@ def released_sets(
     return ReleasedSets(dealt=len(dealt), sets=tuple(sets))
 
 
-def _members(built: BuiltSet, released: Mapping[str, Item]) -> Sequence[Item]:
+def _members(built: BuiltSet, released: Mapping[str, ChoiceItem]) -> Sequence[ChoiceItem]:
     before = {item.id: item for item in built.items}
     members = [released[name] for name in before if name in released]
     if members and not is_set(members):
@@ -69,11 +72,11 @@ def _members(built: BuiltSet, released: Mapping[str, Item]) -> Sequence[Item]:
     return members
 
 
-def _wording(item: Item) -> tuple[str, str, list[str]]:
+def _wording(item: ChoiceItem) -> tuple[str, str, list[str]]:
     texts = [option.text for option in item.options]
     return item.question, texts[item.key], sorted(texts)
 
 
-def _member(item: Item) -> SetMember:
+def _member(item: ChoiceItem) -> SetMember:
     key = item.options[item.key]
     return SetMember(dataset=dataset_name(item.source), id=item.id, role=key.concept or key.text)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from medrcube.build.open_items.table import OpenItem
-from medrcube.build.questions.item_table import UNREVIEWED, Item, Option
+from medrcube.build.questions.item_table import UNREVIEWED, ChoiceItem, Option
 from medrcube.build.stages.samples import Sample
 from medrcube.errors import WorkspaceError
 
@@ -103,7 +103,7 @@ class ReleaseSelection:
         changed: number of items that were rebuilt after they were reviewed.
     """
 
-    items: tuple[Item, ...]
+    items: tuple[ChoiceItem, ...]
     versions: Mapping[str, int] = field(default_factory=dict)
     reviewers: Mapping[str, int] = field(default_factory=dict)
     held: int = 0
@@ -129,7 +129,7 @@ class FailingStratum:
 
 
 def failing_strata(
-    items: Iterable[Item], reviewed: ReviewResults | None
+    items: Iterable[ChoiceItem], reviewed: ReviewResults | None
 ) -> tuple[FailingStratum, ...]:
     """Return the strata of these items that fail the agreement gate of the review project."""
     rows = ((reviewed.summary.get("agreement") or {}) if reviewed else {}).get("strata", ())
@@ -142,7 +142,7 @@ def failing_strata(
     )
 
 
-def fingerprint(item: Item, sample: Sample) -> str:
+def fingerprint(item: ChoiceItem, sample: Sample) -> str:
     """Return the identity of what an item asks, with its image; a verdict applies only to that."""
     texts = [option.text for option in item.options]
     content = [item.id, item.question, texts, item.key, sample.pixel_sha256]
@@ -193,7 +193,7 @@ def load_review_results(root: Path) -> ReviewResults | None:
 
 
 def select_items(
-    items: Iterable[Item],
+    items: Iterable[ChoiceItem],
     samples: Sequence[Sample],
     reviewed: ReviewResults | None,
     *,
@@ -212,7 +212,7 @@ def select_items(
     held_cases = {
         (sample.source, sample.case) for sample in samples if sample.id in reviewed.held_samples
     }
-    taken: list[Item] = []
+    taken: list[ChoiceItem] = []
     versions: dict[str, int] = {}
     reviewers: dict[str, int] = {}
     held = changed = 0
@@ -243,7 +243,7 @@ def _not_met(verdict: Mapping[str, Any] | None) -> tuple[str, ...]:
     return tuple(str(row["words"]) for row in conditions if row["passed"] is not True)
 
 
-def _worded(item: Item, verdict: ReviewVerdict) -> Item:
+def _worded(item: ChoiceItem, verdict: ReviewVerdict) -> ChoiceItem:
     return replace(
         item,
         question=verdict.question,

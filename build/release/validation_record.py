@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from medrcube.build.open_items.table import OpenItem, open_items_to_frame
-from medrcube.build.questions.item_table import Item, items_to_frame
+from medrcube.build.questions.item_table import ChoiceItem, items_to_frame
 from medrcube.build.stages.samples import Sample, samples_to_frame
 from medrcube.build.validation.contracts.kinds import Table
 from medrcube.build.validation.contracts.open_views import (
@@ -34,7 +34,7 @@ __all__ = ["write_validation_record"]
 
 def write_validation_record(
     tree: Path,
-    items: Iterable[Item],
+    items: Iterable[ChoiceItem],
     pictures: Collection[Sample],
     open_items: Iterable[OpenItem],
     geometry: Path,

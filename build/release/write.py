@@ -22,7 +22,7 @@ import pandas as pd
 
 from medrcube.build.audit.release_audit import write_audit
 from medrcube.build.open_items.table import OpenItem, open_items_from_frame
-from medrcube.build.questions.item_table import Item, items_from_frame
+from medrcube.build.questions.item_table import ChoiceItem, items_from_frame
 from medrcube.build.release.changes import ReleaseChanges, find_changes, write_changes
 from medrcube.build.release.editions.private_edition import mark_private, write_sums
 from medrcube.build.release.image_writers import FolderWriter, ImageWriter, ShardWriter
@@ -48,7 +48,7 @@ from medrcube.errors import ReleaseError, WorkspaceError
 from medrcube.release_format.format_version import FORMAT_KEY
 from medrcube.release_format.item_sets import write_item_sets
 from medrcube.sources._framework.contract import Source
-from medrcube.workspace import Workspace
+from medrcube.workspace import WorkspaceFolder
 
 __all__ = ["ReleaseReport", "release"]
 
@@ -88,7 +88,7 @@ class ReleaseReport:
 
 
 def release(
-    workspace: Workspace,
+    workspace: WorkspaceFolder,
     sources: Mapping[str, Source],
     out: Path,
     *,
@@ -142,7 +142,7 @@ def release(
     if require_agreement and failing:
         raise ReleaseError(_disagreement_message(failing, len(chosen)))
     beyond = select_open_items(beyond, samples, reviewed, allow_unreviewed=allow_unreviewed)
-    released: tuple[Item | OpenItem, ...] = (*chosen, *beyond)
+    released: tuple[ChoiceItem | OpenItem, ...] = (*chosen, *beyond)
     used = {item.sample for item in released}
     pictures = {sample.id: sample for sample in samples if sample.id in used}
     included = {sample.id for sample in pictures.values() if sample.redistribute or private}
@@ -235,8 +235,8 @@ def _review(reviewed: ReviewResults | None, report: ReleaseReport) -> dict[str, 
 
 
 def _load(
-    workspace: Workspace,
-) -> tuple[list[Sample], list[Item], Sequence[OpenItem], dict[str, Any]]:
+    workspace: WorkspaceFolder,
+) -> tuple[list[Sample], list[ChoiceItem], Sequence[OpenItem], dict[str, Any]]:
     # Not left to pandas: pyarrow's FileNotFoundError has no file name.
     for path in (workspace.samples, workspace.items, workspace.audit):
         if not path.is_file():
@@ -255,7 +255,7 @@ def _load(
     return samples, items, beyond, audit
 
 
-def _open_items(workspace: Workspace) -> Sequence[OpenItem]:
+def _open_items(workspace: WorkspaceFolder) -> Sequence[OpenItem]:
     """Return the open items; a workspace of an earlier version has no table of them."""
     if not workspace.open_items.is_file():
         return ()
@@ -263,7 +263,7 @@ def _open_items(workspace: Workspace) -> Sequence[OpenItem]:
 
 
 def _write_images(
-    workspace: Workspace,
+    workspace: WorkspaceFolder,
     tree: Path,
     pictures: Mapping[str, Sample],
     writer: ImageWriter,

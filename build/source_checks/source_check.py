@@ -43,7 +43,7 @@ from medrcube.sources._framework.contract import Source, undeclared_files, unuse
 from medrcube.sources._framework.layout import inspect_copy
 from medrcube.sources._synthetic.images import CANARY
 from medrcube.taxonomy import Anatomy, Modality, Task, Voxel
-from medrcube.workspace import Workspace
+from medrcube.workspace import WorkspaceFolder
 
 __all__ = ["ContractCheck", "check_source"]
 
@@ -62,7 +62,7 @@ class ContractCheck:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Trial:
+class _FixtureBuilds:
     """A source with the fixture and the build of each of its layouts.
 
     Attributes:
@@ -74,7 +74,7 @@ class _Trial:
 
     source: Source
     copies: dict[str, FixtureCopy]
-    workspaces: dict[str, Workspace]
+    workspaces: dict[str, WorkspaceFolder]
     outputs: dict[str, Mapping[str, str]]
 
 
@@ -94,16 +94,16 @@ def check_source(source: Source) -> tuple[ContractCheck, ...]:
         )
 
 
-def _build_fixtures(source: Source, folder: Path) -> _Trial:
+def _build_fixtures(source: Source, folder: Path) -> _FixtureBuilds:
     copies: dict[str, FixtureCopy] = {}
-    workspaces: dict[str, Workspace] = {}
+    workspaces: dict[str, WorkspaceFolder] = {}
     outputs: dict[str, Mapping[str, str]] = {}
     for layout in source.card.layouts:
         raw = folder / "raw" / layout.name
         source.build_fixture(raw, layout.name)
         cases = tuple(case for case in source.scan(raw, layout.name) if isinstance(case, Case))
         copies[layout.name] = FixtureCopy(root=raw, cases=cases)
-        workspaces[layout.name] = Workspace(
+        workspaces[layout.name] = WorkspaceFolder(
             root=folder / "build" / layout.name,
             settings=BuildSettings(
                 evidence=Grade.C, items_per_cell=0, quarantine_gate=1.0, even_keys=False
@@ -115,24 +115,24 @@ def _build_fixtures(source: Source, folder: Path) -> _Trial:
         )
         printed = {"the report of the build": repr(report)}
         outputs[layout.name] = printed | dict(damage_reports(source, raw, folder))
-    return _Trial(source=source, copies=copies, workspaces=workspaces, outputs=outputs)
+    return _FixtureBuilds(source=source, copies=copies, workspaces=workspaces, outputs=outputs)
 
 
-def _layouts_are_told_apart(trial: _Trial) -> Iterator[str]:
+def _layouts_are_told_apart(trial: _FixtureBuilds) -> Iterator[str]:
     for name, copied in trial.copies.items():
         report = inspect_copy(trial.source.card, copied.root)
         if report.layout != name:
             yield f"the fixture of layout {name!r} is taken for {report.layout!r}"
 
 
-def _unseen_is_not_asked(trial: _Trial) -> Iterator[str]:
+def _unseen_is_not_asked(trial: _FixtureBuilds) -> Iterator[str]:
     card = trial.source.card
     text = (trial.source.folder / "card.toml").read_text(encoding="utf-8")
     yield from visibility_contradictions(card, text)
     yield from overclaimed_slices(card)
 
 
-def _card_is_asked(trial: _Trial) -> Iterator[str]:
+def _card_is_asked(trial: _FixtureBuilds) -> Iterator[str]:
     card = trial.source.folder / "card.toml"
     for key in unused_card_keys(trial.source):
         yield f"{card}: adapter.py never asks for {key}; ask for it (own_card), or take it out"
@@ -141,7 +141,7 @@ def _card_is_asked(trial: _Trial) -> Iterator[str]:
         yield f"{card}: no comment says where {key} comes from; write it behind it or above it"
 
 
-def _values_are_used(trial: _Trial) -> Iterator[str]:
+def _values_are_used(trial: _FixtureBuilds) -> Iterator[str]:
     used: set[tuple[str, str]] = set()
     for copied in trial.copies.values():
         for case in copied.cases:
@@ -153,7 +153,7 @@ def _values_are_used(trial: _Trial) -> Iterator[str]:
                 yield f"field {field.name!r}: no fixture uses the value {value!r}"
 
 
-def _voxels_are_reached(trial: _Trial) -> Iterator[str]:
+def _voxels_are_reached(trial: _FixtureBuilds) -> Iterator[str]:
     card: Card = trial.source.card
     reached: set[Voxel] = set()
     for workspace in trial.workspaces.values():
@@ -166,7 +166,7 @@ def _voxels_are_reached(trial: _Trial) -> Iterator[str]:
         yield f"not declared, but a fixture gives an item for {voxel}"
 
 
-def _why_not(trial: _Trial, task: Task) -> str:
+def _why_not(trial: _FixtureBuilds, task: Task) -> str:
     """Return why the builds of the fixtures have no item of a task, most frequent reasons first."""
     dropped: Counter[str] = Counter()
     lost: Counter[str] = Counter()
@@ -188,7 +188,7 @@ def _most(reasons: Counter[str]) -> str:
     return "; ".join(f"{why} ({count})" for why, count in most)
 
 
-def _files_are_accounted_for(trial: _Trial) -> Iterator[str]:
+def _files_are_accounted_for(trial: _FixtureBuilds) -> Iterator[str]:
     for name, workspace in trial.workspaces.items():
         table = pd.read_parquet(workspace.quarantine)
         for row in table[
@@ -197,7 +197,7 @@ def _files_are_accounted_for(trial: _Trial) -> Iterator[str]:
             yield f"layout {name!r}: {row.case}: {row.message}"
 
 
-def _a_row_ends_no_scan(trial: _Trial) -> Iterator[str]:
+def _a_row_ends_no_scan(trial: _FixtureBuilds) -> Iterator[str]:
     for name, copied in trial.copies.items():
         for damage, message in scans_ended_by_a_row(trial.source, copied.root, name):
             yield (
@@ -207,7 +207,7 @@ def _a_row_ends_no_scan(trial: _Trial) -> Iterator[str]:
             )
 
 
-def _opens_what_the_card_names(trial: _Trial) -> Iterator[str]:
+def _opens_what_the_card_names(trial: _FixtureBuilds) -> Iterator[str]:
     card = trial.source.card
     for name, copied in trial.copies.items():
         for file in undeclared_files(trial.source, copied.root, name):
@@ -217,7 +217,7 @@ def _opens_what_the_card_names(trial: _Trial) -> Iterator[str]:
             )
 
 
-def _identifiers_stay_out(trial: _Trial) -> Iterator[str]:
+def _identifiers_stay_out(trial: _FixtureBuilds) -> Iterator[str]:
     copies = trial.copies.values()
     identifiers = secret_identifiers(copies) | unnamed_identifiers(copies)
     for name, workspace in trial.workspaces.items():
@@ -235,7 +235,7 @@ def _identifiers_stay_out(trial: _Trial) -> Iterator[str]:
                 )
 
 
-def _identifiers_are_told(trial: _Trial) -> Iterator[str]:
+def _identifiers_are_told(trial: _FixtureBuilds) -> Iterator[str]:
     """Without identifiers that occur in no other text, a search for them would prove nothing."""
     if trial.source.card.patient != "known":
         return
@@ -267,7 +267,7 @@ def _identifiers_are_told(trial: _Trial) -> Iterator[str]:
 _MOST_REASONS = 3
 _WORDS = "concepts and groups are in the tables"
 
-_CHECKS: dict[str, Callable[[_Trial], Iterator[str]]] = {
+_CHECKS: dict[str, Callable[[_FixtureBuilds], Iterator[str]]] = {
     "layouts are told apart": _layouts_are_told_apart,
     _WORDS: lambda trial: missing_words(trial.source),
     "what an image does not show is not asked": _unseen_is_not_asked,

@@ -28,7 +28,7 @@ from medrcube.ontologies.knowledge_protocol import Knowledge, NoKnowledge
 from medrcube.ontologies.terms import load_terms
 from medrcube.sources._framework.card import Card
 from medrcube.templates import Wordings
-from medrcube.workspace import Workspace
+from medrcube.workspace import WorkspaceFolder
 
 __all__ = ["compose_beyond", "compose_items", "open_knowledge"]
 
@@ -37,7 +37,7 @@ IN_PROFILE = "beyond the profile"
 
 
 def compose_items(
-    workspace: Workspace,
+    workspace: WorkspaceFolder,
     profile: Profile | None,
     cards: Sequence[Card],
     queries: Sequence[QuestionCandidate],
@@ -97,7 +97,7 @@ def compose_items(
 
 
 def compose_beyond(
-    workspace: Workspace,
+    workspace: WorkspaceFolder,
     profile: Profile | None,
     parts: Sequence[SourceBuild],
     samples: RecordTable[Sample],

@@ -10,12 +10,12 @@ from medrcube.build.stages.source_result import SourceBuild
 from medrcube.facts import BAD_ROW, QuarantineRow
 from medrcube.sources._framework.card import Card
 from medrcube.sources._framework.card_parts.gate import USUAL_SHARE
-from medrcube.workspace import Workspace
+from medrcube.workspace import WorkspaceFolder
 
 __all__ = ["gate_failures", "gate_of"]
 
 
-def gate_of(workspace: Workspace, card: Card) -> tuple[float, str]:
+def gate_of(workspace: WorkspaceFolder, card: Card) -> tuple[float, str]:
     """Return the share of cases that may be lost, and where it is stated."""
     own = workspace.settings.quarantine_gate
     if own is not None:

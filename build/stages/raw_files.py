@@ -28,7 +28,7 @@ __all__ = [
     "PICTURE",
     "USES",
     "ListedFile",
-    "RawFile",
+    "RawFileRecord",
     "digests_of",
     "files_of_images",
     "files_of_source",
@@ -39,7 +39,7 @@ USES = (PICTURE, FACTS, LAYOUT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RawFile:
+class RawFileRecord:
     """One file of a raw tree.
 
     Attributes:
@@ -76,7 +76,7 @@ class ListedFile:
             named them.
     """
 
-    file: RawFile
+    file: RawFileRecord
     glob: str
     cases: tuple[str, ...] | None
     unnamed: tuple[str, ...]
@@ -172,7 +172,7 @@ def files_of_source(
 
 
 def _listed(source: str, name: str, tree: TreeSnapshot, digest: str, use: str) -> ListedFile:
-    file = RawFile(
+    file = RawFileRecord(
         source=source,
         path=name_to_text(name),
         bytes=tree.states[name].size,

@@ -19,7 +19,7 @@ from typing import Any
 
 from medrcube.build.execution.local import LocalEngine
 from medrcube.build.execution.progress import Stages
-from medrcube.build.questions.item_table import Item
+from medrcube.build.questions.item_table import ChoiceItem
 from medrcube.build.stages.plan import RenderJob
 from medrcube.build.stages.samples import Sample
 from medrcube.build.viewer.case_copies import (
@@ -33,7 +33,7 @@ from medrcube.build.viewer.case_copies import (
 from medrcube.build.viewer.table import TABLE, read_copies
 from medrcube.console.counts import counted
 from medrcube.files.atomic import PRIVATE, private_folder, remove_partial_files, write_text
-from medrcube.workspace import Workspace
+from medrcube.workspace import WorkspaceFolder
 
 __all__ = ["ViewerReport", "update_copies"]
 
@@ -67,8 +67,8 @@ class ViewerReport:
 
 
 def update_copies(
-    workspace: Workspace,
-    items: Iterable[Item],
+    workspace: WorkspaceFolder,
+    items: Iterable[ChoiceItem],
     samples: Iterable[Sample],
     recipes: Iterable[str],
     jobs: Mapping[str, Callable[[], Iterable[RenderJob]]],
@@ -141,7 +141,7 @@ def _lines(texts: Iterable[str]) -> Iterator[str]:
 
 
 def _orders(
-    workspace: Workspace,
+    workspace: WorkspaceFolder,
     lacking: Mapping[str, Sample],
     recipes: Iterable[str],
     jobs: Mapping[str, Callable[[], Iterable[RenderJob]]],

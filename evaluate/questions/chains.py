@@ -48,8 +48,8 @@ from medrcube.taxonomy import Level, Modality, Task, cube_tasks
 
 __all__ = [
     "RULE",
-    "Chain",
     "ChainSet",
+    "QuestionChain",
     "gives_away",
     "make_chains",
     "scenes_of",
@@ -78,7 +78,7 @@ _SHORTEST = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chain:
+class QuestionChain:
     """One chain.
 
     Attributes:
@@ -101,7 +101,7 @@ class ChainSet:
             ``alone``, no item of another level is left on its image; ``no-image``.
     """
 
-    chains: tuple[Chain, ...]
+    chains: tuple[QuestionChain, ...]
     left_out: Mapping[str, int]
 
     @property
@@ -176,7 +176,7 @@ def task_place(task: Task) -> tuple[int, int]:
     return list(Level).index(task.level), list(Task).index(task)
 
 
-def _chain(group: Sequence[BenchmarkItem], left_out: Counter[str]) -> Chain | None:
+def _chain(group: Sequence[BenchmarkItem], left_out: Counter[str]) -> QuestionChain | None:
     """Return the chain of the items on one image, if there is one."""
     drawn = sorted(group, key=lambda item: hashlib.sha256(item.name.encode()).digest())
     left_out["same-task"] += len(drawn[MOST_ITEMS:])
@@ -193,7 +193,7 @@ def _chain(group: Sequence[BenchmarkItem], left_out: Counter[str]) -> Chain | No
     _drop_zeros(left_out)
     steps = tuple(by_task[task] for task in sorted(by_task, key=task_place))
     digest = hashlib.sha256("\n".join(item.name for item in steps).encode()).hexdigest()
-    return Chain(id=f"chain-{digest[:16]}", steps=steps)
+    return QuestionChain(id=f"chain-{digest[:16]}", steps=steps)
 
 
 def _apart(drawn: Sequence[BenchmarkItem]) -> list[BenchmarkItem]:

@@ -18,7 +18,7 @@ from types import MappingProxyType
 
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate.benchmark_item import BenchmarkItem
-from medrcube.evaluate.questions.chains import Chain
+from medrcube.evaluate.questions.chains import QuestionChain
 from medrcube.evaluate.questions.degradation import Degradation
 
 __all__ = [
@@ -118,7 +118,7 @@ def presentations(
     *,
     epochs: int = 1,
     reworded: Mapping[str, BenchmarkItem] = MappingProxyType({}),
-    chains: Sequence[Chain] = (),
+    chains: Sequence[QuestionChain] = (),
 ) -> list[Presentation]:
     """Return all presentations of all items; those of one image are consecutive within a condition.
 

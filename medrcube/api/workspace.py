@@ -25,8 +25,7 @@ from medrcube.console.progress import Reporter
 from medrcube.errors import MedrcubeError, WorkspaceError
 from medrcube.sources._framework.layout import check_root, inspect_copy, require_fit
 from medrcube.sources.registry import find_sources, get_source
-from medrcube.workspace import Workspace as Folder
-from medrcube.workspace import init_workspace
+from medrcube.workspace import WorkspaceFolder, init_workspace
 from medrcube.workspace import open_workspace as read_workspace
 
 __all__ = ["BuildReport", "Workspace", "create_workspace", "open_workspace"]
@@ -36,7 +35,7 @@ __all__ = ["BuildReport", "Workspace", "create_workspace", "open_workspace"]
 class Workspace:
     """A folder with ``medrcube.toml``; created by ``open_workspace`` or ``create_workspace``."""
 
-    _folder: Folder
+    _folder: WorkspaceFolder
 
     @property
     def path(self) -> Path:

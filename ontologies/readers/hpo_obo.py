@@ -73,7 +73,7 @@ def read(path: Path, *, version: str = "") -> Ontology:
 
 
 @dataclass(slots=True)
-class _Survey:
+class _OboReferences:
     """What the text declares and what it references."""
 
     header: list[str] = field(default_factory=list)
@@ -150,9 +150,9 @@ class _Survey:
         return [name for name in self.used_types if name not in self.types]
 
 
-def _copy(path: Path, copy: Path) -> _Survey:
+def _copy(path: Path, copy: Path) -> _OboReferences:
     """Write the unpacked text plus the missing declarations; return what it contains."""
-    survey = _Survey()
+    survey = _OboReferences()
     body = copy.with_suffix(".body")
     with (
         open_text(path, limit=TABLE_LIMIT) as file,
@@ -173,7 +173,7 @@ def _copy(path: Path, copy: Path) -> _Survey:
     return survey
 
 
-def _parse(path: Path, copy: Path, survey: _Survey, remarks: list[str]) -> ProntoOntology:
+def _parse(path: Path, copy: Path, survey: _OboReferences, remarks: list[str]) -> ProntoOntology:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:

@@ -12,8 +12,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from medrcube.build.open_items.table import open_items_from_frame
-from medrcube.build.questions.item_table import Item as Built
-from medrcube.build.questions.item_table import items_from_frame
+from medrcube.build.questions.item_table import ChoiceItem, items_from_frame
 from medrcube.build.release.editions.private_edition import PRIVATE, RESTRICTED_SUMS, SUMS
 from medrcube.build.release.review_verdicts import LET_THROUGH
 from medrcube.errors import ReleaseError
@@ -22,7 +21,7 @@ from medrcube.release_format.open_rows import OPEN_ITEMS
 from medrcube.review.audit_trail import event_chain, replay
 from medrcube.review.errors import ReviewError
 from medrcube.review.exchange.open_rows import OpenRow, open_row_of
-from medrcube.review.models import AgreementSnapshot, ItemVersion, Release, ReleaseItem
+from medrcube.review.models import AgreementSnapshot, ItemVersion, ReleaseItem, ReleaseRecord
 from medrcube.review.quality.agreement_gate import agreement_by_stratum
 from medrcube.review.reviewing.decisions import record_release
 from medrcube.review.reviewing.item_versions import refuse_outdated
@@ -64,7 +63,7 @@ def freeze_release(tree: Path) -> FrozenRelease:
     audit = json.loads((tree / "audit.json").read_text(encoding="utf-8"))
     name, summary = str(audit.get("release", "")), audit.get("review") or {}
     frame = pd.read_parquet(tree / "items.parquet")
-    items: list[Built] = [*items_from_frame(frame)]
+    items: list[ChoiceItem] = [*items_from_frame(frame)]
     versions_of = [*frame.get("version", ())]
     if (tree / OPEN_ITEMS).is_file():
         beyond = pd.read_parquet(tree / OPEN_ITEMS)
@@ -78,7 +77,7 @@ def freeze_release(tree: Path) -> FrozenRelease:
     result = FrozenRelease(
         name=name, items=len(taken), unreviewed=len(items) - len(taken), already_recorded=False
     )
-    before = Release.objects.filter(name=name, manifest_sha256=manifest).exists()
+    before = ReleaseRecord.objects.filter(name=name, manifest_sha256=manifest).exists()
     if before:
         return replace(result, already_recorded=True)
     _check_head(tree, summary.get("head"))
@@ -135,7 +134,7 @@ def _check_head(tree: Path, noted: dict[str, Any] | None) -> None:
         raise ReviewError(f"{tree}: was not made from the present state of this queue: {fault}")
 
 
-def _versions(taken: dict[str, tuple[Built, int]]) -> list[ItemVersion]:
+def _versions(taken: dict[str, tuple[ChoiceItem, int]]) -> list[ItemVersion]:
     """Return the versions in a release, checked to have the wording of the release."""
     names, versions = sorted(taken), []
     for part in batches(names):
@@ -159,7 +158,7 @@ def _versions(taken: dict[str, tuple[Built, int]]) -> list[ItemVersion]:
     return versions
 
 
-def _agreement_rows(release: Release) -> list[AgreementSnapshot]:
+def _agreement_rows(release: ReleaseRecord) -> list[AgreementSnapshot]:
     everything, strata = agreement_by_stratum()
     return [
         AgreementSnapshot(

@@ -39,7 +39,7 @@ from medrcube.review.reviewing.sql.batches import batches
 from medrcube.review.reviewing.state_machine import ReviewState, Transition, next_state
 from medrcube.review.visibility import disclosure
 from medrcube.review.visibility.originals import import_originals
-from medrcube.workspace import Workspace
+from medrcube.workspace import WorkspaceFolder
 
 __all__ = ["ACTOR", "ImportReport", "ensure_project", "import_workspace"]
 
@@ -97,7 +97,7 @@ class _QueuedItem:
 
 
 def import_workspace(
-    workspace: Workspace,
+    workspace: WorkspaceFolder,
     reporter: Reporter,
     *,
     titles: Mapping[str, str] | None = None,
@@ -153,7 +153,7 @@ def import_workspace(
     return report
 
 
-def ensure_project(workspace: Workspace) -> Policy:
+def ensure_project(workspace: WorkspaceFolder) -> Policy:
     """Return the policy of the project; a new project uses the seed of the workspace."""
     with transaction.atomic():
         if not Project.objects.exists():

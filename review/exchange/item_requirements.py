@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Container, Iterator
 
-from medrcube.build.questions.item_table import Item
+from medrcube.build.questions.item_table import ChoiceItem
 from medrcube.review.errors import InvalidAnswerError
 from medrcube.review.exchange.open_rows import OpenRow
 from medrcube.review.reviewing.edits import Edit, check_edit
@@ -26,7 +26,7 @@ _LENGTHS = {"source": 64, "task": 64, "anatomy": 32, "modality": 32}
 _LONGEST_STRATUM = 160
 
 
-def item_fault(item: Item, samples: Container[str]) -> str:
+def item_fault(item: ChoiceItem, samples: Container[str]) -> str:
     """Return why an item is refused; empty if it is accepted.
 
     Args:
@@ -36,13 +36,13 @@ def item_fault(item: Item, samples: Container[str]) -> str:
     return next(filter(None, (rule(item, samples) for rule in _RULES)), "")
 
 
-def _bad_id(item: Item, _: Container[str]) -> str:
+def _bad_id(item: ChoiceItem, _: Container[str]) -> str:
     if _ID.fullmatch(item.id) and item.id.strip("."):
         return ""
     return "its id is not made of 1 to 64 letters, digits, dots, dashes and underscores"
 
 
-def _bad_texts(item: Item, _: Container[str]) -> str:
+def _bad_texts(item: ChoiceItem, _: Container[str]) -> str:
     for name, text in _texts(item):
         if not isinstance(text, str):
             return f"{name}: is {type(text).__name__}, expected text"
@@ -56,13 +56,13 @@ def _bad_texts(item: Item, _: Container[str]) -> str:
     return ""
 
 
-def _no_picture(item: Item, samples: Container[str]) -> str:
+def _no_picture(item: ChoiceItem, samples: Container[str]) -> str:
     if item.sample not in samples:
         return f"its image {printable(item.sample)} is not in the table of samples"
     return ""
 
 
-def _broken_rule(item: Item, _: Container[str]) -> str:
+def _broken_rule(item: ChoiceItem, _: Container[str]) -> str:
     if isinstance(item, OpenRow):  # item rules concern distractors chosen by a build
         return ""
     if not 2 <= len(item.options) <= 4:
@@ -76,7 +76,7 @@ def _broken_rule(item: Item, _: Container[str]) -> str:
     return ""
 
 
-_RULES: tuple[Callable[[Item, Container[str]], str], ...] = (
+_RULES: tuple[Callable[[ChoiceItem, Container[str]], str], ...] = (
     _bad_id,
     _bad_texts,
     _no_picture,
@@ -84,7 +84,7 @@ _RULES: tuple[Callable[[Item, Container[str]], str], ...] = (
 )
 
 
-def _texts(item: Item) -> Iterator[tuple[str, object]]:
+def _texts(item: ChoiceItem) -> Iterator[tuple[str, object]]:
     for name in (*_LENGTHS, "question", "strategy", "field", "concept", "group", "sample"):
         yield name, getattr(item, name)
     for place, option in enumerate(item.options):

@@ -15,7 +15,7 @@ from typing import Any
 import pandas as pd
 
 from medrcube.build.open_items.table import OpenItem, open_items_from_frame
-from medrcube.build.questions.item_table import KEY, Item, Option
+from medrcube.build.questions.item_table import KEY, ChoiceItem, Option
 from medrcube.errors import WorkspaceError
 from medrcube.forms import OPTION, form_of
 from medrcube.forms.option import OptionTarget
@@ -31,7 +31,7 @@ _MALFORMED = (TypeError, ValueError, KeyError, AttributeError, WorkspaceError, T
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OpenRow(Item):
+class OpenRow(ChoiceItem):
     """An open item in the form of an item with options.
 
     Attributes:

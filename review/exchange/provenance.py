@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from medrcube.build.questions.item_table import Item
+from medrcube.build.questions.item_table import ChoiceItem
 from medrcube.build.stages.samples import Sample
 from medrcube.review.exchange.item_requirements import UNFIT
 from medrcube.review.exchange.open_rows import OpenRow
@@ -49,7 +49,7 @@ def provenance_of(incoming: IncomingItem, titles: Mapping[str, str]) -> dict[str
     return {name: UNFIT.sub("\ufffd", value) for name, value in columns.items() if value}
 
 
-def options_of(item: Item) -> list[dict[str, Any]]:
+def options_of(item: ChoiceItem) -> list[dict[str, Any]]:
     """Return the options with all their attributes, as JSON."""
     options = []
     for option in item.options:
@@ -68,7 +68,7 @@ def _marked(sample: Sample) -> str:
     return f"{sample.marked} ({sample.field}){box}"
 
 
-def _evidence(item: Item, word: str) -> str:
+def _evidence(item: ChoiceItem, word: str) -> str:
     what = "what is right" if isinstance(item, OpenRow) else "wrong options"
     parts: Iterable[str] = (
         f"field {item.field}" if item.field else "",

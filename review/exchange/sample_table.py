@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from medrcube.build.questions.item_table import Item
+from medrcube.build.questions.item_table import ChoiceItem
 from medrcube.build.stages.samples import COLUMNS, Sample, samples_from_frame
 
 __all__ = ["ItemSamples", "SampleTable"]
@@ -59,7 +59,7 @@ class SampleTable:
     def __contains__(self, name: object) -> bool:
         return name in self._rows
 
-    def shown(self, items: Sequence[Item]) -> list[ItemSamples]:
+    def shown(self, items: Sequence[ChoiceItem]) -> list[ItemSamples]:
         """Return the images of each item; every item must refer to a sample in the table."""
         rows = [self._rows_of(item) for item in items]
         wanted = sorted({row for row_numbers in rows for row in row_numbers if row is not None})
@@ -74,7 +74,7 @@ class SampleTable:
             for row, picture, overlay in rows
         ]
 
-    def _rows_of(self, item: Item) -> tuple[int, int, int | None]:
+    def _rows_of(self, item: ChoiceItem) -> tuple[int, int, int | None]:
         row = self._rows[item.sample]
         view = int(self._views[row])
         clean = self._clean.get(view)

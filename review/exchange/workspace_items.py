@@ -18,14 +18,14 @@ from django.utils.crypto import salted_hmac
 from pyarrow import default_memory_pool
 from pyarrow.parquet import ParquetFile, read_table
 
-from medrcube.build.questions.item_table import Item, items_from_frame
+from medrcube.build.questions.item_table import ChoiceItem, items_from_frame
 from medrcube.build.release.review_verdicts import fingerprint, open_fingerprint
 from medrcube.build.stages.samples import COLUMNS, Sample
 from medrcube.errors import WorkspaceError
 from medrcube.review.exchange.item_requirements import item_fault, printable
 from medrcube.review.exchange.open_rows import OpenRow, open_rows
 from medrcube.review.exchange.sample_table import SampleTable
-from medrcube.workspace import Workspace
+from medrcube.workspace import WorkspaceFolder
 
 __all__ = ["IncomingItem", "RefusedItem", "WorkspaceItems"]
 
@@ -56,7 +56,7 @@ class IncomingItem:
         raw_files: digests of the raw files that contain its image.
     """
 
-    item: Item
+    item: ChoiceItem
     picture: Sample
     overlay: Sample | None
     asks_mark: bool
@@ -84,7 +84,7 @@ class WorkspaceItems:
         WorkspaceError: a table is missing or cannot be read at all.
     """
 
-    def __init__(self, workspace: Workspace) -> None:
+    def __init__(self, workspace: WorkspaceFolder) -> None:
         self._workspace = workspace
         ids = pd.Series(list(_ids(workspace)), dtype="str")
         self._count = len(ids)
@@ -111,10 +111,10 @@ class WorkspaceItems:
     def named(self, wanted: Container[str]) -> Iterator[IncomingItem]:
         """Yield the items with these ids, which have passed ``checked``."""
         for part in self._parts():
-            rows = (row for row in part if isinstance(row, Item))
+            rows = (row for row in part if isinstance(row, ChoiceItem))
             yield from self._incoming([row for row in rows if row.id in wanted])
 
-    def _parts(self) -> Iterator[Sequence[Item | RefusedItem]]:
+    def _parts(self) -> Iterator[Sequence[ChoiceItem | RefusedItem]]:
         before = 0
         for part in _table_parts(self._workspace.items, self._workspace):
             yield list(_items(part, before))
@@ -128,12 +128,12 @@ class WorkspaceItems:
                     for row in open_rows(part)
                 ]
 
-    def _fault(self, item: Item) -> str:
+    def _fault(self, item: ChoiceItem) -> str:
         if item.id in self._repeated:
             return "occurs twice in the table"
         return item_fault(item, self._pictures)
 
-    def _incoming(self, items: Sequence[Item]) -> Iterator[IncomingItem]:
+    def _incoming(self, items: Sequence[ChoiceItem]) -> Iterator[IncomingItem]:
         for item, samples in zip(items, self._pictures.shown(items), strict=True):
             sample, picture = samples.asked, samples.picture
             yield IncomingItem(
@@ -156,7 +156,7 @@ def _case_key(sample: Sample) -> str:
     return salted_hmac("medrcube.review.case", case, algorithm="sha256").hexdigest()[:32]
 
 
-def _raw_files(workspace: Workspace) -> dict[str, tuple[str, ...]]:
+def _raw_files(workspace: WorkspaceFolder) -> dict[str, tuple[str, ...]]:
     """Return the digests of the raw files of each image, without masks and tables.
 
     Raises:
@@ -182,7 +182,7 @@ def _raw_files(workspace: Workspace) -> dict[str, tuple[str, ...]]:
 
 
 def _table_parts(
-    path: Path, workspace: Workspace, columns: list[str] | None = None
+    path: Path, workspace: WorkspaceFolder, columns: list[str] | None = None
 ) -> Iterator[pd.DataFrame]:
     """Yield the chunks of a table, in order."""
     with _reading(path, workspace), ParquetFile(path) as table:
@@ -190,7 +190,7 @@ def _table_parts(
             yield part.to_pandas()
 
 
-def _sample_table(workspace: Workspace) -> SampleTable:
+def _sample_table(workspace: WorkspaceFolder) -> SampleTable:
     """Read the sample table, storing repeated strings once."""
     path = workspace.samples
     repeated = [name for name, kind in COLUMNS.items() if kind == "str" and name != "id"]
@@ -203,7 +203,7 @@ def _sample_table(workspace: Workspace) -> SampleTable:
 
 
 @contextmanager
-def _reading(path: Path, workspace: Workspace) -> Iterator[None]:
+def _reading(path: Path, workspace: WorkspaceFolder) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError:
@@ -214,7 +214,7 @@ def _reading(path: Path, workspace: Workspace) -> Iterator[None]:
         raise WorkspaceError(f"{path}: cannot be read ({error}); build again") from error
 
 
-def _ids(workspace: Workspace) -> Iterator[str]:
+def _ids(workspace: WorkspaceFolder) -> Iterator[str]:
     tables = [workspace.items]
     if workspace.open_items.is_file():
         tables.append(workspace.open_items)
@@ -227,7 +227,7 @@ def _ids(workspace: Workspace) -> Iterator[str]:
             yield from map(str, part["id"])
 
 
-def _items(frame: pd.DataFrame, before: int) -> Iterator[Item | RefusedItem]:
+def _items(frame: pd.DataFrame, before: int) -> Iterator[ChoiceItem | RefusedItem]:
     """Yield the items of a chunk that has ``before`` rows above it."""
     with suppress(*_MALFORMED):
         yield from items_from_frame(frame)

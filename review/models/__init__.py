@@ -2,7 +2,13 @@
 
 from medrcube.review.models.assignment import Assignment, Specialty
 from medrcube.review.models.blindness import Disclosure, Exposure, Incident, RawFile
-from medrcube.review.models.events import AgreementSnapshot, Chain, Event, Release, ReleaseItem
+from medrcube.review.models.events import (
+    AgreementSnapshot,
+    Chain,
+    Event,
+    ReleaseItem,
+    ReleaseRecord,
+)
 from medrcube.review.models.items import Asset, Item, ItemVersion, Project
 from medrcube.review.models.proposals import Adoption, Proposal
 from medrcube.review.models.remarks import Remark
@@ -41,8 +47,8 @@ __all__ = [
     "Proposal",
     "RawFile",
     "RecoveryCode",
-    "Release",
     "ReleaseItem",
+    "ReleaseRecord",
     "Remark",
     "Review",
     "ReviewReason",

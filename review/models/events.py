@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.db import models
 
-__all__ = ["AgreementSnapshot", "Chain", "Event", "Release", "ReleaseItem"]
+__all__ = ["AgreementSnapshot", "Chain", "Event", "ReleaseItem", "ReleaseRecord"]
 
 
 class Event(models.Model):
@@ -40,7 +40,7 @@ class Chain(models.Model):
     sha256 = models.CharField(max_length=64)
 
 
-class Release(models.Model):
+class ReleaseRecord(models.Model):
     """Frozen list of accepted versions, with the head of the chain at that time."""
 
     name = models.CharField(max_length=200, unique=True)
@@ -49,11 +49,14 @@ class Release(models.Model):
     head_number = models.PositiveBigIntegerField()
     head_sha256 = models.CharField(max_length=64)
 
+    class Meta:
+        db_table = "review_release"
+
 
 class ReleaseItem(models.Model):
     """One version in a release."""
 
-    release = models.ForeignKey(Release, on_delete=models.PROTECT, related_name="items")
+    release = models.ForeignKey(ReleaseRecord, on_delete=models.PROTECT, related_name="items")
     version = models.ForeignKey("review.ItemVersion", on_delete=models.PROTECT)
 
     class Meta:
@@ -65,7 +68,7 @@ class ReleaseItem(models.Model):
 class AgreementSnapshot(models.Model):
     """Agreement of one stratum at a release; ``value`` is ``None`` if undefined."""
 
-    release = models.ForeignKey(Release, on_delete=models.PROTECT, related_name="agreement")
+    release = models.ForeignKey(ReleaseRecord, on_delete=models.PROTECT, related_name="agreement")
     stratum = models.CharField(max_length=160)
     metric = models.CharField(max_length=32)
     value = models.FloatField(null=True)

@@ -16,8 +16,8 @@ from medrcube.review.errors import ConflictError, InvalidAnswerError
 from medrcube.review.models import (
     Adjudication,
     ItemVersion,
-    Release,
     ReleaseItem,
+    ReleaseRecord,
     Review,
     User,
 )
@@ -135,7 +135,7 @@ def report_harm(
 
 def record_release(
     name: str, versions: Iterable[int], manifest_sha256: str, now: datetime | None = None
-) -> Release:
+) -> ReleaseRecord:
     """Record a release of accepted versions, with the preceding head of the chain.
 
     Raises:
@@ -146,10 +146,10 @@ def record_release(
     now = now or timezone.now()
     wanted = set(versions)
     with transaction.atomic():
-        if Release.objects.filter(name=name).exists():
+        if ReleaseRecord.objects.filter(name=name).exists():
             raise ConflictError(f"there is a release {name!r} already; give this one another name")
         at = chain_head()
-        release = Release.objects.create(
+        release = ReleaseRecord.objects.create(
             name=name,
             made_at=now,
             manifest_sha256=manifest_sha256,

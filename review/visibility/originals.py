@@ -28,7 +28,7 @@ from medrcube.review.exchange import image_store
 from medrcube.review.exchange.image_transfer import same_pixels
 from medrcube.review.models import Asset, ItemVersion
 from medrcube.taxonomy import Task
-from medrcube.workspace import Workspace
+from medrcube.workspace import WorkspaceFolder
 
 __all__ = ["discloses", "import_originals", "mark_layer", "read_slice"]
 
@@ -36,7 +36,7 @@ _DIGIT = 5 / 240
 """Width of a digit in a numbered box, as a share of the longer side (``pixels.tags``)."""
 
 
-def import_originals(workspace: Workspace, prints: Mapping[str, str]) -> int:
+def import_originals(workspace: WorkspaceFolder, prints: Mapping[str, str]) -> int:
     """Store the description of the viewer copy of each queue image, from the last build.
 
     Two cases may have the same image but different neighbouring slices; then only the slice itself

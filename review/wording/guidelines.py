@@ -13,13 +13,13 @@ from medrcube.review.errors import ReviewError
 from medrcube.taxonomy import Task
 from medrcube.vocabulary.layers import Vocabulary, active_vocabulary
 
-__all__ = ["Guideline", "guideline_of"]
+__all__ = ["TaskGuideline", "guideline_of"]
 
 _FIELDS = ("asks", "accept", "refuse")
 
 
 @dataclass(frozen=True, slots=True)
-class Guideline:
+class TaskGuideline:
     """Guideline of a task in three sentences, none of which depends on an item."""
 
     task: str
@@ -28,7 +28,7 @@ class Guideline:
     refuse: str
 
 
-def guideline_of(task: str) -> Guideline | None:
+def guideline_of(task: str) -> TaskGuideline | None:
     """Return the guideline of a task, or ``None``.
 
     Raises:
@@ -40,7 +40,7 @@ def guideline_of(task: str) -> Guideline | None:
 
 
 @cache
-def _guidelines(own: Path, _vocabulary: Vocabulary) -> dict[str, Guideline]:
+def _guidelines(own: Path, _vocabulary: Vocabulary) -> dict[str, TaskGuideline]:
     """Read the guidelines of the tasks, overridden by those of the workspace; cached."""
     guidelines = {task.value: _declared(task) for task in Task}
     if own.is_file():
@@ -48,14 +48,14 @@ def _guidelines(own: Path, _vocabulary: Vocabulary) -> dict[str, Guideline]:
     return guidelines
 
 
-def _declared(task: Task) -> Guideline:
+def _declared(task: Task) -> TaskGuideline:
     declared = task.declaration.guideline
-    return Guideline(
+    return TaskGuideline(
         task=task.value, asks=declared.asks, accept=declared.accept, refuse=declared.refuse
     )
 
 
-def _parsed(text: str, name: str) -> dict[str, Guideline]:
+def _parsed(text: str, name: str) -> dict[str, TaskGuideline]:
     try:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -65,4 +65,4 @@ def _parsed(text: str, name: str) -> dict[str, Guideline]:
             raise ReviewError(f"{name}: [{task!r}] needs exactly {', '.join(_FIELDS)}")
         if not all(isinstance(text, str) for text in table.values()):
             raise ReviewError(f"{name}: [{task!r}] holds something that is not text")
-    return {task: Guideline(task=task, **table) for task, table in tables.items()}
+    return {task: TaskGuideline(task=task, **table) for task, table in tables.items()}

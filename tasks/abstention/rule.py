@@ -55,7 +55,7 @@ class AbstentionPolicy(NamedTuple):
         return self.scope == field.scope.name.lower()
 
 
-class _Asked(NamedTuple):
+class _PolicyFact(NamedTuple):
     """One fact under its policy: its name, options, and values for the wordings."""
 
     field: CardField
@@ -114,7 +114,7 @@ def _of_group(
     key = next((name for name in members if _is_stated(view, field, name)), "")
     for offered in combinations(members, min(len(members), len(_LETTERS) - 1)):
         texts = tuple(names[name].text for name in offered)
-        ask = _Asked(field, policy.name, group, texts, values)
+        ask = _PolicyFact(field, policy.name, group, texts, values)
         if hidden:
             yield _question(view, sample, ask)
         elif key in offered:
@@ -126,7 +126,7 @@ def _of_concept(
 ) -> Iterator[OpenQuestion]:
     """Yield questions about a finding marked on an image that can show it, or denied by a label."""
     values = {"finding": policy.finding, "scale": "", "of": ""}
-    asked = _Asked(field, policy.name, policy.concept, ("Yes", "No"), values)
+    asked = _PolicyFact(field, policy.name, policy.concept, ("Yes", "No"), values)
     present = view.facts.present
     if any(name in present for name in policy.hidden_on):
         yield _question(view, sample, asked)
@@ -171,12 +171,12 @@ def _refused(
 ) -> OpenQuestion:
     """Return a barred question: scope wider than the image, but no proof that it is hidden."""
     why = NO_POLICY if policy is None else f"not-proved ({policy.name})"
-    asked = _Asked(field, policy.name if policy else "", field.name, ("Yes",), {})
+    asked = _PolicyFact(field, policy.name if policy else "", field.name, ("Yes",), {})
     return _question(view, sample, asked, barred=why)
 
 
 def _question(
-    view: CaseView, sample: Sample, asked: _Asked, *, key: str = "", barred: str = ""
+    view: CaseView, sample: Sample, asked: _PolicyFact, *, key: str = "", barred: str = ""
 ) -> OpenQuestion:
     """Build the question with its right option; without ``key`` the image hides the fact."""
     texts = (*asked.options, ABSTAIN)

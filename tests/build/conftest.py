@@ -19,7 +19,7 @@ from medrcube.sources._framework.card_parts.access import Statement
 from medrcube.sources._framework.contract import load_source
 from medrcube.sources._synthetic import images
 from medrcube.sources.registry import find_sources
-from medrcube.workspace import Workspace
+from medrcube.workspace import WorkspaceFolder
 
 CARD = """\
 id = "toy"
@@ -134,7 +134,7 @@ def workspace(tmp_path, raw):
     root = tmp_path / "workspace"
     (root / "cache").mkdir(parents=True)
     (root / "cache" / "patient.key").write_bytes(b"k" * 32)
-    return Workspace(root=root, settings=BuildSettings(), sources={"toy": raw})
+    return WorkspaceFolder(root=root, settings=BuildSettings(), sources={"toy": raw})
 
 
 @pytest.fixture(scope="session")
@@ -158,7 +158,7 @@ def pressed(tmp_path_factory, six_cases, quiet):
         text = tuple((source.folder / name).read_text() for name in ("card.toml", "adapter.py"))
         if text not in made:
             made[text] = root = tmp_path_factory.mktemp("pressed")
-            workspace = Workspace(root=root / "workspace", sources={"toy": six_cases})
+            workspace = WorkspaceFolder(root=root / "workspace", sources={"toy": six_cases})
             (workspace.root / "cache").mkdir(parents=True)
             (workspace.root / "cache" / "patient.key").write_bytes(b"k" * 32)
             build(workspace, {"toy": source}, LocalEngine(1), quiet)
@@ -285,7 +285,7 @@ def editions(tmp_path_factory):
     roots = {name: root / name for name in sources}
     for name, source in sources.items():
         source.build_fixture(roots[name], source.card.layouts[0].name)
-    workspace = Workspace(root=root / "workspace", settings=BuildSettings(), sources=roots)
+    workspace = WorkspaceFolder(root=root / "workspace", settings=BuildSettings(), sources=roots)
     build(workspace, sources, LocalEngine(1), Reporter(quiet=True))
     for private, name in ((False, "public"), (True, "private")):
         release(

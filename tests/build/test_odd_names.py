@@ -22,7 +22,7 @@ from medrcube.facts import Grade, Visibility
 from medrcube.names import text_to_name
 from medrcube.sources._framework.contract import Source
 from medrcube.sources.registry import find_sources
-from medrcube.workspace import Workspace
+from medrcube.workspace import WorkspaceFolder
 
 pytestmark = pytest.mark.untraced
 
@@ -82,7 +82,7 @@ def test_odd_names_of_a_source_travel_from_raw_tree_to_reconstruction(
     source.build_fixture(raw, source.card.layouts[0].name)
     rename(raw, renamed)
     stray(raw)
-    workspace = Workspace(root=tmp_path / "w", settings=SETTINGS, sources={name: raw})
+    workspace = WorkspaceFolder(root=tmp_path / "w", settings=SETTINGS, sources={name: raw})
     report = build(workspace, {name: source}, ONE, quiet)
     assert report.sources[0].pictures > 0
     assert report.sources[0].failed == 0

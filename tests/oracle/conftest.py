@@ -22,7 +22,7 @@ from medrcube.console.progress import Reporter
 from medrcube.sources._framework.contract import load_source
 from medrcube.sources._synthetic import images
 from medrcube.sources.registry import find_sources
-from medrcube.workspace import Workspace, open_workspace
+from medrcube.workspace import WorkspaceFolder, open_workspace
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -54,7 +54,7 @@ def demo(whole_demo, tmp_path_factory):
     aside = shutil.ignore_patterns("raw", "release", "runs")
     shutil.copytree(made, root, ignore=aside)  # with its cache: no image is rendered again
     sources = find_sources()
-    workspace = Workspace(root=root, sources={name: made / "raw" / name for name in sources})
+    workspace = WorkspaceFolder(root=root, sources={name: made / "raw" / name for name in sources})
     layouts = {name: source.card.layouts[0].name for name, source in sources.items()}
     assert open_workspace(made).settings == VARIANTS["demo"]
     raw = {}
@@ -73,7 +73,7 @@ def rebuild(tmp_path):
     """Build one source of the package on a tree: ``rebuild("chexpert", root, "small")``."""
 
     def make(name, root, layout, settings=None):
-        workspace = Workspace(root=tmp_path / "workspace", sources={name: root})
+        workspace = WorkspaceFolder(root=tmp_path / "workspace", sources={name: root})
         workspace = replace(workspace, settings=settings or ALL_THAT_IS_SAFE)
         return run(workspace, find_sources(), {name: layout}, 1)
 
@@ -109,7 +109,7 @@ def tiny_source(tmp_path, reasoned):
             json.dumps({key: _statements(text) for key, text in labels.items()})
         )
         source = load_source(folder)
-        workspace = Workspace(
+        workspace = WorkspaceFolder(
             root=tmp_path / "workspace", sources={"told": root}, settings=ALL_THAT_IS_SAFE
         )
         return run(workspace, {"told": source}, {"told": "flat"}, 1)

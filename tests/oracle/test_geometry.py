@@ -27,7 +27,7 @@ from medrcube.facts import MaskFile, Outline, Polygons
 from medrcube.sources._formats.annotations.lidc_xml import SeriesReading, read_reading
 from medrcube.sources._framework.contract import load_source
 from medrcube.sources.registry import find_sources
-from medrcube.workspace import Workspace
+from medrcube.workspace import WorkspaceFolder
 
 pytestmark = [pytest.mark.thorough, pytest.mark.untraced]
 EDGES = np.array([(0, 0.5), (1, 0.5), (0.5, 0), (0.5, 1)])
@@ -98,7 +98,7 @@ def cases(root, layout):
 
 def build_geometry(source, root, workspace_root):
     """The table of a build, and the cases by key."""
-    workspace = Workspace(
+    workspace = WorkspaceFolder(
         root=workspace_root,
         sources={source.id: root},
         settings=BuildSettings(even_keys=False, viewer=False),

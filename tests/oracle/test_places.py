@@ -21,7 +21,7 @@ from medrcube.ontologies.relations import load_relations
 from medrcube.ontologies.terms import load_terms
 from medrcube.sources.registry import find_sources
 from medrcube.taxonomy import Task
-from medrcube.workspace import Workspace
+from medrcube.workspace import WorkspaceFolder
 
 pytestmark = [pytest.mark.thorough, pytest.mark.untraced, pytest.mark.real]
 FOLDERS = {
@@ -39,7 +39,7 @@ def placed(real_raw, tmp_path_factory):
     if absent := [root.name for root in roots.values() if not root.is_dir()]:
         pytest.skip(f"no real samples of {absent} in {real_raw}")
     sources = {name: find_sources()[name] for name in FOLDERS}
-    workspace = Workspace(
+    workspace = WorkspaceFolder(
         root=tmp_path_factory.mktemp("places"),
         sources=roots,
         settings=BuildSettings(even_keys=False, viewer=False),

@@ -29,7 +29,7 @@ from medrcube.ontologies.terms import load_terms
 from medrcube.sources._synthetic.images import write_dicom
 from medrcube.sources.registry import find_sources
 from medrcube.taxonomy import Task
-from medrcube.workspace import BuildSettings, Workspace
+from medrcube.workspace import BuildSettings, WorkspaceFolder
 
 pytestmark = [pytest.mark.thorough, pytest.mark.untraced, pytest.mark.real]
 SIDE, MM = 512, 0.7
@@ -107,7 +107,7 @@ def asked(real_raw, tmp_path_factory):
             shutil.copyfile(path, folder / path.name)
             lines |= {uid: points for uid, (_, points) in slices.items()}
     source = find_sources()["lidc-idri"]
-    workspace = Workspace(
+    workspace = WorkspaceFolder(
         root=root / "workspace",
         sources={"lidc-idri": root / "raw"},
         settings=BuildSettings(even_keys=False, viewer=False),

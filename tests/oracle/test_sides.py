@@ -27,7 +27,7 @@ from medrcube.ontologies.relations import load_relations
 from medrcube.ontologies.terms import load_terms
 from medrcube.sources.registry import find_sources
 from medrcube.taxonomy import Task
-from medrcube.workspace import Workspace
+from medrcube.workspace import WorkspaceFolder
 
 pytestmark = [pytest.mark.thorough, pytest.mark.untraced]
 HEART = {"LV": 500, "RV (structure)": 600, "LA": 420, "RA": 550, "MYO": 205, "AO": 820}
@@ -66,7 +66,7 @@ def built(tmp_path_factory):
     roots = {name: root / "raw" / name for name in sources}
     for name, source in sources.items():
         source.build_fixture(roots[name], source.card.layouts[0].name)
-    workspace = Workspace(
+    workspace = WorkspaceFolder(
         root=root / "workspace", sources=roots, settings=BuildSettings(viewer=False)
     )
     (workspace.root / "cache").mkdir(parents=True)

@@ -43,7 +43,7 @@ from medrcube.facts import Grade, LabelState
 from medrcube.ontologies.terms import load_terms
 from medrcube.sources._framework.card_lookup import concept_of
 from medrcube.sources.registry import find_sources
-from medrcube.workspace import Workspace
+from medrcube.workspace import WorkspaceFolder
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -147,7 +147,7 @@ def _read(name, folder):
     root.mkdir()
     TREES[name][0](root)
     source = SOURCES[name.split(":")[0].replace("_", "-")]
-    workspace = Workspace(
+    workspace = WorkspaceFolder(
         root=folder / "workspace",
         settings=BuildSettings(items_per_cell=0, quarantine_gate=1.0, viewer=False),
         sources={source.id: root},

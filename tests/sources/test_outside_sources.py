@@ -13,7 +13,7 @@ from medrcube.console.progress import Reporter
 from medrcube.facts import Grade
 from medrcube.sources.registry import find_sources
 from medrcube.vocabulary.layers import activate_vocabulary
-from medrcube.workspace import Workspace
+from medrcube.workspace import WorkspaceFolder
 
 OUTSIDE = Path(__file__).parent / "outside"
 WORDS = {"fetal-skulls": "fetal skull", "lung-groups": "pneumonia group"}
@@ -45,7 +45,9 @@ def test_its_own_word_is_asked_about(outside_sources, tmp_path, name, word):
         tmp_path / "raw", outside_sources[name].card.layouts[0].name
     )
     settings = BuildSettings(evidence=Grade.C, items_per_cell=0, even_keys=False)
-    workspace = Workspace(root=tmp_path / "w", settings=settings, sources={name: tmp_path / "raw"})
+    workspace = WorkspaceFolder(
+        root=tmp_path / "w", settings=settings, sources={name: tmp_path / "raw"}
+    )
     build(workspace, outside_sources, LocalEngine(1), Reporter(quiet=True))
     assert word in str(pd.read_parquet(workspace.items).to_dict())
 
@@ -54,6 +56,6 @@ def test_its_own_word_is_asked_about(outside_sources, tmp_path, name, word):
 @pytest.mark.parametrize("name", WORDS)
 def test_real_files_of_it_become_pictures(outside_sources, real_raw, tmp_path, name):
     sources = {name: real_raw / REAL[name]}
-    workspace = Workspace(root=tmp_path, settings=BuildSettings(), sources=sources)
+    workspace = WorkspaceFolder(root=tmp_path, settings=BuildSettings(), sources=sources)
     build(workspace, outside_sources, LocalEngine(1), Reporter(quiet=True))
     assert len(pd.read_parquet(workspace.samples)) >= 3

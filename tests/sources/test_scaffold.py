@@ -22,7 +22,7 @@ from medrcube.sources._framework.scaffold import new_source
 from medrcube.sources._synthetic.any_format import write_example, write_example_mask
 from medrcube.sources._synthetic.images import CANARY, write_dicom, write_lines, write_nifti
 from medrcube.sources._synthetic.spreadsheets import write_spreadsheet
-from medrcube.workspace import Workspace
+from medrcube.workspace import WorkspaceFolder
 
 NAMES = ["Ada Example", "Bea Example", "Cyd Example"]
 
@@ -93,7 +93,7 @@ def test_the_fixture_builds_into_pictures_and_items(made, tmp_path):
     raw = tmp_path / "fixture"
     source.build_fixture(raw, "files")
     settings = BuildSettings(even_keys=False)  # a lone source has one modality
-    workspace = Workspace(
+    workspace = WorkspaceFolder(
         root=tmp_path / "workspace", sources={"my-source": raw}, settings=settings
     )
     workspace.root.mkdir()

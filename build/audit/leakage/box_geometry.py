@@ -14,7 +14,7 @@ from typing import Any
 
 from medrcube.build.audit.leakage.conditional_logit import LogitQuestion, cross_validate
 from medrcube.build.audit.leakage.leakage_tests import groups_of, score_against_chance
-from medrcube.build.questions.item_table import Item
+from medrcube.build.questions.item_table import ChoiceItem
 from medrcube.build.stages.samples import Sample
 
 __all__ = ["MODEL", "box_geometry"]
@@ -48,7 +48,7 @@ class _Boxes:
     corners: tuple[tuple[float, float, float, float], ...]
 
 
-def box_geometry(items: Iterable[Item], samples: Iterable[Sample]) -> list[Row]:
+def box_geometry(items: Iterable[ChoiceItem], samples: Iterable[Sample]) -> list[Row]:
     """Return the score of each shortcut and of the model on all items about numbered boxes.
 
     Returns:
@@ -81,7 +81,7 @@ def box_geometry(items: Iterable[Item], samples: Iterable[Sample]) -> list[Row]:
     return [*rows, _row(MODEL, hits_of_model, layouts, own, bound=MODEL_BOUND_SE)]
 
 
-def _readable(item: Item, sample: Sample) -> bool:
+def _readable(item: ChoiceItem, sample: Sample) -> bool:
     return bool(sample.boxes) and len(item.options) == sample.boxes.count(",") + 1 > item.key
 
 

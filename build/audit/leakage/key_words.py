@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from medrcube.build.questions.item_table import Item
+from medrcube.build.questions.item_table import ChoiceItem
 from medrcube.ontologies.label_words import tokens
 
 __all__ = ["WORD_P", "hoeffding_bound", "key_words"]
@@ -23,7 +23,7 @@ WORD_P = 0.01
 Row = dict[str, Any]
 
 
-def key_words(items: Iterable[Item]) -> list[Row]:
+def key_words(items: Iterable[ChoiceItem]) -> list[Row]:
     """Return for each task the word that is most over- or under-represented in keys.
 
     Numbered boxes have no words.
@@ -34,7 +34,7 @@ def key_words(items: Iterable[Item]) -> list[Row]:
         ``within``; and ``smallest_cue``, the number of keys in which a word that is in no other
         option would have been detected, with ``smallest_share``, that number divided by ``n``.
     """
-    tasks: dict[str, list[Item]] = {}
+    tasks: dict[str, list[ChoiceItem]] = {}
     for item in items:
         if item.options[item.key].concept:
             tasks.setdefault(item.task, []).append(item)
@@ -58,7 +58,7 @@ def hoeffding_bound(keyed: int, due: float, items: int) -> float:
     return min(1.0, 2 * math.exp(-items * entropy))
 
 
-def _row(task: str, items: list[Item]) -> Row:
+def _row(task: str, items: list[ChoiceItem]) -> Row:
     counts: dict[str, tuple[int, float, int]] = {}
     for item in items:
         own = [set(tokens(option.text)) for option in item.options]

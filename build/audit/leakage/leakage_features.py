@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from itertools import permutations
 
-from medrcube.build.questions.item_table import Item
+from medrcube.build.questions.item_table import ChoiceItem
 from medrcube.ontologies.label_words import content_words, normalise, tokens
 
 __all__ = ["Features", "option_features", "wording_features"]
@@ -19,7 +19,7 @@ __all__ = ["Features", "option_features", "wording_features"]
 Features = dict[Hashable, float]
 
 
-def option_features(items: Sequence[Item]) -> list[list[Features]]:
+def option_features(items: Sequence[ChoiceItem]) -> list[list[Features]]:
     """Features of every option of every item, from the options alone.
 
     Position, length, words, the label, each other label of the item, the whole set of labels, how
@@ -34,7 +34,7 @@ def option_features(items: Sequence[Item]) -> list[list[Features]]:
     ]
 
 
-def wording_features(items: Sequence[Item]) -> list[list[Features]]:
+def wording_features(items: Sequence[ChoiceItem]) -> list[list[Features]]:
     """Features of every option from the question: each word, and the whole, with each label."""
     features: list[list[Features]] = []
     for item in items:
@@ -52,7 +52,7 @@ def wording_features(items: Sequence[Item]) -> list[list[Features]]:
     return features
 
 
-def _shape(item: Item) -> list[Features]:
+def _shape(item: ChoiceItem) -> list[Features]:
     count = len(item.options)
     texts = [option.text for option in item.options]
     words = [content_words(text) for text in texts]

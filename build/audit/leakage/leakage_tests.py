@@ -20,7 +20,7 @@ from medrcube.build.audit.leakage.leakage_features import (
     wording_features,
 )
 from medrcube.build.open_items.table import OpenItem
-from medrcube.build.questions.item_table import Item
+from medrcube.build.questions.item_table import ChoiceItem
 from medrcube.build.stages.samples import Sample
 
 __all__ = ["ALL", "groups_of", "options_only", "score_against_chance", "text_only"]
@@ -33,13 +33,13 @@ have just the answers that the others lack.
 """
 
 
-def options_only(items: Iterable[Item], samples: Iterable[Sample]) -> list[dict[str, Any]]:
+def options_only(items: Iterable[ChoiceItem], samples: Iterable[Sample]) -> list[dict[str, Any]]:
     """Score of a reader of the options alone, for each task and for all of them.
 
     The reader is a conditional logit (``conditional_logit``) over the features of
     ``leakage_features``. It is fitted in five folds that keep items of one set of options together
-    (``Item.block``), without the patients, cases and equal images of the fold it answers. Numbered
-    boxes have no names to read; ``box_geometry`` tests their numbers and positions.
+    (``ChoiceItem.block``), without the patients, cases and equal images of the fold it answers.
+    Numbered boxes have no names to read; ``box_geometry`` tests their numbers and positions.
 
     Returns:
         Rows with ``task``, ``n`` items, ``groups`` (patients), ``accuracy``, ``chance``, ``se``,
@@ -52,12 +52,12 @@ def options_only(items: Iterable[Item], samples: Iterable[Sample]) -> list[dict[
     return _scores(items, samples, option_features)
 
 
-def text_only(items: Iterable[Item], samples: Iterable[Sample]) -> list[dict[str, Any]]:
+def text_only(items: Iterable[ChoiceItem], samples: Iterable[Sample]) -> list[dict[str, Any]]:
     """The same for a reader of the question, who knows which labels its words occurred with."""
     return _scores(items, samples, wording_features)
 
 
-def groups_of(items: Iterable[Item | OpenItem], samples: Iterable[Sample]) -> dict[str, str]:
+def groups_of(items: Iterable[ChoiceItem | OpenItem], samples: Iterable[Sample]) -> dict[str, str]:
     """Return item id -> group: items of one patient, one case or equal images share a group."""
     parents: dict[str, str] = {}
 
@@ -109,9 +109,9 @@ def score_against_chance(answers: Sequence[tuple[float, float, str]]) -> dict[st
 
 
 def _scores(
-    items: Iterable[Item],
+    items: Iterable[ChoiceItem],
     samples: Iterable[Sample],
-    features: Callable[[Sequence[Item]], list[list[Features]]],
+    features: Callable[[Sequence[ChoiceItem]], list[list[Features]]],
 ) -> list[dict[str, Any]]:
     askable = [
         entry
@@ -121,7 +121,7 @@ def _scores(
         and entry.options[entry.key].concept
     ]
     groups = groups_of(askable, samples)
-    tasks: dict[str, list[Item]] = {}
+    tasks: dict[str, list[ChoiceItem]] = {}
     for item in sorted(askable, key=lambda item: item.id):
         tasks.setdefault(item.task, []).append(item)
     rows = []

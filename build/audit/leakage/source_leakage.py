@@ -16,7 +16,7 @@ from typing import Any
 
 from medrcube.build.audit.leakage.conditional_logit import LogitQuestion, cross_validate
 from medrcube.build.audit.leakage.leakage_tests import groups_of, score_against_chance
-from medrcube.build.questions.item_table import Item
+from medrcube.build.questions.item_table import ChoiceItem
 from medrcube.build.stages.samples import Sample
 
 __all__ = ["ALL_CUES", "CUES", "source_leakage"]
@@ -28,7 +28,7 @@ ALL_CUES = "all of these"
 Cue = Callable[[Sample], Hashable]
 
 
-def source_leakage(items: Sequence[Item], samples: Sequence[Sample]) -> dict[str, Any]:
+def source_leakage(items: Sequence[ChoiceItem], samples: Sequence[Sample]) -> dict[str, Any]:
     """Score of a reader who knows a cue of the image and how often it occurs with each answer.
 
     The model is a conditional logit (``conditional_logit``) over pairs of a cue's value and an
@@ -42,7 +42,7 @@ def source_leakage(items: Sequence[Item], samples: Sequence[Sample]) -> dict[str
         source, all of whose options are keys of that source.
     """
     pictures = {sample.id: sample for sample in samples}
-    tasks: dict[str, list[Item]] = {}
+    tasks: dict[str, list[ChoiceItem]] = {}
     for item in sorted(items, key=lambda item: item.id):
         if item.sample in pictures and item.options[item.key].concept:
             tasks.setdefault(item.task, []).append(item)
@@ -95,7 +95,7 @@ def _steps(values: Sequence[float]) -> Callable[[float], int]:
 
 def _rows(
     task: str,
-    items: Sequence[Item],
+    items: Sequence[ChoiceItem],
     pictures: Mapping[str, Sample],
     groups: Mapping[str, str],
     cues: Mapping[str, Cue],
@@ -123,7 +123,7 @@ def _rows(
     return rows
 
 
-def _answers(items: Sequence[Item]) -> dict[str, int]:
+def _answers(items: Sequence[ChoiceItem]) -> dict[str, int]:
     sources: dict[str, set[str]] = {}
     for item in items:
         sources.setdefault(item.options[item.key].concept, set()).add(item.source)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from medrcube.build.audit.leakage.conditional_logit import folds
 from medrcube.build.audit.leakage.leakage_tests import groups_of, score_against_chance
 from medrcube.build.audit.shortcuts.shortcut_baselines import Row
-from medrcube.build.questions.item_table import Item
+from medrcube.build.questions.item_table import ChoiceItem
 from medrcube.build.stages.samples import Sample
 
 __all__ = ["image_size"]
@@ -22,10 +22,10 @@ _PATIENTS = 3
 """Fewest patients of a source that is compared."""
 _SE = 3.0
 
-Cue = Callable[[Item], Hashable]
+Cue = Callable[[ChoiceItem], Hashable]
 
 
-def image_size(items: Iterable[Item], samples: Iterable[Sample]) -> list[Row]:
+def image_size(items: Iterable[ChoiceItem], samples: Iterable[Sample]) -> list[Row]:
     """Score of naming the most frequent key among images of the same size, by task and source.
 
     Keys are counted in the other folds, which split no patient. ``chance`` is the score of the same
@@ -33,7 +33,7 @@ def image_size(items: Iterable[Item], samples: Iterable[Sample]) -> list[Row]:
     nothing away by its sizes.
     """
     pictures = {sample.id: sample for sample in samples}
-    cells: dict[tuple[str, str], list[Item]] = defaultdict(list)
+    cells: dict[tuple[str, str], list[ChoiceItem]] = defaultdict(list)
     for item in items:
         if item.sample in pictures and item.options[item.key].concept:
             cells[item.task, item.source].append(item)
@@ -58,7 +58,7 @@ def _size(sample: Sample) -> Hashable:
     return sample.width, sample.height
 
 
-def _hits(items: Sequence[Item], groups: Mapping[str, str], cue: Cue) -> list[float]:
+def _hits(items: Sequence[ChoiceItem], groups: Mapping[str, str], cue: Cue) -> list[float]:
     """Share of each key among the options that are most often keys with the same cue."""
     fold_of = folds((groups[item.id] for item in items), _FOLDS)
     counts: dict[tuple[int, Hashable], Counter[str]] = defaultdict(Counter)

@@ -12,7 +12,7 @@ from typing import Any
 
 from medrcube.build.audit.leakage.conditional_logit import folds
 from medrcube.build.audit.leakage.leakage_tests import ALL, groups_of, score_against_chance
-from medrcube.build.questions.item_table import Item
+from medrcube.build.questions.item_table import ChoiceItem
 from medrcube.build.stages.samples import Sample
 
 __all__ = [
@@ -40,7 +40,7 @@ tasks 2.
 Row = dict[str, Any]
 
 
-def key_positions(items: Iterable[Item]) -> list[Row]:
+def key_positions(items: Iterable[ChoiceItem]) -> list[Row]:
     """Count key positions by number of options, with the chi-square p against uniformity.
 
     Scales and numbered boxes keep their natural order and are not counted; nor are items whose key
@@ -86,7 +86,7 @@ def chi_square_p(statistic: float, freedom: int) -> float:
     return tail
 
 
-def label_prior(items: Iterable[Item]) -> list[Row]:
+def label_prior(items: Iterable[ChoiceItem]) -> list[Row]:
     """Return how often each label is the key of the items that show it, for each task.
 
     A label among n options should be the key once in n times: it is a distractor (n - 1) times as
@@ -123,7 +123,7 @@ def _prior_row(task: str, labels: dict[str, list[tuple[bool, float]]]) -> Row:
     }
 
 
-def longest_option(items: Iterable[Item], samples: Iterable[Sample]) -> list[Row]:
+def longest_option(items: Iterable[ChoiceItem], samples: Iterable[Sample]) -> list[Row]:
     """Score of choosing the longest option, ties broken at random, for each task and overall.
 
     Items whose options are all equally long are uninformative and left out.
@@ -137,17 +137,17 @@ def longest_option(items: Iterable[Item], samples: Iterable[Sample]) -> list[Row
     return _trick_rows(chosen, groups_of(chosen, samples), both_sides=True)
 
 
-def first_option(items: Iterable[Item], samples: Iterable[Sample]) -> list[Row]:
+def first_option(items: Iterable[ChoiceItem], samples: Iterable[Sample]) -> list[Row]:
     """Score of choosing the first option, for each task and overall, including scales and boxes."""
     chosen = {item: [0] for item in items}
     return _trick_rows(chosen, groups_of(chosen, samples), both_sides=False)
 
 
-def most_frequent_label(items: Iterable[Item], samples: Iterable[Sample]) -> list[Row]:
+def most_frequent_label(items: Iterable[ChoiceItem], samples: Iterable[Sample]) -> list[Row]:
     """Score of choosing the label that is most often a key in the other folds, by task."""
     labelled = [item for item in items if item.options[item.key].concept]
     groups = groups_of(labelled, samples)
-    chosen: dict[Item, list[int]] = {}
+    chosen: dict[ChoiceItem, list[int]] = {}
     for members in _by_task(labelled).values():
         fold_of = folds((groups[item.id] for item in members), 5)
         if len(set(fold_of.values())) < 2:
@@ -163,7 +163,7 @@ def most_frequent_label(items: Iterable[Item], samples: Iterable[Sample]) -> lis
     return _trick_rows(chosen, groups, both_sides=False)
 
 
-def other_keys(items: Iterable[Item], samples: Iterable[Sample]) -> list[Row]:
+def other_keys(items: Iterable[ChoiceItem], samples: Iterable[Sample]) -> list[Row]:
     """Score of naming the option that is least, or most, often the key of the other items.
 
     Items with the same question and the same options are compared. This reader must know the other
@@ -175,7 +175,7 @@ def other_keys(items: Iterable[Item], samples: Iterable[Sample]) -> list[Row]:
     keyed = Counter((_text(item), _key_label(item)) for item in labelled)
     rows = []
     for trick, sign in (("least", -1), ("most", 1)):
-        chosen: dict[Item, list[int]] = {}
+        chosen: dict[ChoiceItem, list[int]] = {}
         for item in labelled:
             text = _text(item)
             others = [
@@ -187,16 +187,16 @@ def other_keys(items: Iterable[Item], samples: Iterable[Sample]) -> list[Row]:
     return rows
 
 
-def _text(item: Item) -> tuple[str, ...]:
+def _text(item: ChoiceItem) -> tuple[str, ...]:
     return (item.question, *sorted(option.concept for option in item.options))
 
 
-def _key_label(item: Item) -> str:
+def _key_label(item: ChoiceItem) -> str:
     return item.options[item.key].concept
 
 
 def _trick_rows(
-    chosen: dict[Item, list[int]], groups: dict[str, str], *, both_sides: bool
+    chosen: dict[ChoiceItem, list[int]], groups: dict[str, str], *, both_sides: bool
 ) -> list[Row]:
     """Return one row for each task and one overall: choices of a shortcut against chance."""
     tasks = _by_task(chosen)
@@ -219,8 +219,8 @@ def _trick_rows(
     return rows
 
 
-def _by_task(items: Iterable[Item]) -> dict[str, list[Item]]:
-    tasks: dict[str, list[Item]] = {}
+def _by_task(items: Iterable[ChoiceItem]) -> dict[str, list[ChoiceItem]]:
+    tasks: dict[str, list[ChoiceItem]] = {}
     for item in items:
         tasks.setdefault(item.task, []).append(item)
     return dict(sorted(tasks.items()))

@@ -31,7 +31,7 @@ WORDINGS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Trial:
+class _RuleTrial:
     """A task with the questions that its rule yields for the placeholder cases of all sources."""
 
     task: Task
@@ -58,7 +58,7 @@ def check_open_task(task: Task, cards: Sequence[Card]) -> tuple[ContractCheck, .
         ]
     except TaskError as error:
         return (ContractCheck(name=name, failures=(str(error),)),)
-    trial = _Trial(
+    trial = _RuleTrial(
         task=task,
         cards=cards,
         asked=[question for question in questions if not question.barred],
@@ -94,14 +94,14 @@ def too_few_wordings(wordings: Wordings, task: Task) -> Iterator[str]:
         yield f"{file}: number of wordings: {len(names)}, expected {WORDINGS} or more"
 
 
-def _words_are_several(trial: _Trial) -> Iterator[str]:
+def _words_are_several(trial: _RuleTrial) -> Iterator[str]:
     try:
         yield from too_few_wordings(Wordings(tasks=[trial.task]), trial.task)
     except TemplateError as error:
         yield str(error)
 
 
-def _words_fit(trial: _Trial) -> Iterator[str]:
+def _words_fit(trial: _RuleTrial) -> Iterator[str]:
     try:
         wordings = Wordings(tasks=[trial.task])
     except TemplateError:  # reported by the check of the wordings
@@ -123,7 +123,7 @@ def _words_fit(trial: _Trial) -> Iterator[str]:
                 break
 
 
-def _is_asked(trial: _Trial) -> Iterator[str]:
+def _is_asked(trial: _RuleTrial) -> Iterator[str]:
     if not trial.asked:
         reasons = (
             f"; it bars all that it finds: {', '.join(trial.reasons)}" if trial.reasons else ""
@@ -131,7 +131,7 @@ def _is_asked(trial: _Trial) -> Iterator[str]:
         yield f"its rule asks nothing of any of {len(trial.cards)} sources{reasons}"
 
 
-def _targets_are_sound(trial: _Trial) -> Iterator[str]:
+def _targets_are_sound(trial: _RuleTrial) -> Iterator[str]:
     for question in trial.asked:
         fault = _target_fault(question)
         if fault:
@@ -155,14 +155,14 @@ def _target_fault(question: OpenQuestion) -> str:
     return "" if again == target else "the target is another one when it is read back"
 
 
-def _sets_have_roles(trial: _Trial) -> Iterator[str]:
+def _sets_have_roles(trial: _RuleTrial) -> Iterator[str]:
     if trial.task.declaration.sets == "none":
         return
     if any(not question.role for question in trial.asked):
         yield "set = \"pair\" needs a role of every question, such as 'yes' and 'no'"
 
 
-def _unknown_is_refused(trial: _Trial) -> Iterator[str]:
+def _unknown_is_refused(trial: _RuleTrial) -> Iterator[str]:
     for card in trial.cards:
         for view in unknown_views(trial.task, card):
             fields = {label.field for label in view.case.labels}
@@ -173,7 +173,7 @@ def _unknown_is_refused(trial: _Trial) -> Iterator[str]:
                 break
 
 
-_CHECKS: dict[str, Callable[[_Trial], Iterator[str]]] = {
+_CHECKS: dict[str, Callable[[_RuleTrial], Iterator[str]]] = {
     "it has several wordings": _words_are_several,
     "a fact may be asked": _is_asked,
     "its wordings fit all that its rule asks": _words_fit,

@@ -21,7 +21,7 @@ from medrcube.ontologies.relations import load_relations
 from medrcube.ontologies.terms import load_terms
 from medrcube.sources._framework.card import Card
 from medrcube.sources._framework.card_parts.fields import CardField
-from medrcube.sources._framework.card_parts.measures import STATED, Asked, Measure
+from medrcube.sources._framework.card_parts.measures import STATED, Measure, MeasureTask
 from medrcube.taxonomy import Task
 
 __all__ = ["trial_views", "unknown_views"]
@@ -104,7 +104,7 @@ def _view(task: Task, card: Card, field: CardField, concept: str, state: LabelSt
     )
 
 
-def _measured_view(task: Task, card: Card, measure: Measure, asked: Asked) -> CaseView:
+def _measured_view(task: Task, card: Card, measure: Measure, asked: MeasureTask) -> CaseView:
     """Return a case for one number: stated for its images, or measured on its regions."""
     stated = measure.origin == STATED
     fields_of = {name: field for field in card.fields.values() for name in field.concepts()}

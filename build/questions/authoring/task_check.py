@@ -23,7 +23,7 @@ __all__ = ["check_task"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Trial:
+class _CubeTask:
     """A task with the cards of the sources that provide it."""
 
     task: Task
@@ -40,13 +40,13 @@ def check_task(task: Task, cards: Sequence[Card]) -> tuple[ContractCheck, ...]:
     if task.declaration.rule:
         return check_open_task(task, cards)
     asking_cards = [card for card in cards if any(voxel.task == task for voxel in card.voxels)]
-    trial = _Trial(task=task, cards=asking_cards)
+    trial = _CubeTask(task=task, cards=asking_cards)
     return tuple(
         ContractCheck(name=name, failures=tuple(check(trial))) for name, check in _CHECKS.items()
     )
 
 
-def _words_are_several(trial: _Trial) -> Iterator[str]:
+def _words_are_several(trial: _CubeTask) -> Iterator[str]:
     try:
         wordings = Wordings(tasks=[trial.task])
     except TemplateError as error:
@@ -55,7 +55,7 @@ def _words_are_several(trial: _Trial) -> Iterator[str]:
     yield from too_few_wordings(wordings, trial.task)
 
 
-def _words_fit(trial: _Trial) -> Iterator[str]:
+def _words_fit(trial: _CubeTask) -> Iterator[str]:
     try:
         wordings = Wordings(tasks=[trial.task])
     except TemplateError:  # reported by the check of the wordings
@@ -66,7 +66,7 @@ def _words_fit(trial: _Trial) -> Iterator[str]:
         yield str(error)
 
 
-def _is_given(trial: _Trial) -> Iterator[str]:
+def _is_given(trial: _CubeTask) -> Iterator[str]:
     if not trial.cards:
         yield (
             f"no source gives {trial.task}; name it under  tasks  in the card of a source, and "
@@ -74,7 +74,7 @@ def _is_given(trial: _Trial) -> Iterator[str]:
         )
 
 
-def _is_asked(trial: _Trial) -> Iterator[str]:
+def _is_asked(trial: _CubeTask) -> Iterator[str]:
     tasks = (
         question.query.task
         for card in trial.cards
@@ -87,7 +87,7 @@ def _is_asked(trial: _Trial) -> Iterator[str]:
         yield f"none of its sources ({names}) has a fact that may be asked; expected one of {kinds}"
 
 
-def _unknown_is_refused(trial: _Trial) -> Iterator[str]:
+def _unknown_is_refused(trial: _CubeTask) -> Iterator[str]:
     for card in trial.cards:
         for field in card.fields.values():
             if field.constant is not None or field.kind not in trial.task.declaration.kinds:
@@ -108,7 +108,7 @@ def _unknown_is_refused(trial: _Trial) -> Iterator[str]:
                 yield f"{card.id}: {field.name!r} is asked where all of it is unknown"
 
 
-_CHECKS: dict[str, Callable[[_Trial], Iterator[str]]] = {
+_CHECKS: dict[str, Callable[[_CubeTask], Iterator[str]]] = {
     "it has several wordings": _words_are_several,
     "a source gives it": _is_given,
     "its wordings fit all that its sources can ask": _words_fit,

@@ -81,7 +81,7 @@ def draw_questions(
     Raises:
         TermError: a question names a concept or group that is in no table.
     """
-    columns = _Columns(table, codes_of(table.samples), seed)
+    columns = _QuestionColumns(table, codes_of(table.samples), seed)
     judge = QuestionJudge(rules, sources, LabelCooccurrence(columns.grounds()))
     dropped: Counter[str] = Counter()
     ready: list[_Alike] = []
@@ -131,7 +131,7 @@ class _Alike:
         return (self.query.sample.source, self.query.task, self.query.group or "")
 
 
-class _Columns:
+class _QuestionColumns:
     """Distinct questions of a table, with the properties that decide on them as numbers.
 
     Attributes:
@@ -222,7 +222,7 @@ class _Columns:
 class _Draw:
     """Draw from all cells; see ``quotas.select_questions``."""
 
-    def __init__(self, columns: _Columns, ready: Sequence[_Alike], seed: int) -> None:
+    def __init__(self, columns: _QuestionColumns, ready: Sequence[_Alike], seed: int) -> None:
         self._columns = columns
         self._seed = seed
         self._cells: dict[tuple[str, str], list[_Alike]] = {}

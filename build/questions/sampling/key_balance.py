@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from medrcube.build.questions.eligibility import is_constant_answer
-from medrcube.build.questions.item_table import Item
+from medrcube.build.questions.item_table import ChoiceItem
 
 __all__ = [
     "LEARNABLE",
@@ -57,7 +57,7 @@ class UnbalancedOption:
     shown: int
 
 
-def unbalanced_options(items: Iterable[Item]) -> list[UnbalancedOption]:
+def unbalanced_options(items: Iterable[ChoiceItem]) -> list[UnbalancedOption]:
     """Return every option that breaks the rule, sorted; numbered boxes have no concept to count.
 
     An option breaks it if it is always or never the key of at least ``LEARNABLE`` items with one
@@ -93,7 +93,7 @@ def unbalanced_options(items: Iterable[Item]) -> list[UnbalancedOption]:
     return sorted(set(unbalanced))
 
 
-def drop_unbalanced(items: Sequence[Item]) -> tuple[Item, ...]:
+def drop_unbalanced(items: Sequence[ChoiceItem]) -> tuple[ChoiceItem, ...]:
     """Drop the items that show an option which is always or never the key; the order is kept.
 
     The remaining items may be unbalanced again, so this is repeated until none is.
@@ -114,7 +114,7 @@ def drop_unbalanced(items: Sequence[Item]) -> tuple[Item, ...]:
     return remaining
 
 
-def comparison_places(items: Iterable[Item]) -> list[tuple[Item, str]]:
+def comparison_places(items: Iterable[ChoiceItem]) -> list[tuple[ChoiceItem, str]]:
     """Return items whose options name concepts, each with the source or pool it is compared in."""
     named = [item for item in items if item.options and item.options[0].concept]
     answers: dict[tuple[str, str, str], set[str]] = {}
@@ -132,6 +132,6 @@ def comparison_places(items: Iterable[Item]) -> list[tuple[Item, str]]:
     ]
 
 
-def option_set(item: Item) -> tuple[str, ...]:
+def option_set(item: ChoiceItem) -> tuple[str, ...]:
     """Return the concepts of the options in a canonical order."""
     return tuple(sorted(option.concept for option in item.options))

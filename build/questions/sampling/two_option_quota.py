@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from itertools import zip_longest
 
-from medrcube.build.questions.item_table import Item
+from medrcube.build.questions.item_table import ChoiceItem
 from medrcube.ontologies.distractor_selection import seeded_tiebreak
 
 __all__ = ["TWO_OPTIONS", "limit_two_option_items"]
@@ -18,10 +18,12 @@ __all__ = ["TWO_OPTIONS", "limit_two_option_items"]
 TWO_OPTIONS = "two options, beyond two_option_share"
 """Reason under which items in excess of the quota are counted."""
 
-_Unit = tuple[Item, ...]
+_Unit = tuple[ChoiceItem, ...]
 
 
-def limit_two_option_items(items: Sequence[Item], share: float, seed: int) -> tuple[Item, ...]:
+def limit_two_option_items(
+    items: Sequence[ChoiceItem], share: float, seed: int
+) -> tuple[ChoiceItem, ...]:
     """Drop two-option items until they are at most ``share`` of each task.
 
     Cells of the cube that no other item reaches are kept first; then cells take turns, and in each
@@ -33,7 +35,7 @@ def limit_two_option_items(items: Sequence[Item], share: float, seed: int) -> tu
         share: largest share, 0 to 1; 1 keeps all.
         seed: decides the random choices.
     """
-    tasks: dict[str, list[Item]] = {}
+    tasks: dict[str, list[ChoiceItem]] = {}
     for item in items:
         tasks.setdefault(item.task, []).append(item)
     kept_ids: set[str] = set()
@@ -50,13 +52,15 @@ def limit_two_option_items(items: Sequence[Item], share: float, seed: int) -> tu
     return tuple(item for item in items if item.id in kept_ids)
 
 
-def _cell(item: Item) -> tuple[str, str]:
+def _cell(item: ChoiceItem) -> tuple[str, str]:
     return (item.anatomy, item.modality)
 
 
-def _turns(items: Sequence[Item], reached: Container[tuple[str, str]], seed: int) -> list[_Unit]:
+def _turns(
+    items: Sequence[ChoiceItem], reached: Container[tuple[str, str]], seed: int
+) -> list[_Unit]:
     """Return units of items that are kept together, in order of priority."""
-    cells: dict[tuple[str, str], dict[tuple[str, ...], list[Item]]] = {}
+    cells: dict[tuple[str, str], dict[tuple[str, ...], list[ChoiceItem]]] = {}
     for item in sorted(items, key=lambda item: seeded_tiebreak(seed, item.id)):
         names = (item.source, item.block, *sorted(option.text for option in item.options))
         cells.setdefault(_cell(item), {}).setdefault(names, []).append(item)
@@ -69,7 +73,7 @@ def _turns(items: Sequence[Item], reached: Container[tuple[str, str]], seed: int
     return [*first, *_alternate(rest)]
 
 
-def _units(items: Sequence[Item]) -> list[_Unit]:
+def _units(items: Sequence[ChoiceItem]) -> list[_Unit]:
     """Split into units: first a pair with different keys, then single items; boxes stay single."""
     first = items[0]
     other = next((item for item in items if item.concept != first.concept), None)

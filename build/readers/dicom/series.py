@@ -97,7 +97,7 @@ def read(paths: Sequence[Path], frame: int | None = None) -> Volume:
         spacing, affine, even = stack_geometry(positions, first.orientation, distances)
     greys, mixed = _common_greys(files)
     return Volume(
-        slices=_Stack(stack, mixed=mixed),
+        slices=_SeriesSlices(stack, mixed=mixed),
         spacing=spacing,
         affine=affine,
         greys=greys,
@@ -114,7 +114,7 @@ def _frame_of_reference(stack: Sequence[_Slice]) -> str:
     return named.pop() if len(named) == 1 else ""
 
 
-class _Stack(LazySlices):
+class _SeriesSlices(LazySlices):
     """Slices of a series, decoded one by one."""
 
     def __init__(self, files: Sequence[_Slice], *, mixed: bool) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from medrcube.build.open_items.table import OpenItem
-from medrcube.build.questions.item_table import Item
+from medrcube.build.questions.item_table import ChoiceItem
 from medrcube.build.stages.samples import Sample
 from medrcube.errors import ReleaseError
 from medrcube.release_format.tree import open_file, safe_repr
@@ -50,7 +50,7 @@ class ItemLicence:
 
 def write_licences(
     tree: Path,
-    items: Iterable[Item | OpenItem],
+    items: Iterable[ChoiceItem | OpenItem],
     pictures: Mapping[str, Sample],
     sources: Mapping[str, Source],
 ) -> None:

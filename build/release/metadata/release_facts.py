@@ -13,7 +13,7 @@ from typing import Any
 
 from medrcube import __version__
 from medrcube.build.open_items.table import OpenItem
-from medrcube.build.questions.item_table import Item
+from medrcube.build.questions.item_table import ChoiceItem
 from medrcube.build.release.open_facts import OpenTask, open_tasks
 from medrcube.build.stages.samples import Sample
 from medrcube.errors import ReleaseError
@@ -110,7 +110,7 @@ class ReleaseFacts:
 
 def collect_facts(
     sources: Mapping[str, Source],
-    items: Iterable[Item | OpenItem],
+    items: Iterable[ChoiceItem | OpenItem],
     places: Mapping[str, Sample],
     audit: Mapping[str, Any],
     *,

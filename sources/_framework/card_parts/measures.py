@@ -22,8 +22,8 @@ __all__ = [
     "RATIO",
     "STATED",
     "UNITS",
-    "Asked",
     "Measure",
+    "MeasureTask",
     "Tolerance",
     "parse_measure",
 ]
@@ -59,7 +59,7 @@ class Tolerance:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class MeasureTask:
     """Settings of a task that asks for a measure.
 
     Attributes:
@@ -110,7 +110,7 @@ class Measure:
     part: tuple[str, ...] = ()
     whole: tuple[str, ...] = ()
     about: str = ""
-    asked: Asked | None = None
+    asked: MeasureTask | None = None
     reasons: Mapping[str, CitedReason]
 
     def fault(self, quantity: Quantity) -> str:
@@ -188,7 +188,7 @@ def _concepts(
     return names
 
 
-def _asked(table: TomlTable, fields: Mapping[str, Collection[str]]) -> Asked:
+def _asked(table: TomlTable, fields: Mapping[str, Collection[str]]) -> MeasureTask:
     tolerance = table.table("tolerance")
     share, points = (tolerance.number(key, default=0.0) for key in ("share", "points"))
     if (share > 0) == (points > 0) or share >= 1:
@@ -197,7 +197,7 @@ def _asked(table: TomlTable, fields: Mapping[str, Collection[str]]) -> Asked:
     known = {name for concepts in fields.values() for name in concepts}
     if not set(panels) <= known:
         table.fail("panels", "concepts of fields of the card", list(panels))
-    return Asked(
+    return MeasureTask(
         task=table.choice("task", Task),
         tolerance=Tolerance(share=share, points=points),
         grade=tolerance.choice("grade", Grade),

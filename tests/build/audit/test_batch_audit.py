@@ -5,7 +5,7 @@ import pytest
 
 from medrcube.build.audit.batch_audit import audit_batch, describe_rules
 from medrcube.build.audit.batch_rules import BATCH_RULES
-from medrcube.build.questions.item_table import Item, Option
+from medrcube.build.questions.item_table import ChoiceItem, Option
 from medrcube.build.stages.samples import Sample
 from medrcube.facts import QuarantineRow
 from medrcube.ontologies.item_rules import RULES
@@ -64,8 +64,8 @@ def item(number=0, *, key=0, texts=("edema", "nodule"), **changes):
         "warnings": ("length",),
         "seed": 0,
     }
-    blank = dict.fromkeys(Item.__dataclass_fields__, "")
-    return Item(**{**blank, **values, **changes})
+    blank = dict.fromkeys(ChoiceItem.__dataclass_fields__, "")
+    return ChoiceItem(**{**blank, **values, **changes})
 
 
 def failures(*items):

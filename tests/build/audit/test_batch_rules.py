@@ -22,7 +22,7 @@ from medrcube.build.audit.shortcuts.shortcut_baselines import (
     most_frequent_label,
     other_keys,
 )
-from medrcube.build.questions.item_table import Item, Option
+from medrcube.build.questions.item_table import ChoiceItem, Option
 from medrcube.build.questions.sampling.key_balance import drop_unbalanced, unbalanced_options
 from medrcube.build.reference.audit_rules import rules_page
 from medrcube.build.stages.samples import Sample
@@ -45,7 +45,7 @@ def item(number, texts=FOUR, key=0, **changes):
         Option(text=text, concept=text, ids=(), strategy="s", grade="A", passed=())
         for text in texts
     )
-    blank = dict.fromkeys(Item.__dataclass_fields__, "")
+    blank = dict.fromkeys(ChoiceItem.__dataclass_fields__, "")
     named = {
         "id": f"i{number:04}",
         "sample": f"s{number}",
@@ -58,7 +58,7 @@ def item(number, texts=FOUR, key=0, **changes):
         "warnings": (),
         "seed": 0,
     }
-    return Item(**{**blank, **named, **changes})
+    return ChoiceItem(**{**blank, **named, **changes})
 
 
 def fair(count=400, seed=0):

@@ -7,7 +7,7 @@ import pytest
 
 from medrcube.build.audit.batch_rules import BATCH_RULES, batch_rules
 from medrcube.build.audit.leakage.box_geometry import MODEL, box_geometry
-from medrcube.build.questions.item_table import Item, Option
+from medrcube.build.questions.item_table import ChoiceItem, Option
 from medrcube.build.stages.samples import Sample
 
 WIDTH, HEIGHT = 500, 400
@@ -47,7 +47,7 @@ def item(number, key):
         "question": "Which box?", "options": OPTIONS, "key": key, "ordered": True,
         "warnings": (), "seed": 0,
     }  # fmt: skip
-    return Item(**{**dict.fromkeys(Item.__dataclass_fields__, ""), **named})
+    return ChoiceItem(**{**dict.fromkeys(ChoiceItem.__dataclass_fields__, ""), **named})
 
 
 def anywhere(lots, size=50):

@@ -6,7 +6,7 @@ import pytest
 
 from medrcube.build.audit.batch_rules import batch_rules
 from medrcube.build.audit.shortcuts.image_size import image_size
-from medrcube.build.questions.item_table import Item, Option
+from medrcube.build.questions.item_table import ChoiceItem, Option
 from medrcube.build.stages.samples import Sample
 
 PLANES = ("AXIAL", "CORONAL", "SAGITTAL")
@@ -24,9 +24,9 @@ def item(number, key):
         Option(text=plane, concept=plane, ids=(), strategy="s", grade="A", passed=())
         for plane in PLANES
     )
-    blank = dict.fromkeys(Item.__dataclass_fields__, "")
+    blank = dict.fromkeys(ChoiceItem.__dataclass_fields__, "")
     named = {"id": f"i{number:04}", "sample": f"s{number}", "source": "x", "task": "View"}
-    return Item(**{**blank, **named, "options": options, "key": key})
+    return ChoiceItem(**{**blank, **named, "options": options, "key": key})
 
 
 def batch(size_of, count=12, keys=PLANES, seed=0):

@@ -20,7 +20,7 @@ from medrcube.build.audit.leakage.leakage_tests import (
     score_against_chance,
     text_only,
 )
-from medrcube.build.questions.item_table import Item, Option
+from medrcube.build.questions.item_table import ChoiceItem, Option
 from medrcube.build.stages.samples import Sample
 
 LABELS = (
@@ -49,7 +49,7 @@ def item(number, texts, key, *, question="Which finding is seen?", task="Abnorma
         Option(text=text, concept=text, ids=(), strategy="s", grade="A", passed=())
         for text in texts
     )
-    blank = dict.fromkeys(Item.__dataclass_fields__, "")
+    blank = dict.fromkeys(ChoiceItem.__dataclass_fields__, "")
     named = {
         "id": f"i{number:04}",
         "sample": f"s{number}",
@@ -63,7 +63,7 @@ def item(number, texts, key, *, question="Which finding is seen?", task="Abnorma
         "warnings": (),
         "seed": 0,
     }
-    return Item(**{**blank, **named})
+    return ChoiceItem(**{**blank, **named})
 
 
 def fair(lots, _number):

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from medrcube.build.audit.leakage.source_leakage import ALL_CUES, CUES, source_leakage
-from medrcube.build.questions.item_table import Item, Option
+from medrcube.build.questions.item_table import ChoiceItem, Option
 from medrcube.build.stages.samples import Sample
 
 LABELS = ("edema", "pneumothorax", "rib fracture", "hiatal hernia")
@@ -39,9 +39,9 @@ def item(number, key, source="set0", texts=LABELS):
         Option(text=text, concept=text, ids=(), strategy="s", grade="A", passed=())
         for text in texts
     )
-    blank = dict.fromkeys(Item.__dataclass_fields__, "")
+    blank = dict.fromkeys(ChoiceItem.__dataclass_fields__, "")
     named = {"id": f"i{number:04}", "sample": f"s{number}", "source": source, "task": "t"}
-    return Item(**{**blank, **named, "options": options, "key": key})
+    return ChoiceItem(**{**blank, **named, "options": options, "key": key})
 
 
 def batch(planted=None, count=200):

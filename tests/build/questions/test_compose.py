@@ -14,7 +14,7 @@ from medrcube.build.questions.compose import (
 )
 from medrcube.build.questions.eligibility import prepare_questions
 from medrcube.build.questions.fact_rules import QuestionCandidate
-from medrcube.build.questions.item_table import Item, items_from_frame, items_to_frame
+from medrcube.build.questions.item_table import ChoiceItem, items_from_frame, items_to_frame
 from medrcube.build.questions.question_wording import own_words
 from medrcube.build.stages.samples import Sample, samples_from_frame, samples_to_frame
 from medrcube.errors import WorkspaceError
@@ -687,7 +687,7 @@ def test_items_survive_their_table(tmp_path):
     items_to_frame(items).to_parquet(path)
     assert items_from_frame(pd.read_parquet(path)) == list(items)
     assert list(items_to_frame([]).columns) == list(items_to_frame(items).columns)
-    assert [field.name for field in fields(Item)][:8] == list(items_to_frame([]).columns)[:8]
+    assert [field.name for field in fields(ChoiceItem)][:8] == list(items_to_frame([]).columns)[:8]
 
 
 def test_samples_survive_their_table(tmp_path):

@@ -4,7 +4,7 @@ import random
 from collections import Counter
 
 from medrcube.build.questions.item_sets import deal_sets, is_set
-from medrcube.build.questions.item_table import Item, Option
+from medrcube.build.questions.item_table import ChoiceItem, Option
 from medrcube.build.stages.samples import Sample
 
 FOUR = ("edema", "hernia", "nodule", "goiter")
@@ -21,10 +21,10 @@ def item(number, key, **changes):
     ]
     random.Random(number).shuffle(options)
     place = next(n for n, option in enumerate(options) if option.text == key)
-    blank = dict.fromkeys(Item.__dataclass_fields__, "")
+    blank = dict.fromkeys(ChoiceItem.__dataclass_fields__, "")
     named = {"id": f"i{number:04}", "sample": f"s{number}", "source": "toy", "block": "b"}
     named |= {"question": "What is seen?", "options": tuple(options), "key": place}
-    return Item(**{**blank, **named, **changes})
+    return ChoiceItem(**{**blank, **named, **changes})
 
 
 def deal(items, samples=None, seed=0):

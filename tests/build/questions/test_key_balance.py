@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from medrcube.build.questions.item_table import Item, Option
+from medrcube.build.questions.item_table import ChoiceItem, Option
 from medrcube.build.questions.sampling.key_balance import (
     ALL_SOURCES,
     LEARNABLE,
@@ -15,7 +15,7 @@ from medrcube.build.questions.sampling.key_balance import (
     unbalanced_options,
 )
 
-BLANK = dict.fromkeys(Item.__dataclass_fields__, "")
+BLANK = dict.fromkeys(ChoiceItem.__dataclass_fields__, "")
 PAIR = ("edema", "hernia")
 ABNORMALITY = "Abnormality Diagnosis"
 
@@ -28,7 +28,7 @@ def item(number, key, labels=PAIR, *, source="toy", **changes):
     values = {"task": ABNORMALITY, "anatomy": "Chest", "modality": "CT", "source": source}
     place = labels.index(key) if key in labels else 0
     values |= {"id": f"i{number}", "options": options, "key": place, "concept": key}
-    return Item(**BLANK | values | {"ordered": False, "warnings": (), "seed": 0} | changes)
+    return ChoiceItem(**BLANK | values | {"ordered": False, "warnings": (), "seed": 0} | changes)
 
 
 def keyed(start=0, labels=PAIR, **counts):

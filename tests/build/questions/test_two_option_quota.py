@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medrcube.build.questions.item_table import Item, Option
+from medrcube.build.questions.item_table import ChoiceItem, Option
 from medrcube.build.questions.sampling.two_option_quota import limit_two_option_items
 
-BLANK = dict.fromkeys(Item.__dataclass_fields__, "")
+BLANK = dict.fromkeys(ChoiceItem.__dataclass_fields__, "")
 LABELS = ("edema", "hernia", "nodule", "goiter")
 
 
@@ -19,7 +19,7 @@ def item(number, count=2, key=0, *, first=0, **changes):
         for label in LABELS[first : first + count]
     )
     values = {"task": "Abnormality Diagnosis", "anatomy": "Chest", "modality": "CT"}
-    return Item(
+    return ChoiceItem(
         **BLANK
         | values
         | {"id": f"i{number:04}", "options": options, "key": key, "concept": options[key].concept}

@@ -18,14 +18,14 @@ from medrcube.build.reconstruction.needed_files import (
 from medrcube.build.reconstruction.recipes import Recipe, is_below
 from medrcube.build.reconstruction.safe_writes import place_picture
 from medrcube.build.stages.plan import Artefact
-from medrcube.build.stages.raw_files import RawFile
+from medrcube.build.stages.raw_files import RawFileRecord
 from medrcube.sources._framework.contract import load_source
 
 SIZES = st.lists(st.one_of(st.none(), st.integers(0, 9)), max_size=6)
 
 
 def listed(path, use, size=5):
-    return RawFile(source="toy", path=path, bytes=size, sha256=f"digest of {path}", use=use)
+    return RawFileRecord(source="toy", path=path, bytes=size, sha256=f"digest of {path}", use=use)
 
 
 def recipe(*paths, **made):

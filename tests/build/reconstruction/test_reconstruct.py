@@ -30,7 +30,7 @@ from medrcube.facts import ImageRef
 from medrcube.release_format.images import FolderImages
 from medrcube.sources._framework.contract import load_source
 from medrcube.sources.registry import find_sources
-from medrcube.workspace import Workspace
+from medrcube.workspace import WorkspaceFolder
 
 CLEAN = "TOY/pictures/0a/g_0.png"
 
@@ -251,7 +251,7 @@ def test_a_table_without_its_films_names_each(tmp_path, quiet):
     raw = tmp_path / "raw"
     source.build_fixture(raw, source.card.layouts[0].name)
     pairs = BuildSettings(two_option_share=1.0)  # its films have room for two boxes alone
-    workspace = Workspace(root=tmp_path / "w", sources={source.id: raw}, settings=pairs)
+    workspace = WorkspaceFolder(root=tmp_path / "w", sources={source.id: raw}, settings=pairs)
     build(workspace, sources, LocalEngine(1), quiet)
     release(workspace, sources, tmp_path / "out", name="x", allow_unreviewed=True)
     recipe = json.loads((tmp_path / "out/recipes.jsonl").read_text().splitlines()[0])

@@ -9,12 +9,12 @@ from medrcube.build.execution.local import LocalEngine
 from medrcube.build.pipeline import build
 from medrcube.build.release.raw_files_table import SourceUse, read_raw_files, write_raw_files
 from medrcube.build.release.write import release
-from medrcube.build.stages.raw_files import FACTS, LAYOUT, PICTURE, ListedFile, RawFile
+from medrcube.build.stages.raw_files import FACTS, LAYOUT, PICTURE, ListedFile, RawFileRecord
 from medrcube.build_settings import BuildSettings
 from medrcube.errors import WorkspaceError
 from medrcube.facts import Grade
 from medrcube.sources.registry import find_sources
-from medrcube.workspace import Workspace
+from medrcube.workspace import WorkspaceFolder
 
 CANARY = "JANE-DOE"
 
@@ -31,7 +31,7 @@ def test_a_folder_of_which_no_picture_is_made_leaves_with_no_release(tmp_path, q
     smallest = raw / "database" / CANARY / "patient888" / "patient888_frame01.nii.gz"
     smallest.parent.mkdir(parents=True)
     smallest.write_bytes(b"x")
-    workspace = Workspace(
+    workspace = WorkspaceFolder(
         root=tmp_path / "w",
         settings=BuildSettings(evidence=Grade.C, items_per_cell=2, even_keys=False),
         sources={"acdc": raw},
@@ -50,7 +50,7 @@ def test_a_folder_of_which_no_picture_is_made_leaves_with_no_release(tmp_path, q
 
 
 def _listed(path, use=FACTS, *, glob="**/*.csv", cases=None, unnamed=(), size=1):
-    file = RawFile(source="toy", path=path, bytes=size, sha256="0" * 64, use=use)
+    file = RawFileRecord(source="toy", path=path, bytes=size, sha256="0" * 64, use=use)
     return ListedFile(file=file, glob=glob, cases=cases, unnamed=tuple(unnamed))
 
 

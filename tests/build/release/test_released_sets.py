@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from medrcube.build.questions.item_table import Item, Option
+from medrcube.build.questions.item_table import ChoiceItem, Option
 from medrcube.build.release.released_sets import released_sets
 from medrcube.build.stages.samples import Sample
 from medrcube.release_format.item_sets import SetMember
@@ -18,9 +18,9 @@ def item(number):
         Option(text=text, concept=f"{text} concept", ids=(), strategy="s", grade="A", passed=())
         for text in ("edema", "hernia", "nodule")
     )
-    blank = dict.fromkeys(Item.__dataclass_fields__, "")
+    blank = dict.fromkeys(ChoiceItem.__dataclass_fields__, "")
     named = {"id": f"i{number}", "sample": f"s{number}", "source": "toy", "block": "b"}
-    return Item(**{**blank, **named, "question": "Which?", "options": options, "key": number})
+    return ChoiceItem(**{**blank, **named, "question": "Which?", "options": options, "key": number})
 
 
 ITEMS = [item(number) for number in range(3)]

@@ -12,7 +12,7 @@ from medrcube.ontologies.visibility import load_visibility
 from medrcube.sources.registry import vocabulary_of
 from medrcube.taxonomy import Anatomy, Modality
 from medrcube.vocabulary.layers import Vocabulary, using, using_vocabulary
-from medrcube.workspace import Workspace
+from medrcube.workspace import WorkspaceFolder
 
 MODALITIES = load_relations().group_members("modality")
 TERM = f"{','.join(COLUMNS)}\nscintigraphy,modality,scintigraphy,,,,,,,no term: made up,\n"
@@ -76,7 +76,7 @@ def test_what_images_show_is_added_and_never_changed(layer):
 
 
 def test_the_folder_vocabulary_of_a_workspace_is_a_layer_of_its_builds(tmp_path):
-    workspace = Workspace(root=tmp_path)
+    workspace = WorkspaceFolder(root=tmp_path)
     workspace.vocabulary.mkdir()
     (workspace.vocabulary / "words.toml").write_text('[[anatomy]]\nname = "Eye"\n')
     workspace_sources(workspace)

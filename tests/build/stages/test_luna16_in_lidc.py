@@ -14,7 +14,7 @@ from medrcube.facts import Grade, Visibility
 from medrcube.sources._synthetic.chest_ct import chest, tumour
 from medrcube.sources._synthetic.images import write_lines
 from medrcube.sources.registry import find_sources
-from medrcube.workspace import Workspace
+from medrcube.workspace import WorkspaceFolder
 
 pytestmark = pytest.mark.thorough
 
@@ -53,7 +53,7 @@ def test_the_scan_that_both_hold_is_declared_and_its_equal_slice_found(tmp_path)
     settings = BuildSettings(
         evidence=Grade.C, items_per_cell=0, least_visible=Visibility.NO, even_keys=False
     )
-    workspace = Workspace(root=tmp_path / "work", sources=roots, settings=settings)
+    workspace = WorkspaceFolder(root=tmp_path / "work", sources=roots, settings=settings)
     workspace.root.mkdir()
     build(workspace, sources, LocalEngine(1), Reporter(quiet=True))
     (shared,) = json.loads(workspace.audit.read_text())["shared_images"]

@@ -17,7 +17,7 @@ from medrcube.build.viewer.case_copies import plane_path
 from medrcube.build.viewer.table import read_copies
 from medrcube.sources._synthetic.images import CANARY
 from medrcube.sources.registry import find_sources
-from medrcube.workspace import Workspace
+from medrcube.workspace import WorkspaceFolder
 
 SOURCE = "msd-lung"
 
@@ -33,7 +33,7 @@ def built(tmp_path_factory, sources, quiet):
     root = tmp_path_factory.mktemp("viewer")
     source = sources[SOURCE]
     source.build_fixture(root / "raw", source.card.layouts[0].name)
-    workspace = Workspace(root=root / "bench", sources={SOURCE: root / "raw"})
+    workspace = WorkspaceFolder(root=root / "bench", sources={SOURCE: root / "raw"})
     settings = replace(workspace.settings, two_option_share=1.0)
     workspace = replace(workspace, settings=settings)
     before = os.umask(0)
@@ -183,7 +183,7 @@ def test_a_file_that_cannot_be_read_any_more_costs_its_copy_alone(again, built, 
 def test_volumes_that_are_stored_by_columns_have_copies(tmp_path, sources, quiet):
     source = sources["ixi"]
     source.build_fixture(tmp_path / "raw", source.card.layouts[0].name)
-    workspace = Workspace(root=tmp_path / "bench", sources={source.card.id: tmp_path / "raw"})
+    workspace = WorkspaceFolder(root=tmp_path / "bench", sources={source.card.id: tmp_path / "raw"})
     report = build(workspace, sources, LocalEngine(1), quiet)
     assert report.viewer.failed == ()
     assert report.viewer.pictures > 0
@@ -193,7 +193,7 @@ def test_volumes_that_are_stored_by_columns_have_copies(tmp_path, sources, quiet
 def test_a_slice_read_alone_has_the_other_files_of_its_series_beside_it(tmp_path, sources, quiet):
     source = sources["lidc-idri"]
     source.build_fixture(tmp_path / "raw", source.card.layouts[0].name)
-    workspace = Workspace(root=tmp_path / "bench", sources={source.card.id: tmp_path / "raw"})
+    workspace = WorkspaceFolder(root=tmp_path / "bench", sources={source.card.id: tmp_path / "raw"})
     settings = replace(workspace.settings, two_option_share=1.0)
     workspace = replace(workspace, settings=settings)
     report = build(workspace, sources, LocalEngine(1), quiet)

@@ -15,7 +15,7 @@ from medrcube.build.audit.batch_audit import audit_batch
 from medrcube.build.open_items.table import OpenItem, open_items_to_frame
 from medrcube.build.pixels.pixel_hash import pixel_hash
 from medrcube.build.pixels.png_encoder import encode_png
-from medrcube.build.questions.item_table import Item, Option, items_to_frame
+from medrcube.build.questions.item_table import ChoiceItem, Option, items_to_frame
 from medrcube.build.release.write import release
 from medrcube.build.stages.samples import Sample, samples_to_frame
 from medrcube.build_settings import BuildSettings
@@ -27,7 +27,7 @@ from medrcube.review.models import ItemVersion, User
 from medrcube.review.reviewing import claims, steps
 from medrcube.review.reviewing.submissions import BlindSubmission, ReviewSubmission
 from medrcube.sources._framework.contract import load_source
-from medrcube.workspace import Workspace
+from medrcube.workspace import WorkspaceFolder
 
 TEXTS = ("glioma", "meningioma", "abscess", "infarct")
 NO_INDEX = {"digest": None, "editions": []}
@@ -37,13 +37,13 @@ class Bench:
     """A workspace whose tables can be changed and written again."""
 
     def __init__(self, root):
-        self.workspace = Workspace(root=root, settings=BuildSettings(seed=7))
+        self.workspace = WorkspaceFolder(root=root, settings=BuildSettings(seed=7))
         self.samples, self.items, self.open = {}, {}, {}
 
     def add(self, name, **changes):
         """An item on a picture of its own."""
         sample = self.picture(f"s-{name}", case=changes.pop("case", f"case-{name}"))
-        self.items[name] = Item(
+        self.items[name] = ChoiceItem(
             **{
                 "id": name,
                 "sample": sample.id,

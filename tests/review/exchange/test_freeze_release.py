@@ -14,7 +14,7 @@ from medrcube.review.audit_trail.event_chain import chain_head, verify_chain
 from medrcube.review.errors import IllegalTransitionError, ReviewError
 from medrcube.review.exchange.export_decisions import write_verdicts
 from medrcube.review.exchange.freeze_release import freeze_release
-from medrcube.review.models import AgreementSnapshot, Event, Item, Release
+from medrcube.review.models import AgreementSnapshot, Event, Item, ReleaseRecord
 from medrcube.review.quality import gold_items
 from medrcube.review.reviewing import claims, steps
 from medrcube.review.reviewing.decisions import decide_quarantine
@@ -263,7 +263,7 @@ def test_a_frozen_release_is_on_record(three, review, back, write_release, state
         False,
     )
     assert states() == {"a": "released", "b": "rejected", "c": "released"}
-    stored = Release.objects.get()
+    stored = ReleaseRecord.objects.get()
     assert stored.items.count() == 2
     assert {
         (row.stratum, row.value)
@@ -297,7 +297,7 @@ def test_the_next_release_holds_what_was_released_before(
     assert set(published(made)) == set("abcd")
     assert freeze_release(made.out).items == 4
     assert set(states().values()) == {"released"}
-    assert Release.objects.get(name="v2").items.count() == 4
+    assert ReleaseRecord.objects.get(name="v2").items.count() == 4
 
 
 def test_unreviewed_items_are_not_put_on_record(three, review, back, write_release, take_in):
@@ -318,7 +318,7 @@ def test_a_release_that_holds_a_quarantined_item_is_not_recorded(
     privacy_incidents.report_incident("a", person("manager"))
     with pytest.raises(IllegalTransitionError):
         freeze_release(made.out)
-    assert not Release.objects.exists()
+    assert not ReleaseRecord.objects.exists()
     assert Item.objects.get(pk="b").state == "accepted"
 
 

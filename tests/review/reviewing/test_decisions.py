@@ -9,7 +9,7 @@ from medrcube.review.errors import (
     InvalidAnswerError,
     StaleClaimError,
 )
-from medrcube.review.models import Claim, Draft, Event, Item, ItemVersion, Release, Review
+from medrcube.review.models import Claim, Draft, Event, Item, ItemVersion, ReleaseRecord, Review
 from medrcube.review.reviewing.claims import active_claim, claim_next
 from medrcube.review.reviewing.decisions import (
     adjudicate,
@@ -257,7 +257,7 @@ def test_a_release_is_whole_or_none(person, add_items, what):
     with pytest.raises(wrong):
         record_release("2026.1", wanted, "f" * 64)
     assert Item.objects.get(pk=good.pk).state == "accepted"
-    assert not Release.objects.filter(manifest_sha256="f" * 64).exists()
+    assert not ReleaseRecord.objects.filter(manifest_sha256="f" * 64).exists()
     assert chain_head().number == events
 
 

@@ -101,7 +101,7 @@ def fill(apps):
         version=versions[3], adjudicator=reviewers[1], outcome="accept", rationale="x",
         decided_at=NOON,
     )  # fmt: skip
-    release = rows["Release"].create(
+    release = rows["ReleaseRecord"].create(
         name="1", made_at=NOON, manifest_sha256="0" * 64, head_number=0, head_sha256=GENESIS_SHA256
     )
     rows["ReleaseItem"].create(release=release, version=versions[3])
@@ -115,7 +115,7 @@ def fill(apps):
 
 TABLES = [
     "Adjudication", "AgreementSnapshot", "Asset", "BlindAnswer", "Chain", "Claim", "Comment",
-    "Draft", "Event", "Item", "ItemVersion", "Project", "Release", "ReleaseItem", "Review",
+    "Draft", "Event", "Item", "ItemVersion", "Project", "ReleaseItem", "ReleaseRecord", "Review",
     "ReviewReason", "SignInAttempt", "User",
 ]  # fmt: skip
 
@@ -170,7 +170,7 @@ def test_who_had_turned_keys_off_still_has_them_off(any_database):
 def test_tables_that_are_append_only_still_are_after_an_update(any_database):
     fill(go_back(OLD))
     migrate()
-    wanted = {"Adjudication", "BlindAnswer", "Event", "ItemVersion", "Release", "ReleaseItem"}
+    wanted = {"Adjudication", "BlindAnswer", "Event", "ItemVersion", "ReleaseItem", "ReleaseRecord"}
     query = "SELECT tbl_name, name FROM sqlite_master WHERE type = 'trigger'"
     if connection.vendor == "postgresql":
         query = "SELECT tgrelid::regclass::text, tgname FROM pg_trigger WHERE NOT tgisinternal"

@@ -242,7 +242,7 @@ def _build(word):
     released = add("released", picture=store_image(png(phantom((96, 64)))))
     review(first)
     review(second)
-    decisions.record_release(word("Release.name", "v1"), [released.pk], "0" * 64)
+    decisions.record_release(word("ReleaseRecord.name", "v1"), [released.pk], "0" * 64)
     edited = add("edited")
     change = Edit(
         question="Which abnormality is marked in this MRI slice of the brain?",
