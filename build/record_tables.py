@@ -39,8 +39,8 @@ def typed(column: pd.Series[Any], kind: Any) -> pd.Series[Any]:
 
 def typed_frame(frame: pd.DataFrame, types: Mapping[str, str]) -> pd.DataFrame:
     """Return a frame with types for some columns; only columns of another type are converted."""
-    found = dict(zip(frame.columns, frame.dtypes, strict=True))
-    return frame.astype({name: kind for name, kind in types.items() if found[name] != kind})
+    present = dict(zip(frame.columns, frame.dtypes, strict=True))
+    return frame.astype({name: kind for name, kind in types.items() if present[name] != kind})
 
 
 def require_columns(frame: pd.DataFrame, columns: Collection[str], table: str) -> pd.DataFrame:

@@ -9,6 +9,7 @@ __all__ = [
     "answer_parsing",
     "batch_invariance",
     "benchmark_item",
+    "collection_pause",
     "dataset",
     "errata",
     "html_report",

@@ -7,4 +7,5 @@ __all__ = [
     "kept_scan",
     "result_cache",
     "source_state",
+    "state_table",
 ]

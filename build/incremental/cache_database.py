@@ -257,15 +257,15 @@ class BuildCache:
         )
 
     def _execute(self, statement: str, values: tuple[Any, ...]) -> sqlite3.Cursor:
-        with self._told():
+        with self._clear_errors():
             return self._database.execute(statement, values)
 
     def _commit(self) -> None:
-        with self._told():
+        with self._clear_errors():
             self._database.commit()
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _clear_errors(self) -> Iterator[None]:
         """Translate database errors into messages; a full disk is the most common cause."""
         try:
             yield

@@ -59,7 +59,7 @@ class SourceResults:
 
     parts: tuple[SourceBuild, ...]
     refused: Mapping[str, str]
-    fresh: Mapping[str, Sequence[_Shard]]
+    fresh: Mapping[str, Sequence[_ShardJobs]]
     rendering: _RenderTally
     rendered: int
     reused: int
@@ -90,7 +90,7 @@ def build_sources(source_states: Sequence[SourceState], context: BuildContext) -
     parts: dict[str, SourceBuild] = {}
     refused: dict[str, str] = {}
     scans: list[tuple[SourceState, KeptScan]] = []
-    shards: dict[str, list[_Shard]] = {}
+    shards: dict[str, list[_ShardJobs]] = {}
     with context.stages.stage("scan", len(source_states)) as advance:
         for source_state in source_states:
             result = _unchanged_source(source_state, context)
@@ -192,7 +192,7 @@ _Case = tuple[str, str]
 
 
 @dataclass(slots=True, kw_only=True)
-class _Shard:
+class _ShardJobs:
     """A shard that is taken from the cache or still has to be built.
 
     Attributes:
@@ -278,7 +278,7 @@ def _join(facts: SourceFacts, shards: Sequence[KeptShard], context: BuildContext
         ) from error
 
 
-def _look_up(source_state: SourceState, context: BuildContext) -> tuple[KeptScan, list[_Shard]]:
+def _look_up(source_state: SourceState, context: BuildContext) -> tuple[KeptScan, list[_ShardJobs]]:
     """Return the scan of a source and all its shards, with cached results where unchanged."""
     parts = (source_state.source, source_state.raw, context.secret, context.cache)
     kept_scan = keep_scan(*parts)
@@ -291,10 +291,10 @@ def _look_up(source_state: SourceState, context: BuildContext) -> tuple[KeptScan
 
 def _look_up_shards(
     source_state: SourceState, kept_scan: KeptScan, context: BuildContext
-) -> list[_Shard]:
+) -> list[_ShardJobs]:
     common = hash_values(source_state.common, kept_scan.head.layout.layout)
     pictures = source_state.pictures
-    shards: list[_Shard] = []
+    shards: list[_ShardJobs] = []
     for portion in kept_scan.head.portions:
         key = key_of_shard(common, portion.digest, kept_scan.files(portion), source_state.raw)
         shard = load_shard(context.cache, portion.name, key) if key and pictures.settled else None
@@ -302,7 +302,7 @@ def _look_up_shards(
             shard = None
         jobs = kept_scan.jobs(portion) if shard is None else ()
         shards.append(
-            _Shard(name=portion.name, key=key or secrets.token_hex(), jobs=jobs, kept=shard)
+            _ShardJobs(name=portion.name, key=key or secrets.token_hex(), jobs=jobs, kept=shard)
         )
     return shards
 
@@ -362,7 +362,7 @@ class _SourceRecord:
 def _store_result(
     source_state: SourceState,
     part: SourceBuild,
-    shards: Sequence[_Shard],
+    shards: Sequence[_ShardJobs],
     rendering: _RenderTally,
     context: BuildContext,
 ) -> str | None:

@@ -107,7 +107,7 @@ class RecipeTexts:
     def __iter__(self) -> Iterator[str]:
         for name, key in self.shards:
             recipes = self.memory.recall(f"recipes/{name}", key)
-            yield _found(self.memory, name, recipes).decode()
+            yield _require(self.memory, name, recipes).decode()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +127,7 @@ class PictureLines:
             lines: dict[str, str] = {}
             for name, key in group:
                 record = load_record(self.memory, f"lines/{name}", key, _FileLines)
-                lines.update(_found(self.memory, name, record).lines)
+                lines.update(_require(self.memory, name, record).lines)
             yield "".join(line for _, line in sorted(lines.items()))
 
     def _overlapping(self) -> Iterator[list[tuple[str, str]]]:
@@ -145,7 +145,7 @@ class PictureLines:
             yield group
 
 
-def _found(memory: RecordStore, name: str, record: Record | None) -> Record:
+def _require(memory: RecordStore, name: str, record: Record | None) -> Record:
     """Return a record of a shard; without it, the shard has to be built again."""
     if record is None:
         source = name.partition("/")[0]

@@ -111,7 +111,7 @@ def _questions(
         seen=seen,
         grade=asked.grade,
         visible=asked.visible,
-        barred=_told(view, measure, sample) or barred,
+        barred=_objection(view, measure, sample) or barred,
     )
 
 
@@ -205,7 +205,7 @@ def _unmeasured(measure: Measure) -> NumberTarget:
     )
 
 
-def _told(view: CaseView, measure: Measure, sample: Sample) -> str:
+def _objection(view: CaseView, measure: Measure, sample: Sample) -> str:
     """Return what bars a question whatever its number is."""
     if measure.scope > Scope[sample.scope.upper()]:
         return OUT_OF_SCOPE

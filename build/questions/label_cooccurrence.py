@@ -44,7 +44,7 @@ class LabelCooccurrence:
     def __init__(self, known: Iterable[tuple[str, CaseFacts, int]]) -> None:
         """Count the labels of cases, as yielded by ``known_of_cases``."""
         self._absent: dict[tuple[str, str], Counter[str]] = {}
-        self._said: dict[tuple[str, str], Counter[str]] = {}
+        self._stated: dict[tuple[str, str], Counter[str]] = {}
         for source, ground, count in known:
             self._count(source, ground, count)
         self._known: dict[tuple[str, str], Mapping[str, float]] = {}
@@ -56,7 +56,7 @@ class LabelCooccurrence:
         place = (query.sample.source, query.key)
         shares = self._known.get(place)
         if shares is None:
-            absent, stated = self._absent.get(place, Counter()), self._said.get(place, Counter())
+            absent, stated = self._absent.get(place, Counter()), self._stated.get(place, Counter())
             shares = self._known[place] = {
                 label: absent[label] / count
                 for label, count in stated.items()
@@ -67,7 +67,7 @@ class LabelCooccurrence:
     def _count(self, source: str, ground: CaseFacts, count: int) -> None:
         absent = [label for label, mark in ground.absent.items() if mark.grade < Grade.C]
         for key in ground.present:
-            stated = self._said.setdefault((source, key), Counter())
+            stated = self._stated.setdefault((source, key), Counter())
             denied = self._absent.setdefault((source, key), Counter())
             for label in absent:
                 stated[label] += count

@@ -60,13 +60,13 @@ class FaultLog:
 
     def __init__(self, *, foreign: bool) -> None:
         self.foreign = foreign
-        self._found: dict[str, Fault] = {}
+        self._faults: dict[str, Fault] = {}
 
     def add(self, check: str, example: str, *, count: int = 1) -> None:
         """Record a fault; ``check`` is a key of ``FAULT_KINDS``."""
         kind = FAULT_KINDS[check]
         level = kind.foreign if self.foreign else kind.level
-        finding = self._found.get(check) or Fault(
+        finding = self._faults.get(check) or Fault(
             check=check, level=level, title=kind.title, advice=kind.advice
         )
         self._note(finding, [example], count)
@@ -84,7 +84,7 @@ class FaultLog:
         place = {check: number for number, check in enumerate(FAULT_KINDS)}
         return tuple(
             sorted(
-                self._found.values(),
+                self._faults.values(),
                 key=lambda fault: (
                     fault.level != "error",
                     place.get(fault.check, len(place)),
@@ -94,7 +94,7 @@ class FaultLog:
         )
 
     def _note(self, finding: Fault, examples: list[str], count: int) -> None:
-        self._found[finding.check] = finding
+        self._faults[finding.check] = finding
         finding.count += count
         finding.examples += examples[: max(EXAMPLES - len(finding.examples), 0)]
 

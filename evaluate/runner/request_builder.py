@@ -81,13 +81,13 @@ class RequestBuilder:
                         reply=text,
                         picture=await self._shown(step) if new else None,
                     )
-                    for (step, new), text in zip(earlier, self._said(question), strict=True)
+                    for (step, new), text in zip(earlier, self._history(question), strict=True)
                 ]
             ),
             ask=question.item.target and question.item.target.ask,
         )
 
-    def _said(self, question: AskedQuestion) -> tuple[str, ...]:
+    def _history(self, question: AskedQuestion) -> tuple[str, ...]:
         history = self.conversations.history(question)
         if history is None:
             raise RejectedError("an earlier step of its chain has no reply", code="not-reached")

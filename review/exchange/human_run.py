@@ -169,7 +169,7 @@ def _answers(benchmark: Benchmark) -> tuple[dict[str, list[_HumanAnswer]], set[s
         )
         for version, reviewer, option, value in rows:
             name = name_of[version]
-            letter, reply = _said(items[name], option, value)
+            letter, reply = _reply(items[name], option, value)
             # A reviewer who gets an item again keeps the earlier answer: the first one counts.
             given_answer = _HumanAnswer(reviewer, letter, reply)
             answers.setdefault(name, {}).setdefault(reviewer, given_answer)
@@ -178,7 +178,7 @@ def _answers(benchmark: Benchmark) -> tuple[dict[str, list[_HumanAnswer]], set[s
     return by_item, let_in
 
 
-def _said(item: BenchmarkItem, option: int | None, value: Json) -> tuple[str | None, str]:
+def _reply(item: BenchmarkItem, option: int | None, value: Json) -> tuple[str | None, str]:
     """Return the letter of an answer, and the answer as a reply."""
     if option is None:
         return None, CANNOT_TELL

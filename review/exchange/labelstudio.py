@@ -320,14 +320,14 @@ def _annotator(completed_by: object, people: Mapping[str, User]) -> User:
 
 
 def _blind_submission(results: _Results, version: ItemVersion, seconds: float) -> BlindSubmission:
-    chosen = results.one("answer")
+    chosen = results.single("answer")
     labels = _option_labels(version)
     if chosen != CANNOT_TELL and chosen not in labels:
         raise InvalidAnswerError(f"answer {chosen!r} is none of the options of that version")
     return BlindSubmission(
         option=None if chosen == CANNOT_TELL else labels.index(chosen),
         confidence=results.among("confidence", {"1": 1, "2": 2, "3": 3}),
-        needs_image=results.one("needs_image"),
+        needs_image=results.single("needs_image"),
         image_adequate=results.among("image_adequate", {"yes": True, "no": False}),
         milliseconds=int(seconds * 1000),
     )
@@ -336,7 +336,7 @@ def _blind_submission(results: _Results, version: ItemVersion, seconds: float) -
 def _review_submission(results: _Results) -> ReviewSubmission:
     lines = [line.name for line in _LINES if results.many(line.name)]
     return ReviewSubmission(
-        decision=results.one("decision"),
+        decision=results.single("decision"),
         checklist={name: results.among(name, _SAYS) for name in lines},
         reasons=tuple((code, None) for code in results.many("reasons")),
         comment="\n".join(results.many("comment")),
@@ -349,24 +349,24 @@ class _Results:
     def __init__(self, results: object) -> None:
         if not isinstance(results, list):
             raise InvalidAnswerError("has no result")
-        self._said: dict[str, list[str]] = {}
+        self._answers: dict[str, list[str]] = {}
         for result in results:
             name, values = _result(result)
-            if name in self._said:
+            if name in self._answers:
                 raise InvalidAnswerError(f"{name}: has two answers")
-            self._said[name] = values
+            self._answers[name] = values
 
     def many(self, name: str) -> list[str]:
-        return self._said.get(name, [])
+        return self._answers.get(name, [])
 
-    def one(self, name: str) -> str:
+    def single(self, name: str) -> str:
         values = self.many(name)
         if len(values) != 1:
             raise InvalidAnswerError(f"{name}: {len(values)} answers, expected one")
         return values[0]
 
     def among(self, name: str, meanings: Mapping[str, Any]) -> Any:
-        value = self.one(name)
+        value = self.single(name)
         if value not in meanings:
             raise InvalidAnswerError(f"{name}: {value!r}, expected {', '.join(meanings)}")
         return meanings[value]

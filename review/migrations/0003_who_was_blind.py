@@ -28,10 +28,10 @@ def _look_back(apps: Apps, _schema: BaseDatabaseSchemaEditor) -> None:
     pairs = _pairs(apps)
     told: _Told = defaultdict(dict)
     for pair in pairs:
-        told[pair.by][pair.told] = pair.at_sight
+        told[pair.by][pair.disclosed] = pair.at_sight
     model = apps.get_model("review", "Disclosure")
     model.objects.bulk_create(
-        [model(by_id=pair.by, told_id=pair.told, at_sight=pair.at_sight) for pair in pairs],
+        [model(by_id=pair.by, told_id=pair.disclosed, at_sight=pair.at_sight) for pair in pairs],
         batch_size=_AT_ONCE,
     )
     shown = _Shown(told)

@@ -69,10 +69,10 @@ class ItemContent:
 
 @dataclass(frozen=True, slots=True)
 class DisclosurePair:
-    """``by`` discloses ``told``: at sight, or only after its key is shown."""
+    """``by`` discloses ``disclosed``: at sight, or only after its key is shown."""
 
     by: str
-    told: str
+    disclosed: str
     at_sight: bool
 
 
@@ -100,7 +100,7 @@ def item_content(
     )
 
 
-def disclosure_between(by: ItemContent, told: ItemContent) -> DisclosurePair | None:
+def disclosure_between(by: ItemContent, disclosed: ItemContent) -> DisclosurePair | None:
     """Determine whether one item of a case discloses the answer of another.
 
     It does so at sight if its question contains the other's key ("this axial MRI slice"). It does
@@ -108,18 +108,18 @@ def disclosure_between(by: ItemContent, told: ItemContent) -> DisclosurePair | N
     concept implies the other, or its key excludes an option; or if key, provenance or remarks
     contain the other's key.
     """
-    answer = _key_words(told)
-    if _contains_key(by.question, answer, told.texts[told.key]):
-        return DisclosurePair(by.item, told.item, at_sight=True)
+    answer = _key_words(disclosed)
+    if _contains_key(by.question, answer, disclosed.texts[disclosed.key]):
+        return DisclosurePair(by.item, disclosed.item, at_sight=True)
     revealed = f"{by.texts[by.key]}\n{by.context}"
     related = (
-        bool(by.concepts & told.concepts)
-        or bool(by.group and by.group == told.group)
-        or _contains_key(revealed, answer, told.texts[told.key])
-        or any(_implied(mine, other) for mine in by.concepts for other in told.concepts)
-        or any(_excludes(by.true, other) for other in told.concepts)
+        bool(by.concepts & disclosed.concepts)
+        or bool(by.group and by.group == disclosed.group)
+        or _contains_key(revealed, answer, disclosed.texts[disclosed.key])
+        or any(_implied(mine, other) for mine in by.concepts for other in disclosed.concepts)
+        or any(_excludes(by.true, other) for other in disclosed.concepts)
     )
-    return DisclosurePair(by.item, told.item, at_sight=False) if related else None
+    return DisclosurePair(by.item, disclosed.item, at_sight=False) if related else None
 
 
 def disclosure_pairs(
@@ -140,24 +140,24 @@ def disclosure_pairs(
         for name, each in items_by_name.items()
     }
     pairs = (
-        _pair(by, told, faces, copies)
+        _pair(by, disclosed, faces, copies)
         for by in items_by_name
-        for told in items_by_name
-        if by != told
+        for disclosed in items_by_name
+        if by != disclosed
     )
     return [pair for pair in pairs if pair is not None]
 
 
 def _pair(
-    by: str, told: str, faces: Mapping[str, Sequence[ItemContent]], copies: Mapping[str, str]
+    by: str, disclosed: str, faces: Mapping[str, Sequence[ItemContent]], copies: Mapping[str, str]
 ) -> DisclosurePair | None:
-    if copies.get(by, by) == copies.get(told, told):
-        return DisclosurePair(by, told, at_sight=False)
-    either = [disclosure_between(mine, other) for mine in faces[by] for other in faces[told]]
+    if copies.get(by, by) == copies.get(disclosed, disclosed):
+        return DisclosurePair(by, disclosed, at_sight=False)
+    either = [disclosure_between(mine, other) for mine in faces[by] for other in faces[disclosed]]
     telling = [pair for pair in either if pair is not None]
     if not telling:
         return None
-    return DisclosurePair(by, told, at_sight=any(pair.at_sight for pair in telling))
+    return DisclosurePair(by, disclosed, at_sight=any(pair.at_sight for pair in telling))
 
 
 def refresh_disclosures(items: Iterable[str], now: datetime) -> None:
@@ -223,7 +223,10 @@ def _refresh(cases: Sequence[str], now: datetime) -> None:
     pairs = [pair for case in members.values() for pair in disclosure_pairs(case, copies)]
     Disclosure.objects.filter(by__case_key__in=cases).delete()
     Disclosure.objects.bulk_create(
-        [Disclosure(by_id=pair.by, told_id=pair.told, at_sight=pair.at_sight) for pair in pairs],
+        [
+            Disclosure(by_id=pair.by, told_id=pair.disclosed, at_sight=pair.at_sight)
+            for pair in pairs
+        ],
         batch_size=_AT_ONCE,
     )
     _expose(pairs, now)
@@ -247,7 +250,7 @@ def _expose(pairs: Sequence[DisclosurePair], now: datetime) -> None:
             saw_question.setdefault(item, set()).add(user)
     Exposure.objects.bulk_create(
         [
-            Exposure(user_id=user, item_id=pair.told, by_id=pair.by, at=now)
+            Exposure(user_id=user, item_id=pair.disclosed, by_id=pair.by, at=now)
             for pair in pairs
             for user in (saw_question if pair.at_sight else saw_key).get(pair.by, ())
         ],
@@ -280,11 +283,11 @@ def _reorder_lots(
     names = [content.item for case in members.values() for content in case if len(case) > 1]
     items = Item.objects.filter(pk__in=names, gold_defect="").in_bulk()
     disclosures = {
-        (pair.by, pair.told) for pair in pairs if pair.by in items and pair.told in items
+        (pair.by, pair.disclosed) for pair in pairs if pair.by in items and pair.disclosed in items
     }
     one_way: dict[str, int] = {}
-    for by, told in disclosures:
-        one_way[by] = one_way.get(by, 0) + ((told, by) not in disclosures)
+    for by, disclosed in disclosures:
+        one_way[by] = one_way.get(by, 0) + ((disclosed, by) not in disclosures)
     moved = []
     for case in members.values():
         own = [items[content.item] for content in case if content.item in items]

@@ -211,7 +211,9 @@ def _sharded_once(pressed, tmp_path_factory, quiet):
     def make(source, size, private):
         root = pressed(source)
         if (root, size, private) not in made:
-            workspace = Workspace(root=root / "workspace", settings=BuildSettings(), sources={})
+            workspace = WorkspaceFolder(
+                root=root / "workspace", settings=BuildSettings(), sources={}
+            )
             made[root, size, private] = release(
                 workspace, {"toy": source}, tmp_path_factory.mktemp("sharded") / "x", name="x",
                 allow_unreviewed=True, private=private, shard_size=size,

@@ -361,7 +361,7 @@ from medrcube.build.execution.local import LocalEngine
 from medrcube.build.pipeline import build
 from medrcube.console.progress import Reporter
 from medrcube.sources._framework.contract import load_source
-from medrcube.workspace import Workspace
+from medrcube.workspace import WorkspaceFolder
 
 
 class Killed(LocalEngine):
@@ -374,7 +374,7 @@ class Killed(LocalEngine):
 
 if __name__ == "__main__":
     root, raw, source = map(Path, sys.argv[1:4])
-    build(Workspace(root=root, sources={"toy": raw}), {"toy": load_source(source)},
+    build(WorkspaceFolder(root=root, sources={"toy": raw}), {"toy": load_source(source)},
           Killed(2), Reporter(quiet=True))
 """
 

@@ -28,7 +28,7 @@ from medrcube.build.execution.local import LocalEngine
 from medrcube.build.pipeline import build
 from medrcube.console.progress import Reporter
 from medrcube.sources._framework.contract import load_source
-from medrcube.workspace import Workspace
+from medrcube.workspace import WorkspaceFolder
 
 base, raw, toy, kills = Path(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3]), int(sys.argv[4])
 toy = load_source(toy)
@@ -53,7 +53,7 @@ def start(root, last=(), *, counted=True):
         try:
             if counted:
                 sys.setprofile(step)
-            build(Workspace(root=root, sources={"toy": raw}), {"toy": toy}, LocalEngine(1),
+            build(WorkspaceFolder(root=root, sources={"toy": raw}), {"toy": toy}, LocalEngine(1),
                   Reporter(quiet=True))
             sys.setprofile(None)
             (base / f"steps-{root.name}").write_text(json.dumps(taken))

@@ -21,7 +21,7 @@ ROWS = [
 ][2:]
 STATED = {row[3].strip("`"): row for row in ROWS}
 OPEN_TASKS = [task for task in Task if task.declaration.rule]
-RULES = [*sorted(ROOT.glob("tasks/*/rule.py")), *sorted(ROOT.glob("build/open_items/*.py"))]
+RULES = [*sorted(ROOT.glob("tasks/*/rule.py")), *sorted(ROOT.glob("build/open_items/**/*.py"))]
 NO_LIMITS = {
     "build/open_items/chance/blind_chance.py: _MOST",  # constants that are tried
     "build/open_items/chance/even_lots.py: _CAPS",  # caps that are tried

@@ -595,7 +595,7 @@ from medrcube.build.incremental import changed_sources
 from medrcube.build.execution.local import LocalEngine
 from medrcube.console.progress import Reporter
 from medrcube.sources._framework.contract import load_source
-from medrcube.workspace import Workspace
+from medrcube.workspace import WorkspaceFolder
 
 scans = []
 scan = changed_sources.keep_scan
@@ -603,7 +603,7 @@ changed_sources.keep_scan = lambda *given: scans.append(1) or scan(*given)
 assert pipeline.__file__.startswith(sys.argv[1]), pipeline.__file__
 for root in sys.argv[4:]:
     report = pipeline.build(
-        Workspace(root=Path(root), sources={"toy": Path(sys.argv[2])}),
+        WorkspaceFolder(root=Path(root), sources={"toy": Path(sys.argv[2])}),
         {"toy": load_source(Path(sys.argv[3]))}, LocalEngine(1), Reporter(quiet=True))
     print(json.dumps([len(scans), report.rendered]))
     scans.clear()

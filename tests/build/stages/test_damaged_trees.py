@@ -105,14 +105,14 @@ from medrcube.build.pipeline import build
 from medrcube.console.progress import Reporter
 from medrcube.errors import MedrcubeError
 from medrcube.sources._framework.contract import load_source
-from medrcube.workspace import Workspace
+from medrcube.workspace import WorkspaceFolder
 
 root, raw, source = map(Path, sys.argv[1:4])
 limit = int(sys.argv[4])
 toy = load_source(source)
 resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 try:
-    build(Workspace(root=root, sources={"toy": raw}), {"toy": toy}, LocalEngine(1),
+    build(WorkspaceFolder(root=root, sources={"toy": raw}), {"toy": toy}, LocalEngine(1),
           Reporter(quiet=True))
 except MedrcubeError as error:
     sys.exit(f"refused: {error}")

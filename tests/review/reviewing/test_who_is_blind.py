@@ -405,7 +405,7 @@ def test_whatever_the_order_nobody_answers_blind_what_they_know(
                 for row in siblings
             ]
         )
-        result = any(shown[claim.user_id, pair.by] for pair in pairs if pair.told == item.pk)
+        result = any(shown[claim.user_id, pair.by] for pair in pairs if pair.disclosed == item.pk)
         assert claim.blinded is not result
         shown[claim.user_id, item.pk] += 1
     assert current_policy().unblinded_reviews == 1

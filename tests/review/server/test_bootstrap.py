@@ -101,7 +101,7 @@ def fill(apps):
         version=versions[3], adjudicator=reviewers[1], outcome="accept", rationale="x",
         decided_at=NOON,
     )  # fmt: skip
-    release = rows["ReleaseRecord"].create(
+    release = rows["Release"].create(
         name="1", made_at=NOON, manifest_sha256="0" * 64, head_number=0, head_sha256=GENESIS_SHA256
     )
     rows["ReleaseItem"].create(release=release, version=versions[3])
@@ -115,7 +115,7 @@ def fill(apps):
 
 TABLES = [
     "Adjudication", "AgreementSnapshot", "Asset", "BlindAnswer", "Chain", "Claim", "Comment",
-    "Draft", "Event", "Item", "ItemVersion", "Project", "ReleaseItem", "ReleaseRecord", "Review",
+    "Draft", "Event", "Item", "ItemVersion", "Project", "Release", "ReleaseItem", "Review",
     "ReviewReason", "SignInAttempt", "User",
 ]  # fmt: skip
 
@@ -128,10 +128,12 @@ RENAMED = {"presets": "original"}
 
 def content(apps):
     """Every row of every table, column by column."""
+    models = {model._meta.db_table: model for model in apps.get_models()}
+    tables = {name: models[f"review_{name.lower()}"] for name in TABLES}
     return {
-        name: {row["pk"]: row for row in apps.get_model("review", name).objects.values("pk", *own)}
-        for name in TABLES
-        for own in [[f.attname for f in apps.get_model("review", name)._meta.concrete_fields]]
+        name: {row["pk"]: row for row in model.objects.values("pk", *columns)}
+        for name, model in tables.items()
+        for columns in [[field.attname for field in model._meta.concrete_fields]]
     }
 
 
@@ -170,7 +172,7 @@ def test_who_had_turned_keys_off_still_has_them_off(any_database):
 def test_tables_that_are_append_only_still_are_after_an_update(any_database):
     fill(go_back(OLD))
     migrate()
-    wanted = {"Adjudication", "BlindAnswer", "Event", "ItemVersion", "ReleaseItem", "ReleaseRecord"}
+    wanted = {"Adjudication", "BlindAnswer", "Event", "ItemVersion", "Release", "ReleaseItem"}
     query = "SELECT tbl_name, name FROM sqlite_master WHERE type = 'trigger'"
     if connection.vendor == "postgresql":
         query = "SELECT tgrelid::regclass::text, tgname FROM pg_trigger WHERE NOT tgisinternal"
