@@ -27,8 +27,14 @@ from distractors import make_queries, make_sample
 
 from medrcube.build.audit.batch_audit import audit_batch
 from medrcube.build.incremental.cache_database import BuildCache
-from medrcube.build.incremental.file_states import FileState, TreeSnapshot
-from medrcube.build.incremental.shards import in_shards, key_of_shard, name_of_shard
+from medrcube.build.incremental.file_states import TreeSnapshot
+from medrcube.build.incremental.shards import (
+    digest_of_cases,
+    in_portions,
+    key_of_shard,
+    name_of_portion,
+)
+from medrcube.build.incremental.state_table import FileState, StateTable
 from medrcube.build.open_items.pairing.pairs import deal_pairs
 from medrcube.build.open_items.question import OpenQuestion
 from medrcube.build.open_items.repeats import bar_repeated
@@ -40,7 +46,6 @@ from medrcube.build.questions.sampling.key_balance import drop_unbalanced
 from medrcube.build.questions.sampling.two_option_quota import limit_two_option_items
 from medrcube.build.similarity.near_duplicates import near_candidates
 from medrcube.build.stages.deduplicate import bar_repeats
-from medrcube.build.stages.plan import plan_jobs
 from medrcube.build.stages.samples import Sample
 from medrcube.facts import Case, Grade, ImageRef, Label, Scope
 from medrcube.forms.option import OptionTarget
@@ -260,14 +265,15 @@ def _shards(size: int) -> Work:
         )
         for number in range(size)
     ]
-    states = {f"{case.key}.png": FileState(1, 2, 3, 4) for case in cases}
+    state = FileState(1, 2, 3, 4).packed()
+    states = StateTable({f"{case.key}.png": state for case in cases})
     tree = TreeSnapshot(root=root, states=states, barred={}, linked=False, settled=True)
-    jobs = plan_jobs(source, root, cases)
 
     def work() -> None:
         with BuildCache(root / "cache" / "build.sqlite3") as memory:
-            for shard in in_shards(jobs):
-                name, key = name_of_shard(shard), key_of_shard("common", shard, tree)
+            for portion in in_portions(cases):
+                name, files = name_of_portion(source.id, portion), [f"{c.key}.png" for c in portion]
+                key = key_of_shard("common", digest_of_cases(portion, files), files, tree)
                 memory.remember(name, str(key), b"record")
                 memory.recall(name, str(key))
             memory.forget("shard/", ())

@@ -189,7 +189,7 @@ def _failures(items: Sequence[ChoiceItem], pictures: Mapping[str, Sample]) -> li
         for fault in _faults(item, pictures)
     ]
     repeated = [name for name, count in Counter(item.id for item in items).items() if count > 1]
-    failures += [f"item {name}: the id stands more than once" for name in sorted(repeated)]
+    failures += [f"item {name}: the id occurs more than once" for name in sorted(repeated)]
     return failures
 
 

@@ -179,7 +179,10 @@ def _fault_of_files(challenge: Challenge) -> str:
         except OSError:
             same = False
         if not same:
-            return f"has another adapter at {path}, or none; install the same on all machines"
+            return (
+                f"has a different adapter at {path}, or none; "
+                "install the same version on all machines"
+            )
     return ""
 
 

@@ -86,7 +86,7 @@ class BuildCache:
             raise WorkspaceError(f"{path}: the build cache cannot be opened: {error}") from error
         except (OSError, sqlite3.Error) as error:
             raise WorkspaceError(
-                f"{path}: the build cache cannot be opened: {error}; delete it to start anew"
+                f"{path}: the build cache cannot be opened: {error}; delete it to start over"
             ) from error
         self._new = 0
 

@@ -273,8 +273,8 @@ def _join(facts: SourceFacts, shards: Sequence[KeptShard], context: BuildContext
         return join_shards(facts, [shard.build for shard in shards], recipes, lines)
     except (ValueError, IndexError, pickle.UnpicklingError) as error:
         raise WorkspaceError(
-            f"the build cache holds something else than results of {facts.source} ({error}); "
-            "delete the folder cache of the workspace to build anew"
+            f"the build cache does not contain results of {facts.source} ({error}); "
+            "delete the folder cache of the workspace and build again"
         ) from error
 
 

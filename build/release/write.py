@@ -131,7 +131,7 @@ def release(
     if not items:
         raise ReleaseError(
             f"{workspace.items}: holds no items, so there is nothing to release; {workspace.audit} "
-            "says under 'dropped' why questions were not asked"
+            "states under 'dropped' why questions were not asked"
         )
     reviewed = load_review_results(workspace.root)
     taken = select_items(items, samples, reviewed, allow_unreviewed=allow_unreviewed)

@@ -99,7 +99,7 @@ class FaultLog:
         finding.examples += examples[: max(EXAMPLES - len(finding.examples), 0)]
 
 
-_AGAIN = "release again, or get the tree again from where it came"
+_AGAIN = "release again, or download the release again"
 _WARN: Level = "warning"
 
 FAULT_KINDS: dict[str, FaultKind] = {
@@ -109,29 +109,29 @@ FAULT_KINDS: dict[str, FaultKind] = {
         advice="remove it before you share the tree, or mark the tree as private (PRIVATE.md)",
     ),
     # The tree
-    "link": FaultKind(title="a link lies in the tree", advice="put the file itself there"),
-    "special": FaultKind(title="what lies there is no plain file", advice="remove it"),
+    "link": FaultKind(
+        title="the tree contains a symbolic link", advice="replace it with the file itself"
+    ),
+    "special": FaultKind(title="not a regular file", advice="remove it"),
     "file-name": FaultKind(
-        title="a file name holds characters that cannot be shown", advice="rename or remove it"
+        title="a file name contains unprintable characters", advice="rename or remove it"
     ),
     "too-many-files": FaultKind(title="the tree is too large to be a release", advice=_AGAIN),
     # SHA256SUMS
-    "sums": FaultKind(title="a list of digests cannot be read", advice=_AGAIN),
-    "digest": FaultKind(title="a file is not the one that was released", advice=_AGAIN),
+    "sums": FaultKind(title="a checksum list cannot be read", advice=_AGAIN),
+    "digest": FaultKind(title="a file differs from the released one", advice=_AGAIN),
     "file-missing": FaultKind(title="a listed file is missing", advice=_AGAIN),
     "file-extra": FaultKind(
-        title="a file is in no list of digests", advice="remove it, or release again"
+        title="a file is not in any checksum list", advice="remove it, or release again"
     ),
     "shard": FaultKind(
-        title="a shard of images is not the one that was released",
-        advice="get this shard again from where the release came, or release again",
+        title="an image shard differs from the released one",
+        advice="download this shard again, or release again",
     ),
-    "shard-table": FaultKind(
-        title="a table of the images in a shard cannot be read", advice=_AGAIN
-    ),
+    "shard-table": FaultKind(title="the index of an image shard cannot be read", advice=_AGAIN),
     "restricted-missing": FaultKind(
-        title="restricted images are not in this private tree",
-        advice="make them from your own copies:  medrcube reconstruct",
+        title="restricted images are missing from this private tree",
+        advice="rebuild them from your own copies:  medrcube reconstruct",
         level=_WARN,
         foreign=_WARN,
     ),
@@ -139,48 +139,48 @@ FAULT_KINDS: dict[str, FaultKind] = {
     "vocabulary": FaultKind(title="vocabulary.json cannot be read", advice=_AGAIN),
     "table": FaultKind(title="a table of items cannot be read", advice=_AGAIN),
     "table-place": FaultKind(
-        title="a table of items lies where no table of a source is",
+        title="a table of items is outside the folder of a source",
         advice="move it to <SOURCE>/ or remove it: the published evaluator counts a test.json",
     ),
     "row": FaultKind(title="a row is not an item", advice="remove it from its table"),
-    "field": FaultKind(title="a field does not hold what it should", advice="mend the field"),
+    "field": FaultKind(title="a field has an invalid value", advice="correct the field"),
     "fields": FaultKind(
         title="an item does not have exactly the published fields",
-        advice="add what lacks and remove what is too much",
+        advice="add the missing fields and remove the others",
         foreign=_WARN,
     ),
-    "task": FaultKind(title="a task is not known", advice="use the published spelling"),
-    "modality": FaultKind(title="a modality is not known", advice="use the published spelling"),
-    "parts": FaultKind(title="a region is not known", advice="use the published spelling"),
+    "task": FaultKind(title="unknown task", advice="use the published spelling"),
+    "modality": FaultKind(title="unknown modality", advice="use the published spelling"),
+    "parts": FaultKind(title="unknown region", advice="use the published spelling"),
     "spelling": FaultKind(
-        title="a word of the taxonomy is spelt in another way",
-        advice="use the published spelling, which other tools compare with",
+        title="a taxonomy term has a nonstandard spelling",
+        advice="use the published spelling, which other tools expect",
         foreign=_WARN,
     ),
     "options": FaultKind(
-        title="the options are not two to four different texts", advice="mend or remove the item"
+        title="the options are not two to four distinct texts", advice="correct or remove the item"
     ),
-    "empty-option": FaultKind(
-        title="an option is there and empty", advice="leave the field out", foreign=_WARN
+    "empty-option": FaultKind(title="an option is empty", advice="omit the field", foreign=_WARN),
+    "key": FaultKind(
+        title="the key is not exactly one option", advice="correct or remove the item"
     ),
-    "key": FaultKind(title="the key is not exactly one option", advice="mend or remove the item"),
     "target": FaultKind(
         title="the target of an open answer breaks a rule of its form",
-        advice="mend or remove the item",
+        advice="correct or remove the item",
     ),
     "key-text": FaultKind(
         title="the key and its option differ in white space",
-        advice="make them equal: the published evaluator compares them as they are",
+        advice="make them equal: the published evaluator compares them verbatim",
     ),
     "image-path": FaultKind(
-        title="image_path leads out of the folder", advice="write pictures/<name>"
+        title="image_path points outside the folder", advice="write pictures/<name>"
     ),
     "folder": FaultKind(
         title="dataset is not the name of the folder", advice="rename one", foreign=_WARN
     ),
     "errata": FaultKind(
-        title="errata.csv does not withdraw items of this release in the form that is read",
-        advice="mend the row, or write it with  medrcube errata add",
+        title="errata.csv has an invalid row, or one that matches no item of this release",
+        advice="correct the row, or write it with  medrcube errata add",
     ),
     # Images
     "picture-missing": FaultKind(
@@ -188,49 +188,48 @@ FAULT_KINDS: dict[str, FaultKind] = {
     ),
     "picture-damaged": FaultKind(title="an image cannot be decoded", advice=_AGAIN),
     "picture-format": FaultKind(
-        title="an image is no 8-bit grey or colour PNG",
-        advice="write 8-bit PNG: other tools clip or lose what lies beyond",
+        title="an image is not an 8-bit grey or colour PNG",
+        advice="write 8-bit PNG: other tools clip larger values",
     ),
     "picture-extras": FaultKind(
-        title="an image holds more than its pixels",
-        advice="write it again without metadata, which can say who a patient is",
+        title="an image file contains more than its pixels",
+        advice="write it again without metadata, which may identify a patient",
         foreign=_WARN,
     ),
     "picture-text": FaultKind(
-        title="an image holds text or EXIF",
-        advice="write it again without metadata, which can say who a patient is",
+        title="an image contains text or EXIF",
+        advice="write it again without metadata, which may identify a patient",
     ),
-    "picture-size": FaultKind(title="an image is too large to be one", advice="look at the source"),
-    "pixel-hash": FaultKind(title="the pixels are not those of the recipe", advice=_AGAIN),
+    "picture-size": FaultKind(title="an image is implausibly large", advice="inspect the source"),
+    "pixel-hash": FaultKind(title="the pixels do not match the recipe", advice=_AGAIN),
     # Proofs
     "format": FaultKind(
-        title="the release states a format that this version of medrcube does not have",
-        advice="validate it with the version that its README.md names, or a later one",
+        title="the release has a format that this version of medrcube does not support",
+        advice="validate it with the version named in its README.md, or a later one",
     ),
-    "proof-missing": FaultKind(title="a file that proves the release is missing", advice=_AGAIN),
+    "proof-missing": FaultKind(title="a required file of the release is missing", advice=_AGAIN),
     "recipes": FaultKind(title="recipes.jsonl cannot be read", advice=_AGAIN),
-    "recipe-missing": FaultKind(title="no recipe says how an image was made", advice=_AGAIN),
-    "recipe-unused": FaultKind(title="a recipe is about no image of an item", advice=_AGAIN),
+    "recipe-missing": FaultKind(title="an image has no recipe", advice=_AGAIN),
+    "recipe-unused": FaultKind(title="a recipe belongs to no image of an item", advice=_AGAIN),
     "restricted-flag": FaultKind(
         title="the files disagree on whether an image may be redistributed", advice=_AGAIN
     ),
     "items-table": FaultKind(title="items.parquet cannot be read", advice=_AGAIN),
     "items-differ": FaultKind(title="items.parquet and test.json disagree", advice=_AGAIN),
     "audit": FaultKind(title="audit.json cannot be read", advice=_AGAIN),
-    "audit-failed": FaultKind(title="the audit failed", advice="mend the items, and release again"),
+    "audit-failed": FaultKind(
+        title="the audit failed", advice="correct the items, and release again"
+    ),
     "audit-count": FaultKind(title="audit.json and the items disagree", advice=_AGAIN),
-    "licence-table": FaultKind(
-        title="licences.csv does not say of every item what its licence is", advice=_AGAIN
-    ),
-    "item-facts": FaultKind(
-        title="items.csv does not tell of every item what it should", advice=_AGAIN
-    ),
+    "licence-table": FaultKind(title="licences.csv lacks the licence of an item", advice=_AGAIN),
+    "item-facts": FaultKind(title="items.csv lacks required values of an item", advice=_AGAIN),
     "unit": FaultKind(
-        title="items.csv tells a unit that cannot be: images of one case are of one unit",
+        title="items.csv has an impossible unit: all images of a case belong to one unit",
         advice=_AGAIN,
     ),
     "sets": FaultKind(
-        title="sets.json does not name items of this release that belong together", advice=_AGAIN
+        title="sets.json lists items that are not in this release or do not form a set",
+        advice=_AGAIN,
     ),
     # The Parquet edition
     "edition": FaultKind(title="a file of the Parquet edition cannot be read", advice=_AGAIN),

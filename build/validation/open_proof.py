@@ -63,7 +63,7 @@ def check_open_proof(
             findings.add("items-differ", f"{entry.where}: {entry.row.id} is not in {OPEN_ITEMS}")
             continue
         for name in _different(entry, record, recipes):
-            findings.add("items-differ", f"{entry.where}: has another {name} in {OPEN_ITEMS}")
+            findings.add("items-differ", f"{entry.where}: has a different {name} in {OPEN_ITEMS}")
     for name in sorted(records):
         findings.add("items-differ", f"{safe_repr(name)} of {OPEN_ITEMS} is in no open.json")
     return pd.DataFrame(table)

@@ -100,7 +100,7 @@ def _check(
 ) -> None:
     if entry is None:
         findings.add(
-            "edition-differs", f"{name}: {safe_repr(row['id'])} is not an item, or stands twice"
+            "edition-differs", f"{name}: {safe_repr(row['id'])} is not an item, or occurs twice"
         )
         return
     for field in FIELDS if entry.table == TABLE else OPEN_FIELDS:
@@ -119,7 +119,7 @@ def _check(
         or file_check is None
         or hashlib.sha256(picture).hexdigest() != file_check.sha256
     ):
-        findings.add("edition-differs", f"{name}: {safe_repr(row['id'])} has another image")
+        findings.add("edition-differs", f"{name}: {safe_repr(row['id'])} has a different image")
 
 
 def _check_told(
@@ -137,4 +137,6 @@ def _check_set(
     name: str, row: Mapping[str, Any], place: tuple[str, str], findings: FaultLog
 ) -> None:
     if (row.get("set", ""), row.get("role", "")) != place:
-        findings.add("edition-differs", f"{name}: {safe_repr(row['id'])} has another set or role")
+        findings.add(
+            "edition-differs", f"{name}: {safe_repr(row['id'])} has a different set or role"
+        )

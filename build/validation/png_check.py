@@ -143,14 +143,14 @@ def _digest(file: io.BufferedIOBase) -> str:
 def _header(file: io.BufferedIOBase) -> _Header:
     start = file.read(_HEADER.size)
     if not start.startswith(_SIGNATURE):
-        raise _PictureError("picture-format", "is no PNG file")
+        raise _PictureError("picture-format", "is not a PNG file")
     if len(start) < _HEADER.size:
         raise _PictureError("picture-damaged", "ends within its header")
     _, chunk, width, height, bits, colour, _, _, interlace = _HEADER.unpack(start)
     if chunk != b"IHDR" or colour not in _CHANNELS or not (width and height):
-        raise _PictureError("picture-damaged", "has no sound header")
+        raise _PictureError("picture-damaged", "has no valid header")
     if width * height > MOST_PIXELS:
-        raise _PictureError("picture-size", f"says that it has {width:,} x {height:,} pixels")
+        raise _PictureError("picture-size", f"states {width:,} x {height:,} pixels")
     return _Header(width=width, height=height, bits=bits, colour=colour, interlaced=interlace != 0)
 
 
@@ -184,11 +184,11 @@ def _chunks(data: bytes) -> tuple[list[memoryview], list[tuple[str, str]]]:
             extras[name] = extras.get(name, 0) + 1
         at = end
     faults = [
-        ("picture-text" if chunk in _TEXTS else "picture-extras", f"holds a chunk {chunk!r}")
+        ("picture-text" if chunk in _TEXTS else "picture-extras", f"contains a chunk {chunk!r}")
         for chunk in list(extras)[:_NAMED]
     ]
     if at < len(data):
-        faults.append(("picture-extras", f"{len(data) - at:,} bytes stand behind its end"))
+        faults.append(("picture-extras", f"{len(data) - at:,} bytes follow its end"))
     return body, faults
 
 
@@ -233,7 +233,7 @@ def _rows(header: _Header, body: list[memoryview]) -> Iterator[NDArray[np.uint8]
                 todo = inflate.unconsumed_tail
                 remaining -= len(inflated)
                 if remaining < 0:
-                    raise _PictureError("picture-damaged", "holds more than its pixels")
+                    raise _PictureError("picture-damaged", "contains more than its pixels")
                 rest += inflated
                 whole = len(rest) // width
                 if whole:
@@ -241,11 +241,11 @@ def _rows(header: _Header, body: list[memoryview]) -> Iterator[NDArray[np.uint8]
                     del rest[: whole * width]
                     yield block.reshape(whole, width).copy()
             if len(todo) or inflate.unused_data:
-                raise _PictureError("picture-extras", "something stands behind its pixels")
+                raise _PictureError("picture-extras", "data follows its pixels")
     except zlib.error as error:
         raise _PictureError("picture-damaged", f"its pixels cannot be inflated: {error}") from None
     if remaining or not inflate.eof:
-        raise _PictureError("picture-damaged", "holds fewer pixels than it says")
+        raise _PictureError("picture-damaged", "has fewer pixels than its header states")
 
 
 def _by_pillow(data: bytes) -> str:

@@ -112,7 +112,7 @@ class _Reader:
             self._faults.append(("shard-table", str(error)))
             return
         if self._file.tell() + len(END) != self._size or self._read(len(END)) != END:
-            self._fault("does not end after its last image")
+            self._fault("continues after its last image")
 
     def finish(self) -> FileCheck:
         """Return the check of the file."""
@@ -120,12 +120,12 @@ class _Reader:
             pass
         digest = self._digest.hexdigest()
         if digest != self._shard.sha256 and not self._faults:
-            self._fault("its digest is not that of the list of shards")
+            self._fault("its digest differs from that in the list of shards")
         return FileCheck(name=self._shard.name, sha256=digest, faults=tuple(self._faults))
 
     def _image(self, member: ShardMember) -> FileCheck:
         if self._read(len(member.header)) != member.header:
-            self._fault(f"the header of {member.image} is not that of its table")
+            self._fault(f"the header of {member.image} differs from its index")
         if member.size > LARGEST_PICTURE:
             self._skip(member.size)
             fault = ("picture-size", f"{member.image}: has {member.size:,} bytes")
@@ -133,10 +133,10 @@ class _Reader:
         data = self._read(member.size)
         file_check = check_picture(member.image, io.BytesIO(data))
         if file_check.sha256 != member.sha256:
-            self._fault(f"the bytes of {member.image} are not those of its table")
+            self._fault(f"the bytes of {member.image} differ from its index")
             file_check = replace(file_check, faults=())
         if self._read(len(padding(member.size))) != padding(member.size):
-            self._fault(f"bytes stand behind {member.image}")
+            self._fault(f"bytes follow {member.image}")
         return file_check
 
     def _read(self, count: int) -> bytes:

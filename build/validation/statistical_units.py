@@ -66,4 +66,4 @@ def _check_sense(
         if sources.setdefault(row.unit, entry.folder) != entry.folder:
             findings.add("unit", f"{entry.where}: {row.unit} is of {sources[row.unit]} too")
         if fact_places.setdefault(row.fact, entry.where) != entry.where:
-            findings.add("item-facts", f"{entry.where}: asks what {fact_places[row.fact]} asks")
+            findings.add("item-facts", f"{entry.where}: asks the same as {fact_places[row.fact]}")

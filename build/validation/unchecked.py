@@ -19,16 +19,16 @@ __all__ = ["items_of_unknown_forms", "unchecked_parts"]
 
 _UNCHECKED = {
     SUMS: "whether files were changed, added or lost",
-    RECIPES: "whether the pixels are those that were released, and how they were made",
+    RECIPES: "whether the pixels are the released ones, and how they were made",
     ITEMS: "whether every wrong option has evidence that it is wrong",
     AUDIT: "whether the audit passed",
-    LICENCES: "what the licence of each item is",
-    ITEM_FACTS: "which items rest on one patient, and what their images show of the answer",
+    LICENCES: "the licence of each item",
+    ITEM_FACTS: "which items share a patient, and whether their images show the answer",
     SETS: "which items are scored together",
 }
 _COLUMNS = {
-    "unit": "which items rest on one patient",
-    "fact": "which items of another edition ask the same",
+    "unit": "which items share a patient",
+    "fact": "which items of another edition state the same fact",
 }
 
 
@@ -48,13 +48,13 @@ def unchecked_parts(files: Collection[str], release_format: ReleaseFormat | None
         for name in later_columns(release_format):
             yield f"{_COLUMNS[name]} (the column {name} is not in format {release_format.number})"
     else:
-        yield "the duplicates and leaks that an audit looks for"
+        yield "duplicates and leaks, which an audit looks for"
 
 
 def items_of_unknown_forms(unknown_forms: Mapping[str, int]) -> Iterator[str]:
     """Yield the number of items of each answer form unknown to this version."""
     for form, count in sorted(unknown_forms.items()):
         yield (
-            f"{counted(count, 'item')} of the answer form {safe_repr(form)}, which this version "
-            "does not have"
+            f"{counted(count, 'item')} of the answer form {safe_repr(form)}, "
+            "which this version does not support"
         )

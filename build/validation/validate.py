@@ -174,7 +174,7 @@ def _validate(
         root, files, pictures, stages, shards=shards.present, workers=workers
     ):
         if file.name in checks:
-            findings.add("shard-table", f"{file.name}: is in the tree twice")
+            findings.add("shard-table", f"{file.name}: occurs twice in the tree")
         checks[file.name] = file
     for name in sorted(checks):
         for kind, example in checks[name].faults:

@@ -184,7 +184,7 @@ def _parse(path: Path, copy: Path, survey: _OboReferences, remarks: list[str]) -
             line, text = survey.line_of(error.lineno or 0), (error.text or "").strip()
             raise OntologyError(
                 f"{path}: line {line} is not OBO ({error.msg}): {text!r}; get the file again, or "
-                "mend the line"
+                "correct the line"
             ) from error
         except KeyError as error:
             raise OntologyError(

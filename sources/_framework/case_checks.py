@@ -22,7 +22,7 @@ _SEVERAL = 3
 
 def check_case(card: Card, case: Case) -> None:
     if not case.images or not all(image.paths for image in case.images):
-        raise SourceError(f"{card.id}: case {case.key!r} names no image file")
+        raise SourceError(f"{card.id}: case {case.key!r} has no image file")
     if case.window is not None and not re.fullmatch(WINDOWS, case.window):
         raise SourceError(
             f"{card.id}: case {case.key!r} has the window {case.window!r}; expected a value of "

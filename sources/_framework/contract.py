@@ -155,8 +155,8 @@ class Source:
             raise
         except Exception as error:
             raise SourceError(
-                f"{self.id}: layout {layout!r}: the adapter raised {_where(error)}; mend "
-                "adapter.py, or report this copy"
+                f"{self.id}: layout {layout!r}: the adapter raised {_where(error)}; "
+                "correct adapter.py, or report this copy"
             ) from error
 
     def build_fixture(self, root: Path, layout: str) -> None:
@@ -173,7 +173,8 @@ class Source:
             raise
         except Exception as error:
             raise SourceError(
-                f"{self.id}: layout {layout!r}: the fixture raised {_where(error)}; mend fixture.py"
+                f"{self.id}: layout {layout!r}: the fixture raised {_where(error)}; "
+                "correct fixture.py"
             ) from error
 
     def hook(self, name: str) -> Callable[..., Any]:

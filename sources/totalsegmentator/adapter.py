@@ -42,7 +42,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
         raise TableError(
             find_table(root, "table"),
             f"none of {len(stated):,} rows has {HEALTHY[0]!r} as pathology, which the card assumes "
-            "of healthy scans ([names] without_pathology); mend the card: no lobe can be asked",
+            "of healthy scans ([names] without_pathology); correct the card: no lobe can be asked",
         )
     for image in sorted(root.part("images")):
         name = image.parent.name

@@ -12,7 +12,7 @@ def test_fault_of_a_fixture_names_file_and_line(tmp_path):
     (tmp_path / "card.toml").touch()
     source = Source(tmp_path, find_sources()["busi"].card)
     with pytest.raises(
-        SourceError, match=r"fixture raised KeyError.*fixture\.py:2.*mend"
+        SourceError, match=r"fixture raised KeyError.*fixture\.py:2.*correct"
     ) as caught:
         source.build_fixture(tmp_path / "raw", "files")
     assert "'files'" in str(caught.value)

@@ -115,7 +115,7 @@ def test_two_copies_in_one_root_are_named_as_two_copies(toy_source, raw):
 @pytest.mark.parametrize(
     ("body", "says"),
     [
-        ('yield Case(key="x", images=())', "names no image file"),
+        ('yield Case(key="x", images=())', "has no image file"),
         (
             UNKNOWN_FIELD,
             "t.csv:3 f: field 'f' is not in the card",

@@ -35,7 +35,7 @@ def check_bits(path: Path, header: Dataset) -> None:
     if not stored - 1 <= high < (allocated or 0):
         raise unreadable(
             path,
-            f"says that its {stored} stored bits end at bit {high} of {allocated}; expected "
+            f"states that its {stored} stored bits end at bit {high} of {allocated}; expected "
             f"HighBit {stored - 1}",
         )
     syntax = header.file_meta.get("TransferSyntaxUID")

@@ -57,7 +57,7 @@ def decode_frame(path: Path, header: Dataset, k: int) -> Array:
         raise unreadable(
             path,
             f"{syntax.name} with {header.get('BitsStored')} stored bits could not be decoded "
-            f"({error.__class__.__name__}); decompress it with another tool or leave it out",
+            f"({error.__class__.__name__}); decompress it with another tool, or exclude it",
         ) from error
     if picture.ndim == 3 and picture.dtype != np.uint8:
         raise unsupported(path, f"is coloured with {picture.dtype} channels; expected 8 bits")

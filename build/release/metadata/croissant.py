@@ -85,14 +85,14 @@ _TOLD = {
     "visible": "whether a reader of the image could know the answer: yes, partly or no",
     "block": "block of items that share their options; empty for none",
     "unit": "patient, or case where none is named, under a keyed id: the unit of resampling",
-    "fact": "id of what is asked of which image, equal in every edition of a workspace",
+    "fact": "id of the question about an image, equal in every edition of a workspace",
     "set": "complete set of items that are scored together; empty for none",
     "role": "what tells the item from the others of its set",
     "pixel_sha256": "identity of the image: hash of its shape, type and pixels",
     "form": "how the answer is asked for: number, point, box, order, pair, option",
-    "ask": "what is told beside the question, as JSON; its keys differ by form",
+    "ask": "further information given with the question, as JSON; its keys differ by form",
     "truth": "what is right, and the bar of a right answer, as JSON; its keys differ by form",
-    "chance": "probability that the best answer without a look at the image is right",
+    "chance": "probability that the best answer given without the image passes",
 }
 
 

@@ -71,7 +71,10 @@ def _render_job(job: RenderJob, images: Path) -> RenderResult:
     except OSError as error:
         return RenderResult(case=job.case.key, problems=(_out_of_reach(job, error),))
     except MemoryError:
-        message = "takes more memory than there is; are its files damaged, or is the machine small?"
+        message = (
+            "needs more memory than is available; are its files damaged, "
+            "or is the machine too small?"
+        )
         return RenderResult(
             case=job.case.key, problems=(render_problem(job, "too-large", message),)
         )
@@ -99,8 +102,8 @@ def _check_unchanged(
     changed = sorted(path.name for path, state in before.items() if now[path] != state)
     if changed:
         raise ReadError(
-            f"{changed[0]}: has changed while its case was rendered, so that nobody knows what the "
-            "images show; build again once nothing writes into the raw tree",
+            f"{changed[0]}: has changed while its case was rendered, "
+            "so its images are unreliable; build again when nothing writes to the raw tree",
             code="changed",
         )
 

@@ -89,7 +89,7 @@ def axes(*names: str) -> tuple[ContractRule, ...]:
             kind=RuleKind.ONE_OF,
             column=name,
             allowed=_AXES[name],
-            message=f"{name} is not a word of the taxonomy; mend the card of the source",
+            message=f"{name} is not a word of the taxonomy; correct the source's card",
         )
         for name in names
     )
@@ -115,14 +115,14 @@ def not_empty(what: str) -> ContractRule:
         kind=RuleKind.ROWS,
         column="",
         low=1,
-        message=f"there are no {what}; look at the quarantine of the build for the reasons",
+        message=f"there are no {what}; the reasons are in the quarantine of the build",
     )
 
 
 def unique_id() -> ContractRule:
     """Rule: every id is unique."""
     return ContractRule(
-        id="unique-id", kind=RuleKind.UNIQUE, column="id", message=f"an id stands twice; {REBUILD}"
+        id="unique-id", kind=RuleKind.UNIQUE, column="id", message=f"an id occurs twice; {REBUILD}"
     )
 
 

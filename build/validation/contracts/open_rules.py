@@ -68,7 +68,7 @@ _QUESTION = ContractRule(
     column="question",
     low=10,
     high=LONGEST_TEXT,
-    message="the question is too short or too long to be one; mend its template",
+    message="the question is too short or too long; correct its template",
 )
 _CHANCE = _between("chance", 0, 1, "chance is not a probability")
 _FORM = _one_of("form", OPTION, *OPEN_FORMS)
@@ -86,7 +86,7 @@ _OPEN_ITEMS = (
     _CHANCE,
     _one_of("grade", *(grade.value for grade in Grade)),
     _one_of("visible", *(visible.name.lower() for visible in Visibility)),
-    _none("unread_target", "ask and truth are not those of the form, or the truth is not valid"),
+    _none("unread_target", "ask or truth does not fit the answer form, or the truth is not valid"),
     ContractRule(
         id="set",
         kind=RuleKind.MATCHES,
@@ -101,7 +101,7 @@ _OPEN_ITEMS = (
         column="sample",
         other=("question", "ask", "truth"),
         level="warning",
-        message="one question stands twice on an image; leave one out",
+        message="a question occurs twice on an image; remove one",
     ),
 )
 
@@ -118,7 +118,7 @@ _OPEN_RECORDS = (
         column="dataset",
         other=("image_path", "question", "ask"),
         level="warning",
-        message="one question stands twice on an image; leave one out",
+        message="a question occurs twice on an image; remove one",
     ),
 )
 
@@ -134,20 +134,20 @@ _SETS = (
         message=f"no id of a set; {REBUILD}",
     ),
     _between("size", 2, MOST_ITEMS, f"a set is not of 2 to {MOST_ITEMS} items"),
-    _none("more_than_made", "a set has more members than it was made of, or none"),
+    _none("more_than_made", "a set has too many members, or none"),
     ContractRule(
         id="members-differ",
         kind=RuleKind.EQUAL,
         column="distinct_members",
         other=("members",),
-        message="an item is in a set twice; leave the set out",
+        message="an item occurs twice in a set; remove the set",
     ),
     ContractRule(
         id="roles-differ",
         kind=RuleKind.EQUAL,
         column="distinct_roles",
         other=("members",),
-        message="two items of a set have one role; leave the set out",
+        message="two items of a set have the same role; remove the set",
     ),
 )
 
@@ -170,11 +170,11 @@ _GEOMETRY = (
             kind=RuleKind.BELOW,
             column=low,
             other=(high,),
-            message=f"the box around a region has no {what}; {REBUILD}",
+            message=f"the bounding box of a region has no {what}; {REBUILD}",
         )
         for what, low, high in (("width", "x0", "x1"), ("height", "y0", "y1"))
     ),
-    _none("outside", "the box around a region, or a pixel of it, lies outside the image"),
+    _none("outside", "the bounding box or a pixel of a region lies outside the image"),
     _between("pixels", 1, None, "a region has no pixel"),
     _between("pieces", 1, None, "a region has no part"),
     _between("largest", 1, None, "the largest part of a region has no pixel"),

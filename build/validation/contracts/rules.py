@@ -39,14 +39,14 @@ _SAMPLES = (
         id="unique-image",
         kind=RuleKind.UNIQUE,
         column="image",
-        message=f"two images have one file; {REBUILD}",
+        message=f"two images share a file; {REBUILD}",
     ),
     ContractRule(
         id="unique-picture",
         kind=RuleKind.TOGETHER,
         column="source",
         other=("case", "artefact", "field", "marked", "frames"),
-        message="one image of a case stands twice; the adapter yields a case twice",
+        message="an image of a case occurs twice; the adapter yields a case twice",
     ),
     ContractRule(
         id="artefact",
@@ -60,14 +60,14 @@ _SAMPLES = (
         kind=RuleKind.MATCHES,
         column="image",
         pattern=_PICTURE,
-        message="image is not a relative path of a PNG; mend what wrote the table",
+        message="image is not a relative path of a PNG; correct the code that wrote the table",
     ),
     ContractRule(
         id="pixel-hash",
         kind=RuleKind.MATCHES,
         column="pixel_sha256",
         pattern=_DIGEST,
-        message=f"pixel_sha256 is no SHA-256; {REBUILD}",
+        message=f"pixel_sha256 is not a SHA-256 digest; {REBUILD}",
     ),
     ContractRule(
         id="perceptual-hash",
@@ -88,21 +88,21 @@ _SAMPLES = (
         kind=RuleKind.ONE_OF,
         column="scope",
         allowed=tuple(scope.name.lower() for scope in Scope),
-        message="unknown scope; mend the card of the source",
+        message="unknown scope; correct the source's card",
     ),
     ContractRule(
         id="licence-named",
         kind=RuleKind.MATCHES,
         column="licence",
         pattern=_NAME,
-        message="an image has no licence; name it in the card of the source",
+        message="an image has no licence; state it in the source's card",
     ),
     ContractRule(
         id="redistribute",
         kind=RuleKind.ONE_OF,
         column="redistribute",
         allowed=(True, False),
-        message="redistribute is neither true nor false; mend the card of the source",
+        message="redistribute is neither true nor false; correct the source's card",
     ),
     *(
         ContractRule(
@@ -140,7 +140,7 @@ _ITEMS = (
         column="question",
         low=10,
         high=LONGEST_TEXT,
-        message="the question is too short or too long to be one; mend its template",
+        message="the question is too short or too long; correct its template",
     ),
     ContractRule(
         id="two-to-four-options",
@@ -148,21 +148,21 @@ _ITEMS = (
         column="options",
         low=2,
         high=4,
-        message="an item has fewer than two or more than four options; leave it out",
+        message="an item has fewer than two or more than four options; remove it",
     ),
     ContractRule(
         id="options-differ",
         kind=RuleKind.EQUAL,
         column="distinct_options",
         other=("options",),
-        message="two options read the same, or one is empty; reword or leave the item out",
+        message="two options have the same text, or one is empty; reword or remove the item",
     ),
     ContractRule(
         id="key-is-an-option",
         kind=RuleKind.BELOW,
         column="key",
         other=("options",),
-        message="the key is none of the options; leave the item out",
+        message="the key is not one of the options; remove the item",
     ),
     ContractRule(
         id="key-counts-from-0",
@@ -170,7 +170,7 @@ _ITEMS = (
         column="key",
         low=0,
         high=3,
-        message="the key is not the index of an option; leave the item out",
+        message="the key is not the index of an option; remove the item",
     ),
     ContractRule(
         id="one-key",
@@ -178,7 +178,7 @@ _ITEMS = (
         column="marked_keys",
         low=1,
         high=1,
-        message="not exactly the option of the key was made as key; leave the item out",
+        message="the option built as the key is not the item's key; remove the item",
     ),
     ContractRule(
         id="graded",
@@ -186,7 +186,7 @@ _ITEMS = (
         column="ungraded_options",
         low=0,
         high=0,
-        message="a wrong option carries no evidence that it is wrong; leave the item out",
+        message="a distractor has no evidence that it is wrong; remove the item",
     ),
     ContractRule(
         id="grade",
@@ -201,7 +201,7 @@ _ITEMS = (
         column="sample",
         other=("question", "texts"),
         level="warning",
-        message="one question with one set of options stands twice on an image; leave one out",
+        message="a question with the same options occurs twice on an image; remove one",
     ),
 )
 
@@ -211,8 +211,8 @@ _RECORDS = (
         id="unique-id",
         kind=RuleKind.UNIQUE,
         column="id",
-        message="an id stands twice, in one source or in two; tools that know an item by its id "
-        "alone mix them up: rename one",
+        message="an id occurs twice, within or across sources; "
+        "tools that identify items by id confuse them: rename one",
     ),
     *(
         ContractRule(
@@ -220,7 +220,7 @@ _RECORDS = (
             kind=RuleKind.PRESENT,
             column=column,
             level="warning",
-            message=f"no {column} is told; name it, for nobody can tell what is meant",
+            message=f"{column} is missing, so the row cannot be interpreted; state it",
         )
         for column in ("image_path", "correct_index", "restricted")
     ),
@@ -231,7 +231,7 @@ _RECORDS = (
         low=10,
         high=LONGEST_TEXT,
         level="warning",
-        message="the question is very short; look at it",
+        message="the question is very short; inspect it",
     ),
     ContractRule(
         id="asked-once",
@@ -239,7 +239,7 @@ _RECORDS = (
         column="dataset",
         other=("image_path", "question", "texts"),
         level="warning",
-        message="one question with one set of options stands twice on an image; leave one out",
+        message="a question with the same options occurs twice on an image; remove one",
     ),
 )
 

@@ -196,7 +196,7 @@ def test_a_failed_audit_stops_a_release(write, built):
 
 def test_a_build_without_items_says_where_the_reasons_stand(write, built):
     pd.read_parquet(built.items).head(0).to_parquet(built.items)
-    with pytest.raises(ReleaseError, match=r"no items, .*audit\.json says under 'dropped'"):
+    with pytest.raises(ReleaseError, match=r"no items, .*audit\.json states under 'dropped'"):
         write()
 
 

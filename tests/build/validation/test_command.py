@@ -37,7 +37,7 @@ def test_a_fault_exits_with_1_and_says_what_and_where_and_what_to_do(public, edi
     edit(public, lambda rows: rows[0].update(task="Report Generation"))
     done = call(public)
     assert done.exit_code == 1
-    assert "ERROR task (1): a task is not known" in done.stdout
+    assert "ERROR task (1): unknown task" in done.stdout
     assert "TOY/test.json item 0: task: 'Report Generation'" in done.stdout
     assert "do: use the published spelling" in done.stdout
     assert "NOT VALID" in done.stdout

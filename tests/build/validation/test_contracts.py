@@ -400,7 +400,7 @@ def test_a_broken_contract_stops_the_release(released, workspace):
     samples = pd.read_parquet(workspace.samples)
     samples["licence"] = ""
     samples.to_parquet(workspace.samples, index=False)
-    with pytest.raises(ReleaseError, match=r"licence-named: .* name it in the card"):
+    with pytest.raises(ReleaseError, match=r"licence-named: .* state it in the source"):
         released("second")
 
 

@@ -121,7 +121,7 @@ def test_a_bomb_is_not_inflated(look):
     seen = look(bomb)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert seen.faults == (("picture-damaged", "p.png: holds more than its pixels"),)
+    assert seen.faults == (("picture-damaged", "p.png: contains more than its pixels"),)
     assert peak < 32 * 2**20
 
 

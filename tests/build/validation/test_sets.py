@@ -76,7 +76,7 @@ def test_a_set_of_items_that_differ_is_never_scored(tree):
 def test_the_hub_edition_must_tell_the_sets_of_the_release(tree, check):
     (tree / SETS).write_text("[]\n")
     findings = {finding.check: finding.examples for finding in check(tree).findings}
-    assert "another set or role" in findings["edition-differs"][0]
+    assert "a different set or role" in findings["edition-differs"][0]
 
 
 def test_a_source_that_was_left_out_of_a_copy_leaves_sets_incomplete(tree):

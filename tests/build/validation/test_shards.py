@@ -68,7 +68,7 @@ def test_a_changed_image_is_named_with_its_shard(tree, shard, check):
     _change(tree / shard.name, members[1].offset + 60, b"\xff\x00\xff\x00")
     result = _found(check, tree)
     assert result["shard"].examples == [
-        f"{shard.name}: the bytes of {members[1].image} are not those of its table"
+        f"{shard.name}: the bytes of {members[1].image} differ from its index"
     ]
     assert result["shard"].count == 1
     assert result["digest"].examples == [shard.name]
@@ -84,7 +84,7 @@ def test_bytes_outside_images_are_checked_too(tree, shard, check, where):
     }[where]
     _change(tree / shard.name, at, b"x")
     (fault,) = check_shard(tree, shard)[0].faults
-    said = {"header": "the header of", "padding": "bytes stand behind", "end": "does not end"}
+    said = {"header": "the header of", "padding": "bytes follow", "end": "continues after"}
     assert fault[0] == "shard"
     assert fault[1].startswith(f"{shard.name}: {said[where]}")
 
@@ -161,7 +161,7 @@ def test_a_shard_that_repeats_an_image_of_another_is_refused(tree, check):
     rows = list(csv.reader((tree / SHARDS).read_text().splitlines()))
     rows.append([name, *rows[1][1:]])
     (tree / SHARDS).write_text("".join(",".join(row) + "\n" for row in rows))
-    assert "is in the tree twice" in _found(check, tree)["shard-table"].examples[0]
+    assert "occurs twice in the tree" in _found(check, tree)["shard-table"].examples[0]
 
 
 def test_memory_is_that_of_one_image(tree, shard, monkeypatch):
