@@ -110,7 +110,7 @@ def test_a_wrong_option_without_evidence_stops_a_release():
 
 
 def test_a_repeated_id_stops_a_release():
-    assert failures(item(), item()) == ["item i0: the id stands more than once"]
+    assert failures(item(), item()) == ["item i0: the id occurs more than once"]
 
 
 def test_an_item_that_breaks_a_rule_of_level_error_stops_a_release():
