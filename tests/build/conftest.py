@@ -1,8 +1,11 @@
 """A toy source with real pixel files, for tests of the stages, and its releases."""
 
 import json
+import os
 import shutil
+from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -310,3 +313,18 @@ def release_all(toy, workspace, tmp_path, quiet):
         return release(workspace, sources, tmp_path / "all", name="x", allow_unreviewed=True).out
 
     return write
+
+
+@pytest.fixture
+def listings(monkeypatch):
+    """Count, for each folder, how often it is listed: by its path or by an open handle."""
+    read = Counter()
+    scandir = os.scandir
+
+    def counted(path="."):
+        opened = isinstance(path, int)
+        read[str(Path(f"/proc/self/fd/{path}").readlink()) if opened else os.fspath(path)] += 1
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", counted)
+    return read
