@@ -67,7 +67,7 @@ def test_a_truncated_shard_is_refused_in_one_line(sharded):
     path = sharded / read_shards(sharded)[0].name
     path.write_bytes(path.read_bytes()[:-600])
     with pytest.raises(
-        ReleaseError, match=r"images-00000\.tar: has .* get this shard again"
+        ReleaseError, match=r"images-00000\.tar: has .* download this shard again"
     ) as caught:
         load_benchmark(sharded)
     assert "\n" not in str(caught.value)

@@ -200,7 +200,7 @@ def test_only_pictures_that_are_there_are_asked_and_the_report_says_so(ask, mixe
     assert "0 missing image" in output
     write_report([tmp_path / "run"], tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text()
-    words = "asked 5 chosen items of a release of 6.</strong> 1 more were wanted and left out"
+    words = "asked 5 chosen items of a release of 6.</strong> 1 more were selected but left out"
     assert 0 < page.index(words) < page.index('class="figure"')
 
 

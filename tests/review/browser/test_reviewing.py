@@ -162,7 +162,9 @@ def test_whoever_is_about_to_lose_an_item_is_told(opened):
         "element => { element.dataset.until = new Date(Date.now() + 60_000).toISOString() }"
     )
     page.clock.run_for(11_000)
-    expect(page.get_by_role("alert")).to_contain_text("Your hold on this item ends")
+    expect(page.get_by_role("alert")).to_contain_text(
+        "Your reservation of this item is about to expire"
+    )
 
 
 @pytest.mark.thorough
