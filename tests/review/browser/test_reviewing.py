@@ -162,9 +162,8 @@ def test_whoever_is_about_to_lose_an_item_is_told(opened):
         "element => { element.dataset.until = new Date(Date.now() + 60_000).toISOString() }"
     )
     page.clock.run_for(11_000)
-    expect(page.get_by_role("alert")).to_contain_text(
-        "Your reservation of this item is about to expire"
-    )
+    warning = "Your reservation of this item is about to expire"
+    expect(page.get_by_role("alert")).to_contain_text(warning)
 
 
 @pytest.mark.thorough

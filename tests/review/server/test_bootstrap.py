@@ -204,7 +204,9 @@ def test_an_update_that_fails_names_the_copy_and_keeps_the_rows(database):
     fill(go_back(OLD))
     with connection.cursor() as cursor:
         cursor.execute("CREATE TABLE review_remark (id integer)")
-    with pytest.raises(ReviewError, match=r"the database as it was is .*before-update"):
+    with pytest.raises(
+        ReviewError, match=r"a copy of the database before the upgrade is .*before-update"
+    ):
         migrate()
     with connection.cursor() as cursor:
         cursor.execute("DROP TABLE review_remark")
