@@ -119,6 +119,17 @@ def test_the_spread_of_a_source_is_measured_once_for_each_cue(pairs, monkeypatch
     assert measured == [len(samples)] * (2 * numbers)  # together, and one by one
 
 
+def test_numbers_are_standardized_within_their_source():
+    greys = {"dark": (10, 20), "bright": (100, 300)}
+    images = [
+        replace(SAMPLE, id=f"{source}-{grey}", source=source, grey=float(grey))
+        for source, values in greys.items()
+        for grey in values
+    ]
+    features = pair_split_module._features(images, CUES["mean grey"])
+    assert [features[image.id][0,] for image in images] == [-1.0, 1.0, -1.0, 1.0]
+
+
 def test_items_of_no_pair_and_halves_of_pairs_are_left_out(pairs):
     items, samples = pairs(grey=lambda number, yes: (number * 37 + 11 * yes) % 50)
     alone = [replace(item, set="") for item in items[:2]]
