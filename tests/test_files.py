@@ -1,7 +1,10 @@
+import errno
+import os
+
 import pytest
 
 from medrcube.errors import WorkspaceError
-from medrcube.files.atomic import replacing, sha256_of, write_text
+from medrcube.files.atomic import replacing, sha256_of, write_again, write_text
 
 
 def test_a_file_is_replaced_whole(tmp_path):
@@ -25,6 +28,30 @@ def test_a_failed_write_leaves_the_old_file_and_no_rest(tmp_path):
         interrupted()
     assert path.read_text() == "old"
     assert [p.name for p in tmp_path.iterdir()] == ["a.txt"]
+
+
+def test_a_system_that_takes_a_part_of_the_bytes_at_a_time_gets_all_of_them(tmp_path, monkeypatch):
+    write = os.write
+    monkeypatch.setattr(os, "write", lambda handle, data: write(handle, bytes(data)[:3]))
+    status = write_again(tmp_path / "a.png", b"12345678")
+    assert (tmp_path / "a.png").read_bytes() == b"12345678"
+    assert status.st_size == 8
+
+
+def test_a_full_disk_is_a_workspace_error_and_leaves_the_old_file_and_no_rest(
+    tmp_path, monkeypatch
+):
+    path = tmp_path / "a.png"
+    write_again(path, b"old")
+
+    def full(handle, data):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "write", full)
+    with pytest.raises(WorkspaceError, match="No space left"):
+        write_again(path, b"new")
+    assert path.read_bytes() == b"old"
+    assert [p.name for p in tmp_path.iterdir()] == ["a.png"]
 
 
 def test_an_unwritable_place_is_a_workspace_error_that_names_it(tmp_path):

@@ -6,7 +6,7 @@ import hashlib
 import os
 import secrets
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from medrcube.errors import WorkspaceError
@@ -56,13 +56,12 @@ def write_again(path: Path, data: bytes) -> os.stat_result:
     Raises:
         WorkspaceError: the folder cannot be written.
     """
-    with ExitStack() as stack:
-        with _replacing(path, sync=False, mode=SHARED) as (handle, _):
-            same = os.dup(handle)
-            stack.callback(os.close, same)
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-        return os.fstat(same)
+    with _partial_file(path, SHARED) as (handle, temporary):
+        rest = memoryview(data)
+        while rest:
+            rest = rest[os.write(handle, rest) :]
+        os.replace(temporary, path)  # noqa: PTH105  # a path is not made of each name
+        return os.fstat(handle)
 
 
 def write_text(path: Path, text: str, *, mode: int = SHARED) -> None:
@@ -110,32 +109,32 @@ def replacing(path: Path, *, sync: bool = True, mode: int = SHARED) -> Iterator[
     With ``sync``, the content is flushed to disk before the rename. ``mode`` applies from the first
     byte on, regardless of the umask.
     """
-    with _replacing(path, sync=sync, mode=mode) as (handle, temporary):
-        os.close(handle)
+    with _partial_file(path, mode) as (_, temporary):
         yield Path(temporary)
+        if sync:
+            with open(temporary, "rb") as file:  # noqa: PTH123
+                os.fsync(file.fileno())
+        os.replace(temporary, path)  # noqa: PTH105
 
 
 @contextmanager
-def _replacing(path: Path, *, sync: bool, mode: int) -> Iterator[tuple[int, str]]:
-    """Like ``replacing``, but yield an open file and its path; the block must close the file."""
-    temporary = ""
+def _partial_file(path: Path, mode: int) -> Iterator[tuple[int, str]]:
+    """Yield a new open file and its path; if the block fails, the file is deleted."""
     try:
         handle, temporary = _new_file(path.parent, mode)
-        yield handle, temporary
-        if sync:
-            with open(temporary, "rb") as file:  # noqa: PTH123  # a path is not made of each name
-                os.fsync(file.fileno())
-        os.replace(temporary, path)  # noqa: PTH105
-        temporary = ""
+        try:
+            yield handle, temporary
+        except BaseException:
+            with suppress(FileNotFoundError):
+                os.unlink(temporary)  # noqa: PTH108
+            raise
+        finally:
+            os.close(handle)
     except OSError as error:
         raise WorkspaceError(
             f"{path}: cannot be written ({error.strerror}); is the folder writable and the "
             "disk not full?"
         ) from error
-    finally:
-        if temporary:
-            with suppress(FileNotFoundError):
-                os.unlink(temporary)  # noqa: PTH108
 
 
 def _new_file(folder: Path, mode: int) -> tuple[int, str]:

@@ -116,7 +116,8 @@ class _Converter:
             shown = self._frames.rgb(frame) if colour else self._frames.grey_or_rgb(frame)
         except (av.error.FFmpegError, ValueError) as error:
             raise _undecodable(self._path, number, error) from error
-        return np.rot90(shown, k=_quarters(self._path, frame))
+        quarters = _quarters(self._path, frame)
+        return np.rot90(shown, k=quarters) if quarters else shown
 
 
 class _Decoded(LazySlices):
