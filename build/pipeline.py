@@ -25,9 +25,9 @@ from medrcube.build.build_report import BuildReport, source_reports
 from medrcube.build.build_tables import BuildTables, table_paths, write_tables
 from medrcube.build.execution.local import LocalEngine, RenderEngine
 from medrcube.build.execution.progress import Stages, usable_cores
+from medrcube.build.incremental.build_context import BuildContext
 from medrcube.build.incremental.cache_database import BuildCache
 from medrcube.build.incremental.changed_sources import (
-    BuildContext,
     build_sources,
     jobs_of,
     refusal,

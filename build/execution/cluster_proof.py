@@ -11,7 +11,8 @@ import hashlib
 import os
 import secrets
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -80,11 +81,11 @@ def challenge_workers(jobs: Sequence[RenderJob], images: Path) -> Iterator[Chall
     nonce = images / f".nonce-{word}"
     nonce.write_text(word, encoding="ascii")
     try:
-        adapters = {job.folder / "adapter.py" for job in jobs if job.hooks}
+        places, adapters = _roots_and_adapters(jobs)
         yield Challenge(
             nonce=nonce,
             word=word,
-            samples=tuple(_samples(jobs)),
+            samples=tuple(_samples(jobs, places.values())),
             adapters=tuple((path, _ends(path)) for path in sorted(adapters)),
             code=tuple(_code().items()),
         )
@@ -107,14 +108,25 @@ def fault_of_worker(challenge: Challenge) -> str:
     return _fault_of_code(challenge) or _fault_of_images(challenge) or _fault_of_files(challenge)
 
 
-def _samples(jobs: Sequence[RenderJob]) -> Iterator[FileSample]:
-    by_root: dict[Path, list[RenderJob]] = {}
-    for job in jobs:
-        by_root.setdefault(job.root, []).append(job)
-    for mine in by_root.values():
+def _roots_and_adapters(jobs: Sequence[RenderJob]) -> tuple[dict[Path, array[int]], set[Path]]:
+    """Return the positions of the jobs of each raw root, and the adapters that read pixels.
+
+    Only positions are held: a build has more jobs than fit into memory.
+    """
+    places: dict[Path, array[int]] = {}
+    adapters: set[Path] = set()
+    for place, job in enumerate(jobs):
+        places.setdefault(job.root, array("q")).append(place)
+        if job.hooks:
+            adapters.add(job.folder / "adapter.py")
+    return places, adapters
+
+
+def _samples(jobs: Sequence[RenderJob], places: Iterable[Sequence[int]]) -> Iterator[FileSample]:
+    for mine in places:
         step = max(1, len(mine) // _SAMPLES)
-        for job in mine[::step][:_SAMPLES]:
-            path = next(iter(job.case.files()))
+        for place in mine[::step][:_SAMPLES]:
+            path = next(iter(jobs[place].case.files()))
             try:
                 yield FileSample(path=path, size=path.stat().st_size, digest=_ends(path))
             except OSError:  # the case itself will report it

@@ -49,7 +49,7 @@ class LocalEngine:
             return
         if not jobs:
             return
-        waiting = list(reversed(jobs))
+        waiting = _JobQueue(jobs)
         suspects: list[RenderJob] = []
         while waiting:
             suspects.extend((yield from self._run_pool(waiting, images)))
@@ -57,7 +57,7 @@ class LocalEngine:
             yield job, self._run_alone(job, images)
 
     def _run_pool(
-        self, waiting: list[RenderJob], images: Path
+        self, waiting: _JobQueue, images: Path
     ) -> Generator[tuple[RenderJob, RenderResult], None, list[RenderJob]]:
         """Render jobs until none is waiting or a worker dies; return the jobs then in flight."""
         running: dict[Future[RenderResult], RenderJob] = {}
@@ -65,12 +65,12 @@ class LocalEngine:
             while waiting or running:
                 # A short queue, so that a worker that dies leaves few suspects.
                 while waiting and len(running) < 2 * self.workers:
-                    job = waiting.pop()
+                    job = waiting.first
                     try:
                         running[pool.submit(render_job, job, images)] = job
                     except BrokenProcessPool:
-                        waiting.append(job)
                         return list(running.values())
+                    waiting.taken += 1
                 done, _ = wait(running, return_when=FIRST_COMPLETED)
                 for future in done:
                     try:
@@ -93,6 +93,22 @@ class LocalEngine:
         """The workers; each is started when a job arrives and no other worker is idle."""
         # Forking a process that has threads (ITK, Arrow) can hang; spawning never does.
         return ProcessPoolExecutor(self.workers, mp_context=multiprocessing.get_context("spawn"))
+
+
+@dataclass(slots=True)
+class _JobQueue:
+    """The jobs that no worker has yet; each is loaded when a worker is ready for it."""
+
+    jobs: Sequence[RenderJob]
+    taken: int = 0
+
+    def __len__(self) -> int:
+        return len(self.jobs) - self.taken
+
+    @property
+    def first(self) -> RenderJob:
+        """The next job."""
+        return self.jobs[self.taken]
 
 
 def worker_died(job: RenderJob) -> RenderResult:

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from medrcube.build.incremental.file_states import TreeSnapshot
 from medrcube.build.incremental.result_cache import RecordStore, dump_record, load_record
+from medrcube.build.incremental.state_table import verified_states
 from medrcube.build.stages.shard_result import ShardBuild, ShardTexts
 from medrcube.errors import WorkspaceError
 
@@ -73,6 +74,10 @@ class KeptShard:
     def image_names(self) -> list[str]:
         """Return the paths of its images relative to the folder of the source's images."""
         return self.images.split(BETWEEN) if self.images else []
+
+    def verified(self) -> Iterator[tuple[str, bytes]]:
+        """Yield those of its images whose bytes were verified, with their packed states."""
+        return verified_states(self.image_names(), self.states)
 
     def holds(self, pictures: TreeSnapshot) -> bool:
         """Whether its images still have the recorded states."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["FileState", "StateTable", "packed_state"]
+__all__ = ["FileState", "StateTable", "packed_state", "verified_states"]
 
 _STATE = struct.Struct("<4q")
 
@@ -48,6 +48,14 @@ def packed_state(status: os.stat_result) -> bytes:
 
 
 _GONE = _STATE.pack(-1, -1, -1, -1)
+
+
+def verified_states(names: Iterable[str], packed: bytes) -> Iterator[tuple[str, bytes]]:
+    """Yield name and state of the files that exist; the inverse of ``StateTable.packed``."""
+    for place, name in enumerate(names):
+        state = packed[place * _STATE.size : (place + 1) * _STATE.size]
+        if state != _GONE:
+            yield name, state
 
 
 class StateTable(Mapping[str, FileState]):

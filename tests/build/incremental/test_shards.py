@@ -116,11 +116,11 @@ def many(raw, write_case, monkeypatch):
 
 @pytest.fixture
 def run(toy, quiet):
-    def run_build(workspace):
+    def run_build(workspace, engine=None):
         for name in [name for name in sys.modules if name.startswith("medrcube_source_")]:
             del sys.modules[name]
         sources = {path.name: load_source(path) for path in toy.folder.parent.iterdir()}
-        return build(workspace, sources, LocalEngine(1), quiet)
+        return build(workspace, sources, engine or LocalEngine(1), quiet)
 
     return run_build
 
@@ -327,4 +327,27 @@ def test_texts_that_the_cache_has_lost_are_made_again_by_the_next_build(
     with pytest.raises(WorkspaceError, match="lost recipes of 'toy'"):
         run(workspace)
     run(workspace)
+    assert _files(workspace.root) == clean(workspace)
+
+
+class Stops:
+    """The local engine; the build is interrupted when its last case would be rendered."""
+
+    def run(self, jobs, images):
+        for job, rendered in LocalEngine(1).run(jobs, images):
+            if job is jobs[-1]:
+                raise KeyboardInterrupt
+            yield job, rendered
+
+
+def test_a_build_that_was_interrupted_goes_on_with_the_shards_it_had_completed(
+    run, clean, workspace, many, derived
+):
+    with pytest.raises(KeyboardInterrupt):
+        run(workspace, Stops())
+    before = set(derived)
+    assert len(before) > CASES
+    derived.clear()
+    run(workspace)
+    assert before.isdisjoint(derived)
     assert _files(workspace.root) == clean(workspace)
