@@ -232,16 +232,16 @@ def _tolerance(model: Model) -> float:
 def _complaint(model: Model, check: SelfCheck) -> str:
     wrong = check.disagreements
     head = (
-        f"selfcheck: {model.name} answers {len(wrong)} of {check.questions} questions otherwise "
-        f"when {check.together} are asked together; nothing was run"
+        f"selfcheck: {model.name} answers {len(wrong)} of {check.questions} questions differently "
+        f"when {check.together} are asked together; no run was started"
     )
     lines = [head, *(line for disagreement in wrong[:SHOWN] for line in _lines(disagreement))]
     if len(wrong) > SHOWN:
         lines.append(f"  and {len(wrong) - SHOWN} more")
     lines.append(
-        f"differences up to {check.tolerance:g} nats are taken for rounding. Repeat with --dtype "
-        "float32: if the answers still differ, the model or its processor pads wrongly, and only "
-        "--batch-size 1 gives its true answers; if they agree, it was rounding"
+        f"differences up to {check.tolerance:g} nats count as rounding. Repeat with --dtype "
+        "float32: if the answers still differ, the model or its processor pads incorrectly, and "
+        "only --batch-size 1 gives correct answers; if they agree, it was rounding"
     )
     return "\n".join(lines)
 

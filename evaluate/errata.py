@@ -61,8 +61,8 @@ def take_errata(run: Path, release: Path) -> Collection[str]:
     digest = read_manifest(run)["dataset"]["digest"]
     if digest != benchmark.digest:
         raise WorkspaceError(
-            f"{run}: was asked the release {digest[:12]}, and {release} is "
-            f"{benchmark.digest[:12]}; give the release that it was asked"
+            f"{run}: was run on release {digest[:12]}, but {release} is "
+            f"{benchmark.digest[:12]}; give the release of the run"
         )
     before = withdrawn_of(run).keys()
     withdraw_from_run(run, benchmark)
@@ -86,8 +86,8 @@ def require_current(run: str, here: Collection[str], wanted: Collection[str]) ->
     parts = [
         f"{len(names):,} {words}: {', '.join(names[:_SHOWN])}"
         for names, words in (
-            (lacking, "that its release has withdrawn are scored in it"),
-            (more, "that are not withdrawn there are left out of it"),
+            (lacking, "withdrawn from the release but scored"),
+            (more, "not withdrawn from the release but left out"),
         )
         if names
     ]

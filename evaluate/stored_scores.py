@@ -78,7 +78,7 @@ def read_metrics(run: Path) -> dict[str, Any]:
         raise WorkspaceError(f"{run}: has no scores; run  medrcube score {run}") from error
     if (metrics.get("version"), metrics.get("outcomes_sha256")) != (METRICS_VERSION, outcomes):
         raise WorkspaceError(
-            f"{run}: {METRICS} and {OUTCOMES} are not of one scoring, or of another version; "
+            f"{run}: {METRICS} and {OUTCOMES} are of different scorings or of another version; "
             f"run  medrcube score {run}"
         )
     return metrics

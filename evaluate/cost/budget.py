@@ -62,7 +62,7 @@ class Budget:
     def __post_init__(self) -> None:
         if self.most is not None and self.prices is None:
             raise ModelError(
-                "a largest cost needs prices: give --price-in and --price-out, in US dollars for "
+                "--max-cost needs prices: give --price-in and --price-out, in US dollars for "
                 "a million tokens"
             )
 
@@ -75,8 +75,8 @@ class Budget:
         replied = record["status"] == "reply"
         if replied and self.most is not None and not record["usage"]:
             raise ModelError(
-                "the endpoint does not say how many tokens a reply took, so --max-cost cannot be "
-                "kept; leave it out"
+                "the endpoint does not report the tokens of a reply, so --max-cost cannot be kept; "
+                "leave it out"
             )
         if self.prices is not None:
             self.spent += self.prices.cost_of(record)

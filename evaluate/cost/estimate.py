@@ -154,7 +154,7 @@ def _measure(
     usage, spent = _usage(out, distinct, charged)
     if not usage:
         raise ModelError(
-            "no reply says how many tokens it took, so the cost cannot be estimated; see "
+            "no reply reports its tokens, so the cost cannot be estimated; see "
             "--dry-run for what would be sent"
         )
     foreseen = tokens_in(plan, asking, model, distinct.values())

@@ -58,8 +58,8 @@ def export_inspect(run: Path, out: Path, condition: Condition | None = None) -> 
     chosen = condition or (main[0].asked.presentation.condition if main else Condition.FULL)
     if chosen in {Condition.CHAIN, Condition.DEGRADED}:
         raise WorkspaceError(
-            f"{run}: a sample of the log holds neither an earlier conversation nor a degraded "
-            f"image, so {chosen} cannot be exported; expected another condition"
+            f"{run}: a log sample can hold neither earlier turns nor degraded images, so {chosen} "
+            "cannot be exported; expected another condition"
         )
     results = [r for r in everything if r.asked.presentation.condition is chosen]
     if not results:

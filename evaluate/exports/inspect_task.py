@@ -101,8 +101,8 @@ def _sendable(loaded: Benchmark, named: Iterable[str]) -> Benchmark:
             item.dataset for item in items
         )
         _tell(
-            f"left out {items_text(left_out)}: a contract keeps their images on this machine; "
-            "-T i_may_send=SOURCE,...  if the owner lets you send them"
+            f"left out {items_text(left_out)}: an agreement keeps their images on this machine; "
+            "-T i_may_send=SOURCE,...  if the owner permits it"
         )
     return replace(loaded, items=items)
 
@@ -111,8 +111,8 @@ def _sample(loaded: Benchmark, item: BenchmarkItem) -> Sample:
     image = str(item.image)
     if loaded.images.file_of(image) != image:
         raise ReleaseError(
-            f"{loaded.root}: Inspect reads images from files of their own, and this release has "
-            f"them in shards; write such files with  medrcube export {loaded.root} --to inspect "
+            f"{loaded.root}: Inspect reads single image files, and this release has shards; write "
+            f"image files with  medrcube export {loaded.root} --to inspect "
             "--out FOLDER"
         )
     return Sample(**inspect_sample(item, str(loaded.root / image)))

@@ -75,7 +75,7 @@ class ExportSelection:
         if self.withheld:
             sentences.append(
                 f"left out {items_text(self.withheld)}: their images may not be redistributed; "
-                "--private takes them, for your own use"
+                "--private includes them, for your own use"
             )
         if self.absent:
             sentences.append(

@@ -207,13 +207,12 @@ def _same_options(
         if other is not None:
             form = f"{foreign.condition.value}, turn {question.presentation.turn}"
             raise WorkspaceError(
-                f"{question.item.name} was asked there with other {other} ({form}); "
-                f"expected {expected}"
+                f"{question.item.name} was asked with other {other} ({form}); expected {expected}"
             )
     forms = {_question(question) for question in questions}
     if strange := [key for key in replies if key not in forms]:
         raise WorkspaceError(
-            f"{strange[0][0]} was asked there in a form that it does not have "
+            f"{strange[0][0]} was asked in a form that it does not have "
             f"({foreign.condition.value}, turn {strange[0][2]}); expected {expected}"
         )
 
@@ -263,7 +262,7 @@ class _Elsewhere:
         return {"adapter": f"import/{self.tool}", "name": self.name, "file_sha256": self.digest}
 
     async def answer(self, request: ModelRequest) -> Reply:
-        raise ModelError(f"{self.name} was asked elsewhere; {request.item} cannot be asked again")
+        raise ModelError(f"{self.name} ran in another tool; {request.item} cannot be asked again")
 
     async def close(self) -> None:
         """Nothing to close."""

@@ -128,7 +128,7 @@ def _archive(path: Path) -> tuple[dict[str, Any], Iterator[dict[str, Any]]]:
     except (OSError, zipfile.BadZipFile) as error:
         raise WorkspaceError(f"{path} is not a log of Inspect: {error}") from error
     if "header.json" not in members:
-        raise WorkspaceError(f"{path}: has no header.json; the run that wrote it did not end")
+        raise WorkspaceError(f"{path}: has no header.json; the run that wrote it did not finish")
     samples = [info for name, info in members.items() if name.startswith("samples/")]
     return _member(path, members["header.json"]), (_member(path, info) for info in samples)
 

@@ -89,8 +89,8 @@ def drop_differing(
     if len(other) > max(1, FAILURE_GATE * len(answered)):
         named = ", ".join(f"{name} ({what})" for name, what in list(other.items())[:SHOWN])
         raise WorkspaceError(
-            f"{path}: {counted(len(other), 'item')} of {len(answered):,} have another question or "
-            f"other options there than in the release: {named}; expected replies to this release, "
+            f"{path}: {counted(len(other), 'item')} of {len(answered):,} have a question or "
+            f"options that differ from the release: {named}; expected replies to this release, "
             "options in its order"
         )
     missing = {*matched.missing, *other}

@@ -127,8 +127,8 @@ async def _ask(model: Model, question: JudgeQuestion, retry: RetryPolicy) -> Rep
             wait = retry.wait(error, refusals if limited else errors)
             if wait is None:
                 raise ModelError(
-                    f"{model.name}: the judge does not answer: {error}\nwhat it said before is "
-                    "kept; the same command goes on from there"
+                    f"{model.name}: the judge does not respond: {error}\nits earlier replies are "
+                    "kept; run the same command again to continue"
                 ) from error
         await asyncio.sleep(wait)
 

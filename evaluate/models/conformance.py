@@ -147,8 +147,8 @@ async def _company(model: Model, *, repeats: bool) -> list[str]:
     ]
     if late > LATEST:
         findings.append(
-            f"the event loop stood still for {late:.1f} s while questions were answered; compute "
-            "and wait in a thread"
+            f"the event loop was blocked for {late:.1f} s while questions were answered; move "
+            "computing and waiting to a thread"
         )
     if not isinstance(after, Reply):
         findings.append(f"after a question was cancelled the next one got {after!r}")
@@ -201,7 +201,7 @@ async def _odd_picture(model: Model) -> list[str]:
         return []
     except Exception as error:  # noqa: BLE001 - this is what the check looks for
         kind = type(error).__name__
-        return [f"a broken picture raised {kind}: {error}; expected a subclass of AnswerError"]
+        return [f"a damaged image raised {kind}: {error}; expected a subclass of AnswerError"]
 
 
 def _reply(request: ModelRequest, reply: Reply) -> list[str]:
@@ -215,7 +215,7 @@ def _reply(request: ModelRequest, reply: Reply) -> list[str]:
     if not _are_counts(reply.usage):
         findings.append(f"usage is {reply.usage!r}; expected counts of tokens by name")
     if strange := reply.scores.keys() - {letter for letter, _ in request.options}:
-        findings.append(f"scores of {sorted(strange)}, which are no options of the question")
+        findings.append(f"scores of {sorted(strange)}, which are not options of the question")
     if not all(math.isfinite(value) and value <= 1e-6 for value in reply.scores.values()):
         findings.append(f"scores are {dict(reply.scores)}; expected log-probabilities")
     if not reply.model:

@@ -27,9 +27,9 @@ _FILTERED = {
     "ResponsibleAIPolicyViolation",
 }
 _ADVICE = {
-    "temperature": "set --temperature to a value that it takes, or to none",
-    "max_tokens": "set --max-tokens to a value that it takes, or to none",
-    "max_completion_tokens": "set --max-tokens to a value that it takes, or to none",
+    "temperature": "set --temperature to a value that it accepts, or to none",
+    "max_tokens": "set --max-tokens to a value that it accepts, or to none",
+    "max_completion_tokens": "set --max-tokens to a value that it accepts, or to none",
     "seed": "leave out --seed",
     "logprobs": "leave out --logprobs",
     "top_logprobs": "leave out --logprobs",
@@ -138,7 +138,7 @@ class Sender:
         no_access = status in {401, 402, 403} or codes & (_SPENT | {"FAILED_PRECONDITION"})
         client = 400 <= status < 500
         if no_access or problem.daily or (client and _tells(message, _NO_KEY, _NO_MONEY)):
-            return ModelError(f"{where}\ncheck the key in {self.key_env} and what it may use")
+            return ModelError(f"{where}\ncheck the key in {self.key_env} and its permissions")
         no_model = status == 400 and _NO_MODEL.search(message)
         if status == 404 or "model_not_found" in codes or no_model:
             return ModelError(f"{where}\ncheck --base-url and the name of the model")

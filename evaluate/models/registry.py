@@ -74,7 +74,7 @@ def open_model(spec: str, settings: ModelSettings | None = None) -> Model:
     settings = settings or ModelSettings()
     if not slash or not name:
         raise ModelError(
-            f"model {spec!r} does not say who provides it; expected PROVIDER/NAME, such as "
+            f"model {spec!r} has no provider; expected PROVIDER/NAME, such as "
             "openai/my-model or baseline/random"
         )
     _check_settings(spec, provider, settings)
@@ -119,4 +119,4 @@ def _check_settings(spec: str, provider: str, settings: ModelSettings) -> None:
             f"--image-detail {settings.image_detail}: expected one of {', '.join(DETAILS)}"
         )
     if "\0" in (settings.system or ""):
-        raise ModelError("the system prompt holds the character NUL; leave it out")
+        raise ModelError("the system prompt contains the character NUL; leave it out")

@@ -116,8 +116,8 @@ def permitted_sources(named: Iterable[str], folders: Collection[str]) -> frozens
     if unknown := sorted(name for name, folder in folder_by_name.items() if folder is None):
         needed = ", ".join(sorted(folders)) or "none"
         raise WorkspaceError(
-            f"--i-may-send {', '.join(unknown)} is not a source of this release that needs leave; "
-            f"these do: {needed}"
+            f"--i-may-send {', '.join(unknown)} is not a source of this release that needs "
+            f"permission; these do: {needed}"
         )
     return frozenset(folder for folder in folder_by_name.values() if folder is not None)
 
@@ -126,7 +126,7 @@ def rights_text(folder: str, cards: Mapping[str, Card]) -> str:
     """Describe the rights to a source, for a user who is about to send it."""
     card = next((card for card in cards.values() if _fold(card.id) == _fold(folder)), None)
     if card is None:
-        return f"{folder}: the release marks its images as restricted, and no card tells why."
+        return f"{folder}: the release marks its images as restricted; no card gives the reason."
     return f"{card.title} ({card.access.mode} access, {card.access.licence}): {card.access.known()}"
 
 

@@ -79,7 +79,9 @@ def parse(text: str) -> Callable[[BenchmarkItem], bool]:
         try:
             return bool(value(item))
         except (TypeError, RecursionError) as error:
-            raise WorkspaceError(f"--where {text!r}: cannot be asked of items: {error}") from None
+            raise WorkspaceError(
+                f"--where {text!r}: cannot be evaluated on items: {error}"
+            ) from None
 
     return test
 

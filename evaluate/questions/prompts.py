@@ -113,12 +113,14 @@ def read_prompt(path: Path) -> Prompt:
             f"--prompt {path}: has more than {_LONGEST_TEMPLATE:,} bytes; expected a short text"
         )
     if "\0" in text:
-        raise WorkspaceError(f"--prompt {path}: holds the character NUL; expected a text")
+        raise WorkspaceError(f"--prompt {path}: contains the character NUL; expected a text")
     try:
         _own(text)
     except TemplateError as error:
         line = f" line {number}" if (number := getattr(error, "lineno", None)) else ""
-        raise WorkspaceError(f"--prompt {path}{line}: is no Jinja template: {error}") from None
+        raise WorkspaceError(
+            f"--prompt {path}{line}: is not a valid Jinja template: {error}"
+        ) from None
     return Prompt(name=path.name, text=text, own=True)
 
 

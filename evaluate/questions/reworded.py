@@ -36,8 +36,8 @@ def reworded_items(items: Iterable[BenchmarkItem], edition: Benchmark) -> dict[s
     if not others or not any(item.fact for item in items):
         where = edition.root if not others else "the release"
         raise WorkspaceError(
-            f"{where}: tells no facts (column fact of items.csv), by which two editions are "
-            "paired; make both with  medrcube release  of this version, from one workspace"
+            f"{where}: has no facts (column fact of items.csv), by which two editions are paired; "
+            "make both with  medrcube release  of this version, from one workspace"
         )
     pairs = {
         item.name: replace(
@@ -53,7 +53,7 @@ def reworded_items(items: Iterable[BenchmarkItem], edition: Benchmark) -> dict[s
     }
     if not pairs:
         raise WorkspaceError(
-            f"{edition.root}: asks no fact of the release in other words; expected another "
+            f"{edition.root}: has no fact of the release in other words; expected another "
             "edition of the same workspace:  medrcube build WORKSPACE --seed 1,  then  "
             "medrcube release"
         )

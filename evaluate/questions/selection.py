@@ -97,7 +97,7 @@ def select_items(benchmark: Benchmark, choice: ItemFilter) -> ItemSelection:
     tests = _tests(benchmark.items, choice)
     wanted = [item for item in benchmark.items if all(test(item) for test in tests)]
     if not wanted:
-        raise WorkspaceError("no item of the release is as the options ask for; ask for less")
+        raise WorkspaceError("no item of the release matches the options; loosen them")
     withheld = Counter(item.dataset for item in wanted if item.dataset in choice.withheld)
     may = [item for item in wanted if item.dataset not in choice.withheld]
     digests = benchmark.image_digests if choice.present_only else {}
@@ -114,8 +114,8 @@ def select_items(benchmark: Benchmark, choice: ItemFilter) -> ItemSelection:
     if not items:
         reasons = "; ".join(f"{count:,} {why}" for why, count in left_out.items())
         raise WorkspaceError(
-            f"nothing is left of {counted(len(wanted), 'item')} ({reasons}); see --i-may-send for "
-            "images under an agreement, medrcube reconstruct for images that are not there"
+            f"none is left of {counted(len(wanted), 'item')} ({reasons}); see --i-may-send for "
+            "images under an agreement, medrcube reconstruct for missing images"
         )
     return ItemSelection(
         items=tuple(items),

@@ -107,8 +107,8 @@ _PAIRED = (
         "image_gain",
         "Image gain",
         (
-            "The same questions with the image and without any. What is right without the "
-            "image was not read off it."
+            "The same questions with the image and without any. An answer that is right without "
+            "the image was not read from it."
         ),
         "without it",
     ),
@@ -117,8 +117,8 @@ _PAIRED = (
         "Image swap",
         (
             "The same questions with their own image and with another one of the same cell. A "
-            "model that looks should lose with the other image; one that answers by habit does "
-            "not."
+            "model that uses the image should do worse with another one; a model that answers from "
+            "priors does not."
         ),
         "with another one",
     ),
@@ -126,10 +126,10 @@ _PAIRED = (
         "reworded",
         "Reworded",
         (
-            "The same facts about the same images as another edition of the release asks them: "
+            "The same facts about the same images, asked as in another edition of the release: "
             "other wording, order and distractors, drawn from another seed. No edition is harder "
-            "by design, so that a model that knows the facts loses nothing; one that has learnt "
-            "the items of this edition by heart does."
+            "by design, so a model that knows the facts loses nothing; a model that has memorized "
+            "the items of this edition does."
         ),
         "reworded",
     ),
@@ -138,8 +138,8 @@ _PAIRED = (
         "Degraded images",
         (
             "The same questions with their image as it is and degraded by {degradation}; width and "
-            "height are the same. Marks drawn on the image are degraded with it. What is lost is "
-            "what the model needed of the quality of the image."
+            "height are the same. Marks drawn on the image are degraded with it. The loss shows "
+            "how much the model depends on image quality."
         ),
         "degraded",
     ),

@@ -125,7 +125,7 @@ def _draw(rows: Sequence[tuple[ScoredRun, Point]]) -> Markup:
     if not any(point.row["shortcut_probability"]["value"] is not None for _, point in rows):
         parts.append(svg.text((_x(0.5), _y(0.5)), "undefined: no wrong basis", "label"))
     title = (
-        "Accuracy of high-tier questions against shortcut probability, one mark a model; the "
+        "Accuracy of high-tier questions against shortcut probability, one mark per model; the "
         "table beside it has the same numbers"
     )
     return svg.drawing(_WIDTH, _HEIGHT, title, parts)

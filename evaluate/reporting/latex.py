@@ -202,12 +202,12 @@ def _table(
 def _caption_text(runs: Sequence[ScoredRun]) -> str:
     """Return the caveats of a table, for its caption."""
     digests = sorted({run.benchmark[:8] for run in runs})
-    sentences = ["Per cent of all items; intervals keep the items of one unit together."]
+    sentences = ["Per cent of all items; intervals are clustered by unit."]
     if len(digests) == 1:
         sentences.append(f"Benchmark {digests[0]}.")
     else:
         sentences.append(
-            f"Different benchmarks ({', '.join(digests)}): these accuracies are of different items."
+            f"Different benchmarks ({', '.join(digests)}): the accuracies refer to different items."
         )
     if gone := max(len(run.withdrawn) for run in runs):
         sentences.append(
@@ -223,7 +223,7 @@ def _caption_text(runs: Sequence[ScoredRun]) -> str:
     how = {label: words for label, words in differing_settings(runs).items() if words}
     if how:
         sentences.append(
-            "Asked otherwise than the others: "
+            "Asked differently from the others: "
             + "; ".join(
                 f"{escape(label)} ({', '.join(map(escape, words))})" for label, words in how.items()
             )

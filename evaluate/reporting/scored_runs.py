@@ -113,11 +113,11 @@ class ScoredRun:
         """Settings that make its questions differ from a default run."""
         settings = self.asked_how
         names = {
-            "template": "a prompt of its own",
+            "template": "a custom prompt",
             "system prompt": "a system prompt",
             "examples": "solved examples before each question",
-            "size of images": "smaller images",
-            "detail of images": "images seen in another detail",
+            "image size": "smaller images",
+            "image detail": "another image detail",
         }
         shown = [words for name, words in names.items() if name in settings]
         return [*shown, *(["degraded images"] if self.degradation else [])]

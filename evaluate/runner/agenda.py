@@ -117,8 +117,8 @@ def _left_out(out: Path) -> Mapping[str, int]:
 
 def _why_stopped(unasked: int, max_cost: float | None, first: int | None) -> str:
     if unasked:
-        return f"the largest cost of {max_cost:g} US dollars is reached"
-    return f"only the first {first:,} items of a fair draw were to be asked"
+        return f"the cost limit of {max_cost:g} US dollars is reached"
+    return f"only the first {first:,} items of a fair draw were requested"
 
 
 def _conversations(

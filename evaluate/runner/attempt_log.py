@@ -96,8 +96,8 @@ class AttemptLog:
             os.fsync(self.file.fileno())
         except OSError as error:
             raise WorkspaceError(
-                f"{self.path}: cannot be written ({error.strerror}); make room, and the same "
-                "command goes on"
+                f"{self.path}: cannot be written ({error.strerror}); free disk space, then run the "
+                "same command again to continue"
             ) from error
 
 
@@ -129,8 +129,8 @@ def _record(line: bytes, path: Path, number: int) -> Mapping[str, Any]:
         record = None
     if not isinstance(record, dict):
         raise WorkspaceError(
-            f"{path}:{number} is not a record of an attempt; the file was changed by something "
-            "else. Restore it, or remove that line to have its question asked again"
+            f"{path}:{number} is not a record of an attempt; the file was modified by another "
+            "program. Restore it, or delete that line to have its question asked again"
         )
     return record
 

@@ -84,8 +84,8 @@ def _items(manifest: Mapping[str, Any], items: Sequence[BenchmarkItem]) -> Itera
         )
         yield (
             f"{ITEMS}: holds {counted(len(names), 'item')}, and the run asks {expected:,} "
-            f"(manifest.json: {setting}); questions were taken out or put in after it was asked: "
-            "take the whole folder as it was, or ask again"
+            f"(manifest.json: {setting}); items were removed or added after the run: restore the "
+            "original folder, or run the evaluation again"
         )
     elif chosen is not None and limit is None and chosen["digest"] != _digest(names):
         yield f"{ITEMS}: holds other items than selection.digest of manifest.json names"
@@ -130,8 +130,8 @@ def _chains(
     if len(steps) != expected:
         yield (
             f"{ASKED}: holds {counted(len(steps), 'step')} of chains; expected {expected:,} "
-            "(manifest.json: chains.steps and epochs); take the whole folder as it was, or ask "
-            "again"
+            "(manifest.json: chains.steps and epochs); restore the original folder, or run the "
+            "evaluation again"
         )
         return
     names = {item.name for item in items}

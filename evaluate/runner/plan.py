@@ -126,7 +126,7 @@ def plan_run(
         raise WorkspaceError(f"epochs is {epochs}; expected at least 1")
     asking, choice = asking or QuestionSetup(), choice or ItemFilter()
     if asking.shots and not getattr(model, "takes_shots", False):
-        raise ModelError(f"--shots: {model.name} takes no examples before a question; leave it out")
+        raise ModelError(f"--shots: {model.name} does not support solved examples; leave it out")
     locked = read_lock(out / LOCK)
     described = _model_identity(model, out, again=again)
     benchmark = benchmark.knowing({} if recheck else locked)
@@ -286,18 +286,17 @@ def _chains(
         return None
     if not getattr(model, "takes_history", False):
         raise ModelError(
-            f"condition chain: {model.name} takes no earlier questions before a question; leave "
-            "the condition out"
+            f"condition chain: {model.name} does not support several turns; leave the condition out"
         )
     if asking.shots:
-        raise ModelError("condition chain: a conversation has no --shots; ask them in another run")
+        raise ModelError("condition chain: cannot be combined with --shots; ask it in another run")
     chains = make_chains(items, scenes_of(benchmark, items))
     if not chains.chains:
         reasons = ", ".join(f"{count:,} {why}" for why, count in chains.left_out.items())
         raise WorkspaceError(
             f"condition chain: none of {counted(len(items), 'item')} is in a chain ({reasons}); "
-            "expected images with questions of two levels or more that do not give one another "
-            "away"
+            "expected images with questions of two levels or more, none of which gives away the "
+            "answer to another"
         )
     return chains
 
@@ -345,8 +344,8 @@ def _second_forms(
     if edition is None:
         if edition_digest is None:
             raise WorkspaceError(
-                "condition reworded asks the same facts in the words of another edition; name its "
-                "release:  --edition RELEASE"
+                "condition reworded needs another edition of the release; name it:  --edition "
+                "RELEASE"
             )
         edition_items = read_reworded(out)
         return {item.name: edition_items[item.name] for item in items if item.name in edition_items}

@@ -53,7 +53,7 @@ def progress_text(progress: RunProgress) -> str:
     if progress.failed:
         words.append(f"{progress.failed:,} failed")
     if progress.retries:
-        words.append(f"{progress.retries:,} asked again")
+        words.append(f"{progress.retries:,} retried")
     if progress.cost is not None:
         words.append(f"{progress.cost:.2f} US dollars")
     return ", ".join(words)

@@ -108,8 +108,7 @@ class RequestBuilder:
         cached = await self._recent.get(place, lambda: self._load(image, degraded=degraded))
         if cached.sha256 != expected:
             raise ReleaseError(
-                f"{image}: changed while the run was under way; begin a new run "
-                "with the release as it is now"
+                f"{image}: changed during the run; start a new run with the current release"
             )
         return cached.picture
 
@@ -117,5 +116,5 @@ class RequestBuilder:
         try:
             picture = read_picture(self.images, image)
         except UnusablePictureError as error:
-            raise ReleaseError(f"{image}: vanished while the run was under way: {error}") from error
+            raise ReleaseError(f"{image}: disappeared during the run: {error}") from error
         return _Read(self.asking.prepare(picture, degraded=degraded), picture.sha256)

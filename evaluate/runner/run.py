@@ -258,8 +258,8 @@ def _require_no_chains(plan: RunPlan, batches: Polling | None) -> None:
     """
     if batches is not None and Condition.CHAIN in plan.changing["conditions"]:
         raise ModelError(
-            "condition chain: a step needs the reply to the step before, which a batch gives only "
-            "at its end; leave out --batch, or ask chains in another --out folder"
+            "condition chain: each step needs the reply to the previous one, and a batch returns "
+            "replies only at its end; leave out --batch, or ask chains in another --out folder"
         )
 
 

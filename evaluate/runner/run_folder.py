@@ -178,7 +178,7 @@ def read_asked(run: Path) -> tuple[AskedQuestion, ...]:
         return tuple(standing_questions(with_earlier_steps(questions), withdrawn_of(run)))
     except UnknownNameError as error:
         raise WorkspaceError(
-            f"{run}: {error}; a release declares the words that are not of the package: name it "
+            f"{run}: {error}; terms from outside the package are declared by the release: name it "
             "with  --release"
         ) from error
     except (OSError, ValueError, KeyError, TypeError) as error:

@@ -16,7 +16,7 @@ _LIMITS = ("max_tokens", "max_completion_tokens", "max_new_tokens")
 _OPTIONAL = ("selection", "shots", "pictures")
 """Parts present only if an option adds them."""
 
-_WORDS = {"shots": "other examples", "pictures": "another size of images"}
+_WORDS = {"shots": "other examples", "pictures": "another image size"}
 _TOLD = 12
 _LONGEST = 120
 

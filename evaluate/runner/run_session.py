@@ -246,7 +246,7 @@ class RunSession:
         if self._failed_in_a_row >= max(STOP_AFTER, self.pace.most):
             raise ModelError(
                 f"stopped: {self._failed_in_a_row} questions in a row failed, the last with: "
-                f"{words}\nwhat was answered is kept; the same command goes on from there"
+                f"{words}\nthe replies so far are kept; run the same command again to continue"
             )
 
     async def _watch(self) -> None:

@@ -56,7 +56,7 @@ def digest_mismatches(run: Path) -> Iterator[str]:
         if _SHA256.fullmatch(digest) is None:
             yield f"{DIGESTS}: {name!r} has {digest[:80]!r}; expected a SHA-256 in hexadecimal"
         elif name not in here:
-            yield f"{name}: is missing, and {DIGESTS} names it"
+            yield f"{name}: is missing but listed in {DIGESTS}"
         elif sha256_of(here[name]) != digest:
             yield f"{name}: was changed since the run was sealed"
     for name in sorted(set(here) - set(sealed)):

@@ -101,7 +101,7 @@ def _check_run(run: Path, benchmark: Benchmark, *, sealing: bool) -> RunCheck:
     except MedrcubeError as error:
         return RunCheck(problems=[*problems, str(error)], notes=(), summary="")
     except _BAD_FORM as error:
-        problem = f"a file has another form than a run of this version: {error!r}"
+        problem = f"a file does not have the format of this version: {error!r}"
         return RunCheck(problems=[*problems, problem], notes=(), summary="")
     return RunCheck(problems=problems, notes=notes, summary=summary)
 
@@ -157,7 +157,7 @@ def _items(run: Path, benchmark: Benchmark) -> Iterator[str]:
                 pictures.append(item.name)
     yield from _several(unknown, "are not in the release")
     yield from _several(changed, "differ from those of the release")
-    yield from _several(pictures, "were asked with another image than the release has")
+    yield from _several(pictures, "were asked with an image that differs from the release")
 
 
 def _draw_problems(run: Path, manifest: Mapping[str, Any], benchmark: Benchmark) -> Iterator[str]:
@@ -261,8 +261,8 @@ def _incomplete(metrics: Mapping[str, Any]) -> Iterator[str]:
     yield (
         f"incomplete: {replied:,} of {counted(count, 'question')} "
         f"{'has' if replied == 1 else 'have'} a reply ({lost_text(total)}), and at most "
-        f"{100 * FAILURE_GATE:.0f} % may lack one; run the  medrcube evaluate  command that began "
-        "it once more: it goes on, and  --again failed  asks what failed"
+        f"{100 * FAILURE_GATE:.0f} % may lack one; run the  medrcube evaluate  command of this run "
+        "again to continue it;  --again failed  asks failed questions again"
     )
 
 
@@ -285,11 +285,11 @@ def _notes(
     if manifest["ended"] is None:
         yield "was interrupted; run the original command again to resume it"
     if manifest["dataset"]["digest"] != benchmark.digest:
-        yield "the release here lacks images that the run was asked about, or has others"
+        yield "images of the run are missing from the release here, or differ"
     if manifest["prompt"].get("version") != prompt_version():
-        yield "was asked with another prompt than this version has"
+        yield "used a prompt that differs from that of this version"
     if metrics["judge"]["used"]:
-        yield "a judge model read what the rules could not; this check does not ask it again"
+        yield "a judge model read replies that the rules could not; this check does not repeat that"
     extra = itertools.islice(
         (path.name for path in sorted(run.iterdir()) if path.name not in {*EXPECTED, DIGESTS}), 20
     )

@@ -197,9 +197,9 @@ def _of_this_release(runs: Sequence[ScoredRun], benchmark: Benchmark) -> None:
         other = [r.item.name for r in run.results if by_name.get(r.item.name) != r.item]
         if other:
             raise WorkspaceError(
-                f"{run.folder}: {len(other):,} of its items are not in {benchmark.root} or are "
-                f"others there, such as {other[0]!r}; a site shows runs on one release, and  "
-                "medrcube validate-run  names what differs"
+                f"{run.folder}: {len(other):,} of its items are not in {benchmark.root} or differ "
+                f"there, such as {other[0]!r}; a site shows runs on one release, and  "
+                "medrcube validate-run  lists the differences"
             )
 
 

@@ -77,7 +77,7 @@ def why_no_interval(units: Sequence[UnitTally]) -> str | None:
     if len(units) < FEWEST_UNITS:
         return f"fewer than {FEWEST_UNITS} units"
     if effective_units(units) < FEWEST_UNITS:
-        return f"the largest of {len(units)} units outweigh the others"
+        return f"the largest of {len(units)} units dominates the others"
     return None
 
 

@@ -192,4 +192,4 @@ def _row(sets: Sequence[AnsweredSet]) -> dict[str, Any]:
     }
 
 
-_NEVER = "the sides never differ, or on too few sets"
+_NEVER = "the sides differ on too few sets"

@@ -118,4 +118,4 @@ def adjust(rows: Iterable[dict[str, Any]]) -> None:
         row["mcnemar_p_holm"] = None if row["small"] else next(adjusted)
 
 
-_NEVER = "the sides never differ, or on too few units"
+_NEVER = "the sides differ on too few units"

@@ -269,7 +269,7 @@ class _Session:
         mend = (
             "base_url and model"
             if status == 404
-            else f"the key in {settings.api_key_env} and what it may use"
+            else f"the key in {settings.api_key_env} and its permissions"
         )
         raise ModelError(
             f"[llm]: {settings.base_url} answered {status} for model {settings.model!r}: "

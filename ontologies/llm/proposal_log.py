@@ -92,8 +92,8 @@ def _record(line: bytes, path: Path, number: int) -> Mapping[str, Any]:
         record = None
     if not _is_record(record):
         raise WorkspaceError(
-            f"{path}:{number} is not a record of a request; the file was changed by something "
-            "else. Restore it, or remove that line to have its question asked again"
+            f"{path}:{number} is not a record of a request; the file was modified by another "
+            "program. Restore it, or delete that line to have its question asked again"
         )
     return cast("Mapping[str, Any]", record)
 

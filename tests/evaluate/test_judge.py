@@ -180,7 +180,7 @@ def test_another_judge_reads_for_itself(run):
 def test_what_a_judge_said_before_it_fell_silent_is_kept(run, fast):
     problem = TransientError("busy", code="500")
     model = Scripted(lambda n, _r: "A" if n == 1 else problem)
-    with pytest.raises(ModelError, match="does not answer"):
+    with pytest.raises(ModelError, match="does not respond"):
         ask(run, model, retry=fast)
     assert len((run / FILE).read_text().splitlines()) == 1
     rest = Scripted(lambda *_: "none")

@@ -219,7 +219,7 @@ def test_scores_that_a_kill_left_half_old_are_refused_until_scored_again(run, mo
         score(run)
     monkeypatch.undo()
     if "outcomes.jsonl" in renamed:
-        with pytest.raises(WorkspaceError, match="not of one scoring"):
+        with pytest.raises(WorkspaceError, match="of different scorings"):
             read_metrics(run)
     else:
         assert read_metrics(run)["global"]["correct"] == 2

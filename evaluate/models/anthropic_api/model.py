@@ -56,9 +56,9 @@ def open_anthropic(name: str, settings: ModelSettings) -> AnthropicModel:
         ("--logprobs", settings.logprobs),
     ):
         if is_set:
-            raise ModelError(f"{option}: Anthropic's interface does not have it; leave it out")
+            raise ModelError(f"{option}: Anthropic's API does not support it; leave it out")
     if settings.max_tokens is None:
-        raise ModelError("--max-tokens none: Anthropic's interface wants a number")
+        raise ModelError("--max-tokens none: Anthropic's API requires a number")
     address = settings.base_url or _of_environment() or URL
     sender = sender_to(address, name, settings, KEY_ENV, _OWN)
     if not sender.key and settings.needs_key and sender.url == URL:

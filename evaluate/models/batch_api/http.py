@@ -120,7 +120,7 @@ class BatchHttp:
         if isinstance(error, ModelError) and response.status_code == 404:
             words = str(error).partition("\n")[0]
             return ModelError(
-                f"{words}\nis this the account that sent the batch, and has the endpoint batches?"
+                f"{words}\ncheck that this account sent the batch and that the endpoint has batches"
             )
         return error
 

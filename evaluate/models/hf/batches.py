@@ -253,7 +253,7 @@ class Batcher:
         # The exception is gone, and with it the frames that keep the batch's tensors alive.
         prepared_batch.drop()
         if outcome.trouble is ErrorKind.DEVICE:
-            raise ModelError(f"the device fails: {outcome.message}\nwhat was answered is kept")
+            raise ModelError(f"the device fails: {outcome.message}\nthe replies so far are kept")
         if outcome.trouble is ErrorKind.MEMORY:
             self._engine.free()
         if len(jobs) == 1:
@@ -288,7 +288,7 @@ class Batcher:
         tokens = _tokens(jobs)
         self._most_tokens = min(self._most_tokens or tokens, tokens // 2)
         _log.warning(
-            "out of memory with %d questions together; going on with at most %d tokens at a time",
+            "out of memory with %d questions together; continuing with at most %d tokens at a time",
             len(jobs),
             self._most_tokens,
         )
@@ -316,7 +316,7 @@ class _BatchFailure:
         short = " ".join(self.message.split())[:500]
         if self.trouble is ErrorKind.MEMORY:
             return RejectedError(
-                f"does not fit into the memory, even alone: {short}", code="out-of-memory"
+                f"does not fit into memory, even alone: {short}", code="out-of-memory"
             )
         return RejectedError(f"cannot be computed: {short}", code="model-error")
 

@@ -34,7 +34,7 @@ def check_earlier_turns(text: str, request: ModelRequest) -> None:
         reply = rest.partition(following)[0]
         if not separator or earlier.reply not in reply:
             lost = "examples" if earlier in request.shots else "earlier questions and replies"
-            raise ValueError(f"the chat template of the model leaves out {lost}")
+            raise ValueError(f"the chat template of the model drops {lost}")
 
 
 def _user(prompt: str, picture: ImageFile | None) -> dict[str, Any]:

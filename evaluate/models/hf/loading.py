@@ -244,8 +244,9 @@ def _check(path: str, config: Any, processor: Any) -> None:
     adapter = _ADAPTERS.get(config.model_type)
     if adapter and (not Path(path).is_dir() or (Path(path) / adapter).exists()):
         raise ModelError(
-            f"{_where(path)}: sees by the adapter {adapter}, which is not loaded here; merge it "
-            f"into the weights and name a folder without {adapter}, or ask a server that loads it"
+            f"{_where(path)}: needs the adapter {adapter} for images, which is not loaded here; "
+            "merge it "
+            f"into the weights and name a folder without {adapter}, or use a server that loads it"
         )
     if _class_of(config) is None:
         raise ModelError(

@@ -112,5 +112,5 @@ class HFModel:
         except Exception as error:  # noqa: BLE001 - whatever a template or decoder raises
             short = " ".join(f"{type(error).__name__}: {error}".split())[:500]
             raise RejectedError(
-                f"cannot be put to the model: {short}", code="model-error"
+                f"cannot be passed to the model: {short}", code="model-error"
             ) from None

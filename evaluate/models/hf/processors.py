@@ -91,8 +91,8 @@ def bound_pixels(processor: Any, settings: LocalSettings) -> None:
     absent = [f"--{name.replace('_', '-')}" for name in requested if name not in supported]
     if absent:
         raise ModelError(
-            f"{' and '.join(absent)}: {type(images).__name__}, which makes tensors of this model's "
-            "images, has no such setting; leave it out, or use --image-size"
+            f"{' and '.join(absent)}: {type(images).__name__}, the image processor of this model, "
+            "has no such setting; leave it out, or use --image-size"
         )
     bounded = type(images)(**{**images.to_dict(), **requested})
     facts = bounded.to_dict()
@@ -105,7 +105,7 @@ def bound_pixels(processor: Any, settings: LocalSettings) -> None:
         if actual[name] != pixels:
             raise ModelError(
                 f"--{name.replace('_', '-')} {pixels}: {type(images).__name__} has {actual[name]} "
-                "all the same; leave it out, or use --image-size"
+                "nevertheless; leave it out, or use --image-size"
             )
     processor.image_processor = bounded
 

@@ -123,7 +123,7 @@ class OpenAIBatches:
             errors = batch_object.get("errors")
             first = _objects(errors.get("data") if isinstance(errors, dict) else None)[:1]
             error: Mapping[str, Any] = first[0] if first else {}
-            void = printable_line(str(error.get("message") or "the provider does not say why"), 500)
+            void = printable_line(str(error.get("message") or "the provider gives no reason"), 500)
             crowded = error.get("code") == "token_limit_exceeded"
         return BatchState(
             status=status,

@@ -136,7 +136,7 @@ class ChatClient:
             raise TransientError(f"connection failed: {message}", code="connection") from None
         except (openai.APIError, ValueError) as error:
             message = self._sender.scrub(str(error))
-            raise TransientError(f"reply is no HTTP: {message}", code="malformed") from None
+            raise TransientError(f"reply is not HTTP: {message}", code="malformed") from None
 
     async def close(self) -> None:
         """Close the connections."""

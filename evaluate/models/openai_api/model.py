@@ -118,9 +118,7 @@ def sender_to(
     url = checked_url(address, query=("api-version",))
     variable = settings.api_key_env or key_env
     if conflicts := sorted(set(own) & set(settings.extra_body)):
-        raise ModelError(
-            f"--extra-body sets {', '.join(conflicts)}, which is set by the run itself"
-        )
+        raise ModelError(f"--extra-body sets {', '.join(conflicts)}, which the run sets itself")
     key = os.environ.get(variable, "").strip()
     return Sender(url=url, model=name, key=key, key_env=variable)
 

@@ -74,7 +74,7 @@ def _reason(value: object, usage: Mapping[str, int]) -> str:
     """
     word = value.partition(":")[0].strip().casefold() if isinstance(value, str) else ""
     if word in _BROKEN_OFF:
-        raise TransientError(f"the server broke the reply off: {word}", code=word, usage=usage)
+        raise TransientError(f"the server aborted the reply: {word}", code=word, usage=usage)
     return _ENDS.get(word, "stop")
 
 

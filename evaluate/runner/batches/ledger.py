@@ -109,8 +109,8 @@ def open_batches(run: Path) -> list[SentBatch]:
             _apply(record, batches)
     except (KeyError, TypeError, ValueError) as error:
         raise WorkspaceError(
-            f"{path}: a line is not a record of a batch ({error!r}); restore the file, or what it "
-            "names is asked and paid for again"
+            f"{path}: a line is not a record of a batch ({error!r}); restore the file, or its "
+            "questions are asked and paid for again"
         ) from error
     return list(batches.values())
 
@@ -149,7 +149,7 @@ def require_no_open_batches(run: Path) -> None:
         count = sum(len(batch.questions) for batch in sent)
         raise WorkspaceError(
             f"{run}: {counted(count, 'question')} in batches under way; the same command with  "
-            "--batch  fetches what came of them, and may then go on without it"
+            "--batch  fetches their results; later calls may omit it"
         )
 
 

@@ -84,7 +84,7 @@ async def write_batch(
     except OSError as error:
         raise WorkspaceError(
             f"{file.path}: cannot be written ({error.strerror}); a batch needs up to "
-            f"{limits.size // 10**6} MB there while it is sent"
+            f"{limits.size // 10**6} MB there until it is sent"
         ) from error
     return file
 

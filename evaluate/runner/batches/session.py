@@ -214,8 +214,9 @@ class BatchSession:
         silent = time.monotonic() - self._heard
         if silent > self.polling.unreachable:
             raise ModelError(
-                f"no answer about batches for {silent:,.0f} s: {error}\n"
-                "what is under way goes on at the provider; the same command fetches it"
+                f"no response about batches for {silent:,.0f} s: {error}\n"
+                "batches under way continue at the provider; run the same command again to fetch "
+                "their results"
             )
 
     async def _search(self, sent: SentBatch) -> None:
@@ -234,7 +235,7 @@ class BatchSession:
         elif search.unsure:
             self.tally.advance(
                 note=f"the id of a batch of {counted(len(sent.questions), 'question')} was lost; "
-                "it is one of those under way at the provider, and shows when it ends"
+                "candidates at the provider can be identified only once they end"
             )
         else:
             await self.ledger.void(sent, "the provider does not know it")
@@ -262,7 +263,7 @@ class BatchSession:
             question = sent.question(name)
             return "" if question is None else question.letters
 
-        self.tally.advance(waiting="fetching what came of a batch")
+        self.tally.advance(waiting="fetching the results of a batch")
         result = await self.tally.keep(batch, sent, self.interface.results(batch, state, letters))
         await self.ledger.kept(sent, result.counts)
         self._open.remove(sent)
@@ -277,11 +278,11 @@ class BatchSession:
             await self.interface.forget(batch, state)
         except (AnswerError, ModelError) as error:
             words = str(error).partition("\n")[0]
-            self.tally.advance(note=f"{batch} still lies at the provider: {words}")
+            self.tally.advance(note=f"{batch} could not be deleted at the provider: {words}")
 
     def _words(self, wait: float) -> str:
         then = datetime.fromtimestamp(time.time() + wait).astimezone()
-        return f"{open_batches_text(self._open, self._through)}; next look at {then:%H:%M:%S}"
+        return f"{open_batches_text(self._open, self._through)}; next check at {then:%H:%M:%S}"
 
 
 @contextmanager

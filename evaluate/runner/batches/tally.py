@@ -177,7 +177,7 @@ class BatchTally:
         if replied:
             self.advance(done=1)
         else:
-            self._retry(self.todo[key], "a try of an earlier session had no reply")
+            self._retry(self.todo[key], "an attempt of an earlier session got no reply")
 
     def _retry(self, turn: QueuedQuestion, why: str) -> None:
         """Requeue a question for a further batch, unless its attempts are used up."""

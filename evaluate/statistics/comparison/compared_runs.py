@@ -37,7 +37,7 @@ __all__ = [
     "uncompared_conditions",
 ]
 
-_QUESTION_SETTINGS = ("system prompt", "examples", "size of images", "detail of images")
+_QUESTION_SETTINGS = ("system prompt", "examples", "image size", "image detail")
 """Settings that change a question, besides the prompt."""
 
 _COMPARABLE = (
@@ -231,14 +231,14 @@ def differences_of_runs(runs: Sequence[ComparedRun]) -> list[str]:
     notes = []
     prompts = [run.manifest["prompt"] for run in runs]
     if any(prompt != prompts[0] for prompt in prompts):
-        notes.append("the runs used different prompts: a difference may be theirs")
+        notes.append("the runs used different prompts: a difference may be due to them")
     settings = [
         name
         for name, *_ in side_by_side([run.manifest for run in runs])
         if name in _QUESTION_SETTINGS
     ]
     if settings:
-        notes.append(f"the runs differ in {', '.join(settings)}: a difference may be theirs")
+        notes.append(f"the runs differ in {', '.join(settings)}: a difference may be due to them")
     versions = [str(run.manifest.get("versions", {}).get("medrcube")) for run in runs]
     if len(set(versions)) > 1:
         names = list(versions if len(runs) == 2 else dict.fromkeys(versions))

@@ -80,7 +80,7 @@ def _verdict(row: Mapping[str, Any], first: str, second: str) -> str:
         return f"{better} is right more often than {worse} on these questions: {numbers}."
     if row["interval"] is None:
         return (
-            f"No verdict, since nothing says how sure the difference is "
+            "No verdict, since the uncertainty of the difference is unknown "
             f"({row['interval_reason']}): {numbers}."
         )
     low, high = row["interval"]
@@ -89,7 +89,8 @@ def _verdict(row: Mapping[str, Any], first: str, second: str) -> str:
         remark = f"This does not prove equality: up to {reach} points either way are possible"
         return f"No difference is shown between {first} and {second}: {numbers}. {remark}."
     return (
-        f"Unclear: the interval leaves out 0, the exact test does not reach 5 %: {numbers}. "
+        "Unclear: the interval excludes 0, but the exact test is not significant at 5 %: "
+        f"{numbers}. "
         f"More questions would be needed to tell {first} and {second} apart."
     )
 
@@ -99,17 +100,17 @@ def _power(row: Mapping[str, Any]) -> str:
     differing = row["only_first"] + row["only_second"]
     if row["units"] < FEWEST_FOR_POWER:
         return (
-            f"{differing:,} of {row['n']:,} questions are right in one run alone. What difference "
-            f"would be found is not said for fewer than {FEWEST_FOR_POWER} units."
+            f"{differing:,} of {row['n']:,} questions are right in only one run. The detectable "
+            f"difference is not stated for fewer than {FEWEST_FOR_POWER} units."
         )
     if effect is None:
         return (
-            f"Only {differing:,} of {row['n']:,} questions are right in one run alone: too few "
-            "for any difference to be found reliably."
+            f"Only {differing:,} of {row['n']:,} questions are right in only one run: too few "
+            "for any difference to be detected reliably."
         )
     return (
-        f"{differing:,} of {row['n']:,} questions are right in one run alone. With so many, a true "
-        f"difference of {points(effect)} points would be found in 8 of 10 such comparisons; a "
+        f"{differing:,} of {row['n']:,} questions are right in only one run. With so many, a true "
+        f"difference of {points(effect)} points would be detected in 8 of 10 such comparisons; a "
         "smaller one may well be missed."
     )
 
@@ -148,7 +149,7 @@ def _family(axis: Axis, rows: list[Mapping[str, Any]], first: str, second: str) 
     else:
         text += "none is shown to differ; that does not prove that all are equal."
     if clear and len(clear) < len(tested):
-        text += " For the others nothing is shown, which is not the same as no difference."
+        text += " For the others no difference is shown, which does not prove that there is none."
     if small:
         text += f" {counted(small, noun)} of fewer than 10 pairs left untested."
     return text

@@ -33,13 +33,13 @@ def detectable(row: Mapping[str, Any]) -> str:
     effects = [pair["minimum_detectable_effect"] for pair in row["pairs"]]
     known_effects = sorted(effect for effect in effects if effect is not None)
     if not known_effects:
-        return "The runs differ on too few questions for any difference to be found reliably."
+        return "The runs differ on too few questions for any difference to be detected reliably."
     low, high = points(known_effects[0]), points(known_effects[-1])
     reach = f"{low} points" if low == high else f"{low} to {high} points"
     middle = "" if low == high else f", {points(statistics.median(known_effects))} in the middle"
     return (
-        f"Of two of these runs a true difference of {reach}{middle} would be found in 8 of 10 "
-        "such comparisons after the correction; a smaller one may well be missed."
+        f"Between two of these runs, a true difference of {reach}{middle} would be detected in 8 "
+        "of 10 such comparisons after the correction; a smaller one may well be missed."
     )
 
 

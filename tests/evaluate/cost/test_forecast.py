@@ -188,7 +188,7 @@ def test_small_amounts_keep_two_digits(amount, words):
 
 def test_an_estimate_is_refused_where_no_tokens_are_counted(evaluate):
     message = str(evaluate("--estimate", model="baseline/first").exception)
-    assert "no reply says how many tokens" in message
+    assert "no reply reports its tokens" in message
     assert "--dry-run" in message
 
 

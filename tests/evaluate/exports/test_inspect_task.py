@@ -128,4 +128,4 @@ def test_pictures_under_contract_stay_here_unless_leave_is_given(load, row, tmp_
     )  # fmt: skip
     assert made.returncode == 0, made.stderr[-2000:]
     assert json.loads(made.stdout) == [1, 2, 2]
-    assert "left out 1 item (SECRET 1): a contract keeps their images" in made.stderr
+    assert "left out 1 item (SECRET 1): an agreement keeps their images" in made.stderr

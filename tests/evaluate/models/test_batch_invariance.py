@@ -61,7 +61,7 @@ def test_another_answer_in_company_is_refused_with_the_items(varied):
 
     asked = draw_requests(varied, 40)
     assert any("picture 7 " in request.prompt for request in asked)
-    with pytest.raises(ModelError, match=r"1 of 40 questions otherwise") as caught:
+    with pytest.raises(ModelError, match=r"1 of 40 questions differently") as caught:
         selfcheck(varied, Scripted(say), questions=40)
     assert "ALPHA/q007" in str(caught.value)
     assert "'A'" in str(caught.value)
@@ -147,7 +147,7 @@ def test_a_local_model_passes(family, shapes, open_tiny, scoring):
 def test_a_model_that_is_padded_on_the_wrong_side_is_refused(family, shapes, open_tiny):
     model = open_tiny(family, batch_size=6)
     model._engine._tokenizer.padding_side = "right"
-    with pytest.raises(ModelError, match="questions otherwise when 6 are asked together"):
+    with pytest.raises(ModelError, match="questions differently when 6 are asked together"):
         selfcheck(shapes, model)
 
 
@@ -165,5 +165,5 @@ def test_a_model_that_does_not_hide_its_padding_is_refused(
         return batch
 
     monkeypatch.setattr(hf_engine.TransformersEngine, "prepare", unmasked)
-    with pytest.raises(ModelError, match="questions otherwise"):
+    with pytest.raises(ModelError, match="questions differently"):
         selfcheck(shapes, open_tiny(family, batch_size=6))

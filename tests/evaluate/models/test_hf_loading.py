@@ -100,5 +100,5 @@ def test_phi_4_beside_the_adapter_that_it_sees_by_is_refused(loading, tmp_path, 
 
 def test_phi_4_of_the_hub_is_refused(loading):
     config = pytest.importorskip("transformers").Phi4MultimodalConfig()
-    with pytest.raises(ModelError, match="sees by the adapter vision-lora"):
+    with pytest.raises(ModelError, match="needs the adapter vision-lora"):
         loading._check("microsoft/Phi-4-multimodal-instruct", config, object())

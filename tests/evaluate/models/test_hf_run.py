@@ -70,7 +70,7 @@ def test_a_run_that_fails_the_check_asks_nothing(tiny, release, tmp_path, monkey
         release, "--model", model, "--out", out, "--max-tokens", 4, "--selfcheck"
     )
     assert code != 0
-    assert "questions otherwise" in str(result.exception)
+    assert "questions differently" in str(result.exception)
     assert not out.exists()
 
 

@@ -138,9 +138,9 @@ def test_a_run_sends_pictures_of_its_size_and_goes_on_with_no_other(evaluate, se
     assert {sent_size(body) for body in server.requests} == {(80, 50)}
     done = len(server.requests)
     message = str(evaluate("--image-size", "96").exception)
-    assert "another size of images" in message
+    assert "another image size" in message
     assert "pictures.longest_side: there 80, asked 96" in message
-    assert "another size of images" in str(evaluate().exception)
+    assert "another image size" in str(evaluate().exception)
     assert evaluate("--image-size", "80").exit_code == 0
     assert len(server.requests) == done
     assert evaluate(out="plain").exit_code == 0
@@ -150,8 +150,8 @@ def test_a_run_sends_pictures_of_its_size_and_goes_on_with_no_other(evaluate, se
     assert "smaller images" in page
     assert "at most 80 pixels a side" in page
     comparison = compare_two(tmp_path / "run", tmp_path / "plain")
-    assert [row[0] for row in comparison["settings"]] == ["size of images"]
-    assert any("size of images" in note for note in comparison["notes"])
+    assert [row[0] for row in comparison["settings"]] == ["image size"]
+    assert any("image size" in note for note in comparison["notes"])
 
 
 def test_the_detail_is_a_field_of_each_picture_and_part_of_the_identity(evaluate, server, tmp_path):

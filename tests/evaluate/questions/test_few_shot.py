@@ -203,7 +203,7 @@ def test_a_number_of_examples_out_of_range_is_refused(count):
 
 
 def test_a_model_that_takes_no_examples_never_loses_them_silently(cohort, tmp_path, scripted):
-    with pytest.raises(ModelError, match="takes no examples"):
+    with pytest.raises(ModelError, match="does not support solved examples"):
         run_evaluation(
             load_benchmark(cohort),
             scripted(),

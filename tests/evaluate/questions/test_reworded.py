@@ -78,14 +78,14 @@ def test_items_are_paired_by_fact_and_keep_name_picture_and_unit(editions):
 
 def test_a_fact_in_the_very_same_words_is_no_second_form(editions):
     first, _ = editions
-    with pytest.raises(WorkspaceError, match="asks no fact of the release in other words"):
+    with pytest.raises(WorkspaceError, match="has no fact of the release in other words"):
         reworded_items(first.items, first)
 
 
 def test_an_edition_that_tells_no_facts_is_refused(editions, tmp_path, row, write_release):
     bare = load_benchmark(write_release(tmp_path / "bare", [row(0)]))
     for pair in ((editions[0].items, bare), (bare.items, editions[1])):
-        with pytest.raises(WorkspaceError, match="tells no facts"):
+        with pytest.raises(WorkspaceError, match="has no facts"):
             reworded_items(*pair)
 
 

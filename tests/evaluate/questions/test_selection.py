@@ -136,7 +136,7 @@ def test_on_this_machine_everything_is_asked(ask, server, mixed):
 
 
 def test_leave_for_a_source_that_needs_none_is_a_mistake(ask, elsewhere):
-    with pytest.raises(WorkspaceError, match="needs leave"):
+    with pytest.raises(WorkspaceError, match="needs permission"):
         ask("--i-may-send", "busi", url=elsewhere)
 
 

@@ -45,8 +45,8 @@ def test_every_setting_is_told():
         "examples": "2 solved examples, seed 7, of other patients or cases, and of images that "
         "do not look alike",
         "examples come": "1,500 from the same cell, 2 from another task",
-        "size of images": "at most 768 pixels a side (means)",
-        "detail of images": "low",
+        "image size": "at most 768 pixels a side (means)",
+        "image detail": "low",
         "items": "90 chosen of 1,200; left out 3 without their image; left out 1,000 that may "
         "not be sent",
         "sent on the user's word": "VINDR-CXR, MIMIC-CXR-JPG",

@@ -214,7 +214,7 @@ def test_the_progress_says_how_fast_how_many_and_what_it_costs(capsys):
     at = RunProgress(
         total=100, reused=10, done=30, failed=2, retries=5, running=7, limit=8, rate=3.0, cost=1.5
     )
-    words = "3.0 a second, 7 of 8 under way, 2 failed, 5 asked again, 1.50 US dollars"
+    words = "3.0 a second, 7 of 8 under way, 2 failed, 5 retried, 1.50 US dollars"
     assert progress_text(at) == words
     with report_progress(Reporter()) as show:
         show(RunProgress(total=100, reused=10))

@@ -185,7 +185,7 @@ def test_a_picture_that_changes_meanwhile_stops_the_run(benchmark, tmp_path, scr
         return "A"
 
     model = scripted(change)
-    with pytest.raises(ReleaseError, match="changed while"):
+    with pytest.raises(ReleaseError, match="changed during"):
         run_evaluation(benchmark, model, tmp_path / "run", max_connections=1)
     assert not any(request.item in {"ALPHA/q006", "ALPHA/q007"} for request in model.asked)
 

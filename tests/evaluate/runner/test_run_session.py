@@ -320,7 +320,7 @@ def test_a_largest_cost_without_prices_is_refused_before_anything_is_asked(
 
 def test_a_largest_cost_needs_a_server_that_counts_tokens(benchmark, tmp_path, scripted):
     model = scripted()
-    with pytest.raises(ModelError, match="how many tokens"):
+    with pytest.raises(ModelError, match="does not report the tokens"):
         run_evaluation(benchmark, model, tmp_path / "run", prices=PRICES, max_cost=1.0)
     assert len(model.asked) == 1
 

@@ -249,7 +249,7 @@ def test_a_run_that_was_asked_otherwise_is_named_in_the_caption(mixed, tmp_path)
     other = replace(able, manifest={**able.manifest, "prompt": prompt})
     write_latex([other, poor, third], tmp_path)
     text = (tmp_path / "leaderboard.tex").read_text("utf-8")
-    assert f"Asked otherwise than the others: {able.label} (prompt own abc)." in text
+    assert f"Asked differently from the others: {able.label} (prompt own abc)." in text
     rows = {row["run"]: row for row in tables([other, poor, third])["runs"]}
     assert rows[able.label]["asked_otherwise"] == "prompt own abc"
     assert rows[poor.label]["asked_otherwise"] == ""

@@ -74,12 +74,12 @@ def test_no_difference_shown_is_not_called_equality(scored_run):
 def test_equal_runs_leave_nothing_to_find(scored_run):
     comparison = compare_two(scored_run("a", range(20), n=160), scored_run("b", range(20), n=160))
     assert comparison["overall"]["minimum_detectable_effect"] is None
-    assert "0 of 160 questions are right in one run alone" in comparison["conclusions"][1]
+    assert "0 of 160 questions are right in only one run" in comparison["conclusions"][1]
 
 
 def test_what_few_units_would_find_is_not_said(scored_run):
     comparison = compare_two(scored_run("a", range(0, 40, 2)), scored_run("b", range(1, 40, 2)))
-    assert "not said for fewer than 30 units" in comparison["conclusions"][1]
+    assert "not stated for fewer than 30 units" in comparison["conclusions"][1]
 
 
 def test_what_could_have_been_found_is_said(scored_run):
@@ -87,7 +87,7 @@ def test_what_could_have_been_found_is_said(scored_run):
         scored_run("a", range(0, 160, 3), n=160), scored_run("b", range(1, 160, 3), n=160)
     )
     effect = comparison["overall"]["minimum_detectable_effect"]
-    assert f"{100 * effect:.1f} points would be found" in comparison["conclusions"][1]
+    assert f"{100 * effect:.1f} points would be detected" in comparison["conclusions"][1]
 
 
 def test_items_without_a_reply_are_left_out_and_counted(scored_run):

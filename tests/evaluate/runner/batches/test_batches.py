@@ -283,7 +283,7 @@ def test_a_provider_that_deletes_nothing_spoils_nothing(provider, run):
     notes = []
     summary = run(on_progress=lambda progress: notes.append(progress.note))
     assert (summary.answered, summary.exit_code) == (12, 0)
-    assert any("still lies at the provider" in note for note in notes)
+    assert any("could not be deleted at the provider" in note for note in notes)
 
 
 def test_the_key_is_in_no_file_of_the_run(provider, run, tmp_path):
@@ -320,7 +320,7 @@ def test_questions_in_batches_are_not_asked_one_by_one(provider, run, tmp_path):
     provider.refuse = lambda _method, path, _number: (
         api_error(500, "gone") if path == state else None
     )
-    with pytest.raises(ModelError, match="no answer about batches"):
+    with pytest.raises(ModelError, match="no response about batches"):
         run(batches=Polling(first=0.01, longest=0.02, unreachable=0.2, settled=0.1))
     assert len(open_batches(tmp_path / "run")) == 1
     with pytest.raises(WorkspaceError, match=r"11 questions in batches.*--batch"):
@@ -363,10 +363,10 @@ def test_only_the_first_look_and_changes_are_told(provider, run):
     assert notes == {""}
     words = list(dict.fromkeys(progress.waiting for progress in told_of if progress.waiting))
     assert len(words) <= 12 + 1
-    assert words[-1] == "fetching what came of a batch"
-    assert words[0].startswith("1 batch under way, 11 questions; next look at ")
+    assert words[-1] == "fetching the results of a batch"
+    assert words[0].startswith("1 batch under way, 11 questions; next check at ")
     counts = {"openai": "0 of 11 questions through", "anthropic": "11 questions"}
-    assert words[1].startswith(f"1 batch under way, {counts[provider.kind]}; next look at ")
+    assert words[1].startswith(f"1 batch under way, {counts[provider.kind]}; next check at ")
 
 
 @pytest.mark.parametrize("spec", ["baseline/random", "litellm/claude", "scripted"])
@@ -383,5 +383,5 @@ def test_an_endpoint_without_batches_says_so(provider, run):
     provider.refuse = lambda _method, path, _number: (
         None if path in {"chat/completions", "messages"} else api_error(404, "Not Found")
     )
-    with pytest.raises(ModelError, match="has the endpoint batches"):
+    with pytest.raises(ModelError, match="the endpoint has batches"):
         run()
