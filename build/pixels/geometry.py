@@ -344,7 +344,7 @@ class _TurnedSlices(LazySlices):
 def _check_box(volume: Volume, plane: str) -> None:
     if volume.uneven:
         raise ReadError(
-            f"its slices lie at unequal distances, so a {plane} image across them would be "
+            f"its slices are unevenly spaced, so a {plane} image across them would be "
             "stretched; expected even distances: is the series complete?",
             code="uneven-spacing",
         )

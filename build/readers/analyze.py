@@ -72,7 +72,7 @@ def _pixels(path: Path, header: Any) -> Array:
     check_size(path, needed)
     file = path.with_suffix(".img" if path.suffix == path.suffix.lower() else ".IMG")
     if not file.is_file():
-        raise truncated(path, f"its file of pixels {file.name} is missing")
+        raise truncated(path, f"its pixel file {file.name} is missing")
     if (there := file.stat().st_size) < needed:
         raise truncated(path, f"promises {needed:,} bytes but {file.name} holds {there:,}")
     stored: Array = np.memmap(file, dtype, mode="r", offset=int(offset), shape=shape[::-1])

@@ -122,7 +122,7 @@ def content_of(path: Path) -> str:
     content = _plain_content(head)
     if content is None:
         raise ReadError(
-            f"{path.name}: its first bytes belong to no known format; expected PNG, JPEG, GIF, "
+            f"{path.name}: its first bytes match no known format; expected PNG, JPEG, GIF, "
             "BMP, DICOM, NIfTI, Analyze, NRRD, MetaImage, MATLAB 7.3, HDF5 or a video",
             code="unsupported-format",
         )

@@ -79,7 +79,7 @@ def _member(path: Path, file: h5py.File, member: str | None) -> h5py.Dataset:
     stored = file[member]
     if stored.external or stored.is_virtual:
         raise ReadError(
-            f"{path.name}: keeps the array {member!r} in other files; expected it within",
+            f"{path.name}: keeps the array {member!r} in other files; expected it in this file",
             code="outside-root",
         )
     check_pixels(path, stored.shape)

@@ -198,17 +198,18 @@ def check_stored_alike(
     if sorted(shapes[0]) != sorted(shapes[1]) or (first.affine is None and second.affine is None):
         return  # sizes differ in any orientation, so they belong to different volumes
     if first.affine is None or second.affine is None:
-        difference = "one of the two says how it lies in space, the other does not"
+        difference = "only one of the two states its position in space"
     elif shapes[0] != shapes[1]:
         difference = f"their axes have {shapes[0]} and {shapes[1]} voxels"
     elif same_positions(first.affine, second.affine, shapes[0]):
         return
     else:
         apart = corner_distance_mm(first.affine, second.affine, shapes[0])
-        difference = f"by their affines corners lie up to {apart:.1f} mm apart"
+        difference = f"their affines place corners up to {apart:.1f} mm apart"
     raise ReadError(
-        f"{name}: may be turned or mirrored against {whose}: {difference}; expected equal affines, "
-        "since those of this source prove no direction: get both files from the release",
+        f"{name}: may be rotated or mirrored relative to {whose}: {difference}; expected equal "
+        "affines, since affines of this source do not prove the direction: get both files from "
+        "the release",
         code="mask-place",
     )
 
@@ -234,9 +235,9 @@ def _check_grid(path: Path, stored: Volume, drawn_on: Path | None, volume: Volum
         )
     apart = corner_distance_mm(stored.affine, image.affine, sizes[0])
     raise ReadError(
-        f"{path.name}: the mask and {whose} have equal sizes, but by their affines a corner of one "
-        f"lies {apart:.1f} mm from that of the other; expected less than half a voxel: is it the "
-        "mask of this image, and are both affines true?",
+        f"{path.name}: the mask and {whose} have equal sizes, but their affines place a corner "
+        f"{apart:.1f} mm apart; expected less than half a voxel: is it the "
+        "mask of this image, and are both affines correct?",
         code="mask-place",
     )
 
@@ -252,20 +253,20 @@ def _fits(walk: Orientation, stored: Volume, image: Volume) -> bool:
 def _carried(path: Path, marked: Mask, stored: Volume, volume: Volume) -> Mask:
     if stored.affine is None or volume.affine is None:
         raise ReadError(
-            f"{path.name}: was drawn on another image, and not both say where they lie in space",
+            f"{path.name}: was drawn on another image, and not both state their position in space",
             code="no-position",
         )
     if volume.uneven or stored.uneven:
         raise ReadError(
-            f"{path.name}: was drawn on another image, and the slices of one of them have unequal "
-            "distances; expected even ones: is the series complete?",
+            f"{path.name}: was drawn on another image, and one of the two has unevenly spaced "
+            "slices; expected even spacing: is the series complete?",
             code="uneven-spacing",
         )
     carried = resample_mask_to(marked, stored.affine, volume)
     if marked.any() and not carried.any():
         raise ReadError(
-            f"{path.name}: marks nothing in its image once both are placed in space; is it the "
-            "mask of this image, and are both affines true?",
+            f"{path.name}: does not overlap its image once both are placed in space; is it the "
+            "mask of this image, and are both affines correct?",
             code="mask-place",
         )
     return carried
@@ -278,8 +279,8 @@ def _stored(path: Path, *further: Path, member: str | None, labels: bool) -> Vol
     volume = read(ImageRef(paths=(path, *further), member=member), forward=True)
     if volume.greys.filled:
         raise ReadError(
-            f"{path.name}: {volume.greys.filled} voxels of the mask are NaN or infinite, which "
-            "says neither that a region is there nor that it is not; get the file again",
+            f"{path.name}: {volume.greys.filled} voxels of the mask are NaN or infinite, so "
+            "whether a region is there is unknown; get the file again",
             code="not-finite",
         )
     return replace(volume, slices=PackedSlices(volume.slices))
@@ -315,8 +316,8 @@ def _rule(
 def _check_grey(path: Path, stored: Volume) -> None:
     if stored.colour:
         raise ReadError(
-            f"{path.name}: is a coloured mask, so a single pixel value selects nothing; "
-            "expected grey",
+            f"{path.name}: is a colour mask, so a single pixel value selects nothing; expected "
+            "greyscale",
             code="unsupported-format",
         )
 

@@ -106,7 +106,7 @@ def _refuse_sibling(path: Path) -> None:
     other = name[:-3] if name.endswith(".nii.gz") else f"{name}.gz"
     if name.endswith((".nii", ".nii.gz")) and path.with_name(other).exists():
         raise ReadError(
-            f"{name}: {other} stands beside it and tools differ in which one they read; keep "
+            f"{name}: {other} lies beside it, and tools differ in which of the two they read; keep "
             "the original and move the other away",
             code="ambiguous-sibling",
         )
@@ -155,7 +155,7 @@ def _gunzip(path: Path) -> Array:
     if needed > _SMALL and needed > _MOST_PACKED * packed:
         raise ReadError(
             f"{path.name}: packs {needed} bytes of pixels in {packed}; expected at most "
-            f"{_MOST_PACKED} in one: it is blank, or made to exhaust the memory",
+            f"{_MOST_PACKED} in one: it is blank, or crafted to exhaust memory",
             code="too-large",
         )
     whole = _unpacked_at_once(path, needed) if packed <= _AT_ONCE else None
@@ -199,7 +199,7 @@ def _needed(path: Path, head: bytes) -> int:
     try:
         offset = int(header.get_data_offset())
     except (OverflowError, ValueError) as error:
-        raise unreadable(path, "does not say where its pixels begin (vox_offset)") from error
+        raise unreadable(path, "has no offset of its pixels (vox_offset)") from error
     shape, axes = _shape(header), int(header["dim"][0])
     if not 1 <= axes <= 7 or min(shape) < 1 or offset < 0:
         raise unreadable(
@@ -271,7 +271,7 @@ def _affine(path: Path, header: Any, first: int) -> NDArray[np.float64] | None:
     )
     if matrix is None:
         raise ReadError(
-            f"{path.name}: its affine does not span space; expected three independent axes",
+            f"{path.name}: its affine is singular; expected three independent axes",
             code="singular-affine",
         )
     matrix = np.asarray(matrix, dtype=np.float64)
@@ -299,8 +299,8 @@ def _qform(path: Path, header: Any) -> Any:
     if not (widths > 0).all():
         raise ReadError(
             f"{path.name}: pixdim states voxels of {' x '.join(f'{size:g}' for size in widths)}, "
-            "and no sform says how they lie; expected positive widths (nifti1.h), for tools differ "
-            "in what they make of others",
+            "and there is no sform; expected positive sizes (nifti1.h), since tools interpret "
+            "others differently",
             code="singular-affine",
         )
     fixed = header.copy()

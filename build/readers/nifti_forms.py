@@ -35,8 +35,8 @@ def check_forms(path: Path, sform: NDArray[np.float64], qform: NDArray[np.float6
         angle = np.degrees(np.arccos(np.clip(cosines.min(), -1, 1)))
         how = "mirror" if mirrored else "contradict"
         raise ReadError(
-            f"{path.name}: its sform and qform {how} each other: an axis runs {angle:.0f} degrees "
-            "apart in them; expected one direction: nothing says which of them is right, so get "
-            "the file from its source again",
+            f"{path.name}: its sform and qform {how} each other: an axis differs by {angle:.0f} "
+            "degrees; expected one direction: which of them is right is unknown, so get the file "
+            "from its source again",
             code="contradicting-affines",
         )

@@ -44,8 +44,8 @@ def fill_non_finite(
         return stored, greys
     if missing > MOST * stored.size:
         raise ReadError(
-            f"{path.name}: {missing / stored.size:.1%} of its {stored.size} voxels are NaN or "
-            f"infinite; expected at most {MOST:.0%}: get the file again",
+            f"{path.name}: {100 * missing / stored.size:.1f} % of its {stored.size} voxels are NaN "
+            f"or infinite; expected at most {100 * MOST:.0f} %: get the file again",
             code="not-finite",
         )
     darkest = np.min if greys.slope >= 0 else np.max

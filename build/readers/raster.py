@@ -62,7 +62,7 @@ def read_labels(path: Path) -> Array:
     volume = read(path)
     if volume.colour:
         raise unsupported(
-            path, "is a coloured mask, so a single pixel value selects nothing; expected grey"
+            path, "is a colour mask, so a single pixel value selects nothing; expected greyscale"
         )
     return np.stack([volume.slices[k] for k in range(volume.slices.shape[0])])
 
@@ -89,7 +89,7 @@ class _Faults:
                 code="too-large",
             ) from error
         if isinstance(error, UnidentifiedImageError):
-            raise unreadable(self._path, "is not the image that its first bytes promise")
+            raise unreadable(self._path, "does not contain the image that its first bytes announce")
         if isinstance(error, (OSError, SyntaxError, ValueError, struct.error, EOFError)):
             if "truncated" in str(error) or isinstance(error, EOFError):
                 raise truncated(self._path, f"ends early ({error})") from error

@@ -41,7 +41,7 @@ def read(path: Path, layout: PixelLayout, frame: int | None = None) -> Volume:
     if pixels.min() < low or pixels.max() >= low + 2**layout.bits:
         raise ReadError(
             f"{path.name}: holds values from {pixels.min()} to {pixels.max()}, more than "
-            f"{layout.bits} bits; is its byte order another one than {layout.dtype!r}?",
+            f"{layout.bits} bits; is its byte order different from {layout.dtype!r}?",
             code="wrong-layout",
         )
     return Volume(

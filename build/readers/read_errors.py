@@ -60,7 +60,7 @@ def check_size(path: Path, size: int) -> None:
     if not 0 <= size <= MOST_BYTES:
         raise ReadError(
             f"{path.name}: promises {size} bytes of pixels; expected at most {MOST_BYTES}: its "
-            "header is damaged, or it is made to exhaust the memory",
+            "header is damaged, or crafted to exhaust memory",
             code="too-large",
         )
 
@@ -76,7 +76,7 @@ def check_pixels(path: Path, shape: Sequence[int]) -> None:
     if rows * columns > MOST_PIXELS:
         raise ReadError(
             f"{path.name}: promises an image of {rows} x {columns} pixels; expected at most "
-            f"{MOST_PIXELS}: its header is damaged, or it is made to exhaust the memory",
+            f"{MOST_PIXELS}: its header is damaged, or crafted to exhaust memory",
             code="too-large",
         )
 
@@ -161,7 +161,7 @@ def check_frame_of_reference(path: Path, frame_of_reference: str, volume: Volume
         and frame_of_reference != volume.frame_of_reference
     ):
         raise ReadError(
-            f"{path.name}: was drawn in another frame of reference than that of its image, so its "
-            "millimetres mean other places; expected marks of this very scan",
+            f"{path.name}: has another frame of reference than its image, so its coordinates do "
+            "not apply; expected an annotation of this scan",
             code="frame-of-reference",
         )

@@ -189,7 +189,7 @@ def _check_size(path: Path, stored: Any) -> None:
     if not 0 <= size <= MOST_BYTES:
         raise ReadError(
             f"{path.name}: promises {size} bytes of voxels; expected at most {MOST_BYTES}: its "
-            "header is damaged, or it is made to exhaust the memory",
+            "header is damaged, or crafted to exhaust memory",
             code="too-large",
         )
 
@@ -211,8 +211,8 @@ def middle_of_most(masks: Mapping[str, VoxelMask], plane: str, *, least: int, sh
     if most < share * len(masks):
         raise RefusedError(
             f"no {plane} slice shows more than {most} of {len(masks)} structures; expected "
-            f"{share:.0%} of {', '.join(masks)}: this part of the body lies outside the field of "
-            "view, or was not found",
+            f"{100 * share:.0f} % of {', '.join(masks)}: this part of the body lies outside the "
+            "field of view, or was not found",
             code="no-slice",
         )
     best = np.flatnonzero(shown == most)

@@ -196,8 +196,9 @@ def _require_reasons(path: Path, data: Mapping[str, Any]) -> None:
             if lacks
         ]
         raise CardError(
-            f"{path}: does not say what the truth of every field rests on, whether a reader of one "
-            "image could know it, and why (docs/how-to/add-a-source.md); add\n" + "".join(lines)
+            f"{path}: does not state for every field the basis of its truth, "
+            "whether one image shows it, and why (docs/how-to/add-a-source.md); add\n"
+            + "".join(lines)
         )
 
 

@@ -78,7 +78,7 @@ def concept_of(card: Card, statement: Label | Region, shared: Collection[str] = 
         raise SourceError(
             f"{card.id}: {evidence_place(statement.evidence)}: field {field.name!r} is the "
             f"constant {field.constant!r}, which holds for every case without a label or region; "
-            "yield none of it in adapter.py, or give the field values in the card"
+            "do not yield it in adapter.py, or give the field values in the card"
         )
     try:
         return field.concept(statement.value)
@@ -87,7 +87,7 @@ def concept_of(card: Card, statement: Label | Region, shared: Collection[str] = 
         known_values = (*field.values, *shared)
         place = redact_evidence(statement.evidence, known_values)
         value = redact_cell(statement.value, known_values)
-        raw = json.dumps(value) if value == statement.value else "what stands there"
+        raw = json.dumps(value) if value == statement.value else "the value there"
         raise RowError(
             f"{card.id}: {place}: value {value!r} of field {field.name!r} is not in the card "
             f"(known: {values}); say in medrcube.toml what it "

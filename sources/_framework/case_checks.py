@@ -30,14 +30,14 @@ def check_case(card: Card, case: Case) -> None:
         )
     if case.redistribute and card.access.passed_on == "no":
         raise SourceError(
-            f"{card.id}: case {case.key!r} may be redistributed by its row, and not by the card; "
-            "name under access.rows what decides, or leave Case.redistribute out"
+            f"{card.id}: case {case.key!r} may be redistributed by its row but not by the card; "
+            "state under access.rows what decides, or omit Case.redistribute"
         )
     if card.carried is None and any(has_foreign_mask(shape) for shape in case.shapes()):
         raise SourceError(
             f"{card.id}: case {case.key!r} has a mask that was drawn on another image; expected "
-            "one on the grid of its own: if both lie in one space, say so in the card, with "
-            "reason and evidence, under [carried]"
+            "one on its own grid: if both share one coordinate space, say so under [carried] in "
+            "the card, with reason and evidence"
         )
     if case.panels and (
         not 2 <= len(case.images) == len(case.panels) <= 4
@@ -64,8 +64,8 @@ def foreign_file(files: Iterable[Path], copy: RawTree, tree: RawTree, layout: st
         name = tree.name_of(path)
         if name not in tree.known and name in copy.known:
             return (
-                f"names {name}, which is not a file name of this dataset: it is there, and no "
-                f"glob of layout {layout!r} fits it; correct the name in the table and of the "
+                f"names {name}, which is not a file name of this dataset: the file exists, but "
+                f"matches no glob of layout {layout!r}; correct the name in the table and of the "
                 "file, or, where the source is your own, add the glob to its card"
             )
     return ""

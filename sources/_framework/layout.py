@@ -71,17 +71,17 @@ class LayoutReport:
     def _verdict(self) -> str:
         if not any(self.counts.values()):
             return (
-                f"{self.root} fits no layout: it holds no file that a layout names (such as "
+                f"{self.root} fits no layout: it has no file that a layout names (such as "
                 f"{next(iter(self.expected))})"
             )
         if not self.fits:
             missing = " and ".join(self.missing)
             return (
                 f"{self.root} fits no layout; nearest is {self.layout!r}, whose {missing} "
-                f"{'is' if len(self.missing) == 1 else 'are'} missing ({self._share():.0%} of its "
-                "files are there)"
+                f"{'is' if len(self.missing) == 1 else 'are'} missing ({100 * self._share():.0f} % "
+                "of its files are there)"
             )
-        litter = f", {self.litter:,} files of litter passed over" if self.litter else ""
+        litter = f", {self.litter:,} stray files ignored" if self.litter else ""
         if self.complete:
             return f"layout {self.layout!r}, complete{litter}"
         short = [
@@ -224,14 +224,14 @@ def _nearby(card: Card, tree: RawTree, report: LayoutReport) -> Iterator[str]:
     nearest = max(inner, key=LayoutReport.likeness, default=report)
     if nearest.likeness() > report.likeness():
         yield (
-            f"{nearest.root} comes nearer: it lacks {' and '.join(nearest.missing)} of layout "
+            f"{nearest.root} is closer: it lacks {' and '.join(nearest.missing)} of layout "
             f"{nearest.layout!r}"
         )
     parent = tree.path.parent
     if any(report.counts.values()) and parent != tree.path:
         beside = RawTree(parent, _shallow(parent))
         if all(map(beside.holds, report.missing)):
-            yield f"what is missing lies in {parent}: give that folder"
+            yield f"the missing files are in {parent}: give that folder"
 
 
 def _shallow(folder: Path) -> list[str]:

@@ -375,8 +375,8 @@ def _unpaired(contents: Survey) -> str:
     stem = re.sub(contents.mask_pattern, "", stem_of(first), flags=re.IGNORECASE)
     called = [name for name in contents.pictures if stem_of(name) == stem]
     if called:
-        return f"several images are called as {first}: {', '.join(called[:_NAMED])}"
-    return f"no image is called as {first}: expected {stem!r}, with any extension"
+        return f"several images are named as {first}: {', '.join(called[:_NAMED])}"
+    return f"no image is named as {first}: expected {stem!r}, with any extension"
 
 
 def _labels(contents: Survey) -> tuple[int, ...]:

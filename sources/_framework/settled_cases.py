@@ -113,14 +113,14 @@ def _merge(first: Case | Skip, other: Case | Skip) -> Case | Skip:
     if isinstance(first, Case) and isinstance(other, Case) and _is_copy(first, other):
         folders = " and ".join(_copies(first.files()[0], other.files()[0]))
         reason = (
-            f"the dataset lies here twice: {folders} hold files of the same names that say the "
-            f"same of {first.key!r}; take one of the two away"
+            f"the dataset is here twice: {folders} hold files with the same names and the same "
+            f"data on {first.key!r}; remove one of the two"
         )
         return Skip(key=first.key, reason=reason, paths=paths, code=BAD_ROW)
     places = " and ".join(_place(entry) for entry in (first, other) if isinstance(entry, Case))
     reason = (
-        f"two cases have the key {first.key!r} ({places}) and do not say the same; expected one "
-        "row for each image, and a key for each case"
+        f"two cases have the key {first.key!r} ({places}) and differ in content; expected one row "
+        "for each image, and a key for each case"
     )
     return Skip(key=first.key, reason=reason, paths=paths, code=BAD_ROW)
 

@@ -109,7 +109,7 @@ def test_two_copies_in_one_root_are_named_as_two_copies(toy_source, raw):
         "        yield Case(key='x', images=(ImageRef(paths=(film,)),))\n"
     )
     (entry,) = load_source(toy_source(adapter=text)).scan(raw, "flat")
-    assert "the dataset lies here twice: first and second hold" in entry.reason
+    assert "the dataset is here twice: first and second hold" in entry.reason
 
 
 @pytest.mark.parametrize(

@@ -93,8 +93,7 @@ def test_the_folder_that_comes_nearer_and_what_it_lacks_are_named(card, tree):
     root = tree("archive/images/a.png", "notes.txt")
     description = inspect_copy(card, root).describe()
     assert (
-        f"{root / 'archive'} comes nearer: it lacks tables/labels.csv of layout 'only'"
-        in description
+        f"{root / 'archive'} is closer: it lacks tables/labels.csv of layout 'only'" in description
     )
 
 
@@ -114,7 +113,7 @@ def test_the_parent_that_holds_what_is_missing_is_named(toy_card, tree, tmp_path
     (tmp_path / "card.toml").write_text(text.replace('"*.png"', '"flat/*.png"'))
     root = tree("films/a.png", "tables/labels.csv")
     description = inspect_copy(load_card(tmp_path / "card.toml"), root / "films").describe()
-    assert f"what is missing lies in {root}: give that folder" in description
+    assert f"the missing files are in {root}: give that folder" in description
 
 
 @pytest.mark.parametrize(

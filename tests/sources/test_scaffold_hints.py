@@ -85,7 +85,7 @@ def test_why_a_mask_has_no_image_is_told(tmp_path):
         write_example_mask(tmp_path / f"raw/masks/{number}_HC_mask.png", seed=number)
     folder, _ = _draft(tmp_path)
     adapter = (folder / "adapter.py").read_text(encoding="utf-8")
-    assert "several images are called as masks/0_HC_mask.png: test/0_HC.png, train/0_HC.png" in (
+    assert "several images are named as masks/0_HC_mask.png: test/0_HC.png, train/0_HC.png" in (
         adapter
     )
 

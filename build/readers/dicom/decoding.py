@@ -60,7 +60,7 @@ def decode_frame(path: Path, header: Dataset, k: int) -> Array:
             f"({error.__class__.__name__}); decompress it with another tool, or exclude it",
         ) from error
     if picture.ndim == 3 and picture.dtype != np.uint8:
-        raise unsupported(path, f"is coloured with {picture.dtype} channels; expected 8 bits")
+        raise unsupported(path, f"is a colour image with {picture.dtype} channels; expected 8 bits")
     check_finite(path, picture)
     return picture.astype(picture.dtype.newbyteorder("="), copy=False)
 
@@ -113,11 +113,11 @@ def _inflated(path: Path) -> Dataset:
 def _checked_syntax(path: Path, header: Dataset) -> UID:
     syntax = header.file_meta.get("TransferSyntaxUID") if hasattr(header, "file_meta") else None
     if syntax is None:
-        raise unreadable(path, "does not say how its pixels are coded (no transfer syntax)")
+        raise unreadable(path, "has no transfer syntax, so the coding of its pixels is unknown")
     known = _known_syntax(syntax)
     if known is None:
         raise ReadError(
-            f"{path.name}: is coded as {syntax.name}, which no decoder here knows; decompress "
+            f"{path.name}: is coded as {syntax.name}, which is not supported; decompress "
             "it with another tool (gdcmconv, dcmdjpeg) or leave it out",
             code="unsupported-syntax",
         )

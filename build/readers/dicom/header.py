@@ -153,8 +153,8 @@ def rescale_of(header: Dataset, frame: int) -> tuple[float, float]:
     intercept = float(_or(group.get("RescaleIntercept"), 0.0))
     if slope == 0 or not np.isfinite([slope, intercept]).all():
         raise ReadError(
-            f"rescale slope {slope} and intercept {intercept} make no image; expected finite "
-            "numbers and a slope other than 0",
+            f"rescale slope {slope} and intercept {intercept} are invalid; expected finite numbers "
+            "and a slope other than 0",
             code="unreadable",
         )
     return slope, intercept

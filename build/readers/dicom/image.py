@@ -71,7 +71,7 @@ def read(path: Path, frame: int | None = None, member: str | None = None) -> Vol
         raise damaged_elements(path, error) from None
     photometric = str(header.get("PhotometricInterpretation", ""))
     if photometric not in (*GREY, *COLOUR, PALETTE):
-        raise unsupported(path, "has a photometric interpretation that is not read")
+        raise unsupported(path, "has an unsupported photometric interpretation")
     colour = photometric not in GREY
     if len(frames) == 1:
         picture = without_equal_channels(decode_frame(path, header, frames[0]))
@@ -88,8 +88,8 @@ def read(path: Path, frame: int | None = None, member: str | None = None) -> Vol
     mixed = not colour and len(set(rescales)) > 1
     if mixed and affine is None:
         raise ReadError(
-            f"{path.name}: its {count} frames are scaled in {len(set(rescales))} ways and do not "
-            "lie evenly in space, so they are several kinds of image and no film; the adapter "
+            f"{path.name}: its {count} frames have {len(set(rescales))} different rescales and no "
+            "even spacing, so they are several kinds of image, not one cine; the adapter "
             "must name one as ImageRef.frame",
             code="several-scales",
         )

@@ -124,7 +124,7 @@ def _parse(path: Path) -> _Segmentation:
     header = open_header(path, _TAGS)
     kind = str(header.get("SegmentationType") or "")
     if kind not in {"BINARY", "FRACTIONAL", "LABELMAP"}:
-        raise unsupported(path, "is a segmentation that is none of BINARY, FRACTIONAL, LABELMAP")
+        raise unsupported(path, "has a segmentation type other than BINARY, FRACTIONAL, LABELMAP")
     count = frames_of(path, header)
     try:
         segments = frozenset(
@@ -173,7 +173,7 @@ def _marked(
         return pixels > 0
     most = stored.header.get("MaximumFractionalValue")
     if not isinstance(most, int) or most < 1:
-        raise unreadable(path, "is fractional, but does not say which value is a whole")
+        raise unreadable(path, "is fractional without a valid MaximumFractionalValue")
     return 2 * pixels.astype(np.int64) >= most
 
 
@@ -213,10 +213,10 @@ def _slice_of(path: Path, frame: _Frame, size: tuple[int, ...], volume: Volume) 
     if len(named) == 1:
         k = named.pop()
         if place is not None and abs(place - k) > 0.5:
-            raise _misplaced(path, frame, "names one slice but lies on another")
+            raise _misplaced(path, frame, "references one slice but lies on another")
         return k
     if place is None:
-        raise _misplaced(path, frame, "says neither by reference nor by position where it lies")
+        raise _misplaced(path, frame, "has neither a reference nor a position")
     k = int(nearest_index(place))
     if not 0 <= k < volume.slices.shape[0]:
         return None
@@ -236,7 +236,7 @@ def _place(
     places = (np.asarray(ends) @ index_map(affine, image).T)[:, 0]
     if np.ptp(places) > 0.5:
         raise ReadError(
-            f"{path.name}: is cut in another plane than its image; expected parallel slices",
+            f"{path.name}: is in a different plane from its image; expected parallel slices",
             code="mask-place",
         )
     return float(places.mean())
@@ -251,7 +251,7 @@ def _on_slice(
         if marked.shape != (rows, columns):
             raise ReadError(
                 f"{path.name}: has frames of {marked.shape[0]} rows x {marked.shape[1]} columns, "
-                f"its image has {rows} x {columns}, and not both say where they lie in space; "
+                f"its image has {rows} x {columns}, and not both state their position in space; "
                 "expected equal sizes",
                 code="mask-size",
             )

@@ -146,10 +146,10 @@ def _open(path: Path) -> _Slice:
     header = open_header(path)
     if int(header.get("NumberOfFrames") or 1) > 1:
         raise unsupported(
-            path, "has several frames and is one of several files; name it as an image of its own"
+            path, "has several frames and is one of several files; give it as a separate image"
         )
     if header.get("PhotometricInterpretation") not in (*GREY, *COLOUR, PALETTE):
-        raise unsupported(path, "has a photometric interpretation that is not read")
+        raise unsupported(path, "has an unsupported photometric interpretation")
     try:
         position = np.asarray(header.get("ImagePositionPatient") or (), np.float64)
         orientation = np.asarray(header.get("ImageOrientationPatient") or (), np.float64)
@@ -176,8 +176,8 @@ def _open(path: Path) -> _Slice:
     ):
         if value.shape != (expected,) or not np.isfinite(value).all():
             raise ReadError(
-                f"{path.name}: does not say where its slice lies: {name} is missing; a series is "
-                "stacked by position and never by file name or number",
+                f"{path.name}: has no slice position ({name} is missing); a series is sorted by "
+                "position, never by file name or instance number",
                 code="no-position",
             )
     return file
@@ -222,7 +222,7 @@ def _spacing(file: _Slice) -> Hashable:
 def _mixed(files: Sequence[_Slice], what: str, code: str) -> ReadError:
     return ReadError(
         f"{min(file.path.name for file in files)} and {len(files) - 1} more files hold {what}; "
-        "expected the slices of one series: the adapter must name them apart",
+        "expected the slices of one series: the adapter must separate them",
         code=code,
     )
 
@@ -256,8 +256,7 @@ def _check_copies(here: Sequence[_Slice]) -> None:
             if str(other.header.get(keyword)) != str(first.header.get(keyword)):
                 raise ReadError(
                     f"{first.path.name} and {other.path.name} lie at one position but differ in "
-                    f"{keyword}: the series holds several volumes; the adapter must name them "
-                    "apart",
+                    f"{keyword}: the series holds several volumes; the adapter must separate them",
                     code="several-volumes",
                 )
 

@@ -72,27 +72,27 @@ def read(path: Path, name: str | None, volume: Volume) -> Mask:
     """
     if volume.affine is None or volume.uneven:
         raise ReadError(
-            f"{path.name}: draws lines in space, but the slices of its image "
-            f"{'lie at unequal distances' if volume.uneven else 'do not say where they lie'}",
+            f"{path.name}: has contours in space, but the slices of its image "
+            f"{'are unevenly spaced' if volume.uneven else 'have no positions'}",
             code="uneven-spacing" if volume.uneven else "no-position",
         )
     rois = _parse(path)
     named = rois.get(name or "")
     if named is None:
         raise ReadError(
-            f"{path.name}: has no ROI of the name {name!r} among its {len(rois)}; the adapter "
-            "must give one, exactly as it is written, as MaskFile.member",
+            f"{path.name}: has no ROI named {name!r} among its {len(rois)}; the adapter "
+            "must give one, exactly as written, as MaskFile.member",
             code="missing-member",
         )
     if len(named) > 1:
         raise ReadError(
-            f"{path.name}: has {len(named)} ROIs of the name {name!r}; expected one",
+            f"{path.name}: has {len(named)} ROIs named {name!r}; expected one",
             code="ambiguous-member",
         )
     check_frame_of_reference(path, named[0].space, volume)
     loops = named[0].loops
     if not all(loop.closed for loop in loops):
-        raise unsupported(path, f"draws {name!r} as points or open lines; expected closed lines")
+        raise unsupported(path, f"has points or open contours in {name!r}; expected closed ones")
     return _rasterise(path, loops, volume, volume.affine)
 
 
@@ -108,8 +108,8 @@ def _rasterise(
         height = float(index[:, 0].mean())
         if np.ptp(index[:, 0]) > 0.5:
             raise ReadError(
-                f"{path.name}: a line runs across the slices of the image; expected lines that "
-                "lie in them",
+                f"{path.name}: a contour crosses the slices of the image; expected contours within "
+                "slices",
                 code="mask-place",
             )
         k = _slice_of(path, loop, height, volume)
@@ -134,7 +134,7 @@ def _slice_of(path: Path, loop: _Loop, height: float, volume: Volume) -> int:
     named = {volume.slice_ids[uid] for uid in loop.sources if uid in volume.slice_ids}
     if loop.sources and volume.slice_ids and not named and 0 <= nearest < volume.slices.shape[0]:
         raise ReadError(
-            f"{path.name}: was drawn on slices (SOP instance UIDs) that are none of the image's; "
+            f"{path.name}: refers to slices (SOP instance UIDs) that the image does not have; "
             "is it the structure set of this series?",
             code="unknown-slice",
         )
@@ -142,8 +142,8 @@ def _slice_of(path: Path, loop: _Loop, height: float, volume: Volume) -> int:
         k = named.pop()
         if abs(height - k) > 0.5:
             raise ReadError(
-                f"{path.name}: a line names one slice but lies {abs(height - k):.1f} slices "
-                "beside it",
+                f"{path.name}: a contour references one slice but lies {abs(height - k):.1f} "
+                "slices away from it",
                 code="mask-place",
             )
         return k
@@ -158,8 +158,8 @@ def _check_heights(path: Path, heights: Mapping[int, list[float]]) -> None:
     sparse = len(gaps) > 1 and min(gaps) > 1
     if stacked or sparse:
         raise ReadError(
-            f"{path.name}: its lines lie on {'finer' if stacked else 'coarser'} slices than those "
-            "of the image; expected the series that they were drawn on",
+            f"{path.name}: its contours lie on {'finer' if stacked else 'coarser'} slices than the "
+            "image has; expected the series that they were drawn on",
             code="mask-place",
         )
 
@@ -193,6 +193,6 @@ def _loops(roi: Dataset) -> Iterator[_Loop]:
         closed = contour.ContourGeometricType in _CLOSED
         corners = np.asarray(contour.ContourData, np.float64).reshape(-1, 3) * _LPS_TO_RAS
         if not (len(corners) and np.abs(corners).max() < _FAR):
-            raise ValueError("corners that lie nowhere")
+            raise ValueError("no finite corners")
         images = contour.get("ContourImageSequence") or []
         yield _Loop(closed, corners, tuple(str(image.ReferencedSOPInstanceUID) for image in images))

@@ -112,7 +112,7 @@ def _affine(path: Path, image: Any, first: int) -> NDArray[np.float64] | None:
     step = direction * np.asarray(image.GetSpacing()[:3])
     if not abs(np.linalg.det(step)) > 0:
         raise ReadError(
-            f"{path.name}: its axes do not span space; expected three directions",
+            f"{path.name}: its direction matrix is singular; expected three independent axes",
             code="singular-affine",
         )
     matrix = np.eye(4)

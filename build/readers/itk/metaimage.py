@@ -84,7 +84,7 @@ def _check_length(path: Path, pixels: str, promised: int) -> None:
     match = _DATA_FILE.search(head)
     begin = head.find(b"\n", match.end()) + 1 if local and match else _skipped(head)
     if not file.is_file():
-        raise truncated(path, f"its file of pixels {file.name} is missing")
+        raise truncated(path, f"its pixel file {file.name} is missing")
     if _PACKED.search(head):
         there = unpacked_length(file, begin, promised)
     else:

@@ -80,7 +80,7 @@ def _pixel_file(path: Path, fields: dict[str, str]) -> str:
     if name.upper().startswith("LIST") or "%" in name:
         raise unsupported(path, "is spread over a list of files; expected one file of pixels")
     if name and not (path.parent / name).is_file():
-        raise truncated(path, f"its file of pixels {name} is missing")
+        raise truncated(path, f"its pixel file {name} is missing")
     return name
 
 

@@ -45,7 +45,7 @@ def read(path: Path, frame: int | None = None, member: str | None = None) -> Vol
         ReadError: code ``truncated``, ``unreadable``, ``unsupported-format``, ``missing-frame``.
     """
     if not is_whole(path):
-        raise truncated(path, "is shorter than it says")
+        raise truncated(path, "is shorter than its header states")
     convert = _Converter(path)
     if frame is not None:
         return _single(path, frame, convert)
@@ -165,7 +165,7 @@ def _opened(path: Path) -> Iterator[tuple[InputContainer, av.VideoStream]]:
                 raise unsupported(path, "has no video stream")
             stream = container.streams.video[0]
             if stream.codec_context is None:
-                raise unsupported(path, "is coded in a way that no decoder here knows")
+                raise unsupported(path, "has an unsupported codec")
             stream.codec_context.thread_count = 1
             stream.codec_context.options = {"max_pixels": str(MOST_PIXELS)}
             yield container, stream
@@ -211,7 +211,7 @@ def _quarters(path: Path, frame: av.VideoFrame) -> int:
     quarters = round(frame.rotation / 90)
     if a * d - b * c <= 0 or abs(frame.rotation - 90 * quarters) > _SLANT:
         raise unsupported(
-            path, "is to be shown mirrored or at a slant (display matrix); expected quarter turns"
+            path, "has a display matrix that mirrors or rotates obliquely; expected quarter turns"
         )
     return quarters % 4
 

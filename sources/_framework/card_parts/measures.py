@@ -122,7 +122,7 @@ class Measure:
                 number, least, most = redact_cell(f"{value:g}"), f"{self.low:g}", f"{self.high:g}"
                 return (
                     f"{self.name} is {number} {self.unit}; expected {least} to {most} {self.unit}: "
-                    "a number of another unit, or a slip"
+                    "is it in another unit, or mistyped?"
                 )
         return ""
 

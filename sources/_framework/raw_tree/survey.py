@@ -149,9 +149,9 @@ def _without_image(root: Path, names: Sequence[str]) -> str:
     if not tables:
         return f"{fault}; {expected}; name the folder of the unpacked raw data"
     return (
-        f"{fault}; {expected} beside the tables ({len(tables)}): cases and layout are those of "
-        "images. Put a few images of the dataset where they lie in a complete copy, at least two "
-        "of each folder, and call this again; the tables may name more than are there"
+        f"{fault}; {expected} beside the tables ({len(tables)}): cases and layout are derived from "
+        "images. Put a few images of the dataset where they are in a complete copy, at least two "
+        "of each folder, and run this again; the tables may name more"
     )
 
 

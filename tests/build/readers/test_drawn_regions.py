@@ -102,7 +102,7 @@ def test_segmentation_between_the_slices_or_of_nowhere_is_refused(series, tmp_pa
 def test_segmentation_that_contradicts_its_reference_is_refused(series, tmp_path):
     moved = Stack(name="a", count=COUNT, spacing=STACK.spacing, origin=(-20.0, 35.0, -57.0))
     write_seg(tmp_path / "seg.dcm", {"Lesion": LESION}, moved)
-    with pytest.raises(ReadError, match="names one slice but lies on another"):
+    with pytest.raises(ReadError, match="references one slice but lies on another"):
         read_mask(MaskFile(paths=(tmp_path / "seg.dcm",)), load(series))
 
 
@@ -127,7 +127,7 @@ def test_structure_lands_on_the_lesion_however_the_slices_are_stored(tmp_path, t
 def test_line_that_lies_beside_the_slice_that_it_names_is_refused(series, tmp_path):
     moved = replace(STACK, origin=(-20.0, 35.0, -57.0))
     write_rtstruct(tmp_path / "rt.dcm", {"GTV-1": rois(LESION)}, moved)
-    with pytest.raises(ReadError, match=r"1\.0 slices beside it"):
+    with pytest.raises(ReadError, match=r"1\.0 slices away from it"):
         read_mask(MaskFile(paths=(tmp_path / "rt.dcm",), member="GTV-1"), load(series))
 
 

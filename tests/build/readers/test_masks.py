@@ -111,7 +111,7 @@ def test_pixel_of_a_palette_is_its_index(tmp_path):
 def test_pixel_in_a_coloured_mask_is_refused(tmp_path):
     coloured = np.zeros((20, 30, 3), np.uint8)
     coloured[..., 2] = MARK * 200
-    with pytest.raises(ReadError, match="coloured"):
+    with pytest.raises(ReadError, match="colour mask"):
         joined(save(tmp_path / "a.png", coloured), values=(200,))
 
 
@@ -257,7 +257,7 @@ def test_half_a_voxel_belongs_to_one_side_everywhere(tmp_path):
 
 def test_carried_mask_that_lies_elsewhere_is_refused(tmp_path, image):
     mask = write_carried(tmp_path, LABELS, grid(SPACING, offset=500.0))
-    with pytest.raises(ReadError, match="marks nothing in its image") as caught:
+    with pytest.raises(ReadError, match="does not overlap its image") as caught:
         on(image=image, **mask)
     assert caught.value.code == "mask-place"
 

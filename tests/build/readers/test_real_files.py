@@ -228,7 +228,7 @@ def test_subset_of_a_real_series_is_shown_in_its_own_plane_only():
     volume = read(ImageRef(paths=tuple(series_of("COVID-CT-MD")["cap001"])))
     assert volume.uneven
     assert reorient(volume, "axial").slices.shape == (5, 512, 512)
-    with pytest.raises(ReadError, match="unequal distances"):
+    with pytest.raises(ReadError, match="unevenly spaced"):
         reorient(volume, "coronal")
 
 

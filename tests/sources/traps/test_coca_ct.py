@@ -79,7 +79,7 @@ def test_index_that_agrees_in_no_way_sets_the_scan_aside(relisted, scan_tree):
             image["ImageIndex"] = 50 + 7 * place
 
     scan = scan_tree(SOURCE, LAYOUT, relisted(0, scramble))
-    assert scan.bad_rows("ImageIndex agrees with the height of 0% of the marks") == {"patient-0"}
+    assert scan.bad_rows("ImageIndex agrees with the height of 0 % of the marks") == {"patient-0"}
 
 
 def test_mark_between_scans_sets_the_scan_aside(relisted, scan_tree):

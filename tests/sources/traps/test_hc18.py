@@ -191,4 +191,4 @@ def test_circumference_in_cm_is_set_aside(changed, survey, scan_fixture, replaci
         for problem in problems
         if (problem.case, problem.code) == (LARGE, "bad-row")
     )
-    assert "a number of another unit, or a slip" in message
+    assert "is it in another unit, or mistyped" in message
