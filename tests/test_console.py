@@ -25,7 +25,7 @@ def test_a_terminal_shows_a_bar_with_counts_and_time_left(terminal):
 
 
 def test_many_words_leave_count_and_time_left_on_a_terminal_of_eighty_columns(terminal):
-    words = "116.6 a second, 23 of 24 under way, 3 failed, 69 asked again, 0.19 US dollars"
+    words = "116.6 a second, 23 of 24 under way, 3 failed, 69 retried, 0.19 US dollars"
     with terminal.stage("evaluate", 700, lambda: words) as advance:
         advance(350)
     shown = terminal._err.export_text().splitlines()
@@ -89,8 +89,17 @@ def test_a_stage_of_unknown_length_is_a_count_that_grows(terminal):
     assert "files      1,200" in terminal._err.export_text()
 
 
-def test_a_stage_of_unknown_length_is_shown_on_a_terminal_alone(monkeypatch, capsys):
+def test_without_a_terminal_a_stage_of_unknown_length_prints_its_count_now_and_then(
+    monkeypatch, capsys
+):
     monkeypatch.setattr(progress, "PLAIN_INTERVAL", 0.0)
+    with Reporter().stage("files", None) as advance:
+        advance(1_200)
+        advance(5)
+    assert capsys.readouterr().err == "files: 1,200 so far\nfiles: 1,205 so far\n"
+
+
+def test_a_short_stage_of_unknown_length_is_silent_without_a_terminal(capsys):
     with Reporter().stage("files", None) as advance:
         advance(5)
     assert capsys.readouterr().err == ""

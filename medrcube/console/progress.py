@@ -80,8 +80,7 @@ class Reporter:
 
         Args:
             name: name of the stage.
-            total: number of units; ``None`` if unknown: a terminal then shows a running count, and
-                nothing is shown elsewhere.
+            total: number of units; ``None`` if unknown, which shows a running count.
             detail: called at each refresh; returns a few words to append.
             timed: whether the time remaining can be estimated from the units done so far.
         """
@@ -167,13 +166,14 @@ class _TwoLines(Progress):
 
 
 class _Count:
-    """A running count, shown only on a terminal and refreshed a few times a second."""
+    """A running count: refreshed in place on a terminal, a line every few seconds elsewhere."""
 
     _INTERVAL = 0.1
 
     def __init__(self, name: str, console: Console) -> None:
-        self._name, self._done, self._shown = name, 0, 0.0
+        self._name, self._console, self._done = name, console, 0
         self._status = console.status(name) if console.is_interactive else None
+        self._shown = 0.0 if self._status else time.monotonic()
 
     def __enter__(self) -> Advance:
         if self._status is not None:
@@ -187,9 +187,13 @@ class _Count:
     def __call__(self, done: int = 1, /) -> None:
         self._done += done
         now = time.monotonic()
-        if self._status is not None and now - self._shown >= self._INTERVAL:
-            self._shown = now
+        if now - self._shown < (self._INTERVAL if self._status else PLAIN_INTERVAL):
+            return
+        self._shown = now
+        if self._status is not None:
             self._status.update(f"{self._name:<10} {self._done:,}")
+        else:
+            self._console.print(f"{self._name}: {self._done:,} so far")
 
 
 class _PlainLines:
