@@ -177,6 +177,8 @@ def _stratum_agreement(stratum: str, rows: list[_Row], rules: Policy) -> Stratum
 def _gate_condition(name: str, value: float | None, least: float, reason: str) -> GateCondition:
     if value is None:
         why = REASONS.get(reason, "there is no review yet")
-        return GateCondition(passed=None, words=f"{name}: not known: {why}; wanted {least:.2f}.")
-    words = f"{name}: {value:.2f}, wanted at least {least:.2f}."
+        return GateCondition(
+            passed=None, words=f"{name}: not known: {why}; at least {least:.2f} required."
+        )
+    words = f"{name}: {value:.2f}; at least {least:.2f} required."
     return GateCondition(passed=value >= least, words=words)
