@@ -447,7 +447,7 @@ def _alarms(rule: str, rows: Sequence[dict[str, Any]]) -> str:
     low, high = interval(refused, batches)
     sizes = ", ".join(str(row["n"]) for row in fair)
     counts = ", ".join(f"{row['refused']} of {row['batches']:,}" for row in fair)
-    share = f"{refused / batches:.2%} ({low:.2%} to {high:.2%})"
+    share = f"{100 * refused / batches:.2f} % ({100 * low:.2f} % to {100 * high:.2f} %)"
     return f"| {rule} | {sizes} | {counts} | {share} |"
 
 
@@ -456,7 +456,7 @@ def _power(rule: str, rows: Sequence[dict[str, Any]]) -> Iterator[str]:
     for n in dict.fromkeys(row["n"] for row in leaky):
         own = [row for row in leaky if row["n"] == n]
         is_shift = rule.startswith("pair-split")
-        leaks = (f"{row['leak']:g} SD" if is_shift else f"{row['leak']:.0%}" for row in own)
+        leaks = (f"{row['leak']:g} SD" if is_shift else f"{100 * row['leak']:.0f} %" for row in own)
         shares = _shares([row["refused"] / row["batches"] for row in own])
         yield f"| {rule} | {n} | {', '.join(leaks)} | {shares} |"
 
@@ -470,7 +470,7 @@ def _is_in_use(rule: str) -> bool:
 
 
 def _shares(shares: Sequence[float]) -> str:
-    return ", ".join(f"{share:.0%}" for share in shares)
+    return ", ".join(f"{100 * share:.0f} %" for share in shares)
 
 
 if __name__ == "__main__":

@@ -259,7 +259,11 @@ def block(result: dict[str, Any]) -> str:
         ("point within 1 pixel of the other", ("point", "within 1 px"), "{:.1%}"),
         ("longest diameter: median difference", ("diameter", "median"), "{:.1%}"),
         *(
-            (f"longest diameter within {bar:.0%}", ("diameter", f"within {bar:.0%}"), "{:.1%}")
+            (
+                f"longest diameter within {100 * bar:.0f} %",
+                ("diameter", f"within {bar:.0%}"),
+                "{:.1%}",
+            )
             for bar in (0.1, 0.2, 0.25, 0.3, 0.5)
         ),
     ]
@@ -278,13 +282,13 @@ def block(result: dict[str, Any]) -> str:
                 f"| {name} | {row['n']:,} | {_cell(row['box IoU']['at least 0.5'], '{:.1%}')} | "
                 f"{_cell(row['point']['inside'], '{:.1%}')} | "
                 f"{_cell(row['diameter']['median'], '{:.1%}')}, "
-                f"{row['diameter']['quantiles']['0.9']:.0%} |\n"
+                f"{100 * row['diameter']['quantiles']['0.9']:.0f} % |\n"
             )
     return text
 
 
 def _cell(figure: Sequence[float], form: str) -> str:
-    middle, low, high = (form.format(number) for number in figure)
+    middle, low, high = (form.format(number).replace("%", " %") for number in figure)
     return f"{middle} ({low} to {high})"
 
 

@@ -146,8 +146,9 @@ def _describe(row: Row) -> str:
         trick = f", choosing the option {row['trick']} often the key" if "trick" in row else ""
         trick += f", answering by {row['cue']}" if "cue" in row else ""
         return (
-            f"{row['task']}{trick}: {row['accuracy']:.1%} against a chance of {row['chance']:.1%} "
-            f"(standard error {row['se']:.1%}, {row['n']:,} items)"
+            f"{row['task']}{trick}: {100 * row['accuracy']:.1f} % against a chance of "
+            f"{100 * row['chance']:.1f} % (standard error {100 * row['se']:.1f} %, {row['n']:,} "
+            "items)"
         )
     if "place" in row:
         often = "never the key" if not row["key"] else "always the key"

@@ -217,12 +217,13 @@ def _warnings(task: Task, cells: Mapping[tuple[str, ...], BlindChance]) -> Itera
     for chance in often:
         if chance.patients >= FEW:
             yield (
-                f"{', '.join(chance.cell)}: a constant answer passes {chance.share:.0%} of "
+                f"{', '.join(chance.cell)}: a constant answer passes {100 * chance.share:.0f} % of "
                 f"{chance.questions} questions; recorded as their chance level"
             )
     if few := [chance for chance in often if chance.patients < FEW]:
         yield (
-            f"{task}: a constant answer passes up to {max(chance.share for chance in few):.0%} of "
+            f"{task}: a constant answer passes up to "
+            f"{100 * max(chance.share for chance in few):.0f} % of "
             f"the questions of {', '.join(sorted({chance.cell[1] for chance in few}))}; "
             f"recorded as their chance level and kept, since {FEW} patients are needed to judge"
         )

@@ -178,8 +178,8 @@ class ProfileReport:
         )
 
     def _distance(self) -> str:
-        mix = ", ".join(f"{axis} {value:.0%}" for axis, value in self.mix.items())
-        return f"; {self.distance:.1%} missing" + (f"; mix off by {mix}" if mix else "")
+        mix = ", ".join(f"{axis} {100 * value:.0f} %" for axis, value in self.mix.items())
+        return f"; {100 * self.distance:.1f} % missing" + (f"; mix off by {mix}" if mix else "")
 
 
 def report_on(

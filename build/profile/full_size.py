@@ -49,7 +49,8 @@ class FullSize:
         """One line for display, which explains the column "all sources"."""
         return (
             f"all sources at full size ({self.sources:,}, without those switched off): "
-            f"{self.items:,} of {wanted:,} items ({self.items / wanted:.1%}) within all margins; "
+            f"{self.items:,} of {wanted:,} items ({100 * self.items / wanted:.1f} %) within all "
+            "margins; "
             f"{self.basis} ({counted(self.unknown, 'field')})"
         )
 

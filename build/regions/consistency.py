@@ -38,9 +38,9 @@ def check_enclosed(rule: Enclosed, masks: Mapping[str, Sequence[Mask]]) -> None:
     share = touched / edge if edge else 0.0
     if share < rule.share:
         raise RefusedError(
-            f"{rule.by} lies at {share:.0%} of the edge of {rule.part}; expected at least "
-            f"{rule.share:.0%}, since {rule.reason}: are the labels numbered as in another data "
-            "set?",
+            f"{rule.by} lies at {100 * share:.0f} % of the edge of {rule.part}; expected at least "
+            f"{100 * rule.share:.0f} %, since {rule.reason}: are the labels numbered as in another "
+            "data set?",
             code="label-order",
         )
 

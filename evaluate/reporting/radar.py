@@ -88,7 +88,7 @@ def _draw(
         ]
     parts += [
         # Halfway between two axes, since marks lie on the axes.
-        svg.text(_between(count, ring), f"{ring:.0%}", "tick", "middle")
+        svg.text(_between(count, ring), f"{100 * ring:.0f} %", "tick", "middle")
         for ring in _RINGS[1:3]
     ]
     for i, (task, _, _) in enumerate(rows):

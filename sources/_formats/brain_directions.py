@@ -39,9 +39,9 @@ def find_brain_directions(voxels: NDArray[np.bool_]) -> tuple[int, int]:
     across, upright = (_unlike(brain, axis) for axis in (0, 2))
     if across >= upright:
         raise RefusedError(
-            f"{across:.0%} of the brain has no mirror image across the first axis and "
-            f"{upright:.0%} none across the third; expected the first to run from ear to ear: is "
-            "this volume stored in another order?",
+            f"{100 * across:.0f} % of the brain has no mirror image across the first axis and "
+            f"{100 * upright:.0f} % none across the third; expected the first to run from ear to "
+            "ear: is this volume stored in another order?",
             code="wrong-directions",
         )
     middle, reach = brain.shape[0] // 2, max(round(_BESIDE * brain.shape[0]), 1)
@@ -55,9 +55,9 @@ def find_brain_directions(voxels: NDArray[np.bool_]) -> tuple[int, int]:
     ((front, top), least), (_, second), *_ = sorted(quarters.items(), key=itemgetter(1))
     if least > _EMPTY * second:
         raise RefusedError(
-            f"seen from the side, the emptiest quarter of the brain is filled to {least:.0%} and "
-            f"the next to {second:.0%}; expected the one below the frontal lobe to be far emptier: "
-            "front and back cannot be told",
+            f"seen from the side, the emptiest quarter of the brain is filled to {100 * least:.0f} "
+            f"% and the next to {100 * second:.0f} %; expected the one below the frontal lobe to "
+            "be far emptier: front and back cannot be told",
             code="wrong-directions",
         )
     return (1 if front else -1, -1 if top else 1)

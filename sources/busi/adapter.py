@@ -127,8 +127,8 @@ def _check_masks(case: Case, volume: Any) -> None:
         border = np.concatenate([marked[0], marked[-1], marked[:, 0], marked[:, -1]])
         if border.mean() > _MOST_OF_BORDER:
             raise ReadError(
-                f"{name}: marks {border.mean():.0%} of the border of the picture; expected at most "
-                f"{_MOST_OF_BORDER:.0%}: is it inverted?",
+                f"{name}: marks {100 * border.mean():.0f} % of the border of the picture; expected "
+                f"at most {100 * _MOST_OF_BORDER:.0f} %: is it inverted?",
                 code="inverted-mask",
             )
 

@@ -71,8 +71,8 @@ def frames(case: Case, volume: Any) -> list[int]:
         share = float(np.mean(units[marked] >= _CALCIUM_HU)) if marked.any() else 0.0
         if share < _LEAST_SHARE:
             raise ReadError(
-                f"{region.evidence}: {share:.0%} of its pixels reach {_CALCIUM_HU:.0f} HU; "
-                f"expected {_LEAST_SHARE:.0%}: is this another slice or scan?",
+                f"{region.evidence}: {100 * share:.0f} % of its pixels reach {_CALCIUM_HU:.0f} HU; "
+                f"expected {100 * _LEAST_SHARE:.0f} %: is this another slice or scan?",
                 code="not-calcium",
             )
     return [0]

@@ -89,8 +89,9 @@ def frames(case: Case, volume: Any) -> list[int]:
     share = float(np.mean((units >= _LOW) & (units <= _HIGH)))
     if share < _LEAST_SHARE:
         raise RefusedError(
-            f"{share:.1%} of the slice have the density of soft tissue ({_LOW:.0f} to {_HIGH:.0f} "
-            f"HU); expected at least {_LEAST_SHARE:.0%}, less shows next to nothing of the brain",
+            f"{100 * share:.1f} % of the slice have the density of soft tissue ({_LOW:.0f} to "
+            f"{_HIGH:.0f} HU); expected at least {100 * _LEAST_SHARE:.0f} %, since less shows "
+            "hardly any brain",
             code="little-tissue",
         )
     return [0]

@@ -70,8 +70,8 @@ def show(name: TaskName, source_path: SourcePath = None, workspace: OfWorkspace 
 
         reporter.result(f"rule: {rule_path(task)}; sets: {declared.sets}")
         reporter.result(
-            f"not asked if a blind answer passes more often than {declared.blind.drop:.0%}; "
-            f"warning above {declared.blind.warn:.0%}"
+            f"not asked if a blind answer passes more often than {100 * declared.blind.drop:.0f} "
+            f"%; warning above {100 * declared.blind.warn:.0f} %"
         )
     reporter.result(f"facts: {facts}; images: {', '.join(declared.artefacts)}")
     reporter.result(

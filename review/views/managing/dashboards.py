@@ -174,7 +174,7 @@ def _progress(request: HttpRequest, error: str = "") -> HttpResponse:
         ),
         "reviewers": figures.reviewers,
         "rules": rules,
-        "gold_pass": f"{rules.gold_pass:.0%}",
+        "gold_pass": f"{100 * rules.gold_pass:.0f} %",
         "reasons": reasons,
         "reason_chart": bar_chart(
             "reasons",
@@ -240,4 +240,4 @@ def _state_words(state: ReviewState) -> str:
 
 
 def _percentage(count: int, total: int) -> str:
-    return f"{count / total:.0%}" if total else "0%"
+    return f"{100 * count / total:.0f} %" if total else "0 %"

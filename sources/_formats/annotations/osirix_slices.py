@@ -79,8 +79,9 @@ def place_marks(
     )
     if best[0] < least_agreement:
         raise RowError(
-            f"ImageIndex agrees with the height of {best[0]:.0%} of the marks at best, counted "
-            f"{best[2]}; expected {least_agreement:.0%}, as the card assumes of one way of counting"
+            f"ImageIndex agrees with the height of {100 * best[0]:.0f} % of the marks at best, "
+            f"counted {best[2]}; expected {100 * least_agreement:.0f} %, as the card assumes of "
+            "one way of counting"
         )
     return MarkedStack(
         paths=tuple(levels.values()),

@@ -91,7 +91,7 @@ def test_a_rule_that_does_not_hold_names_the_worst_figure_its_chance_and_what_to
     rule = batch_rules(made, samples(80))["first-option"]
     assert rule["holds"] is False
     assert (rule["figure"], rule["threshold"]) == (1.0, pytest.approx(0.25 + 3 * 0.0484, abs=1e-3))
-    assert "100.0% against a chance of 25.0% (standard error 4.8%, 80 items)" in rule["message"]
+    assert "100.0 % against a chance of 25.0 % (standard error 4.8 %, 80 items)" in rule["message"]
     assert rule["message"].endswith(
         "Redistribute the keys; on a scale, use fewer items of the lowest grades."
     )

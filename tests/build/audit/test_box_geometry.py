@@ -129,7 +129,7 @@ def test_numbers_that_leave_the_order_of_reading_at_the_true_box_are_found():
 def test_the_rule_is_an_error_and_says_what_gives_the_boxes_away():
     rules = batch_rules(*batch(lambda lots: [inside_a_margin(lots), *fair(lots)[1:]]))
     assert (rules["box-geometry"]["level"], rules["box-geometry"]["holds"]) == ("error", False)
-    assert "chance of 25.0%" in rules["box-geometry"]["message"]
+    assert "chance of 25.0 %" in rules["box-geometry"]["message"]
 
 
 def test_items_without_boxes_are_not_measured():

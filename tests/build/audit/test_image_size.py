@@ -43,7 +43,7 @@ def test_a_size_for_each_plane_is_found(count):
     assert not row["within"]
     rule = batch_rules(*batch(lambda plane, _: SIDES[plane], count))["image-size"]
     assert (rule["level"], rule["holds"]) == ("warning", False)
-    assert "View, x, answering by image size: 100.0%" in rule["message"]
+    assert "View, x, answering by image size: 100.0 %" in rule["message"]
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -114,7 +114,7 @@ def test_a_place_that_a_third_of_the_patients_share_is_warned_of_and_stored_as_c
     result = compose([*scattered(boxed, 20), *shared])
     assert {item.chance for item in result.items} == {0.3333}
     assert len(result.warnings) == 1
-    assert "passes 33% of 30 questions" in result.warnings[0]
+    assert "passes 33 % of 30 questions" in result.warnings[0]
 
 
 def of_patients(boxed, count):

@@ -36,7 +36,7 @@ def test_kept_pictures_stay_as_they_are():
 def test_a_colour_photograph_among_grey_pictures_is_refused():
     picture = np.zeros((20, 20, 3), np.uint8)
     picture[:10, :, 0] = 200
-    with pytest.raises(ReadError, match="50% of the pixels are coloured") as caught:
+    with pytest.raises(ReadError, match="50 % of the pixels are coloured") as caught:
         apply_colour_policy(picture, "refuse")
     assert caught.value.code == "coloured"
 

@@ -69,7 +69,7 @@ def test_unknown_counts_are_zero_and_their_number_is_reported(cards, profile):
     assert whole.items == sum(margins.values()) == 0
     assert whole.unknown > full_size_of(cards, profile)[0].unknown
     assert whole.describe(6) == (
-        "all sources at full size (3, without those switched off): 0 of 6 items (0.0%) within all "
+        "all sources at full size (3, without those switched off): 0 of 6 items (0.0 %) within all "
         "margins; upper bounds by the image counts of the cards; unknown counts are taken as zero "
         f"({whole.unknown} fields)"
     )

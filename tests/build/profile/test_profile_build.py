@@ -64,7 +64,7 @@ def test_a_build_makes_what_the_margins_ask_for_and_says_so(run):
     assert profile_report["mix"] == {"task": 0, "modality": 0}
     assert profile_report["closers"] == []
     assert report.profile.lines()[0] == (
-        "profile small: 6 of 6 items; 0.0% missing; mix off by task 0%, modality 0%"
+        "profile small: 6 of 6 items; 0.0 % missing; mix off by task 0 %, modality 0 %"
     )
 
 

@@ -29,7 +29,7 @@ def test_labels_in_the_order_of_another_set_are_refused(seed, scale):
     left, wall, right = heart(seed, scale).values()
     check_enclosed(RULE, {"LV": [left], "MYO": [wall], "RV": [right]})
     for swapped in ({"LV": [right], "MYO": [wall]}, {"LV": [wall], "MYO": [left]}):
-        with pytest.raises(RefusedError, match=r"MYO lies at \d+% of the edge of LV") as caught:
+        with pytest.raises(RefusedError, match=r"MYO lies at \d+ % of the edge of LV") as caught:
             check_enclosed(RULE, swapped)
         assert caught.value.code == "label-order"
 
