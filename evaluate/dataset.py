@@ -315,5 +315,7 @@ class _Loader:
                 self._pictures[image] = str(error)
             else:
                 if state is not None and state.size > LARGEST_PICTURE:
-                    self._pictures[image] = f"{image}: has {state.size:,} bytes; expected less"
+                    self._pictures[image] = (
+                        f"{image}: has {state.size:,} bytes; expected at most {LARGEST_PICTURE:,}"
+                    )
         return self._pictures[image]

@@ -60,7 +60,7 @@ def _pixels(path: Path, header: Any) -> Array:
     if not 1 <= axes <= 7 or min(shape, default=0) < 1 or not (offset >= 0 and offset % 1 == 0):
         raise unreadable(
             path,
-            f"promises {axes} axes {shape} from byte {offset:g}; expected 1 to 7 axes of at least "
+            f"declares {axes} axes {shape} from byte {offset:g}; expected 1 to 7 axes of at least "
             "one pixel each, from a whole byte on",
         )
     while len(shape) > 3 and shape[-1] == 1:
@@ -74,7 +74,7 @@ def _pixels(path: Path, header: Any) -> Array:
     if not file.is_file():
         raise truncated(path, f"its pixel file {file.name} is missing")
     if (there := file.stat().st_size) < needed:
-        raise truncated(path, f"promises {needed:,} bytes but {file.name} holds {there:,}")
+        raise truncated(path, f"declares {needed:,} bytes but {file.name} holds {there:,}")
     stored: Array = np.memmap(file, dtype, mode="r", offset=int(offset), shape=shape[::-1])
     return stored
 

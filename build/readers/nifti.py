@@ -204,7 +204,7 @@ def _needed(path: Path, head: bytes) -> int:
     if not 1 <= axes <= 7 or min(shape) < 1 or offset < 0:
         raise unreadable(
             path,
-            f"promises {axes} axes {shape} from byte {offset}; expected 1 to 7 axes of at least "
+            f"declares {axes} axes {shape} from byte {offset}; expected 1 to 7 axes of at least "
             "one pixel each",
         )
     check_pixels(path, shape[:3])
@@ -248,7 +248,7 @@ def _array(path: Path, raw: Array, header: Any) -> Array:
     shape, dtype = _stored_shape(header), header.get_data_dtype()
     needed = _needed(path, bytes(raw[:_LONGEST_HEADER]))
     if len(raw) < needed:
-        raise truncated(path, f"has {len(raw)} bytes; its header promises {needed}")
+        raise truncated(path, f"has {len(raw)} bytes; its header declares {needed}")
     offset = int(header.get_data_offset())
     stored: Array = np.frombuffer(raw, dtype, count=math.prod(shape), offset=offset)
     check_numeric(path, stored)

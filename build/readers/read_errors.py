@@ -59,7 +59,7 @@ def check_size(path: Path, size: int) -> None:
     """
     if not 0 <= size <= MOST_BYTES:
         raise ReadError(
-            f"{path.name}: promises {size} bytes of pixels; expected at most {MOST_BYTES}: its "
+            f"{path.name}: declares {size} bytes of pixels; expected at most {MOST_BYTES}: its "
             "header is damaged, or crafted to exhaust memory",
             code="too-large",
         )
@@ -75,7 +75,7 @@ def check_pixels(path: Path, shape: Sequence[int]) -> None:
     rows, columns = sorted((1, 1, *shape))[-2:]
     if rows * columns > MOST_PIXELS:
         raise ReadError(
-            f"{path.name}: promises an image of {rows} x {columns} pixels; expected at most "
+            f"{path.name}: declares an image of {rows} x {columns} pixels; expected at most "
             f"{MOST_PIXELS}: its header is damaged, or crafted to exhaust memory",
             code="too-large",
         )

@@ -107,12 +107,13 @@ def open_model(spec: str, settings: ModelSettings | None = None) -> Model:
 def _check_settings(spec: str, provider: str, settings: ModelSettings) -> None:
     if settings.system is not None and provider not in _ENDPOINTS:
         raise ModelError(
-            f"a system prompt is for models behind an endpoint (openai/...), not {spec}"
+            f"{spec} does not take a system prompt; expected a model behind an endpoint, such as "
+            "openai/NAME"
         )
     if settings.image_detail is not None and provider not in {"openai", "litellm"}:
         raise ModelError(
-            f"--image-detail is a field of requests to an endpoint (openai/...), and {spec} has "
-            "none; --image-size makes images smaller for every model"
+            f"{spec} does not take --image-detail, a field of requests to openai/NAME and "
+            "litellm/NAME; --image-size works with every model"
         )
     if settings.image_detail not in {None, *DETAILS}:
         raise ModelError(

@@ -140,9 +140,8 @@ class ExamplePool:
                 return chosen
         raise WorkspaceError(
             f"--shots {self.shots.count}: {presentation.item.name} has "
-            f"{counted(len(chosen), 'example')} of other patients and of images that do not "
-            "look alike, in a release of which "
-            f"{len(self.pool):,} items may be examples; ask for fewer, or for none"
+            f"{counted(len(chosen), 'example')} of other patients and dissimilar images among "
+            f"{len(self.pool):,} items that may be examples; ask for fewer, or for none"
         )
 
     def _filter(self, presentation: Presentation) -> _ExampleFilter:

@@ -180,7 +180,10 @@ def _fields(item: BenchmarkItem) -> dict[str, object]:
 def _check_whole(name: str, text: str, item: BenchmarkItem) -> None:
     """Refuse a prompt that lacks the question, an option or its letter."""
     if len(text) > _LONGEST_PROMPT:
-        raise WorkspaceError(f"--prompt {name}: {item.name} becomes {len(text):,} characters")
+        raise WorkspaceError(
+            f"--prompt {name}: {item.name} becomes {len(text):,} characters; expected at most "
+            f"{_LONGEST_PROMPT:,}"
+        )
     plain = fold(text)
     parts = {"the question": item.question, **{f"option {x}": text for x, text in item.options}}
     if item.target is not None:
@@ -196,8 +199,8 @@ def _check_whole(name: str, text: str, item: BenchmarkItem) -> None:
         letter, before = misplaced
         place = f"behind {' and '.join(before)}" if before else "without a letter before it"
         raise WorkspaceError(
-            f"--prompt {name}: shows option {letter} of {item.name} {place}; expected its own "
-            f"letter, and that alone, before its text on one line, such as  {letter}. TEXT  or  "
+            f"--prompt {name}: shows option {letter} of {item.name} {place}; expected only its own "
+            f"letter before its text, on one line, such as  {letter}. TEXT  or  "
             f"({letter}) TEXT"
         )
 

@@ -33,7 +33,7 @@ def settings_text(manifest: Mapping[str, Any]) -> dict[str, str]:
         "image detail": model.get("image_detail"),
         "images of condition degraded": _degradation(manifest),
         "items": _items(manifest),
-        "sent on the user's word": ", ".join(manifest.get("may_send", ())),
+        "sent by permission": ", ".join(manifest.get("may_send", ())),
         "asked again": "; ".join(map(_again, manifest.get("again", ()))),
     }
     return {name: str(text) for name, text in texts.items() if text}
@@ -57,8 +57,8 @@ def _examples(manifest: Mapping[str, Any]) -> str:
     if not shots:
         return ""
     apart = {
-        "unit and look": "of other patients or cases, and of images that do not look alike",
-        "look alone": "of images that do not look alike (the release tells not every patient)",
+        "unit and look": "of other patients or cases, and of dissimilar images",
+        "look alone": "of dissimilar images (the release does not state every patient)",
     }[shots["apart_by"]]
     many = "" if shots["count"] == 1 else "s"
     return f"{shots['count']} solved example{many}, seed {shots['seed']}, {apart}"

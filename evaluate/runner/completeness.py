@@ -53,7 +53,7 @@ def list_problems(run: Path) -> list[str]:
             *_chains(manifest, items, steps),
         ]
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise WorkspaceError(f"{run}: no list of what was asked: {error!r}") from error
+        raise WorkspaceError(f"{run}: the list of questions cannot be read: {error!r}") from error
 
 
 def count_outside_draw(
@@ -88,7 +88,7 @@ def _items(manifest: Mapping[str, Any], items: Sequence[BenchmarkItem]) -> Itera
             "original folder, or run the evaluation again"
         )
     elif chosen is not None and limit is None and chosen["digest"] != _digest(names):
-        yield f"{ITEMS}: holds other items than selection.digest of manifest.json names"
+        yield f"{ITEMS}: its items do not match selection.digest of manifest.json"
 
 
 def _forms(
@@ -105,7 +105,7 @@ def _forms(
     present = Counter(listed)
     for those, what in (
         (expected - present, "lacks"),
-        (present - expected, "has beyond its items"),
+        (present - expected, "has in excess"),
     ):
         if those:
             named = list(dict.fromkeys(name for name, *_ in sorted(those)))[:_SHOWN]
@@ -138,7 +138,7 @@ def _chains(
     for epoch in range(manifest["epochs"] if expected else 0):
         rows = [(row["chain"], row["step"], row["item"]) for row in steps if row["epoch"] == epoch]
         if steps_digest(rows) != stated["digest"] or not {name for *_, name in rows} <= names:
-            yield f"{ASKED}: holds other chains than chains.digest of manifest.json names"
+            yield f"{ASKED}: its chains do not match chains.digest of manifest.json"
 
 
 def _form(row: Mapping[str, Any]) -> tuple[str, str, int, int]:

@@ -253,9 +253,9 @@ def _require_same_images(
     ]
     if lost:
         raise WorkspaceError(
-            f"{out}: was asked with {counted(len(lost), 'image')} gone from the release or "
-            f"changed since, such as that of {lost[0]}; nothing was changed. Go on with the "
-            "release that the run was begun with, or choose another --out folder"
+            f"{out}: {counted(len(lost), 'image')} of the run disappeared from the release or "
+            f"changed, such as that of {lost[0]}; nothing was changed. Continue with the original "
+            "release, or choose another --out folder"
         )
 
 
@@ -351,7 +351,7 @@ def _second_forms(
         return {item.name: edition_items[item.name] for item in items if item.name in edition_items}
     if edition_digest not in {None, edition.digest}:
         raise WorkspaceError(
-            f"{out}: asked the edition {edition_digest[:12]}, and {edition.root} is "
+            f"{out}: the run used the edition {edition_digest[:12]}, but {edition.root} is "
             f"{edition.digest[:12]}; choose another --out folder, or the edition that began this "
             "run"
         )

@@ -182,7 +182,7 @@ def read_asked(run: Path) -> tuple[AskedQuestion, ...]:
             "with  --release"
         ) from error
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise WorkspaceError(f"{run}: no list of what was asked: {error!r}") from error
+        raise WorkspaceError(f"{run}: the list of questions cannot be read: {error!r}") from error
 
 
 def read_items(run: Path) -> list[BenchmarkItem]:

@@ -35,7 +35,7 @@ def require_same_identity(
     if not parts:
         return
     lines = [
-        f"  {name}: there {_value_text(old)}, asked {_value_text(new)}"
+        f"  {name}: {_value_text(old)} in the run, {_value_text(new)} now"
         for part in parts
         for name, old, new in differing_values(there[part], expected[part], part)
     ]
@@ -71,7 +71,7 @@ def restore_reply_limit(described: dict[str, Json], manifest: Mapping[str, Any])
         limit, before = now_set.get(name), first.get(name)
         if isinstance(limit, int) and isinstance(before, int) and limit < before:
             raise WorkspaceError(
-                f"{name} is {limit}, and the run was begun with {before}; to ask what was cut "
+                f"{name} is {limit}, but the run was begun with {before}; to ask cut questions "
                 "again, give a larger --max-tokens"
             )
     others = {name: value for name, value in now_set.items() if name not in _LIMITS}

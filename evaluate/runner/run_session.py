@@ -226,7 +226,7 @@ class RunSession:
         if not (isinstance(error, TransientError) and self.retry.too_long(error)):
             return ""
         wait, most = error.retry_after, self.retry.longest_hint
-        return f"; the server asks for a wait of {wait:,.0f} s, and {most:,.0f} s is the most"
+        return f"; the server asks for a wait of {wait:,.0f} s; the limit is {most:,.0f} s"
 
     def _give_up(self, error: AnswerError, why: str = "") -> None:
         """Count a question without a reply.

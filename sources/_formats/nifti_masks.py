@@ -188,7 +188,7 @@ def _check_size(path: Path, stored: Any) -> None:
     size = math.prod(map(int, stored.shape)) * int(stored.get_data_dtype().itemsize)
     if not 0 <= size <= MOST_BYTES:
         raise ReadError(
-            f"{path.name}: promises {size} bytes of voxels; expected at most {MOST_BYTES}: its "
+            f"{path.name}: declares {size} bytes of voxels; expected at most {MOST_BYTES}: its "
             "header is damaged, or crafted to exhaust memory",
             code="too-large",
         )

@@ -81,7 +81,7 @@ class LayoutReport:
                 f"{'is' if len(self.missing) == 1 else 'are'} missing ({100 * self._share():.0f} % "
                 "of its files are there)"
             )
-        litter = f", {self.litter:,} stray files ignored" if self.litter else ""
+        litter = f", {self.litter:,} litter files ignored" if self.litter else ""
         if self.complete:
             return f"layout {self.layout!r}, complete{litter}"
         short = [

@@ -102,8 +102,7 @@ def frames(case: Case, volume: Any) -> list[int]:
     if volume.spacing and abs(volume.spacing[1] / stated - 1) > _PIXEL_ERROR:
         raise ReadError(
             f"{name}: its pixels are {volume.spacing[1]:.4g} mm by its own header, {stated:.4g} mm "
-            f"by the table; expected them within {100 * _PIXEL_ERROR:.0f} %: is it the file of "
-            "this row?",
+            f"by the table; expected them within {100 * _PIXEL_ERROR:.0f} %: is it of this row?",
             code="pixel-size",
         )
     for region in case.regions:
@@ -120,7 +119,6 @@ def _check_length(shape: Any, volume: Any, mm: float, stated: float) -> None:
     if not _LEAST <= length / stated <= _MOST:
         raise ReadError(
             f"{name}: the outline measures {length:.4g} mm around, the table says {stated:.4g} mm; "
-            f"expected {100 * _LEAST:.0f} % to {100 * _MOST:.0f} % of it: is it resized, open, or "
-            "of another row?",
+            f"expected {100 * _LEAST:.0f} to {100 * _MOST:.0f} %: is it resized or of another row?",
             code="circumference",
         )

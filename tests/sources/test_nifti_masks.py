@@ -100,7 +100,7 @@ def test_labels_that_would_exhaust_the_memory_are_refused_before_any_is_read(wri
     header = nibabel.load(path).header
     header.set_data_shape((32000, 32000, 32000))
     path.write_bytes(gzip.compress(header.binaryblock + bytes(4 + (1 << 20))))
-    with pytest.raises(ReadError, match="promises 32768000000000 bytes") as raised:
+    with pytest.raises(ReadError, match="declares 32768000000000 bytes") as raised:
         load_labels(path)
     assert raised.value.code == "too-large"
 

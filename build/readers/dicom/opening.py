@@ -156,7 +156,7 @@ def frames_of(path: Path, header: Dataset) -> int:
     count = int(header.get("NumberOfFrames") or 1)
     # An encoded frame has at least eight bytes, a native one at least a bit for each pixel.
     if count > path.stat().st_size and not _is_deflated(header):
-        raise truncated(path, f"promises {count} frames, more than it has bytes")
+        raise truncated(path, f"declares {count} frames, more than it has bytes")
     return count
 
 
@@ -181,7 +181,7 @@ def _check_numbers(path: Path, header: Dataset) -> None:
     bare = syntax is not None and not syntax.is_encapsulated and not syntax.is_deflated
     # Chroma subsampling may halve the stored size of colour (YBR_FULL_422).
     if header.get("Rows") and bare and size // 2 > path.stat().st_size:
-        raise truncated(path, f"promises {size} bytes of pixels, more than it has")
+        raise truncated(path, f"declares {size} bytes of pixels, more than it has")
 
 
 def check_deflated(path: Path, file: BinaryIO) -> None:

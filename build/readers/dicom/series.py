@@ -135,7 +135,7 @@ class _SeriesSlices(LazySlices):
         if picture.shape != self.shape[1:] or picture.dtype != self.dtype:
             raise unreadable(
                 file.path,
-                f"has {picture.shape} {picture.dtype} pixels where its header promises "
+                f"has {picture.shape} {picture.dtype} pixels where its header declares "
                 f"{self.shape[1:]} {self.dtype}",
             )
         return picture

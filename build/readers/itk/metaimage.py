@@ -92,7 +92,7 @@ def _check_length(path: Path, pixels: str, promised: int) -> None:
         there = file.stat().st_size - max(begin, 0)
     if there < promised:
         raise truncated(
-            path, f"promises {promised:,} bytes of pixels but {file.name} holds {max(there, 0):,}"
+            path, f"declares {promised:,} bytes of pixels but {file.name} holds {max(there, 0):,}"
         )
 
 

@@ -103,5 +103,5 @@ def _check_length(
         there = unpacked_length(file, begin, promised)
     if there < promised:
         raise truncated(
-            path, f"promises {promised:,} bytes of pixels but {file.name} holds {max(there, 0):,}"
+            path, f"declares {promised:,} bytes of pixels but {file.name} holds {max(there, 0):,}"
         )

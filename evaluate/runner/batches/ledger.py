@@ -165,5 +165,5 @@ def open_batches_text(sent: Sequence[SentBatch], through: Mapping[str, int]) -> 
     # Anthropic reports counts only at the end.
     if None not in counts:
         done = sum(count for count in counts if count is not None)
-        questions = f"{done:,} of {questions} through"
+        questions = f"{done:,} of {questions} done"
     return f"{counted(len(sent), 'batch')} under way, {questions}"

@@ -102,6 +102,6 @@ def _fit(pieces: Sequence[bytes], size: int, most: int, *, alone: bool) -> int |
         return grown
     if alone:
         raise RejectedError(
-            f"the question has {grown:,} bytes, and a batch holds {most:,}", code="too-large"
+            f"the question has {grown:,} bytes; expected at most {most:,}", code="too-large"
         )
     return None

@@ -41,6 +41,6 @@ class Watchdog:
         silent = now - self._heard
         self._heard = now
         return (
-            f"nothing came back for {silent:.0f} s; {len(self._under_way)} under way, the oldest "
+            f"no reply for {silent:.0f} s; {len(self._under_way)} under way, the oldest "
             f"is {name}, sent {now - since:.0f} s ago"
         )

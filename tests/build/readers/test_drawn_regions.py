@@ -136,7 +136,7 @@ def test_points_spoil_only_the_region_that_they_are(series, tmp_path):
     write_rtstruct(tmp_path / "rt.dcm", drawn, STACK)
     volume = load(series)
     assert read_mask(MaskFile(paths=(tmp_path / "rt.dcm",), member="GTV-1"), volume).any()
-    with pytest.raises(ReadError, match="points or open lines"):
+    with pytest.raises(ReadError, match="points or open contours"):
         read_mask(MaskFile(paths=(tmp_path / "rt.dcm",), member="iso point"), volume)
 
 

@@ -139,7 +139,7 @@ def test_a_run_sends_pictures_of_its_size_and_goes_on_with_no_other(evaluate, se
     done = len(server.requests)
     message = str(evaluate("--image-size", "96").exception)
     assert "another image size" in message
-    assert "pictures.longest_side: there 80, asked 96" in message
+    assert "pictures.longest_side: 80 in the run, 96 now" in message
     assert "another image size" in str(evaluate().exception)
     assert evaluate("--image-size", "80").exit_code == 0
     assert len(server.requests) == done
@@ -160,14 +160,14 @@ def test_the_detail_is_a_field_of_each_picture_and_part_of_the_identity(evaluate
     assert shown["detail"] == "low"
     kept = json.loads((tmp_path / "run/manifest.json").read_text())
     assert kept["model"]["image_detail"] == "low"
-    assert 'model.image_detail: there "low", asked nothing' in str(evaluate().exception)
+    assert 'model.image_detail: "low" in the run, nothing now' in str(evaluate().exception)
     assert evaluate(out="plain").exit_code == 0
     assert "detail" not in server.requests[-1]["messages"][0]["content"][0]["image_url"]
 
 
 @pytest.mark.parametrize("model", ["baseline/random", "hf/some/model", "anthropic/claude"])
 def test_a_model_without_that_field_refuses_a_detail(model):
-    with pytest.raises(ModelError, match="--image-size makes images smaller for every model"):
+    with pytest.raises(ModelError, match="--image-size works with every model"):
         open_model(model, ModelSettings(image_detail="low"))
 
 

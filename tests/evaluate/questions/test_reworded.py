@@ -115,7 +115,7 @@ def test_a_run_goes_on_without_naming_the_edition_again_and_with_no_other(editio
     out, model = tmp_path / "run", Parrot(first.items)
     asked = begin_run(out, first, model, conditions=BOTH, edition=second)
     assert begin_run(out, first, model) == asked
-    with pytest.raises(WorkspaceError, match="asked the edition"):
+    with pytest.raises(WorkspaceError, match="used the edition"):
         begin_run(out, first, model, conditions=BOTH, edition=first)
 
 

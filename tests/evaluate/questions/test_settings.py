@@ -42,14 +42,14 @@ def test_every_setting_is_told():
         "prompt": "mine.j2 45",
         "template": "{{ question }}",
         "system prompt": "Be brief.",
-        "examples": "2 solved examples, seed 7, of other patients or cases, and of images that "
-        "do not look alike",
+        "examples": "2 solved examples, seed 7, of other patients or cases, and of dissimilar "
+        "images",
         "examples come": "1,500 from the same cell, 2 from another task",
         "image size": "at most 768 pixels a side (means)",
         "image detail": "low",
         "items": "90 chosen of 1,200; left out 3 without their image; left out 1,000 that may "
         "not be sent",
-        "sent on the user's word": "VINDR-CXR, MIMIC-CXR-JPG",
+        "sent by permission": "VINDR-CXR, MIMIC-CXR-JPG",
         "asked again": "1,400 questions (failed or cut), with replies up to 9,000 tokens; "
         "1 question (failed)",
     }

@@ -322,7 +322,7 @@ def test_a_removed_step_is_noticed(staged, tmp_path):
     other = json.loads(rows[-1])
     other["item"] = "ALPHA/p1-disease"
     (run / "asked.jsonl").write_text("".join([*rows[:-1], json.dumps(other) + "\n"]))
-    assert any("other chains" in problem for problem in list_problems(run))
+    assert any("its chains do not match" in problem for problem in list_problems(run))
 
 
 def test_a_withdrawn_step_ends_its_chain(staged, tmp_path):

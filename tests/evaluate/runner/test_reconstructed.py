@@ -66,7 +66,7 @@ def test_a_run_never_loses_a_picture_that_it_was_asked_with(tree, tmp_path, scri
     run_evaluation(load_benchmark(tree), scripted(), run, may_send=["ALPHA"])
     before = {path.name: path.read_bytes() for path in run.iterdir()}
     (tree / "ALPHA" / WITHHELD).unlink()
-    with pytest.raises(WorkspaceError, match=r"1 image gone .*ALPHA/q003"):
+    with pytest.raises(WorkspaceError, match=r"1 image of the run disappeared .*ALPHA/q003"):
         run_evaluation(load_benchmark(tree), scripted(), run, may_send=["ALPHA"])
     assert {path.name: path.read_bytes() for path in run.iterdir()} == before
 

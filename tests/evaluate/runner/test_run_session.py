@@ -142,7 +142,7 @@ def test_a_wait_that_nobody_sits_out_ends_the_question_at_once_and_is_named(
         benchmark, endpoint(), tmp_path / "run", on_progress=lambda at: notes.append(at.note)
     )
     assert (summary.failed, summary.answered, len(server.requests)) == (1, 7, 8)
-    assert any("asks for a wait of" in note and "600 s is the most" in note for note in notes)
+    assert any("asks for a wait of" in note and "the limit is 600 s" in note for note in notes)
 
 
 def test_a_server_that_names_such_a_wait_at_first_stops_the_run(

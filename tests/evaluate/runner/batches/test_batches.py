@@ -365,7 +365,7 @@ def test_only_the_first_look_and_changes_are_told(provider, run):
     assert len(words) <= 12 + 1
     assert words[-1] == "fetching the results of a batch"
     assert words[0].startswith("1 batch under way, 11 questions; next check at ")
-    counts = {"openai": "0 of 11 questions through", "anthropic": "11 questions"}
+    counts = {"openai": "0 of 11 questions done", "anthropic": "11 questions"}
     assert words[1].startswith(f"1 batch under way, {counts[provider.kind]}; next check at ")
 
 
