@@ -9,9 +9,14 @@ from __future__ import annotations
 
 import hashlib
 import os
+import secrets
+from array import array
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+
+import numpy as np
 
 from medrcube.build.incremental.file_states import TreeSnapshot
 from medrcube.build.incremental.result_cache import (
@@ -28,12 +33,12 @@ from medrcube.build.incremental.shards import (
     name_of_portion,
 )
 from medrcube.build.stages.contradictions import count_outcomes
-from medrcube.build.stages.plan import RenderJob, picture_names, plan_jobs
-from medrcube.build.stages.scan import Scan, scan
+from medrcube.build.stages.plan import RenderJob, picture_name, plan_jobs
+from medrcube.build.stages.scan import ScanNotes, iter_cases
 from medrcube.facts import Case, QuarantineRow
 from medrcube.names import relative_name
 from medrcube.sources._framework.contract import Source
-from medrcube.sources._framework.layout import LayoutReport
+from medrcube.sources._framework.layout import LayoutReport, compare_layouts
 from medrcube.sources._framework.raw_tree.opened_files import files_opened
 
 __all__ = ["KeptScan", "LostRecordError", "ScanHead", "keep_scan", "scan_anew"]
@@ -111,14 +116,12 @@ class KeptScan:
         root: its raw tree.
         head: scan results for the source as a whole.
         memory: store of the cases.
-        held: cases that cannot be stored, because their tree may change unnoticed, by portion name.
     """
 
     source: Source
     root: Path
     head: ScanHead
     memory: RecordStore
-    held: Mapping[str, _PortionRecord] = field(default_factory=dict)
 
     def jobs(self, portion: Portion) -> tuple[RenderJob, ...]:
         """Return the jobs of the cases of a portion, in order.
@@ -126,11 +129,7 @@ class KeptScan:
         Raises:
             LostRecordError: the cache has lost them.
         """
-        record = self.held.get(portion.name) or load_record(
-            self.memory, f"cases/{portion.name}", portion.digest, _PortionRecord
-        )
-        if record is None:
-            raise LostRecordError
+        record = _load_portion(self.memory, portion)
         names = dict(zip((case.key for case in record.cases), record.names, strict=True))
         return tuple(plan_jobs(self.source, self.root, record.cases, names))
 
@@ -140,8 +139,6 @@ class KeptScan:
         Raises:
             LostRecordError: the cache has lost their names.
         """
-        if portion.name in self.held:
-            return self.held[portion.name].files(self.root)
         text = self.memory.recall(f"files/{portion.name}", portion.digest)
         if text is None or hashlib.sha256(text).hexdigest() != portion.files:
             raise LostRecordError
@@ -165,61 +162,99 @@ def keep_scan(source: Source, tree: TreeSnapshot, secret: bytes, memory: RecordS
 
 
 def scan_anew(source: Source, tree: TreeSnapshot, secret: bytes, memory: RecordStore) -> KeptScan:
-    """Scan a tree and cache the result, if every later change of the tree will be noticed."""
+    """Scan a tree and store its cases, portion by portion, as the adapter yields them.
+
+    The result is found again only if every later change of the tree will be noticed.
+    """
+    # From here on, the cache holds a mixture of the portions of two scans.
+    memory.remember(f"scan/{source.id}", secrets.token_hex(), b"")
+    notes = ScanNotes(layout=compare_layouts(source.card, tree.seen))
+    portions = _Portions(source.id, tree.root, memory)
     with files_opened() as opened:
-        source_scan = scan(source, tree.root, secret, tree=tree)
-    names = picture_names(case.key for case in source_scan.cases)
-    held: dict[str, _PortionRecord] = {}
-    portions: list[Portion] = []
-    for cases in in_portions(source_scan.cases):
-        name = name_of_portion(source.id, cases)
-        record = _PortionRecord(cases=cases, names=tuple(names[case.key] for case in cases))
-        digest = digest_of_cases(record.cases, record.names)
-        files = os.fsencode(_END.join(record.files(tree.root)))
-        portions.append(
-            Portion(
-                name=name,
-                digest=digest,
-                cases=len(cases),
-                files=hashlib.sha256(files).hexdigest(),
-            )
-        )
-        if tree.settled:
-            memory.remember(f"cases/{name}", digest, dump_record(record))
-            memory.remember(f"files/{name}", digest, files)
-        else:
-            held[name] = record
-    head = _head(source_scan, tuple(portions))
+        for cases in in_portions(iter_cases(source, tree, secret, notes)):
+            portions.add(cases)
+    portions.tell_names_apart()
+    head = ScanHead(
+        layout=notes.layout,
+        cases=sum(portion.cases for portion in portions.stored),
+        absent=tuple(notes.absent),
+        absent_files=tuple(notes.absent_files),
+        problems=tuple(notes.problems),
+        remarks=tuple(notes.remarks),
+        words=count_outcomes(notes.outcomes),
+        sidecars=tuple((name, tuple(keys)) for name, keys in portions.owners.items()),
+        portions=tuple(portions.stored),
+    )
+    for kind in ("cases", "files"):
+        memory.forget(f"{kind}/{source.id}/", {f"{kind}/{each.name}" for each in head.portions})
     if tree.settled:
         common = source_key(source, tree.root, secret)
         read = _Opened(names=_names_below(tree, opened))
         memory.remember(f"opened/{source.id}", common, dump_record(read))
         key = _key(common, tree, read.names)
         memory.remember(f"scan/{source.id}", key, dump_record(head))
-        for kind in ("cases", "files"):
-            memory.forget(
-                f"{kind}/{source.id}/", {f"{kind}/{portion.name}" for portion in portions}
+    return KeptScan(source=source, root=tree.root, head=head, memory=memory)
+
+
+class _Portions:
+    """Portions of a scan in the cache.
+
+    Attributes:
+        stored: the portions so far.
+        owners: file that provides only facts of some cases -> keys of these.
+    """
+
+    def __init__(self, source: str, root: Path, memory: RecordStore) -> None:
+        self.stored: list[Portion] = []
+        self.owners: dict[str, list[str]] = {}
+        self._source, self._root, self._memory = source, root, memory
+        self._hashes = array("q")
+
+    def add(self, cases: tuple[Case, ...]) -> None:
+        """Store the next cases, under names that are right unless another case has the same."""
+        for case in cases:
+            for path in case.sidecars:
+                self.owners.setdefault(relative_name(path, self._root), []).append(case.key)
+        names = tuple(picture_name(case.key) for case in cases)
+        self._hashes.extend(map(_hash, names))
+        self.stored.append(self._store(cases, names))
+
+    def tell_names_apart(self) -> None:
+        """Store the portions again in which a name is shared with another case."""
+        hashes = np.frombuffer(self._hashes, np.int64)
+        values, counts = np.unique(hashes, return_counts=True)
+        repeated = np.isin(hashes, values[counts > 1])
+        ends = np.cumsum([portion.cases for portion in self.stored])
+        affected = np.unique(np.searchsorted(ends, np.flatnonzero(repeated), "right")).tolist()
+        records = {place: _load_portion(self._memory, self.stored[place]) for place in affected}
+        folded = Counter(name.lower() for record in records.values() for name in record.names)
+        for place, record in records.items():
+            names = tuple(
+                picture_name(case.key, shared=folded[name.lower()] > 1)
+                for case, name in zip(record.cases, record.names, strict=True)
             )
-    return KeptScan(source=source, root=tree.root, head=head, memory=memory, held=held)
+            self.stored[place] = self._store(record.cases, names)
+
+    def _store(self, cases: tuple[Case, ...], names: tuple[str, ...]) -> Portion:
+        record = _PortionRecord(cases=cases, names=names)
+        name, digest = name_of_portion(self._source, cases), digest_of_cases(cases, names)
+        files = os.fsencode(_END.join(record.files(self._root)))
+        self._memory.remember(f"cases/{name}", digest, dump_record(record))
+        self._memory.remember(f"files/{name}", digest, files)
+        return Portion(
+            name=name, digest=digest, cases=len(cases), files=hashlib.sha256(files).hexdigest()
+        )
 
 
-def _head(source_scan: Scan, portions: tuple[Portion, ...]) -> ScanHead:
-    owners: dict[str, tuple[str, ...]] = {}
-    for case in source_scan.cases:
-        for path in case.sidecars:
-            name = relative_name(path, source_scan.root)
-            owners[name] = (*owners.get(name, ()), case.key)
-    return ScanHead(
-        layout=source_scan.layout,
-        cases=len(source_scan.cases),
-        absent=source_scan.absent,
-        absent_files=source_scan.absent_files,
-        problems=source_scan.problems,
-        remarks=source_scan.remarks,
-        words=count_outcomes(source_scan.outcomes),
-        sidecars=tuple(owners.items()),
-        portions=portions,
-    )
+def _load_portion(memory: RecordStore, portion: Portion) -> _PortionRecord:
+    record = load_record(memory, f"cases/{portion.name}", portion.digest, _PortionRecord)
+    if record is None:
+        raise LostRecordError
+    return record
+
+
+def _hash(name: str) -> int:
+    return hash(name.lower())
 
 
 def _key(common: str, tree: TreeSnapshot, opened: Iterable[str]) -> str:

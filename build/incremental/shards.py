@@ -51,14 +51,17 @@ class Portion:
     files: str
 
 
-def in_portions(cases: Sequence[Case]) -> Iterator[tuple[Case, ...]]:
+def in_portions(cases: Iterable[Case]) -> Iterator[tuple[Case, ...]]:
     """Split the cases of one source into consecutive runs; boundaries depend only on their keys."""
-    first = 0
-    for end, case in enumerate(cases, 1):
+    portion: list[Case] = []
+    for case in cases:
+        portion.append(case)
         digest = hashlib.sha256(case.key.encode(errors="surrogateescape")).digest()
-        if int.from_bytes(digest[:8]) % CASES == 0 or end == len(cases):
-            yield tuple(cases[first:end])
-            first = end
+        if int.from_bytes(digest[:8]) % CASES == 0:
+            yield tuple(portion)
+            portion = []
+    if portion:
+        yield tuple(portion)
 
 
 def name_of_portion(source: str, cases: Sequence[Case]) -> str:

@@ -8,7 +8,7 @@ phrase of the card.
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -109,13 +109,15 @@ def check_labels(card: Card, case: Case, terms: Terms) -> CheckedLabels:
     )
 
 
-def count_outcomes(outcomes: Iterable[tuple[str, str]]) -> dict[str, dict[str, int]]:
-    """Field -> outcome -> number of labels, ready for JSON."""
-    counts: dict[str, Counter[str]] = defaultdict(Counter)
-    for field, outcome in outcomes:
-        counts[field][outcome] += 1
+def count_outcomes(outcomes: Mapping[tuple[str, str], int]) -> dict[str, dict[str, int]]:
+    """Field -> outcome -> number of labels, ready for JSON.
+
+    Args:
+        outcomes: field and outcome -> number of labels.
+    """
     return {
-        field: {outcome: counts[field][outcome] for outcome in OUTCOMES} for field in sorted(counts)
+        field: {outcome: outcomes.get((field, outcome), 0) for outcome in OUTCOMES}
+        for field in sorted({field for field, _ in outcomes})
     }
 
 

@@ -27,6 +27,7 @@ __all__ = [
     "RenderJob",
     "artefacts_of",
     "is_drawn",
+    "picture_name",
     "picture_names",
     "pixel_policy_of",
     "plan_jobs",
@@ -235,12 +236,17 @@ def picture_names(keys: Iterable[str]) -> Mapping[str, str]:
     Keys whose names would collide, also on case-insensitive file systems (``image (42)`` and
     ``image(42)`` are different keys), get a short hash of the key.
     """
-    slugs = {key: _slug(key) for key in keys}
+    slugs = {key: picture_name(key) for key in keys}
     shared = Counter(slug.lower() for slug in slugs.values())
     return {
-        key: slug if shared[slug.lower()] == 1 else f"{slug}-{_short_hash(key)}"
+        key: slug if shared[slug.lower()] == 1 else picture_name(key, shared=True)
         for key, slug in slugs.items()
     }
+
+
+def picture_name(key: str, *, shared: bool = False) -> str:
+    """Return the name for one key, with a hash if other keys share it; see ``picture_names``."""
+    return f"{_slug(key)}-{_short_hash(key)}" if shared else _slug(key)
 
 
 def _hooks(source: Source) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from medrcube.build.execution.progress import Stages
@@ -38,11 +39,13 @@ from medrcube.sources.registry import get_source
 
 __all__ = [
     "Scan",
+    "ScanNotes",
     "hash_patient",
     "holds_pixels",
     "inspect_tree",
     "inspect_trees",
     "is_slice",
+    "iter_cases",
     "scan",
 ]
 
@@ -58,22 +61,37 @@ skipped.
 _SLICES = frozenset({".dcm", ".dicom", ".ima"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scan:
-    """Result of scanning a raw tree.
+@dataclass(slots=True, kw_only=True)
+class ScanNotes:
+    """Result of scanning a raw tree, except its cases.
 
     Attributes:
-        source: the source.
-        root: the raw tree.
         layout: comparison of the tree with the card.
-        cases: cases whose files are all present, in the adapter's order.
         absent: keys of cases whose image is not in this copy.
         absent_files: first missing file of each of these cases, relative to the root.
         problems: everything else that does not become an image.
         remarks: problems of cases that become images nevertheless: labels that the source's own
             text contradicts, regions that are not marked in this copy.
-        outcomes: field of a label and the outcome of its check against the text; see
-            ``contradictions.CheckedLabels``.
+        outcomes: field of a label and the outcome of its check against the text -> number of
+            labels; see ``contradictions.CheckedLabels``.
+    """
+
+    layout: LayoutReport
+    absent: list[str] = field(default_factory=list)
+    absent_files: list[str] = field(default_factory=list)
+    problems: list[QuarantineRow] = field(default_factory=list)
+    remarks: list[QuarantineRow] = field(default_factory=list)
+    outcomes: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scan:
+    """Result of scanning a raw tree; see ``ScanNotes``.
+
+    Attributes:
+        source: the source.
+        root: the raw tree.
+        cases: cases whose files are all present, in the adapter's order.
     """
 
     source: Source
@@ -84,7 +102,6 @@ class Scan:
     absent_files: tuple[str, ...]
     problems: tuple[QuarantineRow, ...]
     remarks: tuple[QuarantineRow, ...]
-    outcomes: tuple[tuple[str, str], ...]
 
 
 def scan(source: Source, root: Path, key: bytes, tree: TreeSnapshot | None = None) -> Scan:
@@ -102,7 +119,87 @@ def scan(source: Source, root: Path, key: bytes, tree: TreeSnapshot | None = Non
     Raises:
         SourceError: the tree fits no layout, or the adapter breaks its contract.
     """
-    return _scan(source, tree or inspect_tree(source, root), key)
+    tree = tree or inspect_tree(source, root)
+    notes = ScanNotes(layout=compare_layouts(source.card, tree.seen))
+    cases = tuple(iter_cases(source, tree, key, notes))
+    return Scan(
+        source=source,
+        root=tree.root,
+        layout=notes.layout,
+        cases=cases,
+        absent=tuple(notes.absent),
+        absent_files=tuple(notes.absent_files),
+        problems=tuple(notes.problems),
+        remarks=tuple(notes.remarks),
+    )
+
+
+def iter_cases(source: Source, tree: TreeSnapshot, key: bytes, notes: ScanNotes) -> Iterator[Case]:
+    """Yield the cases of a raw tree one by one; see ``scan``.
+
+    Args:
+        source: the source.
+        tree: result of ``inspect_tree``.
+        key: secret of the workspace, for ``hash_patient``.
+        notes: all that is not a case is added to these; complete once the last case was yielded.
+
+    Raises:
+        SourceError: as ``scan``.
+    """
+    require_fit(notes.layout)
+    root, barred, raw_tree = tree.root, tree.barred, tree.seen
+    there = raw_tree.known - barred.keys() if barred else raw_tree.known
+    unclaimed = set(raw_tree.known)
+    layout, problems = notes.layout.layout, notes.problems
+    familiar = _familiar_words(source, layout, raw_tree)
+    terms = load_terms()
+    odd = any(map(has_raw_bytes, raw_tree.names))
+    for record in source.scan(raw_tree, layout):
+        entry = escape_record(record) if odd else record
+        if isinstance(entry, Skip):
+            files = _relative(entry.paths, root)
+            unclaimed.difference_update(files)
+            unseen = there.isdisjoint(files)
+            name = redact_name(entry.key, familiar) if unseen else entry.key
+            if files and unseen:
+                notes.absent.append(name)
+                notes.absent_files.append(redact_name(files[0], familiar))
+            else:
+                reason = entry.reason.replace(entry.key, name)
+                problems.append(_problem(source, name, entry.code, reason))
+            continue
+        files = _relative(entry.files(), root)
+        unclaimed.difference_update(files, _relative((*entry.series, *entry.sidecars), root))
+        if entry.unguided and (lost := sorted(_guides(entry, root) - there)):
+            message = (
+                f"{lost[0]} is not in this copy, so another slice is shown than the mask chose"
+            )
+            notes.remarks.append(_problem(source, entry.key, "guide-missing", message))
+            entry = replace(entry, guide=())
+            files = _relative(entry.files(), root)
+        problem = _bar(source, entry.key, files, barred) or _reject(
+            source, entry, set(files) - there, root
+        )
+        if problem is None:
+            heard = check_labels(source.card, entry, terms)
+            notes.remarks += heard.problems
+            if missing := missing_regions(source.card, entry):
+                notes.remarks.append(_problem(source, entry.key, "regions-missing", missing))
+                heard = replace(heard, case=without_regions(heard.case))
+            notes.outcomes.update(heard.outcomes)
+            patient = hash_patient(source.id, entry.patient, key)
+            yield replace(heard.case, patient=patient)
+        elif problem.code == "absent":
+            lacking = next(name for name in files if name not in there)
+            notes.absent.append(redact_name(entry.key, familiar))
+            notes.absent_files.append(redact_name(lacking, familiar))
+        else:
+            problems.append(problem)
+    problems += [
+        _problem(source, name, "outside-root", barred[name])
+        for name in sorted(filter(holds_pixels, barred.keys() & unclaimed))
+    ]
+    problems += _unclaimed(source.card, layout, raw_tree, unclaimed - barred.keys())
 
 
 def inspect_tree(source: Source, root: Path, tell: OnFiles = no_progress) -> TreeSnapshot:
@@ -155,77 +252,6 @@ def hash_patient(source: str, patient: str | None, key: bytes) -> str | None:
     if patient is None:
         return None
     return hmac.new(key, f"{source}\0{patient}".encode(), hashlib.sha256).hexdigest()[:16]
-
-
-def _scan(source: Source, tree: TreeSnapshot, key: bytes) -> Scan:
-    root, barred, raw_tree = tree.root, tree.barred, tree.seen
-    report = compare_layouts(source.card, raw_tree)
-    require_fit(report)
-    there = tree.states.keys() & set(raw_tree.names)
-    familiar = _familiar_words(source, report.layout, raw_tree)
-    cases: list[Case] = []
-    absent: list[tuple[str, str]] = []
-    problems: list[QuarantineRow] = []
-    remarks: list[QuarantineRow] = []
-    outcomes: list[tuple[str, str]] = []
-    claimed: set[str] = set()
-    terms = load_terms()
-    odd = any(map(has_raw_bytes, raw_tree.names))
-    for record in source.scan(raw_tree, report.layout):
-        entry = escape_record(record) if odd else record
-        if isinstance(entry, Skip):
-            files = _relative(entry.paths, root)
-            claimed.update(files)
-            unseen = there.isdisjoint(files)
-            name = redact_name(entry.key, familiar) if unseen else entry.key
-            if files and unseen:
-                absent.append((name, redact_name(files[0], familiar)))
-            else:
-                reason = entry.reason.replace(entry.key, name)
-                problems.append(_problem(source, name, entry.code, reason))
-            continue
-        files = _relative(entry.files(), root)
-        claimed.update(files, _relative((*entry.series, *entry.sidecars), root))
-        if entry.unguided and (lost := sorted(_guides(entry, root) - there)):
-            message = (
-                f"{lost[0]} is not in this copy, so another slice is shown than the mask chose"
-            )
-            remarks.append(_problem(source, entry.key, "guide-missing", message))
-            entry = replace(entry, guide=())
-            files = _relative(entry.files(), root)
-        problem = _bar(source, entry.key, files, barred) or _reject(
-            source, entry, set(files) - there, root
-        )
-        if problem is None:
-            heard = check_labels(source.card, entry, terms)
-            remarks += heard.problems
-            if missing := missing_regions(source.card, entry):
-                remarks.append(_problem(source, entry.key, "regions-missing", missing))
-                heard = replace(heard, case=without_regions(heard.case))
-            outcomes += heard.outcomes
-            patient = hash_patient(source.id, entry.patient, key)
-            cases.append(replace(heard.case, patient=patient))
-        elif problem.code == "absent":
-            lacking = next(name for name in files if name not in there)
-            absent.append((redact_name(entry.key, familiar), redact_name(lacking, familiar)))
-        else:
-            problems.append(problem)
-    problems += [
-        _problem(source, name, "outside-root", barred[name])
-        for name in sorted(filter(holds_pixels, barred.keys() & set(raw_tree.names) - claimed))
-    ]
-    problems += _unclaimed(source.card, report.layout, raw_tree, there - claimed)
-    return Scan(
-        source=source,
-        root=root,
-        layout=report,
-        cases=tuple(cases),
-        absent=tuple(key for key, _ in absent),
-        absent_files=tuple(file for _, file in absent),
-        problems=tuple(problems),
-        remarks=tuple(remarks),
-        outcomes=tuple(outcomes),
-    )
 
 
 def _familiar_words(source: Source, layout: str, raw_tree: RawTree) -> frozenset[str]:

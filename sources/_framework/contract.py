@@ -52,6 +52,7 @@ from medrcube.sources._framework.case_checks import (
     shared_values,
 )
 from medrcube.sources._framework.own_card import unused_keys
+from medrcube.sources._framework.packed_entries import PackedEntries
 from medrcube.sources._framework.raw_tree.opened_files import files_opened
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree, newest_edition
 from medrcube.sources._framework.settled_cases import collect_doubts, merge_by_key, with_doubts
@@ -121,7 +122,7 @@ class Source:
                 paths=case.files(),
             )
 
-    def _whole(self, copy: RawTree, layout: Layout) -> tuple[RawTree, list[Case | Skip]]:
+    def _whole(self, copy: RawTree, layout: Layout) -> tuple[RawTree, PackedEntries]:
         """Return the tree that was scanned and the entries of the adapter.
 
         An unusable optional table is reported as a ``Skip``, and the copy is scanned again without
@@ -145,7 +146,8 @@ class Source:
                 lost.append(skip_unusable_table(error, older))
                 copy = rest
             else:
-                return tree, [*lost, *notices, *whole]
+                whole.first = (*lost, *notices)
+                return tree, whole
 
     def _cases(self, tree: RawTree, layout: str) -> Iterator[Case | Skip]:
         """Yield the adapter's entries; an exception in its code is re-raised with file and line."""

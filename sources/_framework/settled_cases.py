@@ -12,33 +12,29 @@ from medrcube.facts import BAD_ROW, Case, Label, LabelState, Region, Skip
 from medrcube.sources._formats.tables.redaction import evidence_place
 from medrcube.sources._framework.card import Card
 from medrcube.sources._framework.card_parts.fields import CardField
+from medrcube.sources._framework.packed_entries import PackedEntries
 
 __all__ = ["collect_doubts", "merge_by_key", "with_doubts", "without_regions"]
 
 
-def merge_by_key(entries: Iterable[Case | Skip]) -> list[Case | Skip]:
+def merge_by_key(entries: Iterable[Case | Skip]) -> PackedEntries:
     """Merge cases that share a key; if they differ, all are excluded.
 
     An unusable row excludes all cases of its key, because what it stated about them is unknown.
     """
-    merged: dict[str, Case | Skip] = {}
-    for entry in entries:
-        before = merged.get(entry.key)
-        merged[entry.key] = entry if before is None else _merge(before, entry)
-    return list(merged.values())
+    return PackedEntries(entries, _merge)
 
 
 Doubts = Mapping[str, Collection[str]]
 """Field -> raw values that a row without an image name may be about; an empty value means any."""
 
 
-def collect_doubts(entries: Iterable[Case | Skip]) -> Doubts:
+def collect_doubts(entries: PackedEntries) -> Doubts:
     """Collect the fields and values that rows without an image name may be about."""
     doubts: dict[str, set[str]] = {}
-    for entry in entries:
-        if isinstance(entry, Skip):
-            for name in entry.opens:
-                doubts.setdefault(name, set()).add(entry.opens_value)
+    for skip in entries.opening():
+        for name in skip.opens:
+            doubts.setdefault(name, set()).add(skip.opens_value)
     return doubts
 
 

@@ -15,7 +15,12 @@ from medrcube.sources._formats.tables.rows import (
     group_by_name,
     skip_if_unnamed,
 )
-from medrcube.sources._formats.tables.tables import TableRow, find_optional_table, read_csv
+from medrcube.sources._formats.tables.tables import (
+    TableRow,
+    find_optional_table,
+    iter_csv,
+    read_csv,
+)
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree, newest_edition
 
 _COLUMNS = ("Image Index", "Finding Labels", "Patient ID", "View Position")
@@ -36,7 +41,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     boxes, skips = _boxes(root)
     yield from skips
     splits = _split(root, "train_val") | _split(root, "test")
-    for row in read_csv(table, columns=_COLUMNS):
+    for row in iter_csv(table, columns=_COLUMNS):
         if skip := skip_if_unnamed(row, "Image Index"):
             yield skip
             continue

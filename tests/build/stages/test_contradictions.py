@@ -1,6 +1,7 @@
 """A source's own words against its labels."""
 
 import itertools
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -260,8 +261,8 @@ def test_outcomes_are_counted(card, case):
         for outcome in check_labels(card, case(note, finding=label), TERMS).outcomes
     ]
     counts = {"confirmed": 1, "contradicted": 1, "silent": 3, "mentioned": 1}
-    assert count_outcomes(outcomes) == {"finding": counts}
-    (line,) = describe_words({"words": {"toy": count_outcomes(outcomes)}})
+    assert count_outcomes(Counter(outcomes)) == {"finding": counts}
+    (line,) = describe_words({"words": {"toy": count_outcomes(Counter(outcomes))}})
     assert "1 labels confirmed, 1 contradicted" in line
 
 
