@@ -262,7 +262,7 @@ def _kinds(tree: RawTree, report: LayoutReport) -> Iterator[str]:
     if all(report.counts[glob] for glob, count in report.expected.items() if count > 1):
         return
     kinds: Sequence[tuple[str, int]] = Counter(
-        PurePosixPath(name).suffix.lower() or "no suffix" for name in tree.names
+        PurePosixPath(name).suffix.lower() or "without suffix" for name in tree.names
     ).most_common(4)
-    contents = ", ".join(f"{count:,} of {kind}" for kind, count in kinds) or "no file"
+    contents = ", ".join(f"{count:,} {kind}" for kind, count in kinds) or "no file"
     yield f"it holds {contents}"
