@@ -102,7 +102,7 @@ def axial_stacks(
         reason, places = _places(headers, uid, least, uneven)
         reason = reason or _strange_size(headers[0], max(places) - min(places), wide, tall)
         if without and without.fullmatch(headers[0].get("ConvolutionKernel", "")):
-            reason = reason or "its kernel is not one for what is shown"
+            reason = reason or "its kernel is not meant for what is shown"
         if reason:
             others.update((path, reason) for path, _ in files)
             continue
@@ -147,7 +147,7 @@ def _places(
     turns = {tuple(_numbers(header.get("ImageOrientationPatient", ""))) for header in headers}
     places = [_numbers(header.get("ImagePositionPatient", "")) for header in headers]
     if len(turns) != 1 or len(turn := turns.pop()) != 6 or any(len(spot) != 3 for spot in places):
-        return "its series states no single orientation and a position for each slice", []
+        return "its series lacks one orientation or a position for each slice", []
     upright = distance_along_normal((0.0, 0.0, 1.0), turn)
     if abs(upright) < _LEAST_UPRIGHT:
         return "its series is not axial", []

@@ -70,4 +70,4 @@ def _look_through(name: str, content: bytes) -> None:
 
 
 def _refused(name: str, what: str) -> RowError:
-    return RowError(f"{name}: {what}: it is damaged, or made to exhaust the memory; get it again")
+    return RowError(f"{name}: {what}: it is damaged, or crafted to exhaust memory; get it again")

@@ -82,7 +82,7 @@ def contradiction_skips(label: Label, key: str) -> Iterator[Skip]:
         key: key of the case.
     """
     if label.state is LabelState.UNKNOWN:
-        reason = f"{label.evidence}: the volumes give another fraction, so none is asked"
+        reason = f"{label.evidence}: the volumes give a different fraction, so it is not asked"
         yield Skip(key=f"{key} {label.field}", reason=reason)
 
 

@@ -68,7 +68,7 @@ def test_of_nih(tree):
 
     rewrite(root / "Data_Entry_2017_v2020.csv", change)
     after = scan("nih-chestxray14", "official", root)
-    place = "Data_Entry_2017_v2020.csv:4 Finding Labels=No Finding|Edema: stands beside 'Edema'"
+    place = "Data_Entry_2017_v2020.csv:4 Finding Labels=No Finding|Edema: contradicts 'Edema'"
     check_set_aside(before, after, ["00000002_000"], place)
 
 
@@ -91,7 +91,7 @@ def test_of_chexpert(tree, column):
         key for key, value in before.items() if key.startswith("valid/") and isinstance(value, Case)
     ]
     assert keys
-    check_set_aside(before, after, keys, f"No Finding=1.0: stands beside '{column}'")
+    check_set_aside(before, after, keys, f"No Finding=1.0: contradicts '{column}'")
 
 
 def test_of_chexpert_unless_it_is_a_device(tree):
@@ -113,7 +113,7 @@ def test_of_mimic(tree, table):
         entry for entry in after.values() if not isinstance(entry, Case) and entry.code == BAD_ROW
     ]
     assert bad
-    assert all("No Finding=1.0: stands beside" in entry.reason for entry in bad)
+    assert all("No Finding=1.0: contradicts" in entry.reason for entry in bad)
     assert not [
         label
         for entry in after.values()

@@ -142,8 +142,7 @@ def test_a_packed_table_is_no_archive(card, tree):
 def test_an_unknown_tree_is_told_by_what_it_holds(card, tree):
     description = inspect_copy(card, tree("a.xml", "b.xml", "c.pdf")).describe()
     assert (
-        "no file that a layout names (such as images/*.png); it holds 2 .xml, 1 .pdf"
-        in description
+        "no file that a layout names (such as images/*.png); it holds 2 .xml, 1 .pdf" in description
     )
 
 

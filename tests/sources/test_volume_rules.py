@@ -43,8 +43,8 @@ def test_echonet_sets_aside_what_its_tracings_cannot_bear(scanned):
         "0X8B": "768 x 768 pixels; tracings belong to 112",
         "0X9C": "the outline of frame 1 crosses itself",
         "0XAD-ED-ES ejection_fraction": (
-            "FileList.csv:8 EF=35.0 against EDV=82, ESV=32: the volumes give another fraction, so "
-            "none is asked"
+            "FileList.csv:8 EF=35.0 against EDV=82, ESV=32: the volumes give a different fraction, "
+            "so it is not asked"
         ),
     }
 

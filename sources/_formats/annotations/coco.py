@@ -78,5 +78,5 @@ def read_coco(path: Path) -> tuple[CocoImage, ...]:
             f"and annotations that name one of each ({redact_exception(error)}); get it again",
         ) from None
     if alike:
-        raise TableError(path, f"{alike} images have the id of another; get it again")
+        raise TableError(path, f"{alike} images have the id of another image; get it again")
     return images

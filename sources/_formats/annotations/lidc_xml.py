@@ -141,7 +141,7 @@ def read_reading(path: Path) -> SeriesReading | Unreadable | None:
         _text(root, _SERIES)
     except (ValueError, TypeError) as error:
         what = redact_exception(error)
-        reason = f"{name}: a part is missing or no number ({what}); is this another edition?"
+        reason = f"{name}: a part is missing or is not a number ({what}); is this another edition?"
         return Unreadable(series=series, reason=reason)
     return SeriesReading(series=series, readers=len(sessions), marks=tuple(marks), path=path)
 

@@ -55,8 +55,8 @@ def read_rois(path: Path) -> tuple[OsirixRoi, ...]:
     marks = read_rois_if_any(path)
     if not marks:
         raise RowError(
-            f"{path.name}: holds no mark; expected Point_px, which every known shape of these "
-            "files has: is this another export?"
+            f"{path.name}: holds no mark; expected Point_px, which every known form of these files "
+            "has: is this another export?"
         )
     return marks
 

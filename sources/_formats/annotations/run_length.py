@@ -66,7 +66,7 @@ def coco_runs(text: str, size: tuple[int, int]) -> tuple[tuple[int, int], ...]:
         group = ord(character) - 48
         if not 0 <= group < 64:
             raise SourceError(
-                f"run-length code {cell_shape(text)}: {character!r} is not a part of a code"
+                f"run-length code {cell_shape(text)}: {character!r} is not part of a code"
             )
         number |= (group & 31) << shift
         shift += 5

@@ -193,7 +193,7 @@ def in_slice_order(paths: Iterable[Path]) -> tuple[Path, ...]:
             position, orientation, number = [], [], _LAST
         if len(position) != 3 or len(orientation) != 6:
             raise ReadError(
-                f"{path.name}: does not say where its slice lies; expected "
+                f"{path.name}: has no slice position; expected "
                 "ImagePositionPatient and ImageOrientationPatient",
                 code="no-position",
             )
@@ -279,7 +279,7 @@ def _load(path: Path, keywords: Sequence[str]) -> Any:
         ) from None
     except Exception as error:  # noqa: BLE001  # damaged elements raise nearly any type
         raise ReadError(
-            f"{path.name}: is no DICOM file that can be read ({type(error).__name__}); get the "
+            f"{path.name}: is not a readable DICOM file ({type(error).__name__}); get the "
             "file again",
             code="unreadable",
         ) from None

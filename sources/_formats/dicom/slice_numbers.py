@@ -38,7 +38,7 @@ def number_from_head(paths: Sequence[Path], *, step: float, most_off: float) -> 
             *_, heights[k] = map(float, header["ImagePositionPatient"].split("\\"))
             axes = tuple(map(float, header["ImageOrientationPatient"].split("\\")))
         except (KeyError, ValueError):
-            message = f"a file lacks {', '.join(_PLACE[:3])}, which tell the order of slices"
+            message = f"a file lacks {', '.join(_PLACE[:3])}, which determine the order of slices"
             raise ReadError(message, code="no-position") from None
         series.add((header.get("SeriesInstanceUID"), axes))
         stack[k] = path
@@ -47,9 +47,9 @@ def number_from_head(paths: Sequence[Path], *, step: float, most_off: float) -> 
     if not off or max(map(abs, off)) > most_off or len(stack) < len(paths):
         raise ReadError(
             f"slices are not numbered from the head in steps of {step:g} mm by InstanceNumber and "
-            "ImagePositionPatient, as the card assumes: which one a label is about is not known",
+            "ImagePositionPatient, as the card assumes: the slice of a label is unknown",
             code="slice-order",
         )
     if len(series) > 1 or next(iter(series))[1] != _AXIAL:
-        raise ReadError("not one axial series; expected one a folder", code="slice-order")
+        raise ReadError("not one axial series; expected one per folder", code="slice-order")
     return stack

@@ -29,5 +29,5 @@ def read_flags(path: Path, shape: tuple[int, ...]) -> NDArray[np.bool_]:
         actual = getattr(array, "shape", "several arrays")
         raise TableError(path, f"has the shape {actual}; expected {shape}: is it another edition?")
     if array.dtype.kind not in "biuf" or not np.isin(array, (0, 1)).all():
-        raise TableError(path, "holds other values than 0 and 1; get the file again")
+        raise TableError(path, "contains values other than 0 and 1; get the file again")
     return array.astype(np.bool_)

@@ -84,7 +84,7 @@ def read_text(path: Path, encoding: str = "utf-8-sig", errors: str = "strict") -
                 f"it:  iconv -f {name} -t UTF-8 {path.name} > converted",
             )
     if not data.strip():
-        raise TableError(path, "holds nothing but blanks; get the file again")
+        raise TableError(path, "contains only blanks; get the file again")
     start = data[:_LOOKED_AT]
     controls = len(start) - len(start.translate(None, _CONTROLS))
     if controls > max(_STRAY, _MOST_CONTROLS * len(start)):
@@ -174,8 +174,8 @@ def _check_size(path: Path, size: int, packed: int) -> None:
 def _too_large(path: Path, problem: str) -> TableError:
     return TableError(
         path,
-        f"{problem}; expected at most {MOST_BYTES}, and packed not below one part in "
-        f"{_MOST_PACKED}: it is damaged, or made to exhaust the memory",
+        f"{problem}; expected at most {MOST_BYTES}, and a compression ratio of at most "
+        f"{_MOST_PACKED}: it is damaged, or crafted to exhaust memory",
     )
 
 

@@ -82,8 +82,8 @@ def check_no_finding(place: str, named: Collection[str]) -> None:
     """
     if named:
         raise RowError(
-            f"{place}: stands beside {' and '.join(map(repr, named))}; expected no finding or "
-            "findings, since nobody knows which of the two is true"
+            f"{place}: contradicts {' and '.join(map(repr, named))}; expected either no finding or "
+            "findings, since which of the two is true is unknown"
         )
 
 
@@ -114,7 +114,7 @@ def group_by_name(
             whole = " and ".join(opens)
             value = _about(row, about)
             part = f"{whole} {value!r}" if value else whole
-            doubt = f"; it may speak of any, so no absence in {part} is certain"
+            doubt = f"; it may be about any image, so no absence in {part} is certain"
             reason = skip.reason + (doubt if opens else "")
             skips.append(replace(skip, reason=reason, code=BAD_ROW, opens=opens, opens_value=value))
     return named, skips

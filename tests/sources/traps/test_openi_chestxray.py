@@ -121,7 +121,7 @@ def test_projection_that_is_neither_frontal_nor_lateral_sets_its_report_aside(
 
 def test_normal_beside_another_code_sets_the_report_aside(edited):
     scan = edited(1, "<major>normal", "<major>Granuloma</major><major>normal")
-    assert scan.bad_rows("stands beside") == {"report 1"}
+    assert scan.bad_rows("contradicts") == {"report 1"}
 
 
 def test_no_indexing_is_not_normal(fixture_scan):
