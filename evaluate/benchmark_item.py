@@ -15,7 +15,7 @@ from medrcube.release_format.rows import ReleaseRow
 from medrcube.taxonomy import Anatomy, Modality, Task
 
 __all__ = [
-    "NOT_ASKED",
+    "OF_SET",
     "BenchmarkItem",
     "held_once",
     "item_from_json",
@@ -24,11 +24,8 @@ __all__ = [
 ]
 
 _TOLD = ("visible", "block", "unit", "fact")
-_OF_SET = ("set", "role", "set_size")
-_OPTIONAL = (*_TOLD, *_OF_SET)
-
-NOT_ASKED = ("unit", "fact", *_OF_SET)
-"""Fields that affect neither the question nor the answer; the benchmark digest omits them."""
+OF_SET = ("set", "role", "set_size")
+_OPTIONAL = (*_TOLD, *OF_SET)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,6 @@ an option, two options with equal texts, a duplicate id, an unknown task.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -17,16 +16,17 @@ from pathlib import Path
 from typing import Any
 
 from medrcube.errors import ReleaseError
-from medrcube.evaluate.benchmark_item import NOT_ASKED, BenchmarkItem, held_once, item_to_json
+from medrcube.evaluate.benchmark_item import BenchmarkItem, held_once
 from medrcube.evaluate.collection_pause import collection_paused
+from medrcube.evaluate.item_encoding import encode_item
 from medrcube.evaluate.runner.image_digests import ImageDigest, digest_image, is_unchanged
 from medrcube.release_format.errata import FILE as ERRATA
 from medrcube.release_format.errata import Erratum, read_errata
 from medrcube.release_format.images import DamagedShardError, ReleaseImages, open_images
 from medrcube.release_format.item_facts import read_case_units, read_item_facts, read_pixel_hashes
 from medrcube.release_format.item_sets import SETS, fault_of_set, read_item_sets
-from medrcube.release_format.open_rows import UnknownFormError, read_open_row
-from medrcube.release_format.rows import BadRowError, ReleaseRow, read_row
+from medrcube.release_format.open_rows import UnknownFormError, read_open_fields
+from medrcube.release_format.rows import BadRowError, read_row_fields
 from medrcube.release_format.strict_json import BadJsonError, read_list
 from medrcube.release_format.tree import (
     LARGEST_PICTURE,
@@ -38,8 +38,6 @@ from medrcube.release_format.vocabulary_file import release_vocabulary
 from medrcube.vocabulary.layers import Vocabulary, using
 
 __all__ = ["Benchmark", "load_benchmark"]
-
-_SORTED = json.JSONEncoder(sort_keys=True)
 
 SHOWN_PROBLEMS = 10
 """Number of problems listed in the error of a refused release."""
@@ -124,11 +122,7 @@ class Benchmark:
         """
         total = hashlib.sha256()
         for item in self.items:
-            row = item_to_json(item)
-            for name in NOT_ASKED:
-                row.pop(name, None)
-            row.update(self._picture(item))
-            total.update(_SORTED.encode(row).encode())
+            total.update(encode_item(item, self._picture(item)).encode())
         return total.hexdigest()
 
     def _picture(self, item: BenchmarkItem) -> dict[str, str | None]:
@@ -209,7 +203,7 @@ class _Loader:
 
     def read(self, table: Path) -> None:
         name, folder = table.relative_to(self._root).as_posix(), table.parent.name
-        parse = read_open_row if table.name == OPEN_TABLE else read_row
+        parse = read_open_fields if table.name == OPEN_TABLE else read_row_fields
         try:
             with open_file(self._root, table) as file:
                 for index, row in enumerate(read_list(file)):
@@ -264,44 +258,39 @@ class _Loader:
             for item in self.items
         ]
 
-    def _take(self, row: Any, parse: Callable[[Any], ReleaseRow], folder: str, where: str) -> None:
+    def _take(
+        self, row: Any, parse: Callable[[Any], dict[str, Any]], folder: str, where: str
+    ) -> None:
         try:
-            parsed = parse(row)
+            fields = parse(row)
         except UnknownFormError as error:
             self.unknown_forms[error.form] += 1
             return
         except BadRowError as error:
             self.problems.append(f"{where}: {error}")
             return
-        names = self._names.setdefault(parsed.dataset, set())
-        if parsed.id in names:
-            self.problems.append(f"{where}: id {parsed.id!r} is used twice in {parsed.dataset}")
-        names.add(parsed.id)
-        image = None if parsed.image is None else held_once(f"{folder}/{parsed.image}")
-        problem = self._problem_of(image, self._images) if image and self._images else None
-        if problem is not None:
-            self.problems.append(f"{where}: {problem}")
-        facts = self._facts.pop((parsed.dataset, parsed.id), None)
-        item = BenchmarkItem(
-            id=parsed.id,
-            dataset=held_once(parsed.dataset),
-            question=held_once(parsed.question),
-            options=parsed.options,
-            key=parsed.key,
-            task=parsed.task,
-            modality=parsed.modality,
-            parts=parsed.parts,
-            image=image,
-            original_task=held_once(parsed.original_task),
-            restricted=parsed.restricted,
-            target=parsed.target,
-            stated_chance=parsed.stated_chance,
-            visible=facts.visible if facts else "",
-            block=facts.block if facts else "",
-            unit=(facts.unit if facts else "") or self._cases.get(image or "", ""),
-            fact=held_once(facts.fact) if facts else "",
-        )
-        self.items.append(item)
+        dataset, name, image = held_once(fields["dataset"]), fields["id"], fields["image"]
+        names = self._names.get(dataset)
+        if names is None:
+            names = self._names[dataset] = set()
+        if name in names:
+            self.problems.append(f"{where}: id {name!r} is used twice in {dataset}")
+        names.add(name)
+        if image is not None:
+            image = held_once(f"{folder}/{image}")
+            problem = self._problem_of(image, self._images) if self._images else None
+            if problem is not None:
+                self.problems.append(f"{where}: {problem}")
+        fields["dataset"], fields["image"] = dataset, image
+        fields["question"] = held_once(fields["question"])
+        fields["original_task"] = held_once(fields["original_task"])
+        unit = ""
+        if facts := self._facts.pop((dataset, name), None):
+            fields["visible"], fields["block"] = facts.visible, facts.block
+            fields["fact"] = held_once(facts.fact)
+            unit = facts.unit
+        fields["unit"] = unit or self._cases.get(image or "", "")
+        self.items.append(BenchmarkItem(**fields))
 
     def _problem_of(self, image: str, images: ReleaseImages) -> str | None:
         """Return why an image must not be opened; an absent image is not a problem here."""

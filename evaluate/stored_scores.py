@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from medrcube.evaluate.benchmark_item import held_once
 from medrcube.evaluate.collection_pause import collection_paused
 from medrcube.evaluate.errata import withdrawn_of
 from medrcube.evaluate.outcomes import AnswerOutcome, Result
+from medrcube.evaluate.runner.json_lines import parse_line
 from medrcube.evaluate.runner.run_folder import (
     ITEMS,
     METRICS,
@@ -24,6 +26,13 @@ from medrcube.evaluate.statistics.metrics import METRICS_VERSION
 from medrcube.files.atomic import sha256_of
 
 __all__ = ["read_metrics", "read_outcomes", "read_results", "withdrawn_items"]
+
+_OUTCOMES = {outcome.value.encode(): outcome for outcome in AnswerOutcome}
+_PLAIN_OUTCOME = re.compile(
+    rb'\{"item": "[^"\\]*", "condition": "[a-z-]*", "turn": \d+, "epoch": \d+, '
+    rb'(?:"chain": "[^"\\]*", "step": \d+, )?"outcome": "(%s)", ' % b"|".join(_OUTCOMES)
+)
+"""Start of a line as ``score_files`` writes it, up to the outcome."""
 
 
 @collection_paused()
@@ -59,8 +68,13 @@ def read_outcomes(run: Path) -> Iterator[AnswerOutcome]:
         WorkspaceError: the run was never scored.
     """
     try:
-        for row in each_json_line(run / OUTCOMES):
-            yield AnswerOutcome(row["outcome"])
+        with (run / OUTCOMES).open("rb") as file:
+            for line in file:
+                plain = _PLAIN_OUTCOME.match(line) if line.endswith(b"}\n") else None
+                if plain is not None:
+                    yield _OUTCOMES[plain[1]]
+                elif line.strip():
+                    yield AnswerOutcome(parse_line(line)["outcome"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise WorkspaceError(f"{run}: has no scores; run  medrcube score {run}") from error
 

@@ -88,3 +88,9 @@ def test_recipes_that_cannot_be_read_are_named(tmp_path):
     (tmp_path / "recipes.jsonl").write_text('{"image": ')
     with pytest.raises(ReleaseError, match=r"recipes.jsonl: cannot be read"):
         read_case_units(tmp_path)
+
+
+def test_a_unit_is_refused_even_where_it_equals_a_sound_cell_of_another_column(tmp_path):
+    (tmp_path / ITEMS).write_text("dataset,id,visible,block,unit,fact\nA,1,yes,b,,\nA,2,yes,,b,\n")
+    with pytest.raises(ReleaseError, match="line 3"):
+        read_item_facts(tmp_path)

@@ -55,6 +55,9 @@ class Condition(StrEnum):
         raise WorkspaceError(f"no condition {name!r}; expected one of: {known}")
 
 
+_AS_THEY_ARE = (Condition.FULL, Condition.DEGRADED)
+"""Conditions that ask each item once, in its own words and order, with its own image."""
+
 OF_ONE_EDITION = (Condition.FULL, Condition.BLIND, Condition.CIRCULAR, Condition.IMAGE_SWAP)
 """Conditions that need only the release, and ask single questions about the items' own images."""
 
@@ -138,8 +141,7 @@ def presentations(
         presentation
         for condition in Condition
         if condition in wanted and condition is not Condition.CHAIN
-        for item in items
-        for presentation in _ways(item, condition, donors.get(item.name), reworded.get(item.name))
+        for presentation in _of_condition(items, condition, donors, reworded)
     ]
     if Condition.CHAIN in wanted:
         first_epoch += [
@@ -173,22 +175,35 @@ def rotate(item: BenchmarkItem, turn: int) -> BenchmarkItem:
     return replace(item, options=moved, key=key)
 
 
+def _of_condition(
+    items: Iterable[BenchmarkItem],
+    condition: Condition,
+    donors: Mapping[str, str],
+    reworded: Mapping[str, BenchmarkItem],
+) -> Iterator[Presentation]:
+    """Yield the presentations of all items in one condition other than ``chain``."""
+    if condition in _AS_THEY_ARE:
+        for item in items:
+            yield Presentation(item=item, condition=condition, image=item.image)
+    else:
+        for item in items:
+            yield from _ways(item, condition, donors.get(item.name), reworded.get(item.name))
+
+
 def _ways(
     item: BenchmarkItem, condition: Condition, donor: str | None, second: BenchmarkItem | None
 ) -> Iterator[Presentation]:
-    if condition is Condition.CIRCULAR:
+    if condition is Condition.BLIND:
+        yield Presentation(item=item, condition=condition)
+    elif condition is Condition.CIRCULAR:
         for turn in range(len(item.options) or 1):
             turned = rotate(item, turn)
             yield Presentation(item=turned, condition=condition, turn=turn, image=item.image)
     elif condition is Condition.IMAGE_SWAP:
         if donor is not None:
             yield Presentation(item=item, condition=condition, image=donor)
-    elif condition is Condition.REWORDED:
-        if second is not None:
-            yield Presentation(item=second, condition=condition, image=item.image)
-    else:
-        image = None if condition is Condition.BLIND else item.image
-        yield Presentation(item=item, condition=condition, image=image)
+    elif second is not None:
+        yield Presentation(item=second, condition=condition, image=item.image)
 
 
 def _donors(items: Sequence[BenchmarkItem]) -> dict[str, str]:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from medrcube.evaluate.outcomes import AnswerOutcome
 from medrcube.evaluate.questions.selection import WITHDRAWN
-from medrcube.evaluate.reply_outcomes import score_attempts
 from medrcube.evaluate.runner.attempt_log import read_attempts
 from medrcube.evaluate.runner.conversations import Conversations, standing_replies
 from medrcube.evaluate.runner.plan import RunPlan, draw_order
@@ -164,5 +163,8 @@ def _ended(
     questions: Iterable[AskedQuestion], attempts: Path, outcomes: Collection[AnswerOutcome]
 ) -> set[str]:
     """Return the keys of questions with one of these outcomes."""
+    # Takes a quarter of a second to import, which only ``again`` needs.
+    from medrcube.evaluate.reply_outcomes import score_attempts  # noqa: PLC0415
+
     results = score_attempts(questions, read_attempts(attempts))
     return {str(result.asked.key) for result in results if result.outcome in outcomes}

@@ -11,7 +11,7 @@ from medrcube.evaluate.questions.reworded import write_reworded
 from medrcube.evaluate.runner.example_store import write_examples
 from medrcube.evaluate.runner.image_digests import FILE as LOCK
 from medrcube.evaluate.runner.image_digests import write_lock
-from medrcube.evaluate.runner.plan import RunPlan, lists_state
+from medrcube.evaluate.runner.plan import RunPlan
 from medrcube.evaluate.runner.run_folder import (
     ASKED,
     ITEMS,
@@ -31,7 +31,7 @@ def write_plan(out: Path, plan: RunPlan) -> None:
         WorkspaceError: it cannot be written.
     """
     # The manifest states the lists only once they are complete, whenever the process is killed.
-    listed = {**plan.changing, **lists_state(plan.listed)}
+    listed = {**plan.changing, **plan.lists}
     if plan.manifest.get("listed") != listed:
         out.mkdir(parents=True, exist_ok=True)
         write_manifest(out, {**plan.manifest, **plan.changing, "listed": None})

@@ -14,7 +14,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from medrcube.evaluate.answer_parsing.thinking_blocks import strip_reasoning
 from medrcube.evaluate.runner.run_folder import AskedQuestion
 
 __all__ = ["Conversations", "history_digest", "said_text", "standing_replies"]
@@ -26,6 +25,11 @@ def said_text(record: Mapping[str, Any]) -> str:
     Empty if the conversation cannot continue, for example if a filter withheld the reply, or the
     token limit truncated it within its reasoning.
     """
+    # Takes a quarter of a second to import, which a run without conversations does not need.
+    from medrcube.evaluate.answer_parsing.thinking_blocks import (  # noqa: PLC0415
+        strip_reasoning,
+    )
+
     visible = strip_reasoning(record["text"])
     return visible.text.strip() if visible.closed else ""
 

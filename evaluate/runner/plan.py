@@ -40,7 +40,7 @@ from medrcube.files.atomic import PARTIAL
 if TYPE_CHECKING:
     from medrcube.evaluate.questions.few_shot import ExamplePool
 
-__all__ = ["RunPlan", "draw_order", "lists_state", "plan_run"]
+__all__ = ["RunPlan", "draw_order", "plan_run"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +61,8 @@ class RunPlan:
         benchmark: the release; images that look unchanged are not read again.
         asking: question setup, with the degradation of an existing run.
         seen: image digests of the last session.
+        lists: manifest entries on the lists: the version that wrote them, and a digest of the
+            images.
     """
 
     asked: tuple[AskedQuestion, ...]
@@ -75,6 +77,7 @@ class RunPlan:
     benchmark: Benchmark
     asking: QuestionSetup
     seen: Mapping[str, ImageDigest]
+    lists: Mapping[str, str]
 
 
 @collection_paused()
@@ -168,7 +171,8 @@ def plan_run(
         **({} if degradation is None else {"degradation": degradation.identity}),
         **({} if examples is None else {"examples_from": examples.tiers(planned)}),
     }
-    _require_same_images(out, listed, manifest, changing)
+    lists = _lists_state(listed)
+    _require_same_images(out, listed, manifest, {**changing, **lists})
     return RunPlan(
         asked=tuple(standing_questions(listed, benchmark.errata)),
         listed=listed,
@@ -182,6 +186,7 @@ def plan_run(
         benchmark=benchmark,
         asking=asking,
         seen=locked,
+        lists=lists,
     )
 
 
@@ -202,7 +207,7 @@ def draw_order(items: Iterable[BenchmarkItem]) -> list[BenchmarkItem]:
     return sorted(items, key=lambda item: hashlib.sha256(item.name.encode()).digest())
 
 
-def lists_state(questions: Iterable[AskedQuestion]) -> dict[str, str]:
+def _lists_state(questions: Iterable[AskedQuestion]) -> dict[str, str]:
     """Return the manifest entries on the lists: the version that wrote them, and an image digest.
 
     The digest changes when a release is reconstructed.
@@ -226,7 +231,7 @@ def _require_same_images(
     out: Path,
     questions: Sequence[AskedQuestion],
     manifest: Mapping[str, Any],
-    changing: Mapping[str, Any],
+    listed: Mapping[str, Any],
 ) -> None:
     """Refuse a release that lacks or changed an image of the run; new images are allowed.
 
@@ -235,8 +240,7 @@ def _require_same_images(
     Raises:
         WorkspaceError: an image that the run was asked with is missing or has changed.
     """
-    as_stated = manifest.get("listed") == {**changing, **lists_state(questions)}
-    if as_stated or not (out / ITEMS).exists():
+    if manifest.get("listed") == listed or not (out / ITEMS).exists():
         return
     subjects = {question.item.name: question.subject for question in questions}
     try:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from medrcube.evaluate.benchmark_item import BenchmarkItem
 from medrcube.evaluate.dataset import Benchmark
+from medrcube.evaluate.item_encoding import encode_text
 from medrcube.evaluate.models.protocol import Json
 from medrcube.evaluate.questions.chains import RULE as CHAINS
 from medrcube.evaluate.questions.conditions import Condition, Presentation
@@ -109,33 +110,50 @@ class QuestionKeys:
     ) -> str:
         # Item and condition are excluded, so the same question in two conditions is asked once.
         blind = presentation.condition is Condition.BLIND
-        request: dict[str, Json] = {
-            "model": self.model,
-            "prompt": self._prompt(presentation.item),
-            "image_sha256": image_sha256,
-            "epoch": presentation.epoch,
-        }
+        settings: dict[str, Json] = {}
         if self.elsewhere:
             # Without their images two questions would have the same key.
-            request["item"] = presentation.item.name
+            settings["item"] = presentation.item.name
         # Without examples the keys equal those of earlier versions.
         if shots:
-            request["shots"] = [
+            settings["shots"] = [
                 [self._prompt(item), item.right_reply, None if blind else self._image(item)]
                 for item in shots
             ]
         if self.asking.pixels and not blind:
-            request["pixels"] = self.asking.pixels
+            settings["pixels"] = self.asking.pixels
         # The first step of a chain is just the question. The replies to the steps are not known
         # yet; a reply records which ones it was given after.
         if before:
-            request["history"] = [CHAINS, *(step.key for step in before)]
+            settings["history"] = [CHAINS, *(step.key for step in before)]
         if presentation.condition is Condition.DEGRADED and self.asking.degradation:
-            request["degraded"] = self.asking.degradation.identity
-        return hashlib.sha256(_ENCODER.encode(request).encode()).hexdigest()
+            settings["degraded"] = self.asking.degradation.identity
+        request = self._request(presentation, image_sha256, settings)
+        return hashlib.sha256(request.encode()).hexdigest()
+
+    def _request(
+        self, presentation: Presentation, image_sha256: str | None, settings: Mapping[str, Json]
+    ) -> str:
+        """Return the question as JSON with sorted keys."""
+        prompt = self._prompt(presentation.item)
+        if not settings and image_sha256 is not None:
+            return (
+                f'{{"epoch": {presentation.epoch}, "image_sha256": {encode_text(image_sha256)}, '
+                f'"model": {encode_text(self.model)}, "prompt": {encode_text(prompt)}}}'
+            )
+        return _ENCODER.encode(
+            {
+                **settings,
+                "model": self.model,
+                "prompt": prompt,
+                "image_sha256": image_sha256,
+                "epoch": presentation.epoch,
+            }
+        )
 
     def _prompt(self, item: BenchmarkItem) -> str:
-        # A user's template may show the axes too.
+        if not self.asking.prompt.own:  # its parts are joined, which is faster than a look-up
+            return self.asking.prompt.render(item)
         words = (
             item.question,
             item.options,

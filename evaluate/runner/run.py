@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from medrcube.errors import ModelError, WorkspaceError
+from medrcube.evaluate.collection_pause import collection_paused
 from medrcube.evaluate.cost.budget import Budget, Prices
 from medrcube.evaluate.dataset import Benchmark
 from medrcube.evaluate.models.batch_api.registry import batches_of
@@ -42,7 +43,6 @@ from medrcube.evaluate.runner.scheduling.adaptive_concurrency import Concurrency
 from medrcube.evaluate.runner.scheduling.retry_policy import RetryPolicy
 from medrcube.evaluate.runner.scheduling.stall_watchdog import STALLED_AFTER, Watchdog
 from medrcube.evaluate.score_files import UPSTREAM_METRICS, UPSTREAM_RESULTS
-from medrcube.evaluate.scoring import score
 from medrcube.evaluate.stored_scores import read_metrics, read_outcomes, withdrawn_items
 from medrcube.release_format.errata import errata_digest
 
@@ -240,6 +240,7 @@ class _Before:
     models: frozenset[str]
 
     @classmethod
+    @collection_paused()
     def read(cls, path: Path, budget: Budget) -> _Before:
         replied, models = set[str](), set[str]()
         for record in read_attempts(path):
@@ -271,6 +272,9 @@ def _score(out: Path, manifest: Mapping[str, Any]) -> None:
         "withdrawn": errata_digest(withdrawn_items(out)),
     }
     if manifest.get("scored") != stamp or not _has_scores(out):
+        # Takes half a second to import, which a session without new replies does not need.
+        from medrcube.evaluate.scoring import score  # noqa: PLC0415
+
         score(out)
     write_manifest(out, {**manifest, "scored": stamp})
 

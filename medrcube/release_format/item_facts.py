@@ -48,8 +48,6 @@ FACT = re.compile("[0-9a-f]{16}")
 
 _LARGEST = 2**28
 _LONGEST_HEAD = 1024
-_SHARED = frozenset({"dataset", "visible", "block", "unit"})
-"""Columns whose values several items share; each value is stored in memory once."""
 _VISIBLE = frozenset(level.name.lower() for level in Visibility)
 
 
@@ -102,6 +100,7 @@ def read_item_facts(root: Path) -> dict[tuple[str, str], ItemFacts]:
         return {}
     facts: dict[tuple[str, str], ItemFacts] = {}
     known: dict[str, str] = {}
+    sound: set[tuple[str, str]] = set()
     with open_file(root, path, largest=_LARGEST) as file:
         try:
             text = io.TextIOWrapper(file, encoding="utf-8", newline="")
@@ -109,14 +108,26 @@ def read_item_facts(root: Path) -> dict[tuple[str, str], ItemFacts]:
             columns = tuple(next(reader, ()))
             if columns not in (COLUMNS, EARLIER_COLUMNS):
                 raise ReleaseError(f"{path}: expected the columns {', '.join(COLUMNS)}")
-            shared = [name for name in columns if name in _SHARED]
+            absent = ("",) * (len(COLUMNS) - len(columns))
             for row in reader:
-                cells = dict(zip(columns, row, strict=False))
-                if len(row) != len(columns) or not _is_sound(cells):
+                if len(row) != len(columns):
                     raise ReleaseError(f"{path} line {reader.line_num}: {safe_repr(row)}")
-                for name in shared:
-                    cells[name] = known.setdefault(cells[name], cells[name])
-                facts[cells["dataset"], cells["id"]] = ItemFacts(**cells)
+                dataset, name, visible, block, unit, fact = (*row, *absent)
+                if (visible, unit) not in sound:
+                    if not _is_sound(visible, unit):
+                        raise ReleaseError(f"{path} line {reader.line_num}: {safe_repr(row)}")
+                    sound.add((visible, unit))
+                if fact and FACT.fullmatch(fact) is None:
+                    raise ReleaseError(f"{path} line {reader.line_num}: {safe_repr(row)}")
+                dataset = known.setdefault(dataset, dataset)
+                facts[dataset, name] = ItemFacts(
+                    dataset=dataset,
+                    id=name,
+                    visible=known.setdefault(visible, visible),
+                    block=known.setdefault(block, block),
+                    unit=known.setdefault(unit, unit),
+                    fact=fact,
+                )
         except (csv.Error, UnicodeDecodeError) as error:
             raise ReleaseError(f"{path}: cannot be read: {error}") from None
     return facts
@@ -196,9 +207,5 @@ def _recipes(root: Path) -> Iterator[Mapping[str, Any]]:
             raise ReleaseError(f"{path}: cannot be read: {error}") from None
 
 
-def _is_sound(cells: Mapping[str, str]) -> bool:
-    return (
-        cells["visible"] in _VISIBLE
-        and (not cells.get("unit") or UNIT.fullmatch(cells["unit"]) is not None)
-        and (not cells.get("fact") or FACT.fullmatch(cells["fact"]) is not None)
-    )
+def _is_sound(visible: str, unit: str) -> bool:
+    return visible in _VISIBLE and (not unit or UNIT.fullmatch(unit) is not None)

@@ -24,6 +24,7 @@ __all__ = [
     "OPEN_ITEMS",
     "UnknownFormError",
     "open_row",
+    "read_open_fields",
     "read_open_row",
     "read_options",
     "write_options",
@@ -58,6 +59,16 @@ def read_open_row(row: Any) -> ReleaseRow:
         BadRowError: it breaks a rule; lists all faults.
         UnknownFormError: its form comes from a later version or a third party.
     """
+    return ReleaseRow(**read_open_fields(row))
+
+
+def read_open_fields(row: Any) -> dict[str, Any]:
+    """Validate a row and return the fields of its ``ReleaseRow``.
+
+    Raises:
+        BadRowError: it breaks a rule; lists all faults.
+        UnknownFormError: its form comes from a later version or a third party.
+    """
     reader = RowParser.of(row)
     name = reader.text("form")
     if name and name != OPTION and name not in OPEN_FORMS:
@@ -81,7 +92,7 @@ def read_open_row(row: Any) -> ReleaseRow:
             reader.fault("target", f"form {name}: {error}")
     if reader.faults:
         raise BadRowError(tuple(reader.faults))
-    return ReleaseRow(**{"options": (), "key": "", **fields})
+    return {"options": (), "key": "", **fields}
 
 
 def open_row(row: ReleaseRow) -> Mapping[str, Json]:

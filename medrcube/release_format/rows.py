@@ -7,7 +7,7 @@ unknown task. Evaluation and validation share this parser, so both report the sa
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import PurePosixPath
@@ -18,6 +18,7 @@ from medrcube.forms import OPTION
 from medrcube.forms.protocol import Target
 from medrcube.release_format.tree import leaves_folder, safe_repr
 from medrcube.taxonomy import Anatomy, Modality, Task
+from medrcube.vocabulary.layers import Vocabulary, active_vocabulary
 
 __all__ = [
     "FIELDS",
@@ -29,6 +30,7 @@ __all__ = [
     "RowParser",
     "departures",
     "read_row",
+    "read_row_fields",
 ]
 
 LETTERS = "ABCD"
@@ -123,12 +125,29 @@ def read_row(row: Any) -> ReleaseRow:
     Raises:
         BadRowError: it breaks a rule; lists all faults.
     """
+    return ReleaseRow(**read_row_fields(row))
+
+
+def read_row_fields(row: Any) -> dict[str, Any]:
+    """Validate a row and return the fields of its ``ReleaseRow``.
+
+    Raises:
+        BadRowError: it breaks a rule; lists all faults.
+    """
     reader = RowParser.of(row)
-    fields: dict[str, Any] = {**reader.common(), "options": reader.options()}
-    fields["key"] = reader.key(fields["options"])
+    shared = _shared_fields(row)
+    fields: dict[str, Any]
+    if shared is None:
+        fields = {**reader.common(), "options": reader.options()}
+        fields["key"] = reader.key(fields["options"])
+    else:
+        fields = dict(shared)
+        fields["id"] = reader.identifier()
+        fields["question"] = reader.text("question")
+        fields["image"] = reader.image()
     if reader.faults:
         raise BadRowError(tuple(reader.faults))
-    return ReleaseRow(**fields)
+    return fields
 
 
 def departures(row: Mapping[str, Any]) -> Iterator[RowFault]:
@@ -312,6 +331,51 @@ class RowParser:
     def fault(self, rule: str, message: str) -> None:
         """Record a rule that the row breaks."""
         self.faults.append(RowFault(rule=rule, message=message))
+
+
+_SHARED = (
+    *("dataset", *_OPTIONS, "gt_answer", "correct_index"),
+    *("task", "modality", "parts", "original_task", "restricted"),
+)
+"""Fields that many rows of a release have in common."""
+
+_Shared = Mapping[str, Any]
+_readers: dict[str, tuple[Vocabulary, Callable[..., _Shared | None]]] = {}
+"""The reader of these fields under the vocabulary that was active last."""
+
+
+def _shared_fields(row: Mapping[str, Any]) -> _Shared | None:
+    """Return the fields of ``ReleaseRow`` other than id, question and image.
+
+    Returns:
+        The fields, in one object for all rows with the same values; ``None`` if one breaks a rule.
+    """
+    vocabulary = active_vocabulary()
+    latest = _readers.get("latest")
+    if latest is None or latest[0] is not vocabulary:
+        # Typed: True and 1.0 equal 1, but only 1 is an index.
+        latest = vocabulary, lru_cache(maxsize=4096, typed=True)(_read_shared)
+        _readers["latest"] = latest
+    try:
+        return latest[1](*map(row.get, _SHARED))
+    except TypeError:  # a list or an object where a text belongs cannot be looked up
+        return None
+
+
+def _read_shared(*values: Any) -> _Shared | None:
+    reader = RowParser(dict(zip(_SHARED, values, strict=True)))
+    options = reader.options()
+    fields = {
+        "dataset": reader.text("dataset"),
+        "task": reader.member("task", Task),
+        "modality": reader.member("modality", Modality),
+        "parts": reader.member("parts", Anatomy),
+        "original_task": reader.optional_text("original_task"),
+        "restricted": reader.restricted(),
+        "options": options,
+        "key": reader.key(options),
+    }
+    return None if reader.faults else fields
 
 
 @lru_cache(maxsize=4096)

@@ -29,6 +29,7 @@ _CHUNK = 2**16
 _NEAR = 16
 """Number of characters at the end of the buffer where a value or error may be truncated."""
 _SPACE = re.compile(r"[ \t\r\n]*")
+_COMMA_BEFORE_OBJECT = re.compile(r"[ \t\r\n]*,[ \t\r\n]*(?=\{)")
 
 
 class BadJsonError(ValueError):
@@ -54,6 +55,8 @@ def read_list(file: BinaryIO) -> Iterator[Any]:
         while True:
             yield window.element(number)
             number += 1
+            if window.at_next_object():
+                continue
             mark = window.next_character()
             window.at += 1
             if mark == "]":
@@ -138,8 +141,36 @@ class _Window:
             if not self._more():
                 return ""
 
+    def at_next_object(self) -> bool:
+        """Skip a comma if an object follows it within the buffer; otherwise nothing is consumed."""
+        comma = _COMMA_BEFORE_OBJECT.match(self._text, self.at)
+        if comma is None:
+            return False
+        self.at = comma.end()
+        return True
+
     def element(self, number: int) -> Any:
         """Parse the value that begins at the current position."""
+        value = self._plain_object()
+        return self._any_element(number) if value is None else value
+
+    def _plain_object(self) -> dict[str, Any] | None:
+        """Parse an object whose only colons follow its keys; ``None`` leaves the value to others.
+
+        Every key is followed by a colon, so an object with as many colons as keys has no other
+        object in it and no key twice.
+        """
+        try:
+            value, end = _UNCHECKED_KEYS.raw_decode(self._text, self.at)
+        except (ValueError, RecursionError):
+            return None
+        is_plain = type(value) is dict and self._text.count(":", self.at, end) == len(value)
+        if not is_plain or end >= len(self._text) - _NEAR:
+            return None
+        self.at = end
+        return value
+
+    def _any_element(self, number: int) -> Any:
         while True:
             try:
                 value, end = _DECODER.raw_decode(self._text, self.at)
@@ -205,3 +236,4 @@ def _not_utf8(error: UnicodeDecodeError) -> str:
 _DECODER = json.JSONDecoder(
     object_pairs_hook=_object, parse_constant=_constant, parse_float=_number
 )
+_UNCHECKED_KEYS = json.JSONDecoder(parse_constant=_constant, parse_float=_number)

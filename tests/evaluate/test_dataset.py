@@ -15,8 +15,9 @@ from medrcube.evaluate.html_report import write_report
 from medrcube.evaluate.models.registry import open_model
 from medrcube.evaluate.runner.run import run_evaluation
 from medrcube.release_format.item_facts import ItemFacts, write_item_facts
+from medrcube.release_format.rows import BadRowError, read_row
 from medrcube.taxonomy import Anatomy, Modality, Task
-from medrcube.vocabulary.layers import using
+from medrcube.vocabulary.layers import Layer, Vocabulary, using
 
 
 def test_items_come_in_the_order_of_sorted_sources(load, row):
@@ -69,6 +70,35 @@ def test_a_broken_item_is_refused_by_name(changes, message, load, row):
     with pytest.raises(ReleaseError, match=r"ALPHA/test\.json item 1") as caught:
         load(row(4), row(0, **changes))
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"correct_index": False}, "correct_index is False"),
+        ({"correct_index": 0.0}, "correct_index is 0.0"),
+        ({"restricted": 0}, "restricted is 0; expected true or false"),
+        ({"task": ["x"]}, "task is ['x']; expected a text"),
+        ({"original_task": {}}, "original_task is {}; expected a text"),
+    ],
+)
+def test_a_value_is_refused_although_an_equal_one_of_another_type_was_read(
+    changes, message, load, row
+):
+    with pytest.raises(ReleaseError, match=r"ALPHA/test\.json item 1") as caught:
+        load(row(0, restricted=False), row(0, id="next", **{"restricted": False, **changes}))
+    assert message in str(caught.value)
+
+
+def test_the_words_of_one_vocabulary_are_not_read_under_another(row):
+    body = row(0, modality="PET")
+    word = {"name": "PET", "concept": "PET", "image": "PET image", "words": ["pet"]}
+    declared = Layer("x", "x", None, {"modality": [word]})
+    for _ in range(2):
+        with pytest.raises(BadRowError, match="is not a known modality"):
+            read_row(body)
+        with using(Vocabulary((declared,))):
+            assert read_row(body).modality == "PET"
 
 
 @pytest.mark.parametrize(

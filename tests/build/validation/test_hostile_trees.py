@@ -241,3 +241,27 @@ def test_paths_that_could_lead_out_are_known(value):
 @pytest.mark.parametrize("value", ["a", "a/b.png", "a b/ü (1).png", "..a", "a..b/c", "./a"])
 def test_other_paths_are_left_alone(value):
     assert not leaves_folder(value)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        '{"a": 1, "a": 2}',
+        '{"a" : 1, "a" : 2}',
+        '{"a": {"b": 1, "b": 2}}',
+        '{"a": ":", "b": 1, "b": 2}',
+        '{"a": [{"b": 1, "b": 2}], "c": ":"}',
+    ],
+)
+def test_a_key_that_occurs_twice_is_found_in_any_object(row):
+    text = f'[{{"a": 1}}, {row}, {{"a": 3}}, {" " * 40}{{"a": 4}}]'
+    with pytest.raises(BadJsonError, match="item 1: a key occurs twice in one object"):
+        list(read_list(io.BytesIO(text.encode())))
+
+
+@pytest.mark.parametrize(
+    "text", ['[{"a": 1} {"a": 2}]', '[{"a": 1},, {"a": 2}]', '[{"a": 1}, ]', '[{"a": 1}: {"a": 2}]']
+)
+def test_objects_are_separated_by_one_comma(text):
+    with pytest.raises(BadJsonError):
+        list(read_list(io.BytesIO((text + " " * 40).encode())))
