@@ -122,7 +122,8 @@ def _reader_of(options: tuple[tuple[str, str], ...]) -> ChoiceReader:
 
 
 def _read(text: str, reader: ChoiceReader, depth: int) -> ParsedAnswer:
-    text = _NEXT_QUESTION.split(text, maxsplit=1)[0]
+    if "\n" in text:
+        text = _NEXT_QUESTION.split(text, maxsplit=1)[0]
     fields = lift_fields(text)
     body = hedging.without_idioms(
         letter_context.resolve_ordinals(strip_markup(fields.rest), reader.letters)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from medrcube.evaluate.answer_parsing import answer_phrases, hedging, letter_context, sentence_spans
@@ -37,13 +37,28 @@ class AnswerMarker(NamedTuple):
     tentative: bool = False
 
 
+_TURNING = ("actually", "correction", "scratch", "second", "reflection", "review", "wait", "no,")
+_SINGLING = ("only", "just", "except", "but", "besides", "than", "apart")
+"""Words of which the pattern ``TURN`` or ``SINGLED`` needs one in an ASCII text."""
+
+
+def _may_have(body: str, words: Sequence[str]) -> bool:
+    """Whether a pattern that needs one of the words may match; a look-up is far cheaper to try."""
+    # Patterns that ignore case match a dotless i for an i, and have Chinese alternatives.
+    if not body.isascii():
+        return True
+    lower = body.lower()
+    return any(word in lower for word in words)
+
+
 def announcement_markers(body: str, reader: ChoiceReader) -> Iterator[AnswerMarker]:
     """Yield announced answers, and letters that a change of mind turns to."""
     for match in answer_phrases.DECLARATION.finditer(body):
         if _is_asserted(body, _begin(match), match):
             yield from _marker(match, reader.at(body, match.end()), "declared")
-    for match in answer_phrases.TURN.finditer(body):
-        yield from _marker(match, reader.letter_at(body, match.end()), "revised")
+    if _may_have(body, _TURNING):
+        for match in answer_phrases.TURN.finditer(body):
+            yield from _marker(match, reader.letter_at(body, match.end()), "revised")
 
 
 def verdict_markers(
@@ -54,11 +69,11 @@ def verdict_markers(
     weak: list[AnswerMarker] = []
     for marker, loose in _verdicts(body, reader):
         (weak if loose else strong).append(marker)
-    for pattern, rule in (
-        (answer_phrases.SINGLED, "singled-out"),
-        (answer_phrases.RANKED, "ranked"),
+    for pattern, rule, is_possible in (
+        (answer_phrases.SINGLED, "singled-out", _may_have(body, _SINGLING)),
+        (answer_phrases.RANKED, "ranked", ">" in body or (": " in body and "," in body)),
     ):
-        for match in pattern.finditer(body):
+        for match in pattern.finditer(body) if is_possible else ():
             letter = next(filter(None, match.groups()))
             if letter in reader.letters:
                 strong.append(

@@ -76,8 +76,10 @@ def is_weakened(text: str, start: int, end: int) -> bool:
 
 def without_idioms(text: str) -> str:
     """Replace idioms that only sound like negation or doubt by plain words."""
-    for idiom, plainly in _IDIOMS:
-        text = idiom.sub(plainly, text)
+    lower = text.lower() if text.isascii() else None
+    for words, idiom, plainly in _IDIOMS:
+        if lower is None or any(word in lower for word in words):
+            text = idiom.sub(plainly, text)
     return text
 
 
@@ -96,6 +98,7 @@ def before_rejected(text: str) -> str:
 
 _IDIOMS = (
     (
+        ("doubt", "question"),
         re.compile(
             r"\b(?:there(?:'s|\s+is)\s+)?(?:no|without(?:\s+an?y?)?|beyond(?:\s+an?y?)?)\s+"
             r"(?:reasonable\s+|shadow\s+of\s+a\s+)?(?:doubt|question)\b(?!\s+about)(?:\s+that\b)?[,:]?",
@@ -104,15 +107,17 @@ _IDIOMS = (
         "clearly",
     ),
     (
+        ("anything",),
         re.compile(
             r"\bcan(?:'t|not|\s+not)\s+be\s+anything\s+(?:other\s+than|but|else\s+than)\b",
             re.IGNORECASE,
         ),
         "is",
     ),
-    (re.compile(r"\bnothing\s+(?:other\s+than|but)\b", re.IGNORECASE), "only"),
-    (re.compile(r"\bnot\s+only\b(?![^.;\n]*\bbut\b)", re.IGNORECASE), " "),
+    (("nothing",), re.compile(r"\bnothing\s+(?:other\s+than|but)\b", re.IGNORECASE), "only"),
+    (("not",), re.compile(r"\bnot\s+only\b(?![^.;\n]*\bbut\b)", re.IGNORECASE), " "),
 )
+"""Idioms, each with the words of which an ASCII text needs one, and what it says plainly."""
 _REJECTED = re.compile(
     r"\b(?:rather\s+than|instead\s+of|as\s+opposed\s+to|unlike|without|with\s+no|not)\b|>",
     re.IGNORECASE,

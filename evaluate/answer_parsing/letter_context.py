@@ -28,7 +28,8 @@ def resolve_ordinals(body: str, own: Iterable[str]) -> str:
     letters = sorted(own)
 
     def named(match: re.Match[str]) -> str:
-        place = match["place"].casefold()
+        # Where case is ignored, the pattern's i matches a dotless i too.
+        place = match["place"].casefold().replace("\u0131", "i")
         index = len(letters) - 1 if place == "last" else answer_phrases.PLACES.index(place)
         return f"option {letters[index]}" if index < len(letters) else match[0]
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from medrcube.evaluate.answer_parsing.json_objects import json_objects
 from medrcube.evaluate.answer_parsing.markup_removal import FIELD_NAMES
 
 __all__ = ["OUTRIGHT", "MarkedAnswer", "marked_answers"]
@@ -45,7 +46,6 @@ def marked_answers(text: str) -> list[MarkedAnswer]:
     return sorted(marks)
 
 
-_MOST_BROKEN = 50
 _LONGEST = 2000
 _ELEMENT = re.compile(
     r"<(?P<name>answer|final_answer|finalanswer|conclusion|output|final|result)>"
@@ -66,19 +66,10 @@ _DOUBTS = frozenset({"confidence", "probability", "certainty", "score"})
 
 def _objects(text: str) -> Iterator[tuple[int, int, MarkedAnswer]]:
     """Yield JSON objects with an answer field, or with a single number."""
-    decoder = json.JSONDecoder(strict=False)
-    failed, start = 0, text.find("{")
-    while start >= 0 and failed < _MOST_BROKEN:
-        end = start + 1
-        try:
-            value, end = decoder.raw_decode(text, start)
-        except (ValueError, RecursionError):
-            failed += 1
-        else:
-            content = _content(value)
-            if content is not None:
-                yield start, end, MarkedAnswer(start, "json", content[:_LONGEST])
-        start = text.find("{", end)
+    for start, end, value in json_objects(text):
+        content = _content(value)
+        if content is not None:
+            yield start, end, MarkedAnswer(start, "json", content[:_LONGEST])
 
 
 def _content(value: dict[str, Any]) -> str | None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import html
-import json
 import re
 import unicodedata
 from typing import Any, NamedTuple
+
+from medrcube.evaluate.answer_parsing.json_objects import json_objects
 
 __all__ = ["FIELD_NAMES", "AnswerFields", "lift_fields", "strip_markup"]
 
@@ -27,17 +28,19 @@ def lift_fields(text: str) -> AnswerFields:
     """Extract JSON objects with an answer field, ``<answer>`` elements and boxes from a reply."""
     values: list[tuple[int, str, str]] = []
     rest = text
-    for start, end, value in _json_objects(rest):
+    for start, end, content in list(json_objects(rest)):
         inner = _JSON_KEY.sub(lambda match: " " * len(match[0]), rest[start:end])
+        value = _field(content)
         if value is not None:
             values.append((start, "json", value))
             inner = " " * (end - start)
         rest = rest[:start] + inner + rest[end:]
-    values += [
-        (match.start(), "element", match["value"] or match["bracketed"] or match["box"] or "")
-        for match in _ELEMENT.finditer(rest)
-    ]
-    rest = _ELEMENT.sub(lambda match: " " * len(match[0]), rest)
+    if "<" in rest or "[" in rest:
+        values += [
+            (match.start(), "element", match["value"] or match["bracketed"] or match["box"] or "")
+            for match in _ELEMENT.finditer(rest)
+        ]
+        rest = _ELEMENT.sub(lambda match: " " * len(match[0]), rest)
     for start, end, value in _boxes(rest):
         values.append((start, "boxed", value))
         rest = rest[:start] + " " * (end - start) + rest[end:]
@@ -49,19 +52,34 @@ def strip_markup(text: str) -> str:
 
     Struck-out text is removed. A table row becomes a line with colons between its cells.
     """
-    text = _BLOCK.sub(_with_bold_ticked, text)
-    text = _STRUCK.sub(" ", _TAG.sub(" ", html.unescape(text)))
+    # Most replies have little markup: a rule runs only if a character that it needs is there.
+    if text.count("\n") >= _FEWEST_LINES - 1:
+        text = _BLOCK.sub(_with_bold_ticked, text)
+    text = html.unescape(text)
+    if "<" in text or "~~" in text:
+        text = _STRUCK.sub(" ", _TAG.sub(" ", text))
     text = text.translate(_ASCII) if text.isascii() else _without_variants(text)
-    text = _COLOUR.sub(" ", text)
-    text = _TABLE_ROW.sub(_cells, text)
+    if "\\" in text:
+        text = _COLOUR.sub(" ", text)
+    if "|" in text:
+        text = _TABLE_ROW.sub(_cells, text)
+    if "\\" in text:
+        text = _without_wrappers(text)
+    text = _DELIMITER.sub(" ", text)
+    text = _HEADING.sub("", text)
+    if "[" in text:
+        text = _TICKED.sub("\u2705 ", _UNTICKED.sub("\u274c ", text))
+    if "\u00d7" in text:
+        text = _CROSSED.sub(" \u2717", text)
+    return _BLANKS.sub(" ", text).strip()
+
+
+def _without_wrappers(text: str) -> str:
+    """Return the text without LaTeX commands around a part of it, however deeply nested."""
     previous = None
     while previous != text:
         previous, text = text, _WRAPPER.sub(r"\1", text)
-    text = _DELIMITER.sub(" ", text)
-    text = _HEADING.sub("", text)
-    text = _TICKED.sub("\u2705 ", _UNTICKED.sub("\u274c ", text))
-    text = _CROSSED.sub(" \u2717", text)
-    return _BLANKS.sub(" ", text).strip()
+    return text
 
 
 def _without_variants(text: str) -> str:
@@ -97,7 +115,10 @@ _TAG = re.compile(
 _ACCENT = re.compile("([A-Za-z])[\u0300-\u036f]+")
 _STRUCK = re.compile(r"~~[^~\n]{1,500}~~|<(del|strike)>[^<>]{0,500}</\1>")
 _COLOUR = re.compile(r"\\(?:text)?color\s*\{[^{}\n]{0,40}\}")
-_BLOCK = re.compile(r"(?:^[ \t]*(?:\*\*)?\(?[A-H][.)][^\n]{1,200}(?:\n|\Z)){3,10}", re.MULTILINE)
+_FEWEST_LINES = 3
+_BLOCK = re.compile(
+    rf"(?:^[ \t]*(?:\*\*)?\(?[A-H][.)][^\n]{{1,200}}(?:\n|\Z)){{{_FEWEST_LINES},10}}", re.MULTILINE
+)
 _BOLD_LINE = re.compile(r"[ \t]*\*\*[^*]+\*\*[ \t]*")
 _TABLE_ROW = re.compile(r"^[ \t]*\|([^\n]*?)\|?[ \t]*$", re.MULTILINE)
 _WRAPPER = re.compile(
@@ -130,7 +151,6 @@ _ELEMENT = re.compile(
     r"|\[answer\](?P<bracketed>.{0,2000}?)\[/answer\]|<\|begin_of_box\|>(?P<box>.{0,2000}?)<\|end_of_box\|>",
     re.IGNORECASE | re.DOTALL,
 )
-_MOST_BROKEN = 50
 _LONGEST_BOX = 500
 _JSON_KEY = re.compile(r'"[^"\n]*"\s*:')
 _BOX = re.compile(r"(?:\\f?|\x08|\\\\|\b)(?:boxed|oxed|fbox)\s*\{")
@@ -148,24 +168,6 @@ def _with_bold_ticked(block: re.Match[str]) -> str:
 def _cells(row: re.Match[str]) -> str:
     cells = [cell.strip() for cell in row[1].split("|")]
     return "" if not any(cell.strip("-: ") for cell in cells) else ": ".join(cells)
-
-
-def _json_objects(text: str) -> list[tuple[int, int, str | None]]:
-    """Return (start, end, value of the answer field) of every JSON object."""
-    decoder = json.JSONDecoder(strict=False)
-    objects = []
-    failed = 0
-    start = text.find("{")
-    while start >= 0 and failed < _MOST_BROKEN:
-        end = start + 1
-        try:
-            value, end = decoder.raw_decode(text, start)
-        except (ValueError, RecursionError):
-            failed += 1
-        else:
-            objects.append((start, end, _field(value)))
-        start = text.find("{", end)
-    return objects
 
 
 def _field(value: Any) -> str | None:
@@ -193,7 +195,9 @@ def _field(value: Any) -> str | None:
 
 def _boxes(text: str) -> list[tuple[int, int, str]]:
     r"""Return (start, end, content) of every ``\boxed{...}`` with balanced braces."""
-    boxes = []
+    boxes: list[tuple[int, int, str]] = []
+    if "{" not in text:
+        return boxes
     for match in _BOX.finditer(text):
         depth, end = 1, match.end()
         limit = min(len(text), end + _LONGEST_BOX)

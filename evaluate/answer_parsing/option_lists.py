@@ -53,6 +53,8 @@ def blank_restated_options(body: str, reader: ChoiceReader) -> str:
 
 def blank_rejected_options(body: str) -> str:
     """Blank out the list under "Why the other options are wrong:"; positions are unchanged."""
+    if "\n" not in body:
+        return body
     return _REJECTED.sub(lambda match: match["kept"] + " " * len(match["list"]), body)
 
 

@@ -49,3 +49,25 @@ def test_a_reply_is_decided_by_the_strongest_rule_that_applies(reply, options, p
 )
 def test_a_channel_that_never_reaches_its_answer_is_not_closed(reply):
     assert strip_reasoning(reply) == ("", False)
+
+
+def test_an_ordinal_written_with_a_dotless_i_names_its_option():
+    options = tuple(zip("ABCD", FINDINGS, strict=True))
+    assert extract("The f\u0131rst option is correct.", options) == ("A", "verdict")
+
+
+@pytest.mark.parametrize(
+    ("reply", "parsed"),
+    [
+        ("Answer: A. Wa\u0131t, C.", ("C", "revised")),
+        ("Answer: A. WAIT, C.", ("C", "revised")),
+        ("Just B remains.", ("B", "singled-out")),
+        ("All options except B are incorrect.", ("B", "singled-out")),
+        ("\u9664A\u4ee5\u5916\u5747\u4e0d\u5bf9", ("A", "singled-out")),
+        ("B > A > C", ("B", "ranked")),
+        ("Ranking: B, A, C", ("B", "ranked")),
+        ("It can't be anything other than edema.", ("C", "hint")),
+    ],
+)
+def test_a_rule_applies_wherever_its_words_occur(reply, parsed):
+    assert extract(reply, tuple(zip("ABCD", FINDINGS, strict=True))) == parsed
