@@ -118,7 +118,7 @@ def item_from_json(row: Mapping[str, Any]) -> BenchmarkItem:
         id=row["id"],
         dataset=held_once(row["dataset"]),
         question=held_once(row["question"]),
-        options=_options_once(tuple((letter, text) for letter, text in row["options"])),
+        options=_options_once(tuple([(letter, text) for letter, text in row["options"]])),
         key=row["key"],
         task=Task(row["task"]),
         modality=Modality.recorded(row["modality"]),

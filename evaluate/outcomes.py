@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from medrcube.evaluate.benchmark_item import BenchmarkItem
-from medrcube.evaluate.questions.conditions import Condition, Presentation
+from medrcube.evaluate.questions.conditions import Condition
 from medrcube.evaluate.runner.run_folder import AskedQuestion
 from medrcube.evaluate.runner.run_state import FAILURE_GATE
 from medrcube.forms import form_of
@@ -145,16 +145,11 @@ def accuracy_bounds(correct: int, results: Sequence[Result]) -> list[float] | No
 
 def main_results(results: Sequence[Result]) -> list[Result]:
     """Return one result per item: the first condition of the run, its first epoch."""
-    first = min((r.asked.presentation for r in results), key=_order, default=None)
-    if first is None:
-        return []
+    asked = {result.asked.presentation.condition for result in results}
+    first = next((condition for condition in Condition if condition in asked), None)
     return [
         result
         for result in results
-        if (presentation := result.asked.presentation).condition is first.condition
+        if (presentation := result.asked.presentation).condition is first
         and presentation.turn == presentation.epoch == 0
     ]
-
-
-def _order(presentation: Presentation) -> int:
-    return list(Condition).index(presentation.condition)

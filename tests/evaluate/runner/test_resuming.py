@@ -17,13 +17,13 @@ import pytest
 
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate import dataset as benchmark_module
+from medrcube.evaluate import scoring
 from medrcube.evaluate.dataset import load_benchmark
 from medrcube.evaluate.html_report import write_report
 from medrcube.evaluate.models.registry import ModelSettings, open_model
 from medrcube.evaluate.questions.conditions import Condition
 from medrcube.evaluate.reporting.scored_runs import load_runs
 from medrcube.evaluate.reporting.usage_table import run_usage
-from medrcube.evaluate.runner import run as runner
 from medrcube.evaluate.runner.attempt_log import AttemptLog, open_log, read_attempts
 from medrcube.evaluate.runner.image_digests import FILE as LOCK
 from medrcube.evaluate.runner.image_digests import read_lock
@@ -207,8 +207,8 @@ def test_a_complete_run_is_not_scored_again_unless_its_scores_are_gone(
     run = tmp_path / "run"
     run_evaluation(benchmark, scripted(), run)
     scored = []
-    score = runner.score
-    monkeypatch.setattr(runner, "score", lambda out: scored.append(out) or score(out))
+    score = scoring.score
+    monkeypatch.setattr(scoring, "score", lambda out: scored.append(out) or score(out))
     run_evaluation(benchmark, scripted(), run)
     assert scored == []
     (run / "results.jsonl").unlink()
