@@ -23,7 +23,7 @@ from medrcube.evaluate.runner.image_digests import ImageDigest, digest_image, is
 from medrcube.release_format.errata import FILE as ERRATA
 from medrcube.release_format.errata import Erratum, read_errata
 from medrcube.release_format.images import DamagedShardError, ReleaseImages, open_images
-from medrcube.release_format.item_facts import read_case_units, read_item_facts, read_pixel_hashes
+from medrcube.release_format.item_facts import each_item_row, read_case_units, read_pixel_hashes
 from medrcube.release_format.item_sets import SETS, fault_of_set, read_item_sets
 from medrcube.release_format.open_rows import UnknownFormError, read_open_fields
 from medrcube.release_format.rows import BadRowError, read_row_fields
@@ -197,8 +197,8 @@ class _Loader:
         self._images = images
         self._names: dict[str, set[str]] = {}
         self._pictures: dict[str, str | None] = {}
-        self._facts = read_item_facts(root)
-        tells_units = any(facts.unit for facts in self._facts.values())
+        self._facts = {(dataset, name): told for dataset, name, *told in each_item_row(root)}
+        tells_units = any(unit for _, _, unit, _ in self._facts.values())
         self._cases = {} if tells_units else read_case_units(root)
 
     def read(self, table: Path) -> None:
@@ -285,10 +285,9 @@ class _Loader:
         fields["question"] = held_once(fields["question"])
         fields["original_task"] = held_once(fields["original_task"])
         unit = ""
-        if facts := self._facts.pop((dataset, name), None):
-            fields["visible"], fields["block"] = facts.visible, facts.block
-            fields["fact"] = held_once(facts.fact)
-            unit = facts.unit
+        if told := self._facts.pop((dataset, name), None):
+            fields["visible"], fields["block"], unit, fact = told
+            fields["fact"] = held_once(fact)
         fields["unit"] = unit or self._cases.get(image or "", "")
         self.items.append(BenchmarkItem(**fields))
 

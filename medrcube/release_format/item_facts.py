@@ -29,6 +29,7 @@ __all__ = [
     "ITEMS",
     "UNIT",
     "ItemFacts",
+    "each_item_row",
     "read_case_units",
     "read_item_columns",
     "read_item_facts",
@@ -95,10 +96,23 @@ def read_item_facts(root: Path) -> dict[tuple[str, str], ItemFacts]:
     Raises:
         ReleaseError: the table is invalid; names the line.
     """
+    return {
+        (dataset, name): ItemFacts(
+            dataset=dataset, id=name, visible=visible, block=block, unit=unit, fact=fact
+        )
+        for dataset, name, visible, block, unit, fact in each_item_row(root)
+    }
+
+
+def each_item_row(root: Path) -> Iterator[tuple[str, str, str, str, str, str]]:
+    """Yield the cells of each row in the order of ``COLUMNS``; equal texts are one object.
+
+    Raises:
+        ReleaseError: the table is invalid; names the line.
+    """
     path = root / ITEMS
     if stat_file(root, path) is None:
-        return {}
-    facts: dict[tuple[str, str], ItemFacts] = {}
+        return
     known: dict[str, str] = {}
     sound: set[tuple[str, str]] = set()
     with open_file(root, path, largest=_LARGEST) as file:
@@ -119,18 +133,16 @@ def read_item_facts(root: Path) -> dict[tuple[str, str], ItemFacts]:
                     sound.add((visible, unit))
                 if fact and FACT.fullmatch(fact) is None:
                     raise ReleaseError(f"{path} line {reader.line_num}: {safe_repr(row)}")
-                dataset = known.setdefault(dataset, dataset)
-                facts[dataset, name] = ItemFacts(
-                    dataset=dataset,
-                    id=name,
-                    visible=known.setdefault(visible, visible),
-                    block=known.setdefault(block, block),
-                    unit=known.setdefault(unit, unit),
-                    fact=fact,
+                yield (
+                    known.setdefault(dataset, dataset),
+                    name,
+                    known.setdefault(visible, visible),
+                    known.setdefault(block, block),
+                    known.setdefault(unit, unit),
+                    fact,
                 )
         except (csv.Error, UnicodeDecodeError) as error:
             raise ReleaseError(f"{path}: cannot be read: {error}") from None
-    return facts
 
 
 def read_item_columns(root: Path) -> tuple[str, ...]:

@@ -53,8 +53,9 @@ def read_list(file: BinaryIO) -> Iterator[Any]:
         window.at += 1
     else:
         while True:
-            yield window.element(number)
-            number += 1
+            rows = window.plain_objects() or [window.element(number)]
+            yield from rows
+            number += len(rows)
             if window.at_next_object():
                 continue
             mark = window.next_character()
@@ -129,6 +130,7 @@ class _Window:
     def __init__(self, file: BinaryIO) -> None:
         self.at = 0
         self._text = ""
+        self._is_tried = False
         self._file = file
         self._decoder = codecs.getincrementaldecoder("utf-8-sig")()
 
@@ -149,28 +151,32 @@ class _Window:
         self.at = comma.end()
         return True
 
+    def plain_objects(self) -> list[dict[str, Any]]:
+        """Parse the objects that the buffer holds whole, if their only colons follow their keys.
+
+        Every key is followed by a colon, so objects with as many colons as keys have no other
+        object in them and no key twice. Tried once for each buffer.
+
+        Returns:
+            The objects; empty, with nothing consumed, if any is not so.
+        """
+        end = self._text.rfind("}", self.at) + 1
+        if self._is_tried or end <= self.at:
+            return []
+        self._is_tried = True
+        try:
+            values: list[dict[str, Any]] = _UNCHECKED_KEYS.decode(f"[{self._text[self.at : end]}]")
+        except (ValueError, RecursionError):
+            return []
+        if not all(type(value) is dict for value in values):
+            return []
+        if self._text.count(":", self.at, end) != sum(map(len, values)):
+            return []
+        self.at = end
+        return values
+
     def element(self, number: int) -> Any:
         """Parse the value that begins at the current position."""
-        value = self._plain_object()
-        return self._any_element(number) if value is None else value
-
-    def _plain_object(self) -> dict[str, Any] | None:
-        """Parse an object whose only colons follow its keys; ``None`` leaves the value to others.
-
-        Every key is followed by a colon, so an object with as many colons as keys has no other
-        object in it and no key twice.
-        """
-        try:
-            value, end = _UNCHECKED_KEYS.raw_decode(self._text, self.at)
-        except (ValueError, RecursionError):
-            return None
-        is_plain = type(value) is dict and self._text.count(":", self.at, end) == len(value)
-        if not is_plain or end >= len(self._text) - _NEAR:
-            return None
-        self.at = end
-        return value
-
-    def _any_element(self, number: int) -> Any:
         while True:
             try:
                 value, end = _DECODER.raw_decode(self._text, self.at)
@@ -202,7 +208,7 @@ class _Window:
         except UnicodeDecodeError as error:
             raise BadJsonError(_not_utf8(error)) from None
         if data:  # at the end of the file, positions are unchanged
-            self._text, self.at = rest + decoded, 0
+            self._text, self.at, self._is_tried = rest + decoded, 0, False
         return bool(data)
 
 
