@@ -17,6 +17,7 @@ from pathlib import Path
 
 from medrcube.errors import ReleaseError
 from medrcube.evaluate.image_files import UnusablePictureError, read_picture
+from medrcube.evaluate.runner.json_lines import parse_line
 from medrcube.files.atomic import write_text
 from medrcube.release_format.images import DamagedShardError, ImageState, ReleaseImages
 
@@ -91,7 +92,7 @@ def read_lock(path: Path) -> dict[str, ImageDigest]:
     """Return the digests that ``write_lock`` wrote; empty if the file is missing or damaged."""
     try:
         with path.open("rb") as file:
-            rows = (json.loads(line) for line in file if line.strip())
+            rows = (parse_line(line) for line in file if line.strip())
             return {sys.intern(row.pop("image")): ImageDigest(**row) for row in rows}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return {}

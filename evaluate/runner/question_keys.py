@@ -14,6 +14,7 @@ from medrcube.evaluate.item_encoding import encode_text
 from medrcube.evaluate.models.protocol import Json
 from medrcube.evaluate.questions.chains import RULE as CHAINS
 from medrcube.evaluate.questions.conditions import Condition, Presentation
+from medrcube.evaluate.questions.prompts import render_prompt
 from medrcube.evaluate.questions.question_setup import QuestionSetup
 from medrcube.evaluate.runner.run_folder import AskedQuestion
 
@@ -91,7 +92,7 @@ class QuestionKeys:
             self.examples_used.update({item.name: item for item in shots})
         return AskedQuestion(
             presentation=presentation,
-            subject=self._image(presentation.item),
+            subject=digest if presentation.item.image == image else self._image(presentation.item),
             image_sha256=digest,
             key=self._key(presentation, digest, shots, before) if usable else None,
             shots=tuple((item.name, self._image(item) or "") for item in shots),
@@ -153,7 +154,7 @@ class QuestionKeys:
 
     def _prompt(self, item: BenchmarkItem) -> str:
         if not self.asking.prompt.own:  # its parts are joined, which is faster than a look-up
-            return self.asking.prompt.render(item)
+            return render_prompt(item)
         words = (
             item.question,
             item.options,

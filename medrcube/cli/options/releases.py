@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,5 +23,7 @@ def read_release(path: Path) -> Benchmark:
     from medrcube.evaluate.dataset import load_benchmark
 
     benchmark = load_benchmark(path)
+    # It stays until the command ends, and the collector would walk it again and again.
+    gc.freeze()
     activate(benchmark.vocabulary)
     return benchmark
