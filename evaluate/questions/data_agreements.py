@@ -10,14 +10,16 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate.benchmark_item import BenchmarkItem
 from medrcube.evaluate.models.protocol import Model
 from medrcube.evaluate.questions.selection import ItemFilter
-from medrcube.sources._framework.card import Card
-from medrcube.sources.registry import find_sources
+
+if TYPE_CHECKING:
+    from medrcube.sources._framework.card import Card
 
 __all__ = [
     "known_cards",
@@ -60,6 +62,9 @@ def stays_here(endpoint: str | None) -> bool:
 
 def known_cards() -> Mapping[str, Card]:
     """Return the cards of all known sources by id."""
+    # Takes a tenth of a second to import, which a run on this machine does not need.
+    from medrcube.sources.registry import find_sources  # noqa: PLC0415
+
     return {name: source.card for name, source in find_sources().items()}
 
 

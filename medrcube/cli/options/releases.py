@@ -20,10 +20,12 @@ def read_release(path: Path) -> Benchmark:
     Raises:
         ReleaseError: it is none, or breaks a rule.
     """
+    from medrcube.evaluate.collection_pause import collection_paused
     from medrcube.evaluate.dataset import load_benchmark
 
-    benchmark = load_benchmark(path)
-    # It stays until the command ends, and the collector would walk it again and again.
-    gc.freeze()
+    with collection_paused():
+        benchmark = load_benchmark(path)
+        # It stays until the command ends, and the collector would walk it again and again.
+        gc.freeze()
     activate(benchmark.vocabulary)
     return benchmark
