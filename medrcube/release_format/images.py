@@ -7,7 +7,6 @@ are verified whenever they are read.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
 import stat
@@ -113,8 +112,11 @@ class FolderImages:
             real = os.path.realpath(self._root / folder)
             self._plain_folders[folder] = real == os.path.join(self._real_root, folder)  # noqa: PTH118
         if self._plain_folders[folder]:
-            with contextlib.suppress(OSError, ValueError):
+            try:
                 status = os.lstat(f"{self._real_root}/{image}")
+            except (OSError, ValueError):
+                pass
+            else:
                 if stat.S_ISREG(status.st_mode):
                     return status
         return stat_file(self._root, self._root / image)

@@ -134,17 +134,12 @@ def read_row_fields(row: Any) -> dict[str, Any]:
     Raises:
         BadRowError: it breaks a rule; lists all faults.
     """
+    plain = _read_plain(row) if type(row) is dict else None
+    if plain is not None:
+        return plain
     reader = RowParser.of(row)
-    shared = _shared_fields(row)
-    fields: dict[str, Any]
-    if shared is None:
-        fields = {**reader.common(), "options": reader.options()}
-        fields["key"] = reader.key(fields["options"])
-    else:
-        fields = dict(shared)
-        fields["id"] = reader.identifier()
-        fields["question"] = reader.text("question")
-        fields["image"] = reader.image()
+    fields: dict[str, Any] = {**reader.common(), "options": reader.options()}
+    fields["key"] = reader.key(fields["options"])
     if reader.faults:
         raise BadRowError(tuple(reader.faults))
     return fields
@@ -227,6 +222,9 @@ class RowParser:
     def text(self, field: str) -> str:
         """Read a required text field; records a fault if it is not text."""
         value = self._row.get(field)
+        if _is_sound_text(value):
+            text: str = value
+            return text
         if not isinstance(value, str) or not value.strip():
             self.fault("field", f"{field} is {safe_repr(value)}; expected a text")
             return ""
@@ -234,13 +232,8 @@ class RowParser:
             problem = f"{field} has {len(value):,} characters"
             self.fault("field", f"{problem}; expected at most {LONGEST_TEXT:,}")
             return ""
-        try:
-            if not value.isascii():
-                value.encode()
-        except UnicodeEncodeError:
-            self.fault("field", f"{field} contains half a character (a lone surrogate)")
-            return ""
-        return value
+        self.fault("field", f"{field} contains half a character (a lone surrogate)")
+        return ""
 
     def optional_text(self, field: str) -> str | None:
         """Read a text field; ``None`` if absent or empty."""
@@ -331,6 +324,29 @@ class RowParser:
     def fault(self, rule: str, message: str) -> None:
         """Record a rule that the row breaks."""
         self.faults.append(RowFault(rule=rule, message=message))
+
+
+def _read_plain(row: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Read a row whose id and path are texts; ``None`` leaves it, or its faults, to the parser."""
+    name, question, image = row.get("id"), row.get("question"), row.get("image_path")
+    if not (_is_sound_text(name) and _is_sound_text(question) and _is_sound_text(image)):
+        return None
+    path, shared = _path_within(image), _shared_fields(row)
+    if path is None or shared is None:
+        return None
+    return {**shared, "id": name, "question": question, "image": path}
+
+
+def _is_sound_text(value: Any) -> bool:
+    """Whether ``RowParser.text`` accepts the value."""
+    if not isinstance(value, str) or len(value) > LONGEST_TEXT or not value or value.isspace():
+        return False
+    if not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            return False
+    return True
 
 
 _SHARED = (
