@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import PurePosixPath
-from typing import Any, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 from medrcube.errors import UnknownNameError
 from medrcube.forms import OPTION
@@ -223,8 +223,7 @@ class RowParser:
         """Read a required text field; records a fault if it is not text."""
         value = self._row.get(field)
         if _is_sound_text(value):
-            text: str = value
-            return text
+            return value
         if not isinstance(value, str) or not value.strip():
             self.fault("field", f"{field} is {safe_repr(value)}; expected a text")
             return ""
@@ -337,7 +336,7 @@ def _read_plain(row: Mapping[str, Any]) -> dict[str, Any] | None:
     return {**shared, "id": name, "question": question, "image": path}
 
 
-def _is_sound_text(value: Any) -> bool:
+def _is_sound_text(value: object) -> TypeGuard[str]:
     """Whether ``RowParser.text`` accepts the value."""
     if not isinstance(value, str) or len(value) > LONGEST_TEXT or not value or value.isspace():
         return False
