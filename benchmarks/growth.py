@@ -266,7 +266,7 @@ def _shards(size: int) -> Work:
         for number in range(size)
     ]
     state = FileState(1, 2, 3, 4).packed()
-    states = StateTable({f"{case.key}.png": state for case in cases})
+    states = StateTable((f"{case.key}.png", state) for case in cases)
     tree = TreeSnapshot(root=root, states=states, barred={}, linked=False, settled=True)
 
     def work() -> None:

@@ -22,6 +22,7 @@ from medrcube.build.incremental.kept_shards import (
 from medrcube.build.incremental.result_cache import dump_record, load_record
 from medrcube.build.incremental.shard_building import ShardRun, SourceShards, look_up_shards
 from medrcube.build.incremental.source_state import SourceState
+from medrcube.build.incremental.state_table import StateTable
 from medrcube.build.stages.plan import RenderJob
 from medrcube.build.stages.source_result import (
     SourceBuild,
@@ -204,13 +205,14 @@ def _store_result(
 ) -> str | None:
     folder, before = context.images / source_state.id, source_state.pictures
     shards = own.shards
-    wanted = {name for shard in shards for name in shard.result.image_names()}
+    wanted = StateTable(chain.from_iterable(shard.result.recorded() for shard in shards))
     listed = _files_in(folder, own.folders)
     names = chain(before.states, before.barred, listed)
     strays = {name for name in names if name.endswith(".png") and name not in wanted}
     for name in strays:
         (folder / name).unlink(missing_ok=True)
-    written = dict(chain.from_iterable(shard.result.verified() for shard in shards if shard.built))
+    built = (shard.result for shard in shards if shard.built)
+    written = StateTable(chain.from_iterable(result.verified() for result in built))
     after = before.changed(written, strays)
     for kind in KINDS:
         keep = {f"{kind}/{shard.portion.name}" for shard in shards}

@@ -87,30 +87,29 @@ class TreeSnapshot:
         """The tree as adapters see it."""
         return RawTree(self.root, [*self.states, *self.barred])
 
-    def changed(self, written: Mapping[str, bytes], gone: Collection[str]) -> TreeSnapshot:
+    def changed(self, written: StateTable, gone: Collection[str]) -> TreeSnapshot:
         """Return the snapshot after some files were written and others deleted; reads no folder.
 
         Any other change since the snapshot was taken is left for the next snapshot to notice.
 
         Args:
-            written: name -> packed state right after writing.
+            written: states of the written files, right after writing.
             gone: names of the deleted files.
         """
         states = self.states.changed(written, gone)
-        written_states = StateTable(dict(written))
-        if not _is_over(written_states, time.time_ns()):
+        if not _is_over(written, time.time_ns()):
             time.sleep(_WAIT)
         return TreeSnapshot(
             root=self.root,
             states=states,
             barred={name: reason for name, reason in self.barred.items() if name not in gone},
             linked=self.linked,
-            settled=self.settled and _is_over(written_states, time.time_ns()),
+            settled=self.settled and _is_over(written, time.time_ns()),
         )
 
     def closed(self) -> TreeSnapshot:
         """Return a copy without files, if only its digest is still needed."""
-        closed = replace(self, states=StateTable({}), barred={})
+        closed = replace(self, states=StateTable(), barred={})
         closed.__dict__["digest"] = self.digest
         return closed
 
@@ -230,36 +229,45 @@ def _is_over(states: StateTable, now: int) -> bool:
 def _walk(
     root: str, tell: OnFiles, inner: TreeSnapshot | None = None, most: int | None = None
 ) -> _Walk:
-    states: dict[str, bytes] = {}
     barred: dict[str, str] = {}
     linked = False
-    for number, part in enumerate(_entries(root, tell, inner)):
-        if isinstance(part, str):
-            if inner is not None:
-                states |= inner.states.above(part)
-                barred |= {f"{part}{file}": reason for file, reason in inner.barred.items()}
-            continue
-        name, path, entry, inside, by_link = part
-        is_link = entry.is_symlink()
-        linked = linked or by_link or is_link
-        if linked and inner is not None:
-            raise _LinkedError
-        if most is not None and number > most:
-            raise _TooManyError
-        try:
-            status = entry.stat()
-        except OSError as error:
-            if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
+
+    def states() -> Iterator[tuple[str, bytes]]:
+        nonlocal linked
+        for number, part in enumerate(_entries(root, tell, inner)):
+            if isinstance(part, str):
+                if inner is not None:
+                    yield from inner.states.above(part)
+                    barred.update((f"{part}{file}", why) for file, why in inner.barred.items())
                 continue
+            linked = linked or part.by_link or part.entry.is_symlink()
+            if linked and inner is not None:
+                raise _LinkedError
+            if most is not None and number > most:
+                raise _TooManyError
+            state = _state_of(part, root, barred)
+            if state is not None:
+                yield part.name, state
+
+    return _Walk(StateTable(states()), barred, linked)
+
+
+def _state_of(part: _Entry, root: str, barred: dict[str, str]) -> bytes | None:
+    """Return the packed state of a file; ``None`` if there is none, or it must not be read."""
+    name, path, entry, inside, _ = part
+    try:
+        status = entry.stat()
+    except OSError as error:
+        if error.errno not in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
             barred[name] = f"cannot be looked at ({error.strerror}); make it readable"
-            continue
-        if not inside or (is_link and not _is_within(path, root)):
-            barred[name] = _OUTSIDE
-        elif not stat.S_ISREG(status.st_mode):
-            barred[name] = _NO_FILE
-        else:
-            states[name] = packed_state(status)
-    return _Walk(StateTable(states), barred, linked)
+        return None
+    if not inside or (entry.is_symlink() and not _is_within(path, root)):
+        barred[name] = _OUTSIDE
+    elif not stat.S_ISREG(status.st_mode):
+        barred[name] = _NO_FILE
+    else:
+        return packed_state(status)
+    return None
 
 
 def _entries(root: str, tell: OnFiles, inner: TreeSnapshot | None) -> Iterator[_Entry | str]:
@@ -331,9 +339,9 @@ def _below(barred: Mapping[str, str], folder: str) -> dict[str, str]:
 
 
 def _digest(states: StateTable, barred: Mapping[str, str]) -> str:
-    names = sorted(states)
+    names, packed = states.by_name()
     digest = hashlib.sha256(os.fsencode("\0".join(names)))
-    digest.update(b"\n" + states.packed(names))
+    digest.update(b"\n" + packed)
     for name, reason in sorted(barred.items()):
         digest.update(os.fsencode(f"{name}\0{reason}\n"))
     return digest.hexdigest()

@@ -266,7 +266,7 @@ def _key(common: str, tree: TreeSnapshot, opened: Iterable[str]) -> str:
     was_opened = frozenset(opened)
     read: list[str] = []
     empty: list[str] = []
-    for name, size in tree.states.sizes().items():
+    for name, size in tree.states.sizes():
         if name in was_opened or not name.lower().endswith(_UNREAD):
             read.append(name)
         elif size == 0:

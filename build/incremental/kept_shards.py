@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from medrcube.build.incremental.file_states import TreeSnapshot
 from medrcube.build.incremental.result_cache import RecordStore, dump_record, load_record
-from medrcube.build.incremental.state_table import verified_states
+from medrcube.build.incremental.state_table import NO_FILE, with_states
 from medrcube.build.stages.shard_result import ShardBuild, ShardTexts
 from medrcube.errors import WorkspaceError
 
@@ -75,9 +75,13 @@ class KeptShard:
         """Return the paths of its images relative to the folder of the source's images."""
         return self.images.split(BETWEEN) if self.images else []
 
+    def recorded(self) -> Iterator[tuple[str, bytes]]:
+        """Yield its images with the packed states in which their bytes were verified."""
+        return with_states(self.image_names(), self.states)
+
     def verified(self) -> Iterator[tuple[str, bytes]]:
-        """Yield those of its images whose bytes were verified, with their packed states."""
-        return verified_states(self.image_names(), self.states)
+        """Yield the same, except images whose bytes were not verified."""
+        return ((name, state) for name, state in self.recorded() if state != NO_FILE)
 
     def holds(self, pictures: TreeSnapshot) -> bool:
         """Whether its images still have the recorded states."""

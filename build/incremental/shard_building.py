@@ -226,7 +226,7 @@ class ShardRun:
             key=shard.key,
             build=build,
             images=BETWEEN.join(names),
-            states=StateTable(opened.states).packed(names),
+            states=StateTable(opened.states.items()).packed(names),
         )
         shard.built = True
         opened.keys, opened.unread, opened.states = {}, {}, {}

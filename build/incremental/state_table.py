@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Iterable, Iterator, KeysView, Mapping
+from array import array
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["FileState", "StateTable", "packed_state", "verified_states"]
+__all__ = ["NO_FILE", "FileState", "StateTable", "packed_state", "with_states"]
 
 _STATE = struct.Struct("<4q")
 
@@ -47,39 +50,49 @@ def packed_state(status: os.stat_result) -> bytes:
     return _STATE.pack(status.st_size, status.st_mtime_ns, status.st_ctime_ns, inode)
 
 
-_GONE = _STATE.pack(-1, -1, -1, -1)
+NO_FILE = _STATE.pack(-1, -1, -1, -1)
+"""Packed state of a file that does not exist."""
 
 
-def verified_states(names: Iterable[str], packed: bytes) -> Iterator[tuple[str, bytes]]:
-    """Yield name and state of the files that exist; the inverse of ``StateTable.packed``."""
+def with_states(names: Iterable[str], packed: bytes) -> Iterator[tuple[str, bytes]]:
+    """Yield each name with its state, from what ``StateTable.packed`` returned for the names."""
     for place, name in enumerate(names):
-        state = packed[place * _STATE.size : (place + 1) * _STATE.size]
-        if state != _GONE:
-            yield name, state
+        yield name, packed[place * _STATE.size : (place + 1) * _STATE.size]
 
 
 class StateTable(Mapping[str, FileState]):
-    """State of each file by name; a ``FileState`` is created on access."""
+    """State of each file by name, in about 60 bytes and the name; created on access.
 
-    def __init__(self, states: dict[str, bytes]) -> None:
-        """Take packed states by name; the table keeps the dictionary itself."""
-        self._states = states
+    Names are one string of bytes. A file is found by the hash of its name, among sorted hashes.
+    """
+
+    def __init__(self, states: Iterable[tuple[str, bytes]] = ()) -> None:
+        """Take names, each once, with packed states."""
+        names, ends, packed, hashes = bytearray(), array("q"), bytearray(), array("q")
+        for name, state in states:
+            names += _encode(name)
+            ends.append(len(names))
+            packed += state
+            hashes.append(hash(name))
+        order = np.argsort(np.frombuffer(hashes, np.int64), kind="stable")
+        self._names, self._ends, self._packed = bytes(names), ends, bytes(packed)
+        self._rows = order.astype(np.int32)
+        self._hashes = array("q", np.frombuffer(hashes, np.int64)[order].tobytes())
 
     def __getitem__(self, name: str) -> FileState:
-        return FileState.unpack(self._states[name])
+        row = self._row(name)
+        if row is None:
+            raise KeyError(name)
+        return FileState.unpack(self._state(row))
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._states)
+        return map(self._name, range(len(self)))
 
     def __len__(self) -> int:
-        return len(self._states)
+        return len(self._ends)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._states
-
-    def keys(self) -> KeysView[str]:
-        """Return the names; set operations on them take the time of a dictionary."""
-        return self._states.keys()
+        return isinstance(name, str) and self._row(name) is not None
 
     def packed(self, names: Iterable[str] | None = None) -> bytes:
         """Return the states of some files, or of all, as bytes for comparison.
@@ -87,36 +100,73 @@ class StateTable(Mapping[str, FileState]):
         A missing file has a state of its own.
         """
         if names is None:
-            return b"".join(self._states.values())
-        return b"".join(self._states.get(name, _GONE) for name in names)
+            return self._packed
+        rows = map(self._row, names)
+        return b"".join(NO_FILE if row is None else self._state(row) for row in rows)
 
-    def changed(self, written: Mapping[str, bytes], gone: Iterable[str]) -> StateTable:
-        """Return the states after some files were written, with packed states, and others deleted.
+    def pairs(self) -> Iterator[tuple[str, bytes]]:
+        """Yield names with packed states."""
+        return ((self._name(row), self._state(row)) for row in range(len(self)))
+
+    def by_name(self) -> tuple[list[str], bytes]:
+        """Return all names, sorted, and their states in that order, packed."""
+        names = list(self)
+        order = sorted(range(len(names)), key=names.__getitem__)
+        states = np.frombuffer(self._packed, "<i8").reshape(-1, 4)
+        return [names[row] for row in order], states[order].tobytes()
+
+    def changed(self, written: StateTable, gone: Collection[str]) -> StateTable:
+        """Return the states after some files were written and others deleted.
 
         The names are in another order.
         """
-        states = {**self._states, **written}
-        for name in gone:
-            states.pop(name, None)
-        return StateTable(states)
+        left = ((name, state) for name, state in self.pairs() if name not in written)
+        return StateTable(
+            (name, state) for name, state in chain(left, written.pairs()) if name not in gone
+        )
 
     def last_change(self) -> int:
         """Return the latest change time of all files; 0 if there are none."""
         return int(self._column(2).max(initial=0))
 
-    def sizes(self) -> dict[str, int]:
-        """Return the size of every file by name, without a ``FileState`` for each."""
-        return dict(zip(self._states, self._column(0).tolist(), strict=True))
+    def sizes(self) -> Iterator[tuple[str, int]]:
+        """Yield the name and the size of every file, without a ``FileState`` for each."""
+        return zip(self, self._column(0).tolist(), strict=True)
 
-    def _column(self, number: int) -> NDArray[np.int64]:
-        return np.frombuffer(self.packed(), "<i8").reshape(-1, 4)[:, number]
-
-    def above(self, folder: str) -> dict[str, bytes]:
-        """Return the packed states by the names that the files have from a folder above."""
-        return {f"{folder}{name}": state for name, state in self._states.items()}
+    def above(self, folder: str) -> Iterator[tuple[str, bytes]]:
+        """Yield the packed states with the names that the files have from a folder above."""
+        return ((f"{folder}{name}", state) for name, state in self.pairs())
 
     def below(self, folder: str) -> StateTable:
         """Return the states of the files in a subfolder, by their names there."""
         start = f"{folder}/"
-        inside = (name for name in self._states if name.startswith(start))
-        return StateTable({name[len(start) :]: self._states[name] for name in inside})
+        return StateTable(
+            (name[len(start) :], state) for name, state in self.pairs() if name.startswith(start)
+        )
+
+    def _row(self, name: str) -> int | None:
+        number, encoded = hash(name), _encode(name)
+        place = bisect_left(self._hashes, number)
+        while place < len(self._hashes) and self._hashes[place] == number:
+            row = int(self._rows[place])
+            if self._encoded(row) == encoded:
+                return row
+            place += 1
+        return None
+
+    def _name(self, row: int) -> str:
+        return self._encoded(row).decode("utf-8", "surrogatepass")
+
+    def _encoded(self, row: int) -> bytes:
+        return self._names[self._ends[row - 1] if row else 0 : self._ends[row]]
+
+    def _state(self, row: int) -> bytes:
+        return self._packed[row * _STATE.size : (row + 1) * _STATE.size]
+
+    def _column(self, number: int) -> NDArray[np.int64]:
+        return np.frombuffer(self._packed, "<i8").reshape(-1, 4)[:, number]
+
+
+def _encode(name: str) -> bytes:
+    # File names may hold lone surrogates, see ``medrcube.names``.
+    return name.encode("utf-8", "surrogatepass")

@@ -131,10 +131,10 @@ def files_of_source(
         in_images: files that images are made of; at least those whose suffix is not one of a pixel
             format.
     """
-    sizes = tree.states.sizes()
+    states = tree.states
     layout = source.card.layout(layout_name)
     matched = {
-        glob: [name for name in tree.seen.match(glob) if name in sizes]
+        glob: [name for name in tree.seen.match(glob) if name in states]
         for glob in (*layout.expect, *layout.optional)
     }
     facts = {
@@ -144,7 +144,7 @@ def files_of_source(
         if not holds_pixels(name) and name not in in_images
     }
     least = {
-        min(names, key=lambda name: (sizes[name], name)): glob
+        min(names, key=lambda name: (states[name].size, name)): glob
         for glob, names in matched.items()
         if glob in layout.expect and names
     }
@@ -154,7 +154,7 @@ def files_of_source(
         name: str, use: str, glob: str, cases: tuple[str, ...] | None = None
     ) -> Iterator[ListedFile]:
         digest = _digest(tree.root / name)
-        if digest is None or name not in sizes:
+        if digest is None or name not in states:
             return
         file = _listed(source.id, name, tree, digest, use)
         folders = tuple(dict.fromkeys(file.file.path.split("/")[:-1]))
