@@ -39,6 +39,22 @@ def test_a_part_is_all_that_its_globs_fit_each_file_once_and_in_order(seen, tmp_
     assert tree.index("films")["a.png"] == tmp_path / "train/train/a.png"
 
 
+def test_files_of_a_part_are_in_order_of_path_and_not_of_text(seen):
+    tree = seen("train-b/x/a.png", "train/x.png", "train b/a.png", "train/x/a.png")
+    assert tree.part("films") == sorted(tree.part("films"))
+    assert len(tree.part("films")) == 4
+
+
+def test_the_first_file_of_a_stem_is_kept_and_can_be_taken_out(seen, tmp_path):
+    stems = seen("train/b.png", "train/a.png", "test/a.png").stems("films")
+    assert stems == {"a": tmp_path / "test/a.png", "b": tmp_path / "train/b.png"}
+    assert stems.get("c") is None
+    assert stems.pop("a") == tmp_path / "test/a.png"
+    assert list(stems) == ["b"]
+    stems["c"] = tmp_path / "train/d.png"
+    assert stems["c"] == tmp_path / "train/d.png"
+
+
 def test_only_what_a_glob_of_the_layout_fits_is_shown(seen):
     tree = seen("train/a.png", "thumbs/a.gif", "notes.txt", "other/labels.csv", "._a.png")
     assert tree.names == ("train/a.png", "thumbs/a.gif")

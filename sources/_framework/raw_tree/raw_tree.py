@@ -29,10 +29,10 @@ from medrcube.sources._framework.raw_tree.globs import (
     other_format,
     plain_name,
     undouble,
-    without_extension,
 )
 from medrcube.sources._framework.raw_tree.litter import is_litter
 from medrcube.sources._framework.raw_tree.name_index import NameIndex
+from medrcube.sources._framework.raw_tree.stem_index import StemIndex
 
 __all__ = ["RawTree", "newest_edition", "walk_files"]
 
@@ -136,20 +136,11 @@ class RawTree:
         Raises:
             SourceError: no layout of the card has such a part.
         """
-        if name not in self._parts:
-            raise SourceError(
-                f"the card names no part {name!r} (parts: {', '.join(sorted(self._parts))}); "
-                f"write its glob under  expect.{name}  or  optional.{name}  of the layout"
-            )
-        names = {file for glob in self._parts[name] for file in self.match(glob)}
-        return sorted(self.path / file for file in names)
+        return [self.path / file for file in self._files_of(name)]
 
-    def stems(self, part: str) -> dict[str, Path]:
+    def stems(self, part: str) -> StemIndex:
         """Return the files of a part by stem; the first file of a stem is kept."""
-        stems: dict[str, Path] = {}
-        for path in self.part(part):
-            stems.setdefault(without_extension(path.name), path)
-        return stems
+        return StemIndex(self.path, self._files_of(part))
 
     def index(self, part: str) -> NameIndex:
         """Return the files of a part by bare name, for tables that name files without folders."""
@@ -178,6 +169,16 @@ class RawTree:
         plain = plain_name(name)
         file = self._find(plain) or self._resaved(plain)
         return path if file is None else self.path / file
+
+    def _files_of(self, name: str) -> list[str]:
+        """Return the names of the files of a part, in order of path; see ``part``."""
+        if name not in self._parts:
+            raise SourceError(
+                f"the card names no part {name!r} (parts: {', '.join(sorted(self._parts))}); "
+                f"write its glob under  expect.{name}  or  optional.{name}  of the layout"
+            )
+        names = {file for glob in self._parts[name] for file in self.match(glob)}
+        return sorted(names, key=_in_path_order)
 
     def _see(self, names: Iterable[str]) -> None:
         data: list[str] = []
@@ -269,6 +270,11 @@ class RawTree:
                 if (file == last or short != folder) and plain not in self.known:
                     short_names[name] = plain
         return short_names
+
+
+def _in_path_order(name: str) -> str:
+    """Key by which names are ordered as their paths: folder by folder."""
+    return name.replace("/", "\0")
 
 
 def newest_edition(editions: Sequence[Path]) -> Path:
