@@ -65,7 +65,7 @@ gives up: a cluster may start another bad one for each that is closed.
 _LATE = (0.0, 0.2, 0.8, 2.0, 4.0)
 """Seconds before retries for an image: a network file system may show it late."""
 
-_RELEASED = "; what is rendered is kept: say the same again once it runs"
+_RELEASED = "; rendered images are kept: run the same command again once it is up"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

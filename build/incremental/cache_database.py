@@ -81,7 +81,9 @@ class BuildCache:
             self._database = _connect_exclusively(path)
         except sqlite3.OperationalError as error:
             if "locked" in str(error):
-                message = f"{path.parent.parent}: another build is at work here; wait for it"
+                message = (
+                    f"{path.parent.parent}: another build is running here; wait for it to finish"
+                )
                 raise WorkspaceError(message) from None
             raise WorkspaceError(f"{path}: the build cache cannot be opened: {error}") from error
         except (OSError, sqlite3.Error) as error:

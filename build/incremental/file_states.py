@@ -259,7 +259,7 @@ def _state_of(part: _Entry, root: str, barred: dict[str, str]) -> bytes | None:
         status = entry.stat()
     except OSError as error:
         if error.errno not in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
-            barred[name] = f"cannot be looked at ({error.strerror}); make it readable"
+            barred[name] = f"cannot be accessed ({error.strerror}); make it readable"
         return None
     if not inside or (entry.is_symlink() and not _is_within(path, root)):
         barred[name] = _OUTSIDE

@@ -161,6 +161,6 @@ def _require(memory: RecordStore, name: str, record: Record | None) -> Record:
         memory.forget(f"shard/{source}/", ())
         raise WorkspaceError(
             f"the build cache has lost recipes of {source!r}, as after damage to its file; build "
-            "again, and they are made anew"
+            "again to recreate them"
         )
     return record

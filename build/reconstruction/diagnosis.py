@@ -155,8 +155,8 @@ def _first_difference(recipe: Recipe, picture: RenderedPicture) -> tuple[str, st
         if before != after:
             return stage, f"{name}: {_text(before)} in the release, {_text(after)} now"
     return "pixels", (
-        "all numbers of the recipe are equal and the pixels are not; does another version of a "
-        "decoder run here?"
+        "all values of the recipe match but the pixels differ; is another version of a decoder "
+        "installed here?"
     )
 
 
@@ -165,7 +165,7 @@ def _not_made(recipe: Recipe, job: RenderJob, rendered: RenderResult) -> tuple[s
     mark = recipe.artefact
     if mark not in job.artefacts:
         wanted = f"no image of kind {mark.kind!r} with {mark.concept!r} ({mark.field}) is planned"
-        return "plan", f"{wanted} of this case: its labels or marks are others here"
+        return "plan", f"{wanted} of this case: its labels or marks are different here"
     problem = next(iter(rendered.problems), None)
     if problem is not None:
         return "overlay", problem.message

@@ -318,9 +318,7 @@ def _not_given(recipe: Recipe, sources: Mapping[str, Source]) -> PictureOutcome:
     if recipe.source in sources:
         detail = f"name your own copy:  --source {recipe.source}=ROOT"
         return _outcome(recipe, Status.SOURCE_NOT_GIVEN, detail)
-    detail = (
-        f"no source is called {recipe.source!r} here; is it one of a folder for  --source-path ?"
-    )
+    detail = f"no source is called {recipe.source!r} here; is it in a folder for  --source-path ?"
     return _outcome(recipe, Status.UNKNOWN_SOURCE, detail)
 
 

@@ -109,7 +109,9 @@ def lock_tree(tree: Path) -> Iterator[None]:
         try:
             fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise WorkspaceError(f"{tree}: another process is at work here; wait for it") from None
+            raise WorkspaceError(
+                f"{tree}: another process is running here; wait for it to finish"
+            ) from None
         _sweep(tree)
         yield
     finally:

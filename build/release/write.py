@@ -197,13 +197,13 @@ def release(
 
 def _why_none(taken: ReleaseSelection, items: int, *, allow_unreviewed: bool) -> str:
     if allow_unreviewed:
-        return f"clinicians have spoken against all of {items} items; nothing is left to release"
+        return f"clinicians have objected to all of {items} items; nothing is left to release"
     hint = ""
     if taken.changed:
         hint = f" ({taken.changed} were rebuilt after they were reviewed: import them again)"
     return (
         f"none of {items} items has been accepted by clinicians{hint}; review them "
-        "(medrcube review), or pass --allow-unreviewed, which the card of the release will say"
+        "(medrcube review), or pass --allow-unreviewed, which the card of the release will state"
     )
 
 

@@ -156,9 +156,7 @@ def _picture(images: ReleaseImages, row: dict[str, Any]) -> dict[str, Any] | Non
     if images.state(image) is None:
         return None
     if stored_hash(images, image) != row["pixel_sha256"]:
-        raise ReleaseError(
-            f"{image}: has other pixels than the release tells; reconstruct it again"
-        )
+        raise ReleaseError(f"{image}: its pixels differ from the release; reconstruct it again")
     return {"bytes": images.read(image), "path": PurePosixPath(image).name}
 
 

@@ -97,7 +97,7 @@ def test_a_picture_with_other_pixels_stops_it_and_nothing_is_left(private, tmp_p
     other = next(row for row in rows_of(private) if not row["restricted"])
     folder = private / "TOY"
     shutil.copyfile(folder / other["image_path"], folder / row["image_path"])
-    with pytest.raises(ReleaseError, match="has other pixels"):
+    with pytest.raises(ReleaseError, match="its pixels differ"):
         write_private_hub(private, tmp_path / "hub")
     assert not (tmp_path / "hub").exists()
 
