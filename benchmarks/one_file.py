@@ -10,8 +10,10 @@ run in the client itself.
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 import time
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -32,7 +34,10 @@ def main() -> None:
     folder, cases, what = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
     root = folder / "raw"
     if not root.exists():
-        write_films(root, cases)
+        # In a process of its own, so that its memory does not count as that of the build.
+        writing = get_context("spawn").Process(target=_write_tree, args=(root, cases))
+        writing.start()
+        writing.join()
     if what == "change":
         pixels = np.random.default_rng(time.time_ns()).integers(0, 256, (8, 8), np.uint8)
         (root / "images" / _FILM).write_bytes(encode_png(pixels))
@@ -52,6 +57,13 @@ def main() -> None:
         "stages": clock.seconds,
     }
     print(json.dumps(result))
+
+
+def _write_tree(root: Path, cases: int) -> None:
+    partial = root.with_name("raw.partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    write_films(partial, cases)
+    partial.rename(root)
 
 
 if __name__ == "__main__":

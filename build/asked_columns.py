@@ -8,7 +8,7 @@ Each kind is stored once.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from enum import Enum
 from typing import Any, Generic, TypeVar, cast, overload
 
@@ -42,6 +42,10 @@ class PackedQuestions:
 
     kinds: tuple[bytes, ...]
     rows: bytes
+
+    def sharing(self, known: dict[bytes, bytes]) -> PackedQuestions:
+        """Return the same with equal kinds of all shards as one object, which ``known`` holds."""
+        return replace(self, kinds=tuple(known.setdefault(kind, kind) for kind in self.kinds))
 
 
 def pack_questions(questions: Iterable[Any], rows: Mapping[str, int]) -> PackedQuestions:

@@ -139,7 +139,8 @@ def _unchanged_source(source_state: SourceState, context: BuildContext) -> Sourc
     )
     if head is None:
         return None
-    loaded = [load_shard(context.cache, name, shard_key) for name, shard_key in head.shards]
+    kinds: dict[bytes, bytes] = {}
+    loaded = [load_shard(context.cache, name, shard_key, kinds) for name, shard_key in head.shards]
     shards = [shard for shard in loaded if shard is not None]
     if len(shards) < len(loaded):
         return None

@@ -16,7 +16,7 @@ from medrcube.build.stages.plan import RenderJob
 
 __all__ = ["JobList", "NewJobs"]
 
-_WINDOW = 2_048
+_WINDOW = 1_024
 """Cases of shards that are loaded together and whose jobs are sorted by size together."""
 
 _WINDOWS = 2

@@ -88,14 +88,22 @@ class KeptShard:
         return pictures.states.packed(self.image_names()) == self.states
 
 
-def load_shard(memory: RecordStore, name: str, key: str) -> KeptShard | None:
-    """Load the result stored for a shard under a key, if the cache has it."""
+def load_shard(
+    memory: RecordStore, name: str, key: str, kinds: dict[bytes, bytes]
+) -> KeptShard | None:
+    """Load the result stored for a shard under a key, if the cache has it.
+
+    Args:
+        memory: the cache.
+        name: name of the shard.
+        key: its key.
+        kinds: kinds of questions of the shards loaded before; see ``ShardBuild.sharing``.
+    """
     record = load_record(memory, f"shard/{name}", key, _ShardRecord)
     if record is None:
         return None
-    return KeptShard(
-        name=name, key=key, build=record.build, images=record.images, states=record.states
-    )
+    build = record.build.sharing(kinds)
+    return KeptShard(name=name, key=key, build=build, images=record.images, states=record.states)
 
 
 def keep_shard(memory: RecordStore, shard: KeptShard, texts: ShardTexts) -> None:

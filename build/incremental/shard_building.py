@@ -86,10 +86,13 @@ def look_up_shards(
     """
     common = hash_values(source_state.common, kept_scan.head.layout.layout)
     pictures = source_state.pictures
+    kinds: dict[bytes, bytes] = {}
     shards: list[PlannedShard] = []
     for portion in kept_scan.head.portions:
         key = key_of_shard(common, portion.digest, kept_scan.files(portion), source_state.raw)
-        shard = load_shard(context.cache, portion.name, key) if key and pictures.settled else None
+        shard = None
+        if key and pictures.settled:
+            shard = load_shard(context.cache, portion.name, key, kinds)
         if shard is not None and (shard.build.unread or not shard.holds(pictures)):
             shard = None
         shards.append(PlannedShard(portion=portion, key=key or secrets.token_hex(), kept=shard))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from medrcube.build.asked_columns import PackedQuestions, pack_questions
@@ -81,6 +81,14 @@ class ShardBuild:
     open_barred: Mapping[str, int]
     unread: tuple[UnreadableCase, ...]
 
+    def sharing(self, known: dict[bytes, bytes]) -> ShardBuild:
+        """Return the same result with kinds of questions as objects shared by all shards."""
+        return replace(
+            self,
+            queries=self.queries.sharing(known),
+            open_questions=self.open_questions.sharing(known),
+        )
+
 
 class ShardBuilder:
     """Builds shard results of one source; equal facts are shared by all its cases."""
@@ -97,6 +105,7 @@ class ShardBuilder:
         self._grounds = CaseFactsCache(card=self._card)
         self._origin = origin_of(source, layout)
         self._tree = tree
+        self._kinds: dict[bytes, bytes] = {}
 
     def build(
         self,
@@ -151,7 +160,7 @@ class ShardBuilder:
             open_barred=dict(open_asked.barred),
             unread=tuple(unread),
         )
-        return shard, ShardTexts(recipes="".join(recipes), files=files)
+        return shard.sharing(self._kinds), ShardTexts(recipes="".join(recipes), files=files)
 
 
 def origin_of(source: Source, layout: str) -> dict[str, Any]:

@@ -1,12 +1,16 @@
 import gzip
+import io
 import re
 from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from medrcube.errors import RowError, SourceError
 from medrcube.facts import BAD_ROW, Case, LabelState
+from medrcube.sources._formats.tables.delimited import _LINE
 from medrcube.sources._formats.tables.rows import cases_or_skip, group_by_name
 from medrcube.sources._formats.tables.tables import (
     TableRow,
@@ -240,3 +244,8 @@ def test_name_with_a_byte_that_is_no_text_leaves_absences_open(tmp_path):
     named, (skip,) = group_by_name(rows, "image", opens=("finding",), about="finding")
     assert list(named) == ["f2"]
     assert (skip.opens, skip.opens_value) == (("finding",), "mass")
+
+
+@given(st.text(st.sampled_from('a,"\r\n\x0b\x0c\x1c\x85\u2028')))
+def test_lines_of_a_table_end_where_python_ends_them_with_their_ends_kept(text):
+    assert _LINE.findall(text) == list(io.StringIO(text, newline=""))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -18,6 +19,7 @@ __all__ = ["Record", "delimiter_of", "records_of"]
 _DELIMITERS = ",;\t|"
 _HEADER = 1 << 16
 """Number of characters at the start of a table that are searched for its header."""
+_LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
 _END = "\x04"
 """Sentinel after the last line: a record that contains it has an open quote."""
 
@@ -66,7 +68,8 @@ def delimiter_of(text: str, columns: Collection[str] = ()) -> str:
 
 def records_of(text: str, delimiter: str) -> Iterator[Record]:
     """Yield all records, header first; a blank line is a record without cells."""
-    lines = list(io.StringIO(text, newline=""))
+    lines = _LINE.findall(text)  # StringIO would hold four bytes for each character
+    del text
     before: Record | None = None
     width = 0
     for record in _whole(lines, delimiter):

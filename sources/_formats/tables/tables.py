@@ -253,6 +253,7 @@ def iter_csv(
         skipped += 1
     columns = tuple(columns)
     records = records_of(text, delimiter_of(text, columns))
+    del text  # its lines are enough
     header = [name.strip() for name in next(records, Record(1, ())).cells]
     require_columns(path, header, columns)
     empty = True

@@ -5,7 +5,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medrcube.build.asked_columns import AskedTable, pack_questions
+from medrcube.build.asked_columns import AskedTable, PackedQuestions, pack_questions
 from medrcube.build.questions import compose
 from medrcube.build.questions.eligibility import prepare_questions
 from medrcube.build.questions.fact_rules import QuestionCandidate
@@ -147,3 +147,12 @@ def test_a_table_without_a_quota_keeps_every_question_that_is_ready(batch):
     kept = sorted(question.identity for question in prepared.ready)
     assert sorted(question.identity for question in drawn.asked) == kept
     assert drawn.dropped == prepared.dropped
+
+
+def test_equal_kinds_of_all_shards_are_one_object():
+    packed = [PackedQuestions(kinds=(bytes([7] * 9), bytes([n] * 9)), rows=b"") for n in (8, 9)]
+    known = {}
+    first, other = (part.sharing(known) for part in packed)
+    assert [first, other] == packed
+    assert first.kinds[0] is other.kinds[0]
+    assert len(known) == 3
