@@ -51,23 +51,23 @@ docs: $(VENV)/.docs
 # Compiled modules are kept, for the many processes that tests start. In the order of their names the
 # files with the longest tests do not come last, when other workers have nothing left to do.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile \
-	--no-loadscope-reorder
+	--no-loadscope-reorder -o tmp_path_retention_policy=failed
 
 # Temporary files are kept in memory where there is room: waiting for a disk takes a sixth of the time.
-MEMORY := $(shell df -k --output=avail /dev/shm 2> /dev/null \
-	| awk 'NR == 2 && $$1 > 4000000 {print "/dev/shm"}')
+in_memory = $(shell df -k --output=avail /dev/shm 2> /dev/null \
+	| awk 'NR == 2 && $$1 > $(1) {print "/dev/shm"}')
 
 # The tests to run on a change; tests marked thorough run in test-all only.
 test: $(VENV)/.dev
-	PYTEST_DEBUG_TEMPROOT=$(MEMORY) $(PYTEST) -o tmp_path_retention_policy=failed \
-		-m "not thorough" $(TESTFLAGS)
+	PYTEST_DEBUG_TEMPROOT=$(call in_memory,4000000) $(PYTEST) -m "not thorough" $(TESTFLAGS)
 
 # Python 3.12 and later report executed lines to coverage, which costs less than a tracer.
 TRACER = $$($(BIN)/python -c 'import sys; print("sysmon" if sys.version_info >= (3, 12) else "ctrace")')
 
 test-all: $(VENV)/.dev
 	rm -f .coverage .coverage.*
-	COVERAGE_CORE=$(TRACER) $(PYTEST) --hypothesis-profile thorough --cov --cov-report= $(TESTFLAGS)
+	PYTEST_DEBUG_TEMPROOT=$(call in_memory,8000000) COVERAGE_CORE=$(TRACER) \
+		$(PYTEST) --hypothesis-profile thorough --cov --cov-report= $(TESTFLAGS)
 	$(BIN)/python -m coverage report --fail-under 90
 	$(BIN)/python -m coverage report --fail-under 95 \
 		--include 'medrcube/*,sources/_framework/contract.py,build/*' --format total
