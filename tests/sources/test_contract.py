@@ -17,6 +17,9 @@ from medrcube.build.source_checks.privacy_check import (
     secret_identifiers,
     unsearchable,
 )
+from medrcube.build.stages.plan import plan_jobs
+from medrcube.build.stages.rendering.render import render_job
+from medrcube.build.stages.scan import scan
 from medrcube.facts import BAD_ROW, Case, MaskFile, Skip
 from medrcube.ontologies.terms import load_terms
 from medrcube.sources._formats.report_text.phrases import FILE_NAME
@@ -74,28 +77,8 @@ def by_four_workers(chosen, built_layout, build_raw_trees, tmp_path_factory):
         source.id: built_layout(source.id, source.card.layouts[0].name).sources[source.id]
         for source in sources
     }
-    return build_raw_trees(roots, tmp_path_factory.mktemp("four") / "workspace", LocalEngine(4))
-
-
-@pytest.fixture(scope="module")
-def broken(chosen, fixture_tree, build_raw_trees, tmp_path_factory):
-    """Each source after its first image was cut off, in one build: broken cases, quarantine."""
-    roots, cases = {}, {}
-    for source in chosen("test_a_broken_file_ends_in_quarantine_and_not_in_a_crash"):
-        layout = source.card.layouts[0].name
-        raw = roots[source.id] = tmp_path_factory.mktemp(source.id) / "raw"
-        shutil.copytree(fixture_tree(source.id, layout), raw)
-        case = cases[source.id] = next(
-            entry
-            for entry in source.scan(raw, layout)
-            if isinstance(entry, Case) and all(path.exists() for path in entry.files())
-        )
-        image = case.images[0].paths[0]
-        with image.open("r+b") as file:
-            file.truncate(max(image.stat().st_size // 3, 1))
-    root = tmp_path_factory.mktemp("broken") / "workspace"
-    workspace = build_raw_trees(roots, root, viewer=False)
-    return cases, pd.read_parquet(workspace.quarantine)
+    root = tmp_path_factory.mktemp("four") / "workspace"
+    return build_raw_trees(roots, root, LocalEngine(4), items_per_cell=1, viewer=False)
 
 
 @pytest.fixture(scope="session")
@@ -221,11 +204,11 @@ def test_cases_come_in_one_order_under_any_directory_order(
 
 @pytest.mark.few(4)
 @each_layout
-def test_listing_cases_opens_no_pixel_file(source, layout, fixture_tree, tmp_path):
+def test_listing_cases_opens_no_pixel_file(source, layout, fixture_tree, scanned, tmp_path):
     """Pixels replaced by rubbish of the same length go unnoticed until rendering."""
-    root = tmp_path / "raw"
-    shutil.copytree(fixture_tree(source.id, layout), root)
-    expected = _portable(source.scan(root, layout), root)
+    root, whole = tmp_path / "raw", fixture_tree(source.id, layout)
+    shutil.copytree(whole, root)
+    expected = _portable(scanned(source, layout), whole)
     for path in root.rglob("*"):
         if path.is_file():
             _blank_pixels(path)
@@ -347,11 +330,25 @@ def test_no_identifier_reaches_an_output_byte(source, layout, built_layout, iden
 
 @pytest.mark.few(2)
 @each_source
-def test_a_broken_file_ends_in_quarantine_and_not_in_a_crash(source, broken):
-    cases, quarantine = broken
-    mine = quarantine[quarantine["source"] == source.id]
-    assert cases[source.id].key in set(mine["case"])
-    assert not set(mine["code"]) & {"crashed", "worker-died"}
+def test_a_broken_file_ends_in_quarantine_and_not_in_a_crash(source, fixture_tree, tmp_path):
+    """Only cases that read the file are rendered: ``built_layout`` renders the others."""
+    layout, raw = source.card.layouts[0].name, tmp_path / "raw"
+    shutil.copytree(fixture_tree(source.id, layout), raw)
+    broken = next(
+        entry
+        for entry in source.scan(raw, layout)
+        if isinstance(entry, Case) and all(path.exists() for path in entry.files())
+    )
+    image = broken.images[0].paths[0]
+    with image.open("r+b") as file:
+        file.truncate(max(image.stat().st_size // 3, 1))
+    found = scan(source, raw, b"k" * 32)
+    problems = [*found.problems]
+    for job in plan_jobs(source, raw, found.cases):
+        if image in job.case.files():
+            problems += render_job(job, tmp_path / "images").problems
+    assert broken.key in {problem.case for problem in problems}
+    assert not {problem.code for problem in problems} & {"crashed", "worker-died"}
 
 
 @each_source
