@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from PIL import Image
 
+from medrcube.build import batch_outcome
 from medrcube.build.questions.case_facts import facts_of_case
 from medrcube.build.questions.item_table import items_from_frame
 from medrcube.build.stages.samples import samples_from_frame
@@ -187,8 +188,9 @@ def build_fixture(built_layout):
 
 
 @pytest.fixture
-def build_tree(build_raw, tmp_path):
-    """``(source_id, root)`` -> what a build makes of a tree changed by hand."""
+def build_tree(build_raw, tmp_path, monkeypatch):
+    """``(source_id, root)`` -> what a build makes of a tree changed by hand, without its audit."""
+    monkeypatch.setattr(batch_outcome, "audit_batch", lambda *_: {"failures": []})
     return lambda source_id, raw: _read(
         build_raw(source_id, raw, tmp_path / "workspace", viewer=False)
     )

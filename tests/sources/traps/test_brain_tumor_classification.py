@@ -101,14 +101,16 @@ def test_merge_of_other_folders_fits_no_layout(tmp_path):
     assert not inspect_copy(CARD, tmp_path).fits
 
 
-def test_equal_files_on_both_sides_of_the_split_are_named_by_the_audit(changed, build_tree):
+def test_equal_files_on_both_sides_of_the_split_are_named_by_the_audit(
+    changed, build_raw, tmp_path
+):
     def twin(root):
         shutil.copy(
             root / "Training/glioma_tumor/gg (1).jpg", root / "Testing/glioma_tumor/image(1).jpg"
         )
 
-    built = build_tree(SOURCE, changed(SOURCE, LAYOUT, twin))
-    (row,) = json.loads((built.root / "audit.json").read_text())["duplicate_pictures"]
+    built = build_raw(SOURCE, changed(SOURCE, LAYOUT, twin), tmp_path / "workspace")
+    (row,) = json.loads(built.audit.read_text())["duplicate_pictures"]
     assert row["cases"] == [
         f"{SOURCE}/Testing-glioma_tumor-image(1)",
         f"{SOURCE}/Training-glioma_tumor-gg (1)",

@@ -143,13 +143,13 @@ def test_patient_is_unknown_and_never_guessed(scan_fixture):
     assert CARD.patient == "unknown"
 
 
-def test_equal_slices_are_named_by_the_audit(changed, build_tree):
+def test_equal_slices_are_named_by_the_audit(changed, build_raw, tmp_path):
     def twin(root):
         folder = root / TOP / "Malignant cases"
         shutil.copy(folder / "Malignant case (1).jpg", folder / "Malignant case (2).jpg")
 
-    built = build_tree(SOURCE, changed(SOURCE, "original", twin))
-    (row,) = json.loads((built.root / "audit.json").read_text())["duplicate_pictures"]
+    built = build_raw(SOURCE, changed(SOURCE, "original", twin), tmp_path / "workspace")
+    (row,) = json.loads(built.audit.read_text())["duplicate_pictures"]
     assert row["cases"] == [f"{SOURCE}/Malignant case ({n})" for n in (1, 2)]
 
 
