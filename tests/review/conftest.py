@@ -57,7 +57,7 @@ from django.db import connections  # noqa: E402
 from django.template import Variable, VariableDoesNotExist  # noqa: E402
 from django.test import Client  # noqa: E402
 from django.utils import timezone  # noqa: E402
-from stage.drawings import deep, numbered, phantom, png  # noqa: E402
+from stage.drawings import deep, drawn, numbered  # noqa: E402
 
 from medrcube.build.viewer.case_copies import plane_path  # noqa: E402
 from medrcube.review.exchange.image_store import store_image  # noqa: E402
@@ -299,8 +299,8 @@ def add_shown(project):
         )
         size = (512, 512) if original is None else (320, 256)
         picture, overlay = (
-            store_image(png(phantom(size))),
-            store_image(png(phantom(size, mark=True))),
+            store_image(drawn(size)),
+            store_image(drawn(size, mark=True)),
         )
         if original is not None:
             picture.original, files = deep(numbered(), **{"own": 2, **original})

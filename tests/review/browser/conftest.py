@@ -9,7 +9,7 @@ from stage.hostile import plant_the_rest, word
 from stage.servers import Server, serving
 from stage.world import ANONYMOUS, PASSWORD, stocked
 
-PATIENCE = 60_000  # milliseconds; a machine that is shared may be slow, and waiting costs nothing
+PATIENCE = 30_000  # milliseconds; a machine that is shared may be slow
 
 
 @pytest.fixture(scope="module", autouse=True)

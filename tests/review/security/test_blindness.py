@@ -16,7 +16,7 @@ from django.db import connection, transaction
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
-from stage.drawings import deep, numbered, phantom, png
+from stage.drawings import deep, drawn, numbered
 from stage.routes import every_route
 from stage.world import TEXTS, add_item, review
 
@@ -161,7 +161,7 @@ class Walk:
 def walked(project, monkeypatch):
     """Walk through a world of its own, which is rolled back: ``walked("gold", "before")``."""
     project(gold_rate=1.0)
-    pictures = store_image(png(phantom())), store_image(png(phantom(mark=True)))
+    pictures = store_image(drawn()), store_image(drawn(mark=True))
     pictures[0].original, files = deep(numbered(), own=2)
     pictures[0].save()
     for digest, data in files.items():

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import pytest
 from django.conf import settings
-from stage.drawings import phantom, png
+from stage.drawings import drawn
 from stage.servers import serving
 
 from medrcube.review.exchange import image_store
@@ -85,7 +85,7 @@ def test_a_picture_is_under_its_one_address(ask, world, near):
 
 
 def test_pictures_of_others_and_unknown_ones_look_the_same(ask, world):
-    orphan = image_store.store_image(png(phantom((40, 40))))
+    orphan = image_store.store_image(drawn((40, 40)))
     names = (world.foreign, world.overlay, str(orphan.pk), str(uuid4()))
     replies = [ask(f"/pictures/{name}/") for name in names]
     assert [status for status, _ in replies] == [404] * len(names)

@@ -1,5 +1,6 @@
 """Pictures drawn for tests."""
 
+import functools
 import io
 from hashlib import sha256
 
@@ -7,6 +8,12 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from medrcube.build.pixels.png_encoder import encode_png
+
+
+@functools.cache
+def drawn(size=(512, 512), *, mark=False):
+    """``phantom`` as PNG."""
+    return png(phantom(size, mark=mark))
 
 
 def png(image):

@@ -11,7 +11,7 @@ from django.db import connections
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
-from stage.drawings import phantom, png
+from stage.drawings import drawn
 
 from medrcube.review.audit_trail.event_chain import NewEvent, record_events
 from medrcube.review.exchange.image_store import store_image
@@ -162,8 +162,8 @@ def add_item(name, *, picture=None, **fields):
         "question": QUESTION,
         "options": [{"text": text, "concept": text, **WHY} for text in TEXTS],
         "key": 0,
-        "picture": picture or store_image(png(phantom())),
-        "overlay": None if picture else store_image(png(phantom(mark=True))),
+        "picture": picture or store_image(drawn()),
+        "overlay": None if picture else store_image(drawn(mark=True)),
         "provenance": {"source": "toy", "slice": "41 of 155, axial", "licence": "CC-BY-4.0"},
         "warnings": ["longest-is-key"],
         "created_at": timezone.now(),
@@ -233,13 +233,13 @@ def _build(word):
     disputed = add("disputed")
     review(first)
     review(second, "reject", option=1, comment=remark)
-    quarantined = add("quarantined", picture=store_image(png(phantom((80, 48)))))
+    quarantined = add("quarantined", picture=store_image(drawn((80, 48))))
     review(first, "reject", reasons=[("PHI", None)], comment=remark)
     accepted = add("accepted")
     review(first)
     stored = review(people["reviewer"], comment=remark)
     texts = tuple(option["text"] for option in accepted.options)
-    released = add("released", picture=store_image(png(phantom((96, 64)))))
+    released = add("released", picture=store_image(drawn((96, 64))))
     review(first)
     review(second)
     decisions.record_release(word("ReleaseRecord.name", "v1"), [released.pk], "0" * 64)
@@ -260,8 +260,8 @@ def _build(word):
     moved = Edit(question=accepted.question, options=texts, key=2, note="the key is moved")
     marked = gold_items.make_gold(accepted.item_id, 1, manager, defect="KEY_WRONG", change=moved)
     own = {
-        "picture": store_image(png(phantom(SIZE))),
-        "overlay": store_image(png(phantom(SIZE, mark=True))),
+        "picture": store_image(drawn(SIZE)),
+        "overlay": store_image(drawn(SIZE, mark=True)),
     }
     open_one = add("open", **own)
     held = claim_next(people["reviewer"])
