@@ -40,7 +40,7 @@ from medrcube.vocabulary.layers import active_vocabulary
 from medrcube.workspace import WorkspaceFolder
 
 # A machine under load is slow, not wrong; the gate tries the same examples every time.
-for name, examples in (("fast", 12), ("thorough", 100)):
+for name, examples in (("fast", 12), ("thorough", 40)):
     settings.register_profile(
         name,
         deadline=None,
