@@ -189,24 +189,31 @@ def _words(value):
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item):
-    """Trace no test of the whole, and none on real samples, which are not there everywhere."""
-    tracing = coverage.Coverage.current()
-    if tracing is None or not any(map(item.get_closest_marker, ("real", "untraced"))):
+def pytest_runtest_protocol(item, nextitem):
+    """Trace no test of the whole, and none on real samples, which are not there everywhere.
+
+    Between two such tests the tracer stays off: to start it makes Python instrument its code anew.
+    """
+    if _traced_test(item):
         return (yield)
-    tracing.stop()
-    _paused.append(tracing)
+    if not _paused and (tracing := coverage.Coverage.current()):
+        tracing.stop()
+        _paused.append(tracing)
     try:
         with pytest.MonkeyPatch.context() as patch:
             patch.delenv("COVERAGE_PROCESS_CONFIG", raising=False)  # for processes that it starts
             return (yield)
     finally:
-        _paused.remove(tracing)
-        tracing.start()
+        if _paused and (nextitem is None or _traced_test(nextitem)):
+            _paused.pop().start()
+
+
+def _traced_test(item):
+    return not any(map(item.get_closest_marker, ("real", "untraced")))
 
 
 _paused = []
-"""The tracer, while a test runs that is not traced."""
+"""The tracer, while tests run that are not traced."""
 
 
 @contextlib.contextmanager
