@@ -101,8 +101,10 @@ def _forms(
     planned = presentations(
         items, conditions, epochs=manifest["epochs"], reworded=read_reworded(run)
     )
-    expected = Counter((p.item.name, p.condition.value, p.turn, p.epoch) for p in planned)
-    present = Counter(listed)
+    forms = [(p.item.name, p.condition.value, p.turn, p.epoch) for p in planned]
+    if forms == listed:  # as in every run that nobody changed
+        return
+    expected, present = Counter(forms), Counter(listed)
     for those, what in (
         (expected - present, "lacks"),
         (present - expected, "has in excess"),
