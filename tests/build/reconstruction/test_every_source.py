@@ -78,7 +78,7 @@ def pressed(built_layout, tmp_path_factory):
         root = tmp_path_factory.mktemp(source.id)
         built = built_layout(source.id, source.card.layouts[0].name)
         shutil.copytree(built.root, root / "w")
-        settings = replace(built.settings, least_visible=Visibility.NO, viewer=False)
+        settings = replace(built.settings, least_visible=Visibility.NO)
         workspace = replace(built, root=root / "w", settings=settings)
         build(workspace, SOURCES, LocalEngine(1), Reporter(quiet=True))
         _stopped_by_nothing(workspace)
