@@ -63,10 +63,10 @@ LEAKS = (0.3, 0.5)
 
 def main() -> None:
     """Simulate the parts that are named, or all, and write the results; ``page`` alone rewrites."""
-    wanted = sys.argv[1:] or [part.__name__ for part in PARTS]
+    names = sys.argv[1:] or [part.__name__ for part in PARTS]
     result = json.loads(RESULT.read_text(encoding="utf-8")) if RESULT.is_file() else {}
     for part in PARTS:
-        if part.__name__ in wanted:
+        if part.__name__ in names:
             result[part.__name__] = list(part())
             RESULT.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     page = PAGE.read_text(encoding="utf-8")
@@ -123,9 +123,11 @@ def _box_batch(draws: Draws, n: int, leak: float, name: str) -> tuple[list[Any],
         if layout is None:
             continue
         left, top, right, bottom = layout.window
-        shown = [(x0 - left, y0 - top, x1 - left, y1 - top) for x0, y0, x1, y1 in layout.boxes[:4]]
-        order = draws.permutation(len(shown))
-        boxes = [shown[place] for place in order]
+        layout_boxes = [
+            (x0 - left, y0 - top, x1 - left, y1 - top) for x0, y0, x1, y1 in layout.boxes[:4]
+        ]
+        order = draws.permutation(len(layout_boxes))
+        boxes = [layout_boxes[place] for place in order]
         key = int(np.flatnonzero(order == 0)[0])
         width, height = right - left, bottom - top
         if len(items) < leak * n:
@@ -227,17 +229,17 @@ def _cell(
         planted=draws.uniform(0.3, 0.7, 2),
         each=int(draws.integers(1, 3)),
     )
-    drawn = n * 2 if halved else n
+    pool = n * 2 if halved else n
     questions = []
-    for number in range(drawn):
-        target, seen = make(draws, law, planted=False)
-        questions.append(_question(number, law.each, target, seen))
+    for number in range(pool):
+        target, visible_values = make(draws, law, planted=False)
+        questions.append(_question(number, law.each, target, visible_values))
     (chance,) = blind_chances(questions).values()
-    places = sorted(draws.permutation(drawn)[:n]) if halved else range(drawn)
-    chosen = [questions[number] for number in places]
+    places = sorted(draws.permutation(pool)[:n]) if halved else range(pool)
+    sample = [questions[number] for number in places]
     for place in range(round(leak * n)):
-        target, seen = make(draws, law, planted=True)
-        chosen[place] = _question(drawn + place, law.each, target, seen)
+        target, visible_values = make(draws, law, planted=True)
+        sample[place] = _question(pool + place, law.each, target, visible_values)
     items = [
         SimpleNamespace(
             id=question.sample.id,
@@ -247,14 +249,14 @@ def _cell(
             target=question.target,
             chance=chance.share,
             sample=question.sample.id,
-            seen=" ".join(f"{number:.6g}" for number in question.seen),
+            seen=" ".join(f"{number:.6g}" for number in question.visible_values),
         )
-        for question in chosen
+        for question in sample
     ]
-    return items, [question.sample for question in chosen]
+    return items, [question.sample for question in sample]
 
 
-def _question(number: int, each: int, target: Any, seen: tuple[float, ...]) -> Any:
+def _question(number: int, each: int, target: Any, visible_values: tuple[float, ...]) -> Any:
     sample = SimpleNamespace(
         id=f"s{number:05}", source="toy", patient=f"p{number // each}", case=f"c{number}"
     )
@@ -264,7 +266,7 @@ def _question(number: int, each: int, target: Any, seen: tuple[float, ...]) -> A
         concept="thing",
         sample=sample,
         target=target,
-        seen=seen,
+        visible_values=visible_values,
     )
 
 
@@ -315,7 +317,7 @@ def pairs() -> Iterator[dict[str, Any]]:
     for n in SIZES["pair"]:
         for shift in (0.0, *SHIFTS):
             refused: dict[str, list[bool]] = {"with the limit": [], "without it": []}
-            kept = []
+            shares = []
             for number in range(_batches("pair", shift)):
                 draws = _draws("pair", n, shift, number)
                 images = {
@@ -330,13 +332,13 @@ def pairs() -> Iterator[dict[str, Any]]:
                     ("without it", list(zip(images["no"][:n], images["yes"][:n], strict=True))),
                 ):
                     if name == "with the limit":
-                        kept.append(len(dealt) / n)
+                        shares.append(len(dealt) / n)
                     rows = pair_split(*_pair_items(dealt))
                     refused[name] += [
                         row["within"] is False for row in rows if row["cue"] == ALL_CUES
                     ]
             for name, verdicts in refused.items():
-                extra = {"made": float(np.mean(kept))} if name == "with the limit" else {}
+                extra = {"made": float(np.mean(shares))} if name == "with the limit" else {}
                 yield _row(f"pair-split, {name}", n, shift, verdicts) | extra
 
 
@@ -363,17 +365,17 @@ def _image(draws: Draws, name: str, shift: float) -> Any:
     )
 
 
-def _dealt(images: dict[str, list[Any]], wanted: int) -> list[tuple[Any, Any]]:
+def _dealt(images: dict[str, list[Any]], count: int) -> list[tuple[Any, Any]]:
     """As pairs are dealt in a build: each "no" takes the partner that costs least."""
     balance = CueBalance([image for own in images.values() for image in own])
-    left, dealt = list(images["yes"]), []
+    remaining, dealt = list(images["yes"]), []
     for first in images["no"]:
-        if len(dealt) == wanted or not left:
+        if len(dealt) == count or not remaining:
             break
-        costs = [balance.cost(first, second) for second in left[:64]]
+        costs = [balance.cost(first, second) for second in remaining[:64]]
         least = min(costs)
         if math.isfinite(least):
-            second = left.pop(costs.index(least))
+            second = remaining.pop(costs.index(least))
             balance.add(first, second)
             dealt.append((first, second))
     return dealt
@@ -419,7 +421,7 @@ def block(result: dict[str, Any]) -> str:
     rows = [row for part in PARTS for row in result[part.__name__]]
     rules = list(dict.fromkeys(row["rule"] for row in rows))
     stated = [row for row in rows if "made" in row]
-    kept = "; ".join(
+    shares = "; ".join(
         f"{n} wanted: {_shares([row['made'] for row in stated if row['n'] == n])}"
         for n in dict.fromkeys(row["n"] for row in stated)
     )
@@ -436,7 +438,7 @@ def block(result: dict[str, Any]) -> str:
         "",
         f"Scores of the model of numbered boxes without a leak spread {', '.join(spreads)} times",
         "as far as their standard errors say, from the smallest batches to the largest. Of the",
-        f"pairs wanted the limit of Presence lets through, at {shifts} SD: {kept}.",
+        f"pairs wanted the limit of Presence lets through, at {shifts} SD: {shares}.",
     ]
     return "\n".join(lines)
 

@@ -68,15 +68,15 @@ def _reviewed(people: list[Any]) -> tuple[list[Any], float]:
     from medrcube.review.reviewing.steps import answer_blind, submit_review
     from medrcube.review.reviewing.submissions import BlindSubmission, ReviewSubmission
 
-    draw, left, spent = random.Random(0), list(people), 0.0  # noqa: S311  (a simulation)
+    draw, remaining, spent = random.Random(0), list(people), 0.0  # noqa: S311  (a simulation)
     ruling = ReviewSubmission(decision="accept")
-    while left:
-        user = draw.choice(left)
+    while remaining:
+        user = draw.choice(remaining)
         began = time.perf_counter()
         claim = claim_next(user)
         spent += time.perf_counter() - began
         if claim is None:
-            left.remove(user)
+            remaining.remove(user)
             continue
         key = claim.version.key
         answer = BlindSubmission(option=key, confidence=3, needs_image="yes", image_adequate=True)
@@ -87,11 +87,11 @@ def _reviewed(people: list[Any]) -> tuple[list[Any], float]:
 
 
 def _judged(claims: list[Any]) -> list[tuple[Any, bool]]:
-    shown: dict[tuple[int, str], list[SimpleNamespace]] = {}
+    views: dict[tuple[int, str], list[SimpleNamespace]] = {}
     judged = []
     for claim in claims:
         version = claim.version
-        before = shown.setdefault((claim.user_id, version.item.case_key), [])
+        before = views.setdefault((claim.user_id, version.item.case_key), [])
         now = _told(version)
         judged.append((claim, any(_answers(earlier, now) for earlier in before)))
         before.append(now)

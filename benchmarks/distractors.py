@@ -52,10 +52,10 @@ def main() -> None:
 
     started = time.perf_counter()
     alone()
-    chosen = time.perf_counter()
+    chosen_at = time.perf_counter()
     items = batch()
     ended = time.perf_counter()
-    print(json.dumps({"choose": chosen - started, "compose": ended - chosen, "items": items}))
+    print(json.dumps({"choose": chosen_at - started, "compose": ended - chosen_at, "items": items}))
 
 
 def make_queries(count: int, rules: SafetyRules) -> list[QuestionCandidate]:

@@ -70,6 +70,6 @@ def versions_of(python: Path, names: tuple[str, ...]) -> str:
 
 
 def _run(*command: str) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
-    if done.returncode:
-        raise EnvironmentFailedError(done.stderr.strip().splitlines()[-1:] or [command[0]])
+    process = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+    if process.returncode:
+        raise EnvironmentFailedError(process.stderr.strip().splitlines()[-1:] or [command[0]])

@@ -228,12 +228,12 @@ def _inspect(python: Path, release: Path) -> tuple[object, ...]:
 
 
 def _run(*command: object, folder: Path | None = None) -> str:
-    done = subprocess.run(  # noqa: S603
+    process = subprocess.run(  # noqa: S603
         [str(part) for part in command], cwd=folder, capture_output=True, text=True, check=False
     )
-    if done.returncode:
-        sys.exit(f"{command[1]} failed:\n{done.stderr[-3000:] or done.stdout[-3000:]}")
-    return done.stdout.splitlines()[-1] if done.stdout else ""
+    if process.returncode:
+        sys.exit(f"{command[1]} failed:\n{process.stderr[-3000:] or process.stdout[-3000:]}")
+    return process.stdout.splitlines()[-1] if process.stdout else ""
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ from medrcube.files.atomic import write_text
 from medrcube.templates import render_card
 
 SIZES = (10_000, 30_000, 100_000)
-ASKED = 8_000
+QUESTIONS = 8_000
 LATENCY = 0.2
 TARGETS = (("resume", 5, 400), ("score", 20, 400), ("report", 20, 400), ("images", 20, 400))
 """Of each command: most seconds of processor time, and most megabytes."""
@@ -49,11 +49,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
-    parser.add_argument("--asked", type=int, default=ASKED, help="questions that are really asked")
+    parser.add_argument(
+        "--asked", type=int, default=QUESTIONS, help="questions that are really asked"
+    )
     parser.add_argument("--page", type=Path, help="page whose section is replaced")
     args = parser.parse_args()
     conditions = machine.describe()
-    rows = [_measure(args.folder, size, min(args.asked, size)) for size in args.sizes]
+    rows = [_measure(args.folder, size, min(args.question, size)) for size in args.sizes]
     if args.page is not None:
         _replace_section(args.page, section(rows, conditions))
     print(json.dumps(rows))
@@ -76,7 +78,7 @@ def _replace_section(page: Path, text: str) -> None:
     write_text(page, f"{before}{text.strip()}\n\n{_NEXT}{rest}")
 
 
-def _measure(folder: Path, items: int, asked: int) -> dict[str, Any]:
+def _measure(folder: Path, items: int, question_count: int) -> dict[str, Any]:
     release, out = folder / f"large-{items}", folder / "large-run"
     if not release.exists():
         make_large_release(release, items)
@@ -84,7 +86,7 @@ def _measure(folder: Path, items: int, asked: int) -> dict[str, Any]:
     with endpoint(LATENCY, 0.0) as place:
         script = (sys.executable, _HERE / "evaluate_ours.py", release, out, place.url, CONNECTIONS)
         filled = json.loads(_run(*script, "--fill")["told"])
-        _keep_first(out / "attempts.jsonl", items - asked)
+        _keep_first(out / "attempts.jsonl", items - question_count)
         place.counts()
         asking = json.loads(_run(*script)["told"])
         counts = place.counts()

@@ -87,10 +87,10 @@ def main() -> None:
 def _measured(name: str, size: int) -> tuple[float, float]:
     """Seconds of processor time, and bytes by which the peak of memory grew."""
     command = [sys.executable, str(Path(__file__)), "--one", name, str(size)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
-    if done.returncode:
-        sys.exit(f"{name} of {size} failed:\n{done.stderr[-3000:]}")
-    seconds, memory = done.stdout.split()
+    process = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+    if process.returncode:
+        sys.exit(f"{name} of {size} failed:\n{process.stderr[-3000:]}")
+    seconds, memory = process.stdout.split()
     return float(seconds), float(memory)
 
 
@@ -243,8 +243,8 @@ def _audit(size: int) -> Work:
 
 def _images(size: int, hashes: int) -> list[Sample]:
     lots = random.Random(3)  # noqa: S311 -- a drawing of lots
-    drawn = [f"{lots.getrandbits(64):016x}" for _ in range(hashes)]
-    return [replace(make_sample(n), perceptual_hash=drawn[n % hashes]) for n in range(size)]
+    hashes_drawn = [f"{lots.getrandbits(64):016x}" for _ in range(hashes)]
+    return [replace(make_sample(n), perceptual_hash=hashes_drawn[n % hashes]) for n in range(size)]
 
 
 def _near(size: int, hashes: int) -> Work:

@@ -124,12 +124,12 @@ def main() -> None:
     well = True
     for family in sys.argv[1:] or FAMILIES:
         try:
-            row, held = hold(family)
+            row, is_invariant = hold(family)
         except Exception:  # noqa: BLE001 - the others are tried all the same
             traceback.print_exc()
-            row, held = f"| {FAMILIES[family][0]} | | | failed | | |", False
+            row, is_invariant = f"| {FAMILIES[family][0]} | | | failed | | |", False
         print(row, flush=True)
-        well &= held
+        well &= is_invariant
     sys.exit(not well)
 
 

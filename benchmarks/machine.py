@@ -31,9 +31,9 @@ def describe() -> Mapping[str, str]:
 
 
 def _processor() -> str:
-    known = Path("/proc/cpuinfo")
-    if known.exists():
-        for line in known.read_text("utf-8").splitlines():
+    table = Path("/proc/cpuinfo")
+    if table.exists():
+        for line in table.read_text("utf-8").splitlines():
             if line.startswith("model name"):
                 return " ".join(line.partition(":")[2].split())
     return platform.processor() or "unknown"

@@ -86,8 +86,8 @@ def mutants_of(module: str, source: str) -> list[Mutant]:
                         node.lineno,
                         place.at_import,
                         _lines(tree, node, place),
-                        _shown(node),
-                        _shown(changed),
+                        _source_text(node),
+                        _source_text(changed),
                         number,
                         change,
                     )
@@ -149,7 +149,7 @@ def _no_rule(node: ast.AST) -> list[ast.expr | ast.If]:
     return []
 
 
-def _shown(node: ast.AST) -> str:
+def _source_text(node: ast.AST) -> str:
     text = f"if {ast.unparse(node.test)}" if isinstance(node, ast.If) else ast.unparse(node)
     return text if len(text) <= 80 else f"{text[:79]}…"
 

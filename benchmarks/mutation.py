@@ -160,9 +160,9 @@ def _result(bench: Bench, part: Part, count: int, seed: int) -> dict[str, Any]:
         for module in part.modules
         for mutant in mutants_of(module, (CHECKOUT / module).read_text(encoding="utf-8"))
     ]
-    drawn = random.Random(seed).sample(mutants, min(count, len(mutants)))  # noqa: S311
+    sample = random.Random(seed).sample(mutants, min(count, len(mutants)))  # noqa: S311
     try:
-        survivors = bench.survivors(part, drawn)
+        survivors = bench.survivors(part, sample)
     except RuntimeError as error:
         sys.exit(f"the tests fail without a mutant:\n{error}")
     return {
@@ -170,7 +170,7 @@ def _result(bench: Bench, part: Part, count: int, seed: int) -> dict[str, Any]:
         "tests": list(part.tests),
         "seed": seed,
         "mutants": len(mutants),
-        "drawn": len(drawn),
+        "drawn": len(sample),
         "survivors": [_entry(mutant) for mutant in survivors],
     }
 
@@ -186,8 +186,8 @@ def _line(survivor: dict[str, Any]) -> str:
 
 
 def _row(name: str, result: dict[str, Any]) -> str:
-    drawn, killed = result["drawn"], result["drawn"] - len(result["survivors"])
-    counts = (result["seed"], result["mutants"], drawn, killed, _equivalent(result))
+    count, killed = result["drawn"], result["drawn"] - len(result["survivors"])
+    counts = (result["seed"], result["mutants"], count, killed, _equivalent(result))
     cells = (*counts, f"{100 * score(result):.0f} %")
     return f"| {name} | {' | '.join(map(str, cells))} |"
 
@@ -231,16 +231,16 @@ second, thirteen more replies to the rule that decides them.
 def page(results: dict[str, Any]) -> str:
     """The page of the documentation, from the results of all parts."""
     reasons = _reasons()
-    shown = {name: results[name] for name in PARTS if name in results}
+    present = {name: results[name] for name in PARTS if name in results}
     lines = [
         _INTRODUCTION,
         "| Part | Seed | Mutants | Drawn | Killed | Equivalent | Score |",
         "|---|---:|---:|---:|---:|---:|---:|",
     ]
-    lines += [_row(name, result) for name, result in shown.items()]
+    lines += [_row(name, result) for name, result in present.items()]
     if missing := PARTS.keys() - results.keys():
         lines += ["", f"Not measured yet: {', '.join(name for name in PARTS if name in missing)}."]
-    for name, result in shown.items():
+    for name, result in present.items():
         modules, tests = (
             ", ".join(f"`{path}`" for path in result[k]) for k in ("modules", "tests")
         )

@@ -110,7 +110,7 @@ class Bench:
         """Whether the tests pass in a process that imports the module with its change."""
         files = list(dict.fromkeys(map(_file, tests)))
         with self.replaced(mutant):
-            work = partial(self._pytest, files, _Chosen(tests))
+            work = partial(self._pytest, files, _Selection(tests))
             return _forked(work, self._folder / "log", limit) == 0
 
     @contextmanager
@@ -140,7 +140,7 @@ class Bench:
         return int(pytest.main([*options, *paths], plugins=[plugin]))
 
 
-class _Chosen:
+class _Selection:
     """Plugin of pytest that runs the given tests alone, in the given order."""
 
     def __init__(self, tests: Sequence[str]) -> None:
@@ -192,8 +192,8 @@ class _Rounds:
         for number, mutant in enumerate(self._mutants):
             tests = _reached(mutant, durations, tests_of)
             tests.sort(key=lambda name: -failures[name])
-            chosen = [items[name] for name in tests]
-            work = partial(self._tested, session, mutant, chosen, functions, durations)
+            selection = [items[name] for name in tests]
+            work = partial(self._tested, session, mutant, selection, functions, durations)
             with self._bench.replaced(mutant):
                 lives = mutant.at_import or _forked(work, log) == 0
             if lives:

@@ -115,13 +115,13 @@ def main() -> None:
 
 def _scans(folder: Path, counts: Counter[str]) -> Iterator[SeriesReading]:
     """One reading of each series, in order of the files."""
-    seen: set[str] = set()
+    series_ids: set[str] = set()
     for path in sorted(folder.rglob("*.xml")):
         counts["files"] += 1
         reading = read_reading(path)
-        if not isinstance(reading, SeriesReading) or reading.series in seen:
+        if not isinstance(reading, SeriesReading) or reading.series in series_ids:
             continue
-        seen.add(reading.series)
+        series_ids.add(reading.series)
         counts["scans"] += 1
         if reading.readers == READERS:
             yield reading

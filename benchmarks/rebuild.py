@@ -46,7 +46,7 @@ class Clock:
     @contextmanager
     def stage(self, name: str, _total: int) -> Iterator[Callable[..., None]]:
         started = time.monotonic()
-        yield lambda _done=1: None
+        yield lambda _count=1: None
         self.seconds[name] = time.monotonic() - started
 
 

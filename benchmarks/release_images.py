@@ -54,18 +54,18 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
     parser.add_argument("--side", type=int, default=64, help="of each image, in pixels")
     parser.add_argument("--one", nargs=4, help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.one:
-        form, step, size, folder = given.one
+    arguments = parser.parse_args()
+    if arguments.one:
+        form, step, size, folder = arguments.one
         print(*STEPS[step](form, Path(folder), int(size)))
         return
-    sizes = " | ".join(f"{size:,}" for size in given.sizes)
+    sizes = " | ".join(f"{size:,}" for size in arguments.sizes)
     print(f"| Step | Form | {sizes} | Line through them | Memory, MB |")
-    print("|---|---|" + "---|" * (len(given.sizes) + 2))
+    print("|---|---|" + "---|" * (len(arguments.sizes) + 2))
     rows: dict[tuple[str, str], list[tuple[float, float]]] = {}
-    for size in given.sizes:
+    for size in arguments.sizes:
         with tempfile.TemporaryDirectory() as scratch:
-            _make_pool(Path(scratch) / "pool", given.side)
+            _make_pool(Path(scratch) / "pool", arguments.side)
             for form in (*WRITERS, "Parquet"):
                 for step in STEPS if form in WRITERS else BARE:
                     rows.setdefault((step, form), []).append(_run(form, step, size, scratch))
@@ -77,7 +77,7 @@ def main() -> None:
         seconds = [value for value, _ in values]
         cells = " | ".join(f"{value:.3g}" for value in seconds)
         memory = f"{values[-1][1] / 1e6:.0f}" if step in STEPS else ""
-        print(f"| {step} | {form} | {cells} | {_line(given.sizes, seconds)} | {memory} |")
+        print(f"| {step} | {form} | {cells} | {_line(arguments.sizes, seconds)} | {memory} |")
 
 
 def _line(sizes: Sequence[int], values: Sequence[float]) -> str:
@@ -95,10 +95,10 @@ def _make_pool(pool: Path, side: int) -> None:
 
 def _run(form: str, step: str, size: int, scratch: str) -> tuple[float, float]:
     command = [sys.executable, __file__, "--one", form, step, str(size), scratch]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
-    if done.returncode:
-        sys.exit(f"{form}, {step}, {size} failed:\n{done.stderr[-3000:]}")
-    seconds, memory = done.stdout.split()
+    process = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+    if process.returncode:
+        sys.exit(f"{form}, {step}, {size} failed:\n{process.stderr[-3000:]}")
+    seconds, memory = process.stdout.split()
     return float(seconds), float(memory)
 
 
@@ -158,17 +158,17 @@ def _write_table(tree: Path, count: int) -> None:
 
 
 def _write_parquet(tree: Path, files: Mapping[str, Path]) -> None:
-    left = iter(files.items())
+    remaining = iter(files.items())
     number = 0
-    while first := next(left, None):
+    while first := next(remaining, None):
         with pq.ParquetWriter(tree / f"{number:05d}.parquet", SCHEMA, use_dictionary=False) as file:
             size = 0
-            group = [first, *islice(left, ROWS - 1)]
+            group = [first, *islice(remaining, ROWS - 1)]
             while group:
                 rows = [_row(image, path.read_bytes()) for image, path in group]
                 file.write_table(pa.Table.from_pylist(rows, SCHEMA))
                 size += sum(len(row["bytes"]) for row in rows)
-                group = list(islice(left, ROWS)) if size < SHARD else []
+                group = list(islice(remaining, ROWS)) if size < SHARD else []
         number += 1
 
 
@@ -201,11 +201,11 @@ def _all(form: str, tree: Path, count: int) -> Iterator[tuple[bytes, str]]:
 
 def _read_one(form: str, scratch: Path, count: int) -> tuple[float, float]:
     names = random.Random(1).sample(_names(count), READS)  # noqa: S311 - a drawing of lots
-    read = (
+    read_image = (
         _parquet_reader(scratch / form) if form == "Parquet" else open_images(scratch / form).read
     )
-    read(names[0])
-    seconds, memory = _measured(lambda: [len(read(name)) for name in names])
+    read_image(names[0])
+    seconds, memory = _measured(lambda: [len(read_image(name)) for name in names])
     return seconds / READS * 1000, memory
 
 

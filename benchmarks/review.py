@@ -182,8 +182,8 @@ def _fault() -> str:
     from medrcube.review.audit_trail import event_chain
     from medrcube.review.models import Item
 
-    left = Item.objects.exclude(state="accepted").count()
-    return f"{left} items are not accepted" if left else event_chain.verify_chain().fault
+    remaining = Item.objects.exclude(state="accepted").count()
+    return f"{remaining} items are not accepted" if remaining else event_chain.verify_chain().fault
 
 
 if __name__ == "__main__":

@@ -147,9 +147,9 @@ class _Reader(threading.Thread):
                 self._answer(place, page, self._random.choice(options).decode())
                 page = self._page(place)
             self._wait(due)
-            sent = {"decision": "accept"}
-            self._send("draft", f"{place}draft/", page, sent)
-            place = self._moved("decision", f"{place}submit/", page, {**sent, "then": "next"})
+            fields = {"decision": "accept"}
+            self._send("draft", f"{place}draft/", page, fields)
+            place = self._moved("decision", f"{place}submit/", page, {**fields, "then": "next"})
             self.reviews.append(time.perf_counter())
 
     def _wait(self, due: float) -> None:
@@ -163,22 +163,22 @@ class _Reader(threading.Thread):
         return page
 
     def _answer(self, place: str, page: bytes, option: str) -> None:
-        sent = {"option": option, "confidence": "3", "needs_image": "yes"}
-        sent |= {"image_adequate": "yes", "milliseconds": "9000"}
-        self._send("draft", f"{place}draft/", page, sent)
-        self._moved("answer", f"{place}blind/", page, sent)
+        fields = {"option": option, "confidence": "3", "needs_image": "yes"}
+        fields |= {"image_adequate": "yes", "milliseconds": "9000"}
+        self._send("draft", f"{place}draft/", page, fields)
+        self._moved("answer", f"{place}blind/", page, fields)
 
-    def _moved(self, kind: str, place: str, page: bytes, sent: Mapping[str, str]) -> str:
-        status, _, location = self._send(kind, place, page, sent)
+    def _moved(self, kind: str, place: str, page: bytes, fields: Mapping[str, str]) -> str:
+        status, _, location = self._send(kind, place, page, fields)
         if status != 302:
             raise RuntimeError(f"{kind}: {status}, expected 302")
         return location
 
     def _send(
-        self, kind: str, place: str, page: bytes, sent: Mapping[str, str]
+        self, kind: str, place: str, page: bytes, fields: Mapping[str, str]
     ) -> tuple[int, bytes, str]:
         token = _TOKEN.search(page)
-        body = urlencode({**sent, "csrfmiddlewaretoken": token[1].decode() if token else ""})
+        body = urlencode({**fields, "csrfmiddlewaretoken": token[1].decode() if token else ""})
         return self._ask(kind, "POST", place, body)
 
     def _ask(self, kind: str, method: str, place: str, body: str = "") -> tuple[int, bytes, str]:

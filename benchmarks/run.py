@@ -124,10 +124,14 @@ class Bench:
         for name, place, marks, volume in CASES:
             _say(f"memory: {name}")
             files = (self.folder / "data" / file for file in (place, marks) if file)
-            data, *drawn = files
+            data, *drawing_files = files
             script = (Path(sys.executable), _HERE / "memory.py")
             rows.append(
-                {"name": name, "volume": volume, **self._json(*script, data, self._out, *drawn)}
+                {
+                    "name": name,
+                    "volume": volume,
+                    **self._json(*script, data, self._out, *drawing_files),
+                }
             )
         return rows
 
@@ -193,14 +197,14 @@ class Bench:
             script = (Path(sys.executable), _HERE / "ontologies.py")
             paths = [_ONTOLOGIES / file for file in files]
             runs = [self._json(*script, "compile", index, *paths) for _ in range(self._rounds)]
-            asked = self._json(*script, "ask", index)
+            answers = self._json(*script, "ask", index)
             rows.append(
                 {
                     **min(runs, key=lambda row: row["seconds"]),
                     "name": name,
-                    "ask": asked["seconds"],
-                    "labels": asked["labels"],
-                    "ancestors": asked["ancestors"],
+                    "ask": answers["seconds"],
+                    "labels": answers["labels"],
+                    "ancestors": answers["ancestors"],
                 }
             )
         return rows
@@ -312,10 +316,10 @@ class Bench:
         return max(json.loads(reply)["seconds"][0] for reply in replies)
 
     def _json(self, *command: object) -> Any:
-        done = subprocess.run(_command(*command), capture_output=True, text=True, check=False)  # noqa: S603
-        if done.returncode:
-            sys.exit(f"{Path(str(command[1])).name} failed:\n{done.stderr or done.stdout}")
-        return json.loads(done.stdout.splitlines()[-1])
+        process = subprocess.run(_command(*command), capture_output=True, text=True, check=False)  # noqa: S603
+        if process.returncode:
+            sys.exit(f"{Path(str(command[1])).name} failed:\n{process.stderr or process.stdout}")
+        return json.loads(process.stdout.splitlines()[-1])
 
 
 def _best(runs: list[Mapping[str, Any]], memory: Mapping[str, Any] | None = None) -> Timing:

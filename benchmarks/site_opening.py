@@ -46,7 +46,7 @@ PROMISED = 2.0
 """Seconds until a page can be used."""
 
 _PICTURES, _SIDE, _RESTRICTED = 5000, 256, 10
-_ASKED = 5
+_SOURCES = 5
 _PAUSE = 50.0
 """Milliseconds between two looks whether a page can be used; the page itself takes the time."""
 _TEXTS = ("Normal", "Mass", "Edema", "Fracture")
@@ -84,14 +84,14 @@ def main() -> None:
     parser.add_argument("--only", choices=("write", "open"))
     args = parser.parse_args()
     out = args.folder / "under" / "a path" / "site"
-    written = args.folder / "written.json"
+    output = args.folder / "written.json"
     if args.only != "open":
         release, runs = make_data(args.folder, args.items, args.models)
-        written.write_text(json.dumps(_write(runs, release, out)), encoding="utf-8")
+        output.write_text(json.dumps(_write(runs, release, out)), encoding="utf-8")
     if args.only != "write":
         pages = {"rounds": args.rounds, "load_when_opened": os.getloadavg()[0]}
         pages["pages"] = open_pages(out, args.folder, args.rounds)
-        result = {**json.loads(written.read_text(encoding="utf-8")), **pages}
+        result = {**json.loads(output.read_text(encoding="utf-8")), **pages}
         RESULT.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
         write_block(result)
         print(json.dumps(result, indent=1))
@@ -119,18 +119,18 @@ def make_data(folder: Path, items: int, models: int) -> tuple[Path, list[Path]]:
     if not release.exists():
         _make_release(release, items)
     runs = [folder / "runs" / f"model-{number:02}" for number in range(models)]
-    asked = runs[:_ASKED]
+    sources = runs[:_SOURCES]
     with ProcessPoolExecutor() as pool:
-        todo = [(release, run) for run in asked if not (run / "metrics.json").exists()]
+        todo = [(release, run) for run in sources if not (run / "metrics.json").exists()]
         list(pool.map(_make_run, todo))
-    for number, run in enumerate(runs[_ASKED:]):
-        _copy(asked[number % len(asked)], run)
+    for number, run in enumerate(runs[_SOURCES:]):
+        _copy(sources[number % len(sources)], run)
     return release, runs
 
 
-def _copy(asked: Path, run: Path) -> None:
+def _copy(source: Path, run: Path) -> None:
     shutil.rmtree(run, ignore_errors=True)
-    shutil.copytree(asked, run)
+    shutil.copytree(source, run)
     manifest = json.loads((run / "manifest.json").read_text(encoding="utf-8"))
     manifest["model"]["name"] = f"synthetic/{run.name}"
     (run / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")

@@ -104,10 +104,10 @@ def _measure(
 def _stages(folder: Path) -> dict[str, Any]:
     _say(f"build, audit, release, validate and reconstruct with {_PICTURES} images")
     command = [sys.executable, str(_HERE / "stages.py"), str(folder / "stages"), str(_PICTURES)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
-    if done.returncode:
-        sys.exit(f"stages.py failed:\n{done.stderr[-3000:]}")
-    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    process = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+    if process.returncode:
+        sys.exit(f"stages.py failed:\n{process.stderr[-3000:]}")
+    result: dict[str, Any] = json.loads(process.stdout.splitlines()[-1])
     return result
 
 

@@ -78,12 +78,12 @@ class Shape:
                 groups[level, name].append(place)
             key = (item.dataset, item.task)
             middles.append(effects.setdefault(key, SHIFT + rng.normal(0, SPREAD)))
-        kept = {
+        kinds = {
             key: np.array(members)
             for key, members in groups.items()
             if len(members) >= CELL[0] and (key[0] != "cell" or len(members) <= CELL[1])
         }
-        return cls(units, kept, np.array(middles))
+        return cls(units, kinds, np.array(middles))
 
 
 def demo_rows(release: Path) -> list[tuple[str, BenchmarkItem]]:
@@ -103,9 +103,9 @@ def full_rows(
         least, names = max(10, round(FULL * share)), list(units)
         begun = len(draws)
         while len(draws) - begun < least:
-            drawn = units[names[rng.integers(len(names))]]
-            draws += [(f"u{len(draws)}", item) for item in drawn[:1]]
-            draws += [(draws[-1][0], item) for item in drawn[1:]]
+            rows_of_unit = units[names[rng.integers(len(names))]]
+            draws += [(f"u{len(draws)}", item) for item in rows_of_unit[:1]]
+            draws += [(draws[-1][0], item) for item in rows_of_unit[1:]]
     return draws
 
 
@@ -117,7 +117,7 @@ def truth(middles: np.ndarray) -> float:
 
 def answers(shape: Shape, rng: np.random.Generator, shift: float = 0.0) -> np.ndarray:
     effects = rng.normal(0, SD, shape.units.max() + 1)
-    return _drawn(shape, rng, effects, shift)
+    return _drawn_effects(shape, rng, effects, shift)
 
 
 def two_models(
@@ -130,10 +130,12 @@ def two_models(
         SD * (math.sqrt(shared) * common + math.sqrt(1 - shared) * rng.normal(0, 1, count))
         for _ in range(2)
     )
-    return _drawn(shape, rng, first, shift), _drawn(shape, rng, second, 0.0)
+    return _drawn_effects(shape, rng, first, shift), _drawn_effects(shape, rng, second, 0.0)
 
 
-def _drawn(shape: Shape, rng: np.random.Generator, effects: np.ndarray, shift: float) -> np.ndarray:
+def _drawn_effects(
+    shape: Shape, rng: np.random.Generator, effects: np.ndarray, shift: float
+) -> np.ndarray:
     chances = 1 / (1 + np.exp(-(shape.middles + shift + effects[shape.units])))
     return rng.random(len(chances)) < chances
 
@@ -150,14 +152,14 @@ def units_of(shape: Shape, members: np.ndarray, values: np.ndarray) -> list[Unit
 
 def cover(shape: Shape, rounds: int, rng: np.random.Generator) -> dict[str, Any]:
     """By level: groups, how often the interval holds the truth, groups without one."""
-    held: dict[tuple[str, str], list[int]] = {key: [0, 0, 0, 0] for key in shape.groups}
+    counts_by_key: dict[tuple[str, str], list[int]] = {key: [0, 0, 0, 0] for key in shape.groups}
     truths = {key: truth(shape.middles[members]) for key, members in shape.groups.items()}
     for _ in range(rounds):
         right = answers(shape, rng)
         for key, members in shape.groups.items():
             units = units_of(shape, members, right)
             expected, interval = truths[key], share_interval(units)
-            counts = held[key]
+            counts = counts_by_key[key]
             naive = wilson(sum(unit.total for unit in units), len(members))
             counts[3] += naive.low <= expected <= naive.high
             if interval is None:
@@ -165,11 +167,13 @@ def cover(shape: Shape, rounds: int, rng: np.random.Generator) -> dict[str, Any]
             else:
                 counts[0] += interval.low <= expected <= interval.high
                 counts[1] += 1
-    return {level: _level(held, level, rounds) for level in LEVELS}
+    return {level: _level(counts_by_key, level, rounds) for level in LEVELS}
 
 
-def _level(held: dict[tuple[str, str], list[int]], level: str, rounds: int) -> dict[str, Any]:
-    groups = [counts for (name, _), counts in held.items() if name == level]
+def _level(
+    counts_by_key: dict[tuple[str, str], list[int]], level: str, rounds: int
+) -> dict[str, Any]:
+    groups = [counts for (name, _), counts in counts_by_key.items() if name == level]
     covered = [counts for counts in groups if counts[1]]
     shares = [counts[0] / counts[1] for counts in covered]
     return {
@@ -251,15 +255,15 @@ def few_units(rounds: int, rng: np.random.Generator) -> dict[str, Any]:
     for count in (3, 5, 8, 12):
         shape = Shape(np.repeat(np.arange(count), 4), {}, np.full(4 * count, SHIFT))
         members, expected = np.arange(4 * count), truth(np.array([SHIFT]))
-        held = widths = intervals = 0.0
+        covered_count = widths = intervals = 0.0
         for _ in range(rounds):
             interval = share_interval(units_of(shape, members, answers(shape, rng)))
             if interval is not None:
                 intervals += 1
-                held += interval.low <= expected <= interval.high
+                covered_count += interval.low <= expected <= interval.high
                 widths += interval.high - interval.low
         result[str(count)] = {
-            "cover": held / intervals if intervals else None,
+            "cover": covered_count / intervals if intervals else None,
             "width": widths / intervals if intervals else None,
         }
     return result
@@ -356,7 +360,7 @@ def _percent(value: float | None) -> str:
     return "\N{EN DASH}" if value is None else f"{100 * value:.1f} %"
 
 
-def written(page: str, result: dict[str, Any]) -> str:
+def page_with(page: str, result: dict[str, Any]) -> str:
     """The page with its block made anew."""
     head, _, rest = page.partition(BEGIN)
     _, _, tail = rest.partition(END)
@@ -372,7 +376,7 @@ def main() -> None:
         text = json.dumps(simulate(args.release, args.rounds), indent=1)
         RESULT.write_text(text + "\n", encoding="utf-8")
     result = json.loads(RESULT.read_text(encoding="utf-8"))
-    PAGE.write_text(written(PAGE.read_text(encoding="utf-8"), result), encoding="utf-8")
+    PAGE.write_text(page_with(PAGE.read_text(encoding="utf-8"), result), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from medrcube.build.readers.detect_format import module_of
 from medrcube.build.stages.rendering.render import render_job
 from medrcube.files.atomic import sha256_of, write_again
 
-Made = TypeVar("Made")
+Result = TypeVar("Result")
 
 
 class Clock:
@@ -31,11 +31,11 @@ class Clock:
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
 
-    def __call__(self, step: str, work: Callable[[], Made]) -> Made:
+    def __call__(self, step: str, work: Callable[[], Result]) -> Result:
         started = time.perf_counter()
         result = work()
-        taken = time.perf_counter() - started
-        self.seconds[step] = min(taken, self.seconds.get(step, taken))
+        duration = time.perf_counter() - started
+        self.seconds[step] = min(duration, self.seconds.get(step, duration))
         return result
 
 

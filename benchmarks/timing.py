@@ -48,12 +48,12 @@ def measure(args: argparse.Namespace, work: Callable[[], int]) -> None:
         started = time.perf_counter()
         pictures = work()
         seconds.append(time.perf_counter() - started)
-    written = [path for path in args.out.rglob("*") if path.suffix == ".png"]
-    sizes = [path.stat().st_size for path in written]
+    images = [path for path in args.out.rglob("*") if path.suffix == ".png"]
+    sizes = [path.stat().st_size for path in images]
     result = {
         "seconds": seconds,
         "pictures": pictures,
-        "files": len(written),
+        "files": len(images),
         "bytes": sum(sizes),
     }
     print(json.dumps({**result, "idle": idle, "peak": peak_memory()}))
@@ -87,9 +87,9 @@ def serve(work: Callable[[], int], out: Path) -> None:
 
 def peak_memory() -> int:
     """Largest resident size of this process so far, in bytes."""
-    known = Path("/proc/self/status")
-    if known.exists():  # ru_maxrss of Linux goes on from that of the process that started this one
-        lines = known.read_text("utf-8").splitlines()
+    table = Path("/proc/self/status")
+    if table.exists():  # ru_maxrss of Linux goes on from that of the process that started this one
+        lines = table.read_text("utf-8").splitlines()
         return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
     kilobytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return kilobytes if sys.platform == "darwin" else kilobytes * 1024

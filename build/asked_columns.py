@@ -43,9 +43,9 @@ class PackedQuestions:
     kinds: tuple[bytes, ...]
     rows: bytes
 
-    def sharing(self, known: dict[bytes, bytes]) -> PackedQuestions:
-        """Return the same with equal kinds of all shards as one object, which ``known`` holds."""
-        return replace(self, kinds=tuple(known.setdefault(kind, kind) for kind in self.kinds))
+    def sharing(self, records: dict[bytes, bytes]) -> PackedQuestions:
+        """Return the same with equal kinds of all shards as one object, which ``records`` holds."""
+        return replace(self, kinds=tuple(records.setdefault(kind, kind) for kind in self.kinds))
 
 
 def pack_questions(questions: Iterable[Any], rows: Mapping[str, int]) -> PackedQuestions:
@@ -55,7 +55,7 @@ def pack_questions(questions: Iterable[Any], rows: Mapping[str, int]) -> PackedQ
         questions: records of one type that have a ``sample``.
         rows: sample id -> row of the sample.
     """
-    known: dict[tuple[object, ...], tuple[int, tuple[Any, ...]]] = {}
+    packed_kinds: dict[tuple[object, ...], tuple[int, tuple[Any, ...]]] = {}
     kinds: dict[bytes, int] = {}
     pairs: list[tuple[int, int]] = []
     names: tuple[str, ...] = ()
@@ -64,10 +64,10 @@ def pack_questions(questions: Iterable[Any], rows: Mapping[str, int]) -> PackedQ
         values = tuple(getattr(question, name) for name in names)
         # ``known`` keeps a reference to each value, so that no ``id()`` is reused for another one.
         alike = tuple(value if isinstance(value, _PLAIN) else id(value) for value in values)
-        if alike not in known:
+        if alike not in packed_kinds:
             record = dump_record(values)
-            known[alike] = kinds.setdefault(record, len(kinds)), values
-        pairs.append((known[alike][0], rows[question.sample.id]))
+            packed_kinds[alike] = kinds.setdefault(record, len(kinds)), values
+        pairs.append((packed_kinds[alike][0], rows[question.sample.id]))
     return PackedQuestions(kinds=tuple(kinds), rows=np.array(pairs, "<i4").tobytes())
 
 
@@ -123,14 +123,14 @@ class AskedTable(Sequence[Question], Generic[Question]):
             ValueError: the same.
             IndexError: the same.
         """
-        known: dict[bytes, int] = {}
+        numbers: dict[bytes, int] = {}
         columns: list[Numbers] = [np.empty((0, 2), np.int32)]
         for packed, first in parts:
-            own = [known.setdefault(record, len(known)) for record in packed.kinds]
+            own = [numbers.setdefault(record, len(numbers)) for record in packed.kinds]
             pairs = np.frombuffer(packed.rows, "<i4").reshape(-1, 2)
             kinds = np.array(own, np.int32)[pairs[:, 0]]
             columns.append(np.column_stack((kinds, pairs[:, 1] + np.int32(first))))
-        kinds_said = [parse_record(record) for record in known]
+        kinds_said = [parse_record(record) for record in numbers]
         return cls(question, samples, kinds_said, np.concatenate(columns))
 
     @classmethod
@@ -179,14 +179,14 @@ class AskedTable(Sequence[Question], Generic[Question]):
 
     def at(self, places: Sequence[int] | NDArray[Any]) -> list[Question]:
         """Return the questions at these positions, in the order of ``places``."""
-        chosen = np.asarray(places, np.int64)
-        wanted, which = np.unique(self.row[chosen], return_inverse=True)
-        samples = self.samples.rows(wanted)
+        indexes = np.asarray(places, np.int64)
+        rows, which = np.unique(self.row[indexes], return_inverse=True)
+        samples = self.samples.rows(rows)
         return [
             self._question(
                 **dict(zip(self.names, self.kinds[kind], strict=True)), sample=samples[place]
             )
-            for kind, place in zip(self.kind[chosen], which, strict=True)
+            for kind, place in zip(self.kind[indexes], which, strict=True)
         ]
 
 

@@ -58,12 +58,12 @@ def compose_batch(
     wordings: Wordings,
 ) -> ComposedBatch:
     """Compose the questions of all sources into items, those with options first."""
-    asked = AskedTable.join(QuestionCandidate, samples, [part.queries for part in parts])
+    questions = AskedTable.join(QuestionCandidate, samples, [part.queries for part in parts])
     composed, dropped, llm = compose_items(
         workspace,
         profile,
         cards,
-        bar_repeated_columns(asked),
+        bar_repeated_columns(questions),
         knowledge,
         wordings=wordings,
     )

@@ -104,7 +104,7 @@ def source_reports(
         SourceReport(
             source=part.facts.source,
             layout=part.facts.layout,
-            taken=source_state.taken,
+            taken=source_state.root_note,
             older=tuple(
                 entry.message for entry in part.facts.set_aside if entry.code == OLDER_EDITION
             ),

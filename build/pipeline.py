@@ -188,7 +188,7 @@ def _build(
             profile=aimed,
             viewer=viewer,
         )
-        llm_pending = batch.llm is not None and (batch.llm.sent or batch.llm.left)
+        llm_pending = batch.llm is not None and (batch.llm.requests_sent or batch.llm.left)
         if keys is not None and not (viewer and viewer.failed) and not llm_pending:
             unread = tuple(case for part in results.parts for case in part.facts.unread)
             key = hash_values(outside, keys, tables, snapshot(workspace.viewer).digest)
@@ -244,7 +244,7 @@ def _unchanged_report(
     again = len(earlier.unread)
     cases = sum(source.cases for source in earlier.report.sources)
     reports = (
-        replace(report, taken=source_state.taken)
+        replace(report, taken=source_state.root_note)
         for source_state, report in zip(source_states, earlier.report.sources, strict=True)
     )
     viewer = earlier.report.viewer and replace(earlier.report.viewer, made=0)

@@ -48,25 +48,25 @@ class ColumnLayout(Generic[Record]):
         self.record = record
         types = column_types(record)
         shared = pa.dictionary(pa.int32(), pa.string())
-        self.held = pa.schema(
+        self.schema = pa.schema(
             (name, shared if kind == "str" and name not in distinct else _TYPES[kind])
             for name, kind in types.items()
         )
-        self.written = pa.Schema.from_pandas(records_to_frame((), types), preserve_index=False)
+        self.file_schema = pa.Schema.from_pandas(records_to_frame((), types), preserve_index=False)
 
     def table(self, records: Iterable[Record]) -> RecordTable[Record]:
         """Return the records as a table of one part."""
         records = list(records)
         columns = [
             pa.array([getattr(record, name) for record in records], kind)
-            for name, kind in zip(self.held.names, self.held.types, strict=True)
+            for name, kind in zip(self.schema.names, self.schema.types, strict=True)
         ]
-        return RecordTable(self, pa.Table.from_arrays(columns, schema=self.held))
+        return RecordTable(self, pa.Table.from_arrays(columns, schema=self.schema))
 
     def join(self, tables: Sequence[RecordTable[Record]]) -> RecordTable[Record]:
         """Concatenate tables without copying rows."""
         parts = [table.columns for table in tables]
-        return RecordTable(self, pa.concat_tables(parts) if parts else self.held.empty_table())
+        return RecordTable(self, pa.concat_tables(parts) if parts else self.schema.empty_table())
 
     def unpack(self, packed: bytes) -> RecordTable[Record]:
         """Inverse of ``RecordTable.pack``.
@@ -80,7 +80,7 @@ class ColumnLayout(Generic[Record]):
             columns.validate(full=True)
         except (pa.ArrowException, OSError) as error:
             raise ValueError(f"no table of {self.record.__name__}: {error}") from error
-        if columns.schema != self.held:
+        if columns.schema != self.schema:
             raise ValueError(f"no table of {self.record.__name__}: its columns are others")
         return RecordTable(self, columns)
 
@@ -89,7 +89,7 @@ class RecordTable(Sequence[Record]):
     """Sequence of records stored as columns; each record is created on access.
 
     Attributes:
-        columns: the columns, with the schema ``ColumnLayout.held``.
+        columns: the columns, with the schema ``ColumnLayout.schema``.
     """
 
     def __init__(self, layout: ColumnLayout[Record], columns: pa.Table) -> None:
@@ -133,11 +133,11 @@ class RecordTable(Sequence[Record]):
 
     def write(self, path: Path, *, rows: int) -> None:
         """Write the table as Parquet, one row group of ``rows`` rows after another."""
-        written = self._layout.written
-        with pq.ParquetWriter(path, written) as writer:
+        schema = self._layout.file_schema
+        with pq.ParquetWriter(path, schema) as writer:
             for first in range(0, max(len(self), 1), rows):
-                part = self.columns.slice(first, rows).cast(pa.schema(list(written)))
-                writer.write_table(part.replace_schema_metadata(written.metadata))
+                part = self.columns.slice(first, rows).cast(pa.schema(list(schema)))
+                writer.write_table(part.replace_schema_metadata(schema.metadata))
 
     def _records(self, columns: pa.Table) -> list[Record]:
         values = (column.to_pylist() for column in columns.itercolumns())

@@ -72,9 +72,9 @@ def _field_of(card: Card, name: str, key: str) -> str:
     named = [field for field in card.fields.values() if field.values]
     if any(entry.name == name for entry in named):
         return name
-    asked = name.casefold()
+    folded = name.casefold()
     filled = [
-        entry.name for entry in named if asked in (column.casefold() for column in entry.columns)
+        entry.name for entry in named if folded in (column.casefold() for column in entry.columns)
     ]
     if len(filled) == 1:
         return filled[0]
@@ -83,7 +83,7 @@ def _field_of(card: Card, name: str, key: str) -> str:
             f"{key}: the column holds values of the fields {', '.join(filled)}; name one of them"
         )
     names = {entry.casefold(): entry for field in named for entry in (*field.columns, field.name)}
-    near = [names[match] for match in get_close_matches(asked, names, n=1)]
+    near = [names[match] for match in get_close_matches(folded, names, n=1)]
     hint = f"did you mean {near[0]!r}? " if near else ""
     choices = ", ".join(" or ".join((entry.name, *entry.columns)) for entry in named)
     raise WorkspaceError(f"{key} is not a field with values; {hint}expected one of {choices}")

@@ -28,8 +28,8 @@ from medrcube.evaluate.models.protocol import (
 from medrcube.evaluate.questions.question_setup import QuestionSetup
 
 __all__ = [
+    "LIST_LIMIT",
     "ROUGH_TOLERANCE",
-    "SHOWN",
     "TOLERANCE",
     "Disagreement",
     "SelfCheck",
@@ -43,7 +43,7 @@ TOLERANCE = {"float32": 0.001}
 ROUGH_TOLERANCE = 0.25
 """The same for 16-bit formats, whose rounding depends on the batch shape."""
 
-SHOWN = 5
+LIST_LIMIT = 5
 """Number of disagreements listed in a message."""
 
 _POOL = 4
@@ -169,10 +169,10 @@ def draw_requests(
     pool = [request for request in candidates if request is not None]
     by_size = sorted(pool, key=lambda r: len(r.picture.data) if r.picture else 0)
     by_length = sorted(pool, key=lambda r: len(r.prompt))
-    chosen = {r.item: r for r in _spread(by_size, (count + 1) // 2)}
-    others = [request for request in by_length if request.item not in chosen]
-    chosen |= {r.item: r for r in _spread(others, count - len(chosen))}
-    return sorted(chosen.values(), key=lambda r: hashlib.sha256(r.item.encode()).digest())
+    requests_by_item = {r.item: r for r in _spread(by_size, (count + 1) // 2)}
+    others = [request for request in by_length if request.item not in requests_by_item]
+    requests_by_item |= {r.item: r for r in _spread(others, count - len(requests_by_item))}
+    return sorted(requests_by_item.values(), key=lambda r: hashlib.sha256(r.item.encode()).digest())
 
 
 async def _ask_twice(
@@ -235,9 +235,9 @@ def _complaint(model: Model, check: SelfCheck) -> str:
         f"selfcheck: {model.name} answers {len(wrong)} of {check.questions} questions differently "
         f"when {check.together} are asked together; no run was started"
     )
-    lines = [head, *(line for disagreement in wrong[:SHOWN] for line in _lines(disagreement))]
-    if len(wrong) > SHOWN:
-        lines.append(f"  and {len(wrong) - SHOWN} more")
+    lines = [head, *(line for disagreement in wrong[:LIST_LIMIT] for line in _lines(disagreement))]
+    if len(wrong) > LIST_LIMIT:
+        lines.append(f"  and {len(wrong) - LIST_LIMIT} more")
     lines.append(
         f"differences up to {check.tolerance:g} nats count as rounding. Repeat with --dtype "
         "float32: if the answers still differ, the model or its processor pads incorrectly, and "

@@ -61,7 +61,7 @@ class Benchmark:
         vocabulary: the vocabulary of its items: the words active when it was read, and those it
             declares. Code that needs more than the items themselves, such as a report that lists
             all tasks, runs under ``using(benchmark.vocabulary)``.
-        known: image digests of an earlier session; unchanged files are not read again.
+        known_digests: image digests of an earlier session; unchanged files are not read again.
     """
 
     root: Path
@@ -71,7 +71,7 @@ class Benchmark:
     errata: Mapping[str, Erratum] = field(default_factory=dict)
     unknown_forms: Mapping[str, int] = field(default_factory=dict)
     vocabulary: Vocabulary = field(default_factory=Vocabulary, compare=False, repr=False)
-    known: Mapping[str, ImageDigest] = field(default_factory=dict)
+    known_digests: Mapping[str, ImageDigest] = field(default_factory=dict)
 
     @property
     def standing(self) -> tuple[BenchmarkItem, ...]:
@@ -84,7 +84,7 @@ class Benchmark:
 
     def knowing(self, digests: Mapping[str, ImageDigest]) -> Benchmark:
         """Return the release with known image digests; unchanged if the images were read before."""
-        return self if "pictures" in self.__dict__ else replace(self, known=digests)
+        return self if "pictures" in self.__dict__ else replace(self, known_digests=digests)
 
     @cached_property
     def pictures(self) -> Mapping[str, ImageDigest | None]:
@@ -96,7 +96,8 @@ class Benchmark:
         pictures: dict[str, ImageDigest | None] = {
             image: digest
             for image in named
-            if (digest := self.known.get(image)) and is_unchanged(self.images, image, digest)
+            if (digest := self.known_digests.get(image))
+            and is_unchanged(self.images, image, digest)
         }
         rest = [image for image in named if image not in pictures]
         with ThreadPoolExecutor() as pool:
@@ -197,7 +198,7 @@ class _Loader:
         self._images = images
         self._names: dict[str, set[str]] = {}
         self._pictures: dict[str, str | None] = {}
-        self._facts = {(dataset, name): told for dataset, name, *told in each_item_row(root)}
+        self._facts = {(dataset, name): facts for dataset, name, *facts in each_item_row(root)}
         tells_units = any(unit for _, _, unit, _ in self._facts.values())
         self._cases = {} if tells_units else read_case_units(root)
 
@@ -285,8 +286,8 @@ class _Loader:
         fields["question"] = held_once(fields["question"])
         fields["original_task"] = held_once(fields["original_task"])
         unit = ""
-        if told := self._facts.pop((dataset, name), None):
-            fields["visible"], fields["block"], unit, fact = told
+        if facts := self._facts.pop((dataset, name), None):
+            fields["visible"], fields["block"], unit, fact = facts
             fields["fact"] = held_once(fact)
         fields["unit"] = unit or self._cases.get(image or "", "")
         self.items.append(BenchmarkItem(**fields))

@@ -16,7 +16,7 @@ from medrcube.release_format.errata import FILE, Erratum, errata_text, parse_err
 
 __all__ = ["require_current", "take_errata", "withdraw_from_run", "withdrawn_of"]
 
-_SHOWN = 3
+_LIST_LIMIT = 3
 
 
 def withdrawn_of(run: Path) -> Mapping[str, Erratum]:
@@ -69,22 +69,22 @@ def take_errata(run: Path, release: Path) -> Collection[str]:
     return before - benchmark.errata.keys()
 
 
-def require_current(run: str, here: Collection[str], wanted: Collection[str]) -> None:
+def require_current(run: str, here: Collection[str], expected: Collection[str]) -> None:
     """Refuse a run that was scored with errata other than the current ones.
 
     Args:
         run: folder of the run, for the message.
         here: withdrawn items that the run leaves out.
-        wanted: withdrawn items that it should leave out.
+        expected: withdrawn items that it should leave out.
 
     Raises:
         WorkspaceError: they differ.
     """
-    if set(here) == set(wanted):
+    if set(here) == set(expected):
         return
-    lacking, more = sorted(set(wanted) - set(here)), sorted(set(here) - set(wanted))
+    lacking, more = sorted(set(expected) - set(here)), sorted(set(here) - set(expected))
     parts = [
-        f"{len(names):,} {words}: {', '.join(names[:_SHOWN])}"
+        f"{len(names):,} {words}: {', '.join(names[:_LIST_LIMIT])}"
         for names, words in (
             (lacking, "withdrawn from the release but scored"),
             (more, "not withdrawn from the release but left out"),

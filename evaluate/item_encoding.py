@@ -31,9 +31,9 @@ def encode_item(item: BenchmarkItem, picture: Mapping[str, str | None]) -> str:
     if item.is_open or item.image is None:
         return _encode_any(item, picture)
     [(name, digest)] = picture.items()
-    told = "null" if digest is None else encode_text(digest)
-    file = f'"image_sha256": {told}, ' if name == "image_sha256" else ""
-    pixels = f'"pixel_sha256": {told}, ' if name == "pixel_sha256" else ""
+    value = "null" if digest is None else encode_text(digest)
+    file = f'"image_sha256": {value}, ' if name == "image_sha256" else ""
+    pixels = f'"pixel_sha256": {value}, ' if name == "pixel_sha256" else ""
     key_to_parts = _key_to_parts(
         item.key, item.modality, item.options, item.original_task, item.parts
     )
@@ -56,8 +56,8 @@ def _encode_any(item: BenchmarkItem, picture: Mapping[str, str | None]) -> str:
 
 @lru_cache(maxsize=4096)
 def _block_to_dataset(block: str, dataset: str) -> str:
-    told = {"block": block, "dataset": dataset} if block else {"dataset": dataset}
-    return f"{_ENCODER.encode(told)[1:-1]}, "
+    fields = {"block": block, "dataset": dataset} if block else {"dataset": dataset}
+    return f"{_ENCODER.encode(fields)[1:-1]}, "
 
 
 @lru_cache(maxsize=4096)
@@ -68,17 +68,17 @@ def _key_to_parts(
     original_task: str | None,
     parts: str,
 ) -> str:
-    told = {
+    fields = {
         "key": key,
         "modality": modality,
         "options": options,
         "original_task": original_task,
         "parts": parts,
     }
-    return f"{_ENCODER.encode(told)[1:-1]}, "
+    return f"{_ENCODER.encode(fields)[1:-1]}, "
 
 
 @lru_cache(maxsize=4096)
 def _task_to_visible(task: str, visible: str) -> str:
-    told = {"task": task, "visible": visible} if visible else {"task": task}
-    return f", {_ENCODER.encode(told)[1:-1]}"
+    fields = {"task": task, "visible": visible} if visible else {"task": task}
+    return f", {_ENCODER.encode(fields)[1:-1]}"

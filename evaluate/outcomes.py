@@ -82,7 +82,7 @@ class Result:
     """One scored presentation of an item.
 
     Attributes:
-        asked: the question.
+        question: the question.
         outcome: its outcome.
         answer: letter in the reply, in the option order shown; for an item without options its
             answer as JSON text.
@@ -91,7 +91,7 @@ class Result:
         cut: whether the token limit truncated the reply, which may still contain an answer.
     """
 
-    asked: AskedQuestion
+    question: AskedQuestion
     outcome: AnswerOutcome
     answer: str | None
     rule: str
@@ -101,7 +101,7 @@ class Result:
     @property
     def item(self) -> BenchmarkItem:
         """The item, its options and key in the order shown."""
-        return self.asked.presentation.item
+        return self.question.presentation.item
 
     @property
     def choice(self) -> str | None:
@@ -145,11 +145,11 @@ def accuracy_bounds(correct: int, results: Sequence[Result]) -> list[float] | No
 
 def main_results(results: Sequence[Result]) -> list[Result]:
     """Return one result per item: the first condition of the run, its first epoch."""
-    asked = {result.asked.presentation.condition for result in results}
-    first = next((condition for condition in Condition if condition in asked), None)
+    conditions = {result.question.presentation.condition for result in results}
+    first = next((condition for condition in Condition if condition in conditions), None)
     return [
         result
         for result in results
-        if (presentation := result.asked.presentation).condition is first
+        if (presentation := result.question.presentation).condition is first
         and presentation.turn == presentation.epoch == 0
     ]

@@ -52,7 +52,7 @@ def score_reply(
         return _result_without_answer(question, AnswerOutcome.NOT_ASKED, NOT_TRIED, None)
     text, reason = reply["text"], reply["finish_reason"]
     outcome, answer, rule, cut = _outcome_of(text, reason, question.item)
-    return Result(asked=question, outcome=outcome, answer=answer, rule=rule, reply=text, cut=cut)
+    return Result(question=question, outcome=outcome, answer=answer, rule=rule, reply=text, cut=cut)
 
 
 def score_replies(
@@ -148,4 +148,4 @@ def _passed(item: BenchmarkItem, answer: str | None) -> AnswerOutcome | None:
 def _result_without_answer(
     question: AskedQuestion, outcome: AnswerOutcome, rule: str, reply: str | None
 ) -> Result:
-    return Result(asked=question, outcome=outcome, answer=None, rule=rule, reply=reply)
+    return Result(question=question, outcome=outcome, answer=None, rule=rule, reply=reply)

@@ -30,7 +30,7 @@ UPSTREAM_RESULTS, UPSTREAM_METRICS = "results.json", "metrics_summary.json"
 
 def outcome_row(result: Result) -> dict[str, Any]:
     """Return the row of ``outcomes.jsonl``: one presentation of an item."""
-    presentation = result.asked.presentation
+    presentation = result.question.presentation
     return {
         "item": result.item.name,
         "condition": presentation.condition.value,

@@ -47,7 +47,7 @@ def read_results(run: Path) -> list[Result]:
         path.stat()
         return [
             Result(
-                asked=question,
+                question=question,
                 outcome=AnswerOutcome(row["outcome"]),
                 answer=held_once(row["answer"]),
                 rule=held_once(row["rule"]),

@@ -29,7 +29,7 @@ Record = TypeVar("Record")
 _BYTE = re.compile("[\udc80-\udcff]")
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """Characters that move the cursor or colour or reorder text; line breaks and tabs are excluded."""
-_WRITTEN = re.compile(r"\\x(5c|[89a-f][0-9a-f])")
+_ESCAPE = re.compile(r"\\x(5c|[89a-f][0-9a-f])")
 
 
 def has_raw_bytes(name: str) -> bool:
@@ -58,7 +58,7 @@ def name_to_text(name: str) -> str:
 
 def text_to_name(text: str) -> str:
     """Return the name that ``name_to_text`` escaped."""
-    return _WRITTEN.sub(
+    return _ESCAPE.sub(
         lambda match: "\\" if match[1] == "5c" else chr(0xDC00 + int(match[1], 16)), text
     )
 

@@ -197,7 +197,7 @@ def init_workspace(root: Path, sources: Mapping[str, Path] | None = None) -> Wor
     config = root / CONFIG
     if config.exists():
         raise WorkspaceError(f"{config}: already exists; edit it, or choose another folder")
-    lines = [f"{name} = {_written(path)}" for name, path in sorted((sources or {}).items())]
+    lines = [f"{name} = {_toml_string(path)}" for name, path in sorted((sources or {}).items())]
     text = TEMPLATE.format(sources="\n".join(lines) or '# busi = "/data/Dataset_BUSI_with_GT"')
     try:
         root.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -214,12 +214,12 @@ def add_source_folders(root: Path, folders: Iterable[Path]) -> None:
         WorkspaceError: the configuration cannot be written, or has no table ``[build]``.
     """
     earlier = open_workspace(root).source_folders
-    wanted = dict.fromkeys((*earlier, *(folder.resolve() for folder in folders)))
-    if len(wanted) == len(earlier):
+    all_folders = dict.fromkeys((*earlier, *(folder.resolve() for folder in folders)))
+    if len(all_folders) == len(earlier):
         return
     config = root / CONFIG
     text = config.read_text(encoding="utf-8")
-    line = f"source_folders = [{', '.join(map(_written, wanted))}]"
+    line = f"source_folders = [{', '.join(map(_toml_string, all_folders))}]"
     if _FOLDERS.search(text):
         text = _FOLDERS.sub(lambda _: line, text, count=1)
     elif "[build]\n" in text:
@@ -247,7 +247,7 @@ def add_sources(root: Path, sources: Mapping[str, Path]) -> None:
     text = config.read_text(encoding="utf-8")
     if not _SOURCES.search(text):
         text = f"{text}\n[sources]\n"
-    lines = "".join(f"{json.dumps(name)} = {_written(path)}\n" for name, path in new.items())
+    lines = "".join(f"{json.dumps(name)} = {_toml_string(path)}\n" for name, path in new.items())
     text = _SOURCES.sub(lambda header: f"{header[0]}{lines}", text, count=1)
     write_text(config, text, mode=PRIVATE)
 
@@ -310,7 +310,7 @@ def patient_key(workspace: WorkspaceFolder) -> bytes:
         raise WorkspaceError(f"{path}: cannot be written ({error.strerror})") from error
 
 
-def _written(path: Path) -> str:
+def _toml_string(path: Path) -> str:
     """Format a path as a TOML string, even if not valid UTF-8; read back with ``text_to_name``."""
     return json.dumps(name_to_text(str(path)), ensure_ascii=False).replace("\x7f", "\\u007f")
 

@@ -195,25 +195,25 @@ def choose_distractors(
     seed: str,
     prior: LabelUsage,
     sources: Iterable[CandidateSource] = SOURCES,
-    wanted: Difficulty | None = None,
+    difficulty: Difficulty | None = None,
 ) -> DistractorChoice:
     """Choose at most ``options - 1`` distractors that are safe individually and together.
 
     Args:
         request: the key and what is known.
         rules: tables and accepted evidence.
-        options: number of options wanted, including the key.
+        options: number of options, including the key.
         seed: breaks ties; the same seed and prior give the same choice.
         prior: usage counts of the batch; updated with the chosen labels.
         sources: by decreasing trust; later sources only fill places that earlier ones left open.
-        wanted: preferred difficulty; ``None`` expresses no preference.
+        difficulty: preferred difficulty; ``None`` expresses no preference.
 
     Raises:
         TermError: a label or group is not in any table.
     """
     pool = judge_candidates(request, rules, sources)
     return choose_from_pool(
-        pool, request, rules, options=options, seed=seed, prior=prior, wanted=wanted
+        pool, request, rules, options=options, seed=seed, prior=prior, difficulty=difficulty
     )
 
 
@@ -225,7 +225,7 @@ def choose_from_pool(
     options: int,
     seed: str,
     prior: LabelUsage,
-    wanted: Difficulty | None = None,
+    difficulty: Difficulty | None = None,
 ) -> DistractorChoice:
     """Choose from candidates that have already been judged; see ``choose_distractors``."""
     lot = seeded_order(seed)
@@ -233,26 +233,26 @@ def choose_from_pool(
         pool.allowed.values(),
         key=lambda distractor: (
             distractor.trust,
-            level_distance(distractor.difficulty, wanted) if wanted else 0,
+            level_distance(distractor.difficulty, difficulty) if difficulty else 0,
             prior.load(distractor.label, options),
             lot(distractor.label),
         ),
     )
-    chosen: list[Distractor] = []
+    distractors: list[Distractor] = []
     refused = dict(pool.refused)
     for distractor in ranked:
-        if len(chosen) == options - 1:
+        if len(distractors) == options - 1:
             break
         clashes = (
-            option_conflict(distractor.label, other.label, request, rules) for other in chosen
+            option_conflict(distractor.label, other.label, request, rules) for other in distractors
         )
         reason = next(filter(None, clashes), "")
         if reason:
             refused[distractor.label] = f"options-{reason}"
         else:
-            chosen.append(distractor)
-    prior.used.update(distractor.label for distractor in chosen)
-    return DistractorChoice(distractors=tuple(chosen), refused=refused)
+            distractors.append(distractor)
+    prior.used.update(distractor.label for distractor in distractors)
+    return DistractorChoice(distractors=tuple(distractors), refused=refused)
 
 
 def seeded_tiebreak(*parts: object) -> str:

@@ -20,17 +20,17 @@ def nearest_concepts(word: str, terms: Mapping[str, Term], count: int = 3) -> tu
     Exact matches come first, then concepts that contain all parts of the word, then similar ones; a
     word without letters has none.
     """
-    wanted = _plain(word)
-    if not re.search("[a-z]", wanted):
+    query = _plain(word)
+    if not re.search("[a-z]", query):
         return ()
     spelled: dict[str, dict[str, None]] = {}
     for label, term in terms.items():
         for text in (label, term.name):
             spelled.setdefault(_plain(text), {})[label] = None
-    parts = set(wanted.split())
+    parts = set(query.split())
     holding = sorted((text for text in spelled if parts <= set(text.split())), key=len)
-    close = get_close_matches(wanted, list(spelled), n=count, cutoff=_CUTOFF)
-    equal = [wanted] if wanted in spelled else []
+    close = get_close_matches(query, list(spelled), n=count, cutoff=_CUTOFF)
+    equal = [query] if query in spelled else []
     ranked = dict.fromkeys(label for text in [*equal, *holding, *close] for label in spelled[text])
     return tuple(ranked)[:count]
 

@@ -164,7 +164,7 @@ def load_terms() -> Terms:
 
 
 @cache
-def _load_terms(_held: object) -> Terms:
+def _load_terms(_vocabulary: object) -> Terms:
     rows = read_table("terms.csv", COLUMNS)
     shipped = {row["label"] for row in _shipped("terms.csv", COLUMNS)}
     added = {row["label"] for row in rows} - shipped

@@ -37,8 +37,8 @@ class VisibilityTable:
             anatomy = Anatomy.parse(row["anatomy"])
             every = row["modality"] == "*"
             for modality in Modality if every else (Modality.parse(row["modality"]),):
-                shown = row["shown"] == "yes"
-                if self._rows.setdefault((concept, anatomy, modality), shown) != shown:
+                visible = row["shown"] == "yes"
+                if self._rows.setdefault((concept, anatomy, modality), visible) != visible:
                     raise TermError(
                         f"visible: {concept!r}: two rows say different things of {anatomy} and "
                         f"{modality}; a layer may add rows, not change them"

@@ -66,11 +66,11 @@ class SessionEndMiddleware:
         if isinstance(request.user, User):
             now = int(timezone.now().timestamp())
             began = request.session.setdefault("began", now)
-            seen = request.session.get("seen", now)
-            idle, age = now - seen, now - began
+            last_seen = request.session.get("seen", now)
+            idle, age = now - last_seen, now - began
             over = idle > settings.SESSION_IDLE_SECONDS or age > settings.SESSION_LONGEST_SECONDS
             if over or not is_proven(request.session, request.user):
                 logout(request)
-            elif now - seen >= 60 or "seen" not in request.session:
+            elif now - last_seen >= 60 or "seen" not in request.session:
                 request.session["seen"] = now  # at most once a minute: every write is a transaction
         return self._get_response(request)

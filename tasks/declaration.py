@@ -231,15 +231,15 @@ def parse_task(
         example=table.text("example").strip(),
         kinds=tuple(facts.choices("kinds", FactKind)) if facts.has("kinds") else (),
         axis=facts.text("axis", default="", choices=("modality",)),
-        artefacts=_chosen(facts, "artefacts", ARTEFACTS),
+        artefacts=_choices(facts, "artefacts", ARTEFACTS),
         told_by=facts.text("told_by", default="nothing", choices=_TOLD_BY),
         constant=facts.text("constant", default="never", choices=_CONSTANT),
         ordered=facts.flag("ordered", default=False),
         model_proposals=facts.flag("model_proposals", default=False),
-        values=_own_values(wording) if rule else _chosen(wording, "values", VALUES, least=0),
+        values=_own_values(wording) if rule else _choices(wording, "values", VALUES, least=0),
         scale=wording.text("scale", default=""),
         names_region=wording.flag("names_region", default=True),
-        wholes=_chosen(wording, "wholes", WHOLES) if wording.has("wholes") else WHOLES,
+        wholes=_choices(wording, "wholes", WHOLES) if wording.has("wholes") else WHOLES,
         guideline=Guideline(
             asks=review.text("asks"), accept=review.text("accept"), refuse=review.text("refuse")
         ),
@@ -250,7 +250,7 @@ def parse_task(
         sets=table.text("set", default="none", choices=_SETS),
         blind=_blind_bar(table.table("blind", optional=True)),
         per_patient=_per_patient(table) if table.has("per_patient") else None,
-        audits=_chosen(table, "audits", AUDITS, least=0) if table.has("audits") else (),
+        audits=_choices(table, "audits", AUDITS, least=0) if table.has("audits") else (),
         settings=table.content("settings"),
     )
     _check(table, facts, wording, task)
@@ -267,10 +267,12 @@ def _parsed(path: Path) -> Mapping[str, Any]:
         raise TaskError(f"{path} is not valid TOML: {error}") from error
 
 
-def _chosen(table: TomlTable, key: str, known: Sequence[str], *, least: int = 1) -> tuple[str, ...]:
+def _choices(
+    table: TomlTable, key: str, choices: Sequence[str], *, least: int = 1
+) -> tuple[str, ...]:
     names: tuple[str, ...] = table.texts(key, least=least)
-    if len(set(names)) < len(names) or not set(names) <= set(known):
-        table.fail(key, f"different ones of {', '.join(known)}", list(names))
+    if len(set(names)) < len(names) or not set(names) <= set(choices):
+        table.fail(key, f"different ones of {', '.join(choices)}", list(names))
     return names
 
 

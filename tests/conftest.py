@@ -157,9 +157,9 @@ def _beyond_a_few(items):
         if item.get_closest_marker("few") and not item.get_closest_marker("thorough"):
             tests[item.nodeid.partition("[")[0]].append(item)
     for same in tests.values():
-        wanted = same[0].get_closest_marker("few").args[0]
-        kept = {number * len(same) // wanted for number in range(wanted)}
-        yield from (item for number, item in enumerate(same) if number not in kept)
+        count = same[0].get_closest_marker("few").args[0]
+        numbers = {number * len(same) // count for number in range(count)}
+        yield from (item for number, item in enumerate(same) if number not in numbers)
 
 
 def _layouts_of(item):
@@ -262,15 +262,15 @@ def made_once(request, tmp_path_factory):
 
     def make(name, fill, *, traced=True):
         folder = session / "once" / name
-        done = folder.with_name(f"{name}.done")
+        marker = folder.with_name(f"{name}.done")
         with folder.with_name(f"{name}.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            if not done.exists():
+            if not marker.exists():
                 shutil.rmtree(folder, ignore_errors=True)  # of a worker that failed
                 folder.mkdir()
                 with _traced() if traced else contextlib.nullcontext():
                     fill(folder)
-                done.touch()
+                marker.touch()
         return folder
 
     return make
@@ -315,8 +315,8 @@ def build_raw_trees():
     """``({source_id: raw}, root)`` -> the workspace ``root`` after a build of raw trees."""
 
     def make(roots, root, engine=LocalEngine(1), **settings):  # noqa: B008  (it is frozen)
-        chosen = replace(EVERY_QUESTION, **settings)
-        workspace = WorkspaceFolder(root=root, settings=chosen, sources=roots)
+        build_settings = replace(EVERY_QUESTION, **settings)
+        workspace = WorkspaceFolder(root=root, settings=build_settings, sources=roots)
         workspace.cache.parent.mkdir(parents=True)
         (workspace.cache.parent / "patient.key").write_bytes(b"k" * 32)
         build(workspace, SOURCES, engine, Reporter(quiet=True))
@@ -388,12 +388,12 @@ def browser():
     with pytest.MonkeyPatch.context() as patch, sync_api.sync_playwright() as driver:
         # Playwright keeps an event loop in this thread, which Django takes for asynchronous code.
         patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
-        made = driver.chromium.launch(
+        chromium = driver.chromium.launch(
             executable_path=program,
             args=["--no-sandbox", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"],
         )
-        yield made
-        made.close()
+        yield chromium
+        chromium.close()
 
 
 @pytest.fixture(scope="session")
@@ -502,8 +502,8 @@ def _reasoned(field):
     own = re.split(r"^\[", plain, maxsplit=1, flags=re.MULTILINE)[0]
     if '\nkind = "measure"\n' in own:  # a number, of which a card says other things
         return field
-    wanted = {"basis": "image", "visible": "yes"}
-    lines = [f'{key} = "{value}"' for key, value in wanted.items() if f"\n{key} = " not in own]
+    claims = {"basis": "image", "visible": "yes"}
+    lines = [f'{key} = "{value}"' for key, value in claims.items() if f"\n{key} = " not in own]
     missing = [f"{key} = {WHY}" for key in REASON_KEYS if f"\n{key} = " not in reasons]
     if reasons:
         reasons = "\n".join(["[field.reasons]", *missing, reasons.lstrip("\n")])

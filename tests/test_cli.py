@@ -122,8 +122,10 @@ def test_a_shell_completes_commands_and_ids_of_sources():
             "COMP_CWORD": str(len(words)),
         }
         command = [Path(sys.executable).with_name("medrcube")]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-        return done.stdout.split()
+        process = subprocess.run(
+            command, env=environment, capture_output=True, text=True, check=False
+        )
+        return process.stdout.split()
 
     assert completed("sou") == ["sources"]
     assert "busi" in completed("sources", "show", "bu")

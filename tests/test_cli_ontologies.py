@@ -75,13 +75,17 @@ def test_an_index_is_made_and_says_what_is_in_it(run, files, tmp_path):
     assert LICENCES["radlex"].statement("2030-01") in " ".join(out.split())
     assert "no entry of their own" in " ".join(err.split())
     status, out, _ = run("index", *files, "--out", "other.sqlite3", "--json")
-    made = json.loads(out)
-    assert (made["index"], made["made"]) == ("other.sqlite3", True)
-    held = {
+    report = json.loads(out)
+    assert (report["index"], report["made"]) == ("other.sqlite3", True)
+    concept_counts = {
         edition["ontology"]: (edition["version"], edition["concepts"])
-        for edition in made["editions"]
+        for edition in report["editions"]
     }
-    assert held == {"radlex": ("2030-01", 5), "icd11": ("2030-01", 1), "sssom": held["sssom"]}
+    assert concept_counts == {
+        "radlex": ("2030-01", 5),
+        "icd11": ("2030-01", 1),
+        "sssom": concept_counts["sssom"],
+    }
 
 
 def test_the_same_files_again_do_nothing_and_a_changed_one_does(index, files, tmp_path):
@@ -91,15 +95,15 @@ def test_the_same_files_again_do_nothing_and_a_changed_one_does(index, files, tm
     assert (status, "up to date" in out) == (0, True)
     assert file.stat().st_ino == before.st_ino
     (tmp_path / "radlex_2030-01.csv").write_text(RADLEX + "more,RID9,RID1\n")
-    made = json.loads(index("index", *files, "--json")[1])
-    assert (made["made"], made["editions"][0]["concepts"]) == (True, 6)
+    report = json.loads(index("index", *files, "--json")[1])
+    assert (report["made"], report["editions"][0]["concepts"]) == (True, 6)
 
 
 def test_a_version_may_be_stated(index, files, tmp_path):
-    made = json.loads(index("index", *files, "--version", "radlex=4.3", "--json")[1])
-    assert (made["made"], made["editions"][0]["version"]) == (True, "4.3")
-    made = json.loads(index("index", *files, "--version", "radlex=4.3", "--json")[1])
-    assert not made["made"]
+    report = json.loads(index("index", *files, "--version", "radlex=4.3", "--json")[1])
+    assert (report["made"], report["editions"][0]["version"]) == (True, "4.3")
+    report = json.loads(index("index", *files, "--version", "radlex=4.3", "--json")[1])
+    assert not report["made"]
 
 
 @pytest.mark.few(1)

@@ -35,19 +35,23 @@ NO_REDIRECT = urllib.request.build_opener(
 
 def command(*arguments, **variables):
     tools = Path(sys.executable).parent
-    kept = {
+    own_environment = {
         name: value for name, value in os.environ.items() if not name.startswith("MEDRCUBE_REVIEW")
     }
-    kept.pop("DJANGO_SETTINGS_MODULE", None)
+    own_environment.pop("DJANGO_SETTINGS_MODULE", None)
     variables = {"MEDRCUBE_REVIEW_PASSWORD": PASSWORD, **variables}
-    environment = {**kept, "PATH": f"{tools}{os.pathsep}{kept['PATH']}", **variables}
+    environment = {
+        **own_environment,
+        "PATH": f"{tools}{os.pathsep}{own_environment['PATH']}",
+        **variables,
+    }
     return [str(tools / "medrcube"), *map(str, arguments)], environment
 
 
 def run(*arguments, **variables):
     """Run ``medrcube``: (status, out, err)."""
     words, environment = command(*arguments, **variables)
-    done = subprocess.run(
+    process = subprocess.run(
         words,
         env=environment,
         stdin=subprocess.DEVNULL,
@@ -56,7 +60,7 @@ def run(*arguments, **variables):
         check=False,
         timeout=600,
     )
-    return done.returncode, done.stdout, done.stderr
+    return process.returncode, process.stdout, process.stderr
 
 
 @contextlib.contextmanager
@@ -69,16 +73,16 @@ def terminal(*arguments):
         words, env=environment, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True
     )
     os.close(theirs)
-    shown = ""
+    output = ""
 
     def wait_for(text):
-        nonlocal shown
+        nonlocal output
         end = time.monotonic() + 120
-        while text not in shown:
-            assert time.monotonic() < end, f"{text!r} was not shown, but {shown!r}"
+        while text not in output:
+            assert time.monotonic() < end, f"{text!r} was not shown, but {output!r}"
             if select.select([ours], [], [], 1)[0]:
-                shown += os.read(ours, 4096).decode()
-        before, _, shown = shown.partition(text)
+                output += os.read(ours, 4096).decode()
+        before, _, output = output.partition(text)
         return before
 
     def write(text):
@@ -322,17 +326,17 @@ def test_a_refused_address_leaves_nothing_behind(bench):
 @pytest.mark.parametrize("file", [False, True], ids=["missing", "open to others"])
 @pytest.mark.parametrize("command", ["check", "serve"])
 def test_a_secret_of_single_sign_on_that_cannot_be_used_is_refused(bench, command, file):
-    made = ("--admin-email", "a@example.org", "--port", 0)
+    arguments = ("--admin-email", "a@example.org", "--port", 0)
     if command == "check":
         (bench / "review.sqlite3").touch()
-        made = ()
+        arguments = ()
     table = '[sources]\n[review.single_sign_on]\nissuer = "https://a.example"\nclient_id = "b"\n'
     if file:
         (bench / "secret").write_text("s")
         (bench / "secret").chmod(0o644)
         table += 'secret_file = "secret"\n'
     (bench / CONFIG).write_text(table)
-    status, _, err = run("review", command, bench, *made)
+    status, _, err = run("review", command, bench, *arguments)
     assert (status, len(err.splitlines())) == (2, 1)
     assert ("others can read it" if file else "MEDRCUBE_REVIEW_OIDC_SECRET is empty") in err
 
@@ -345,10 +349,10 @@ def test_without_an_administrator_or_a_terminal_nothing_is_served(bench):
 
 @pytest.mark.thorough
 def test_a_port_that_is_taken_is_named(bench):
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = taken.getsockname()[1]
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        port = listener.getsockname()[1]
         status, _, err = run(
             "review", "serve", bench, "--port", port, "--admin-email", "a@example.org"
         )
@@ -422,11 +426,11 @@ def test_the_commands_of_the_page_work_as_written(imported, tmp_path):
         if words[1] == "release":
             words += ["--allow-unreviewed", "--private"]
         result, environment = command(*words[1:])
-        done = subprocess.run(
+        process = subprocess.run(
             result, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False,
             stdin=subprocess.DEVNULL,
         )  # fmt: skip
-        assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
+        assert process.returncode == 0, f"{line}\n{process.stdout}\n{process.stderr}"
         ran.append(" ".join(words[1:4]))
     assert ran == [
         "review import bench",
@@ -453,15 +457,15 @@ def test_the_commands_of_the_page_work_as_written(imported, tmp_path):
 
 @pytest.mark.thorough
 def test_every_command_and_option_of_the_pages_exists():
-    wanted = {}
+    options_of_command = {}
     for page in ("let-people-in.md", "review-items.md", "run-the-review-server.md"):
         text = (PAGES / page).read_text(encoding="utf-8")
         named = re.findall(r"medrcube review ((?:labelstudio |assign )?[a-z-]+)([^\n`]*)", text)
         for name, rest in named:
-            wanted.setdefault(name, set()).update(re.findall(r"--[a-z-]+", rest))
-    wanted.pop("queue")  # the title of the unit
-    assert len(wanted) > 9
-    for name, options in wanted.items():
+            options_of_command.setdefault(name, set()).update(re.findall(r"--[a-z-]+", rest))
+    options_of_command.pop("queue")  # the title of the unit
+    assert len(options_of_command) > 9
+    for name, options in options_of_command.items():
         status, out, _ = run("review", *name.split(), "--help", COLUMNS="200")
         assert status == 0, name
         assert options <= set(re.findall(r"--[a-z-]+", out)), name
@@ -476,8 +480,10 @@ def test_help_of_the_queue_loads_nothing_heavy():
         "heavy = {'django', 'numpy', 'pandas', 'waitress', 'PIL'} & set(sys.modules)\n"
         "sys.exit(str(sorted(heavy)) if heavy else 0)\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    process = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert process.returncode == 0, process.stderr
 
 
 @pytest.mark.thorough

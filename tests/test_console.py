@@ -19,18 +19,18 @@ def terminal():
 def test_a_terminal_shows_a_bar_with_counts_and_time_left(terminal):
     with terminal.stage("render", 10) as advance:
         advance(4)
-    shown = terminal._err.export_text()
-    assert "render" in shown
-    assert "left" in shown
+    output = terminal._err.export_text()
+    assert "render" in output
+    assert "left" in output
 
 
 def test_many_words_leave_count_and_time_left_on_a_terminal_of_eighty_columns(terminal):
     words = "116.6 a second, 23 of 24 under way, 3 failed, 69 retried, 0.19 US dollars"
     with terminal.stage("evaluate", 700, lambda: words) as advance:
         advance(350)
-    shown = terminal._err.export_text().splitlines()
-    assert any(line.startswith("evaluate") and "350/700 left" in line for line in shown)
-    assert words in shown
+    output = terminal._err.export_text().splitlines()
+    assert any(line.startswith("evaluate") and "350/700 left" in line for line in output)
+    assert words in output
 
 
 def test_without_a_terminal_lines_are_few_and_tell_the_time_left(monkeypatch, capsys):
@@ -136,10 +136,10 @@ def test_wide_rows_that_do_not_fit_become_blocks_without_a_broken_word():
     reporter = columns_of(40, wide=True)
     row = ("BUSI/busi-000123", "Ultrasound", "seventeen words " * 4)
     reporter.table(("item", "modality", "why"), [row])
-    shown = reporter._out.export_text()
-    assert {"BUSI/busi-000123", "Ultrasound", "modality"} <= set(shown.split())
-    assert shown.split().count("seventeen") == 4
-    assert max(map(len, shown.splitlines())) <= 40
+    output = reporter._out.export_text()
+    assert {"BUSI/busi-000123", "Ultrasound", "modality"} <= set(output.split())
+    assert output.split().count("seventeen") == 4
+    assert max(map(len, output.splitlines())) <= 40
 
 
 def test_a_figure_in_words_is_whole_or_its_column_is_left_out(capsys):
@@ -150,9 +150,9 @@ def test_a_figure_in_words_is_whole_or_its_column_is_left_out(capsys):
     for width in range(24, 50):
         reporter = columns_of(width, wide=None)
         reporter.table(("task", "A %", "95 % interval"), rows)
-        shown = reporter._out.export_text()
-        assert "55.0" not in shown or "55.0 to 63.2" in shown
-        assert ("95 % interval" in capsys.readouterr().err) == ("55.0" not in shown)
+        output = reporter._out.export_text()
+        assert "55.0" not in output or "55.0 to 63.2" in output
+        assert ("95 % interval" in capsys.readouterr().err) == ("55.0" not in output)
 
 
 def test_a_hint_names_only_an_option_that_the_command_has(capsys):
@@ -162,21 +162,21 @@ def test_a_hint_names_only_an_option_that_the_command_has(capsys):
 
 
 @pytest.mark.parametrize(
-    ("level", "shown"),
+    ("level", "notes"),
     [
         (Verbosity.QUIET, ""),
         (Verbosity.NORMAL, "a note\n"),
         (Verbosity.VERBOSE, "a note\nrender: 0.0 s\n"),
     ],
 )
-def test_verbosity_decides_on_notes_and_times_and_never_on_results(level, shown, capsys):
+def test_verbosity_decides_on_notes_and_times_and_never_on_results(level, notes, capsys):
     with at_verbosity(level):
         reporter = Reporter()
         reporter.note("a note")
         with reporter.stage("render", 4) as advance:
             advance(4)
         reporter.result("a result")
-    assert capsys.readouterr() == ("a result\n", shown)
+    assert capsys.readouterr() == ("a result\n", notes)
     assert verbosity() is Verbosity.NORMAL
 
 

@@ -75,10 +75,10 @@ def test_an_unknown_source_is_named(tmp_path):
 
 @pytest.mark.thorough
 def test_nobody_but_the_owner_may_write_in_a_demo_whatever_the_umask(tmp_path):
-    made = tmp_path / "demo"
-    command = [sys.executable, "-m", "medrcube", "demo", made, "--only", "camus", "--workers", "1"]
-    done = subprocess.run(command, umask=0, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    paths = [made, *made.rglob("*")]
-    assert made / "release" in paths
+    demo = tmp_path / "demo"
+    command = [sys.executable, "-m", "medrcube", "demo", demo, "--only", "camus", "--workers", "1"]
+    process = subprocess.run(command, umask=0, capture_output=True, text=True, check=False)
+    assert process.returncode == 0, process.stderr
+    paths = [demo, *demo.rglob("*")]
+    assert demo / "release" in paths
     assert [path for path in paths if not path.is_symlink() and path.stat().st_mode & 0o022] == []

@@ -41,9 +41,9 @@ def loops(path):
 
 def inside(corners, shape):
     """Pixels whose middle lies inside by the even-odd rule."""
-    drawn = PolygonRegion(polygons=tuple(map(tuple, corners)))
+    place = PolygonRegion(polygons=tuple(map(tuple, corners)))
     return np.array(
-        [[drawn.distance(x + 0.5, y + 0.5) == 0 for x in range(shape[1])] for y in range(shape[0])]
+        [[place.distance(x + 0.5, y + 0.5) == 0 for x in range(shape[1])] for y in range(shape[0])]
     )
 
 
@@ -59,8 +59,8 @@ def test_a_shortened_outline_stays_within_one_step(steps):
     corners = loops(drawn_place(point(region, (120, 120)), steps).path)[0]
     whole = loops(drawn_place(point(region, (120, 120))).path)[0]
     assert len(corners) < len(whole) / 2
-    drawn = PolygonRegion(polygons=(tuple(corners),))
-    assert max(drawn.distance(x, y) for x, y in whole) <= 120 / steps
+    place = PolygonRegion(polygons=(tuple(corners),))
+    assert max(place.distance(x, y) for x, y in whole) <= 120 / steps
 
 
 @given(st.integers(1, 6), st.integers(1, 6))

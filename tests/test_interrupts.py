@@ -62,7 +62,7 @@ def medrcube(*arguments, delay=60.0):
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
+def places_of_demo(tmp_path_factory):
     """A raw tree, a workspace, a release and two runs of one source."""
     folder = tmp_path_factory.mktemp("made")
     names = ("raw", "work", "release", "run", "other")
@@ -77,8 +77,8 @@ def made(tmp_path_factory):
             for rule, place in (("first", places.run), ("random", places.other))
         ),
     ):
-        done = medrcube(*arguments)
-        assert done.returncode == 0, done.stderr
+        process = medrcube(*arguments)
+        assert process.returncode == 0, process.stderr
     return places
 
 
@@ -88,26 +88,28 @@ def rubbish(folder):
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", COMMANDS)
-def test_an_interrupt_ends_in_one_line_and_leaves_nothing_half_written(made, tmp_path, name):
+def test_an_interrupt_ends_in_one_line_and_leaves_nothing_half_written(
+    places_of_demo, tmp_path, name
+):
     places = SimpleNamespace(new=tmp_path / "new")
-    for own, place in vars(made).items():
+    for own, place in vars(places_of_demo).items():
         setattr(places, own, tmp_path / own)
         shutil.copytree(place, tmp_path / own, symlinks=True)
     arguments = [part.format(**vars(places)) for part in COMMANDS[name]]
     programs = [] if name in WITHOUT_OBJECT else ["--json"]
     ends = []
     for delay in DELAYS:
-        done = medrcube(*arguments, *programs, delay=delay)
-        ends.append(done.returncode)
-        if done.returncode != 130:
+        process = medrcube(*arguments, *programs, delay=delay)
+        ends.append(process.returncode)
+        if process.returncode != 130:
             break
-        assert "Traceback" not in done.stderr
-        last = done.stderr.rstrip().splitlines()
+        assert "Traceback" not in process.stderr
+        last = process.stderr.rstrip().splitlines()
         assert last[-1] == "stopped; run the same command again to resume"
-        assert done.stderr.count("stopped") == 1
-        assert not programs or json.loads(done.stdout)["interrupted"] is True
+        assert process.stderr.count("stopped") == 1
+        assert not programs or json.loads(process.stdout)["interrupted"] is True
         assert rubbish(tmp_path) == []
-    assert ends[0] == 130, done.stderr
+    assert ends[0] == 130, process.stderr
     again = medrcube(*arguments)
     assert again.returncode == 0, again.stderr
     assert rubbish(tmp_path) == []
@@ -118,8 +120,10 @@ def test_an_interrupt_during_the_imports_is_one_line_too():
     code += "class Late:\n    def find_spec(self, name, *_):\n"
     code += "        if name == 'typer': os.kill(os.getpid(), signal.SIGINT)\n"
     code += "sys.meta_path.insert(0, Late())\nmain()\n"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr.strip()) == (
+    process = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert (process.returncode, process.stderr.strip()) == (
         130,
         "stopped; run the same command again to resume",
     )

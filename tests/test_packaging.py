@@ -56,13 +56,13 @@ def test_every_file_of_a_package_that_is_no_module_is_package_data(project, trac
         for package, patterns in data.items()
         for pattern in patterns
     ]
-    held = {
+    names = {
         path.relative_to(CHECKOUT).as_posix()
         for pattern in patterns
         for path in CHECKOUT.glob(pattern)
     }
     files = {name for name in tracked if name.split("/")[0] in {"medrcube", *PARTS}}
-    assert {name for name in files if not name.endswith(".py")} - held == set()
+    assert {name for name in files if not name.endswith(".py")} - names == set()
 
 
 @pytest.mark.thorough
@@ -74,16 +74,16 @@ def test_the_source_distribution_holds_what_is_tracked(tmp_path, tracked):
     for name in tracked:
         (copy / name).parent.mkdir(parents=True, exist_ok=True)
         (copy / name).write_bytes((CHECKOUT / name).read_bytes())
-    made = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-P", "-c", command, str(tmp_path)],
         cwd=copy,
         check=True,
         capture_output=True,
         text=True,
     )
-    with tarfile.open(tmp_path / made.stdout.split()[-1]) as archive:
-        held = {name.split("/", 1)[1] for name in archive.getnames() if "/" in name}
-    assert tracked - held == set()
+    with tarfile.open(tmp_path / process.stdout.split()[-1]) as archive:
+        names = {name.split("/", 1)[1] for name in archive.getnames() if "/" in name}
+    assert tracked - names == set()
 
 
 def test_pypas_build_runs_in_the_checkout_although_a_folder_has_its_name():

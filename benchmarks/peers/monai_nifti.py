@@ -31,5 +31,5 @@ def work(data: Path, out: Path) -> int:
     return count
 
 
-_GIVEN = timing.arguments().parse_args()
-timing.serve(lambda: work(_GIVEN.data, _GIVEN.out), _GIVEN.out)
+_ARGUMENTS = timing.arguments().parse_args()
+timing.serve(lambda: work(_ARGUMENTS.data, _ARGUMENTS.out), _ARGUMENTS.out)

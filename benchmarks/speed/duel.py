@@ -159,11 +159,11 @@ class _Sides:
 
     def run(self, name: str, batch: int) -> Mapping[str, float]:
         """One run of a side."""
-        asked = self._processes[name].stdin
-        if asked is None:
+        pipe = self._processes[name].stdin
+        if pipe is None:
             raise SideFailedError(f"{name}: has no input")
-        asked.write(f"{batch}\n")
-        asked.flush()
+        pipe.write(f"{batch}\n")
+        pipe.flush()
         answer: Mapping[str, float] = json.loads(self._answer(name))
         return answer
 

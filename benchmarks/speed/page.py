@@ -20,8 +20,8 @@ def page_of(record: Mapping[str, Any], rows: Sequence[Row]) -> str:
         rows: in the order of the table; those without figures are left out.
     """
     measured = [(row, record["rows"][row.key]) for row in rows if row.key in record["rows"]]
-    lines = [_line(row, *kept[:1]) for row, kept in measured]
-    repeated = [list(_changes(*kept)) for _, kept in measured if len(kept) > 1]
+    lines = [_line(row, *figures[:1]) for row, figures in measured]
+    repeated = [list(_changes(*figures)) for _, figures in measured if len(figures) > 1]
     changes = [change for row in repeated for change in row]
     return render_card(
         "performance.md",
@@ -31,14 +31,14 @@ def page_of(record: Mapping[str, Any], rows: Sequence[Row]) -> str:
         spans=list(_spans(lines)),
         missing=[row.key for row in rows if row.key not in record["rows"]],
         misses=[(line["name"], miss) for line in lines for miss in line["misses"]],
-        loads=sorted(kept[0]["load"] for _, kept in measured),
-        runs=sorted({kept[0]["when"] for _, kept in measured}),
-        spread=median(kept[0]["spread"] for _, kept in measured) if measured else 0,
-        most_spread=max((kept[0]["spread"] for _, kept in measured), default=0),
+        loads=sorted(figures[0]["load"] for _, figures in measured),
+        runs=sorted({figures[0]["when"] for _, figures in measured}),
+        spread=median(figures[0]["spread"] for _, figures in measured) if measured else 0,
+        most_spread=max((figures[0]["spread"] for _, figures in measured), default=0),
         repeated=len(repeated),
         change=median(changes) if changes else 0,
         most_change=max(changes, default=0),
-        before=sorted({kept[1]["when"] for _, kept in measured if len(kept) > 1}),
+        before=sorted({figures[1]["when"] for _, figures in measured if len(figures) > 1}),
         stages=record["stages"],
     )
 
@@ -67,9 +67,9 @@ def _line(row: Row, figures: Mapping[str, Any]) -> dict[str, Any]:
 
 def _misses(row: Row, figures: Mapping[str, Any]) -> Iterator[str]:
     """What was wanted and is not there."""
-    for name, wanted in (("best", row.best), ("least", row.limit), ("decoder", row.decoder)):
-        if figures[name] and figures[name] < wanted:
-            yield f"{_WORDS[name]} {figures[name]:.2f}, wanted {wanted:.2f}"
+    for name, bar in (("best", row.best), ("least", row.limit), ("decoder", row.decoder)):
+        if figures[name] and figures[name] < bar:
+            yield f"{_WORDS[name]} {figures[name]:.2f}, wanted {bar:.2f}"
 
 
 _WORDS = {

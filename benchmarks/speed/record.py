@@ -90,9 +90,9 @@ def save(path: Path, record: Mapping[str, Any], measured: Sequence[tuple[Row, Fi
     """
     rows = load(path)["rows"]
     for row, figures in measured:
-        kept = rows.get(row.key, [])
+        earlier_figures = rows.get(row.key, [])
         rows[row.key] = [
             asdict(figures),
-            *(earlier for earlier in kept if earlier["when"] != figures.when),
+            *(earlier for earlier in earlier_figures if earlier["when"] != figures.when),
         ][:2]
     path.write_text(json.dumps({**record, "rows": rows}, indent=1) + "\n", encoding="utf-8")

@@ -55,17 +55,17 @@ def related_pictures(samples: RecordTable[Sample], ids: Collection[str]) -> list
     The relation is transitive.
     """
     codes = codes_of(samples)
-    chosen = codes.is_one_of("id", ids)
+    mask = codes.is_one_of("id", ids)
     while True:
-        wider = _alike(codes.cases, chosen) | _alike(codes.pixels, chosen)
-        wider |= codes.names_patient & _alike(codes.named_patients, chosen & codes.names_patient)
-        if wider.sum() == chosen.sum():
-            return samples.rows(np.flatnonzero(chosen))
-        chosen = wider
+        wider = _alike(codes.cases, mask) | _alike(codes.pixels, mask)
+        wider |= codes.names_patient & _alike(codes.named_patients, mask & codes.names_patient)
+        if wider.sum() == mask.sum():
+            return samples.rows(np.flatnonzero(mask))
+        mask = wider
 
 
-def _alike(codes: Codes, chosen: NDArray[Any]) -> NDArray[np.bool_]:
+def _alike(codes: Codes, mask: NDArray[Any]) -> NDArray[np.bool_]:
     """Mask of the images whose code equals that of a chosen one."""
     values = np.zeros(int(codes.max(initial=0)) + 1, np.bool_)
-    values[codes[chosen]] = True
+    values[codes[mask]] = True
     return values[codes]

@@ -56,13 +56,13 @@ def write_audit(
     """
     workers = workers or usable_cores()
     everything = list(samples)
-    shown: tuple[ChoiceItem | OpenItem, ...] = (*items, *open_items)
-    wanted = {item.sample for item in shown}
-    pictures = {sample.id: sample for sample in everything if sample.id in wanted}
+    released: tuple[ChoiceItem | OpenItem, ...] = (*items, *open_items)
+    used = {item.sample for item in released}
+    pictures = {sample.id: sample for sample in everything if sample.id in used}
     content, near = release_audit(
         built, items, everything, root, open_items=open_items, workers=workers
     )
-    gallery = make_gallery(shown, pictures, near, root, workers)
+    gallery = make_gallery(released, pictures, near, root, workers)
     text = json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False)
     write_text(tree / JSON, text + "\n")
     write_text(tree / PAGE, audit_page(content, gallery))
@@ -82,8 +82,8 @@ def release_audit(
     Raises:
         ReleaseError: an image is missing or damaged.
     """
-    wanted = {item.sample for item in items}
-    pictures = {sample.id: sample for sample in samples if sample.id in wanted}
+    sample_ids = {item.sample for item in items}
+    pictures = {sample.id: sample for sample in samples if sample.id in sample_ids}
     used = list(pictures.values())
     duplicates = find_duplicates(clean_pictures(samples, used), root, workers)
     figures = audit_batch(used, items, [], {})

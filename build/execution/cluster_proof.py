@@ -75,8 +75,8 @@ def challenge_workers(jobs: Sequence[RenderJob], images: Path) -> Iterator[Chall
     Raises:
         OSError: the nonce cannot be written.
     """
-    for left in images.glob(".nonce-*"):  # left by a killed client; only one builds at a time
-        left.unlink(missing_ok=True)
+    for remnant in images.glob(".nonce-*"):  # of a killed client; only one builds at a time
+        remnant.unlink(missing_ok=True)
     word = secrets.token_hex(16)
     nonce = images / f".nonce-{word}"
     nonce.write_text(word, encoding="ascii")
@@ -149,16 +149,16 @@ def _code() -> Mapping[str, str]:
 def _fault_of_code(challenge: Challenge) -> str:
     here, there = _code(), dict(challenge.code)
     for name in sorted(here.keys() | there.keys()):
-        mine, wanted = here.get(name, "none"), there.get(name, "none")
-        if mine != wanted:
+        mine, theirs = here.get(name, "none"), there.get(name, "none")
+        if mine != theirs:
             return (
-                f"runs {name} {mine[:_SHOWN]}, the client {wanted[:_SHOWN]}; install the same on "
+                f"runs {name} {mine[:_LIMIT]}, the client {theirs[:_LIMIT]}; install the same on "
                 "all machines"
             )
     return ""
 
 
-_SHOWN = 40
+_LIMIT = 40
 
 
 def _fault_of_images(challenge: Challenge) -> str:

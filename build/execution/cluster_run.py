@@ -105,7 +105,7 @@ class ClusterRun:
     _aside: dict[str, str] = field(default_factory=dict)
     _greeted: set[str] = field(default_factory=set)
     _proved: set[str] = field(default_factory=set)
-    _held: dict[str, list[tuple[RenderJob, RenderResult]]] = field(default_factory=dict)
+    _held_results: dict[str, list[tuple[RenderJob, RenderResult]]] = field(default_factory=dict)
     _threads: int = 0
     _most_workers: int = 0
     _in_a_row: int = 0
@@ -135,24 +135,24 @@ class ClusterRun:
             ) from error
 
     def _run_waiting(self) -> Iterator[tuple[RenderJob, RenderResult]]:
-        done = as_completed()
+        completions = as_completed()
         while self._waiting or self._running:
             self._look()
             room = max(_LEAST_AHEAD, _AHEAD * self._threads) - len(self._running)
             for _ in range(min(room, len(self._waiting))):
-                self._submit(self._waiting.popleft(), done)
-            if not done.has_ready():
+                self._submit(self._waiting.popleft(), completions)
+            if not completions.has_ready():
                 time.sleep(_TICK)
                 continue
-            future = next(done)
+            future = next(completions)
             yield from self._gather(self._running.pop(future.key), future)
             future.release()
 
-    def _submit(self, portion: Sequence[RenderJob], done: Any) -> None:
+    def _submit(self, portion: Sequence[RenderJob], completions: Any) -> None:
         jobs = [ClusterJob(job=job, stamps=stamps_of(job)) for job in portion]
         future = self.client.submit(render_portion, self.challenge, jobs, self.images, pure=False)
         self._running[future.key] = _Running(jobs=jobs, aside=len(self._aside))
-        done.add(future)
+        completions.add(future)
 
     def _gather(self, task: _Running, future: Any) -> Iterator[tuple[RenderJob, RenderResult]]:
         jobs = [entry.job for entry in task.jobs]
@@ -192,10 +192,10 @@ class ClusterRun:
             self._in_a_row = 0
             if worker not in self._proved:
                 self._proved.add(worker)
-                yield from self._held.pop(worker, ())
+                yield from self._held_results.pop(worker, ())
             yield job, rendered
         else:
-            pending = self._held.setdefault(worker, [])
+            pending = self._held_results.setdefault(worker, [])
             pending.append((job, rendered))
             if len(pending) >= _DOUBT and self._proved:
                 message = rendered.problems[0].message
@@ -203,7 +203,7 @@ class ClusterRun:
 
     def _run_held(self) -> Iterator[tuple[RenderJob, RenderResult]]:
         """Yield results of workers that have failed every case, if no other worker does better."""
-        for worker, pending in list(self._held.items()):
+        for worker, pending in list(self._held_results.items()):
             others = [name for name in self._addresses() if name not in (worker, *self._aside)]
             for job, failed in pending:
                 rendered = self._render_alone(job, others) if others else failed
@@ -273,7 +273,7 @@ class ClusterRun:
             return
         self._aside[worker] = reason
         self._in_a_row += 1
-        self._waiting.extend((job,) for job, _ in self._held.pop(worker, ()))
+        self._waiting.extend((job,) for job, _ in self._held_results.pop(worker, ()))
         self.tell(f"worker {worker} is set aside: it {reason}")
         with suppress(OSError, TimeoutError):
             self.client.retire_workers([worker], close_workers=True, remove=True)

@@ -70,9 +70,9 @@ class LocalEngine:
                         running[pool.submit(render_job, job, images)] = job
                     except BrokenProcessPool:
                         return list(running.values())
-                    waiting.taken += 1
-                done, _ = wait(running, return_when=FIRST_COMPLETED)
-                for future in done:
+                    waiting.start += 1
+                ready, _ = wait(running, return_when=FIRST_COMPLETED)
+                for future in ready:
                     try:
                         result = future.result()
                     except BrokenProcessPool:
@@ -100,15 +100,15 @@ class _JobQueue:
     """The jobs that no worker has yet; each is loaded when a worker is ready for it."""
 
     jobs: Sequence[RenderJob]
-    taken: int = 0
+    start: int = 0
 
     def __len__(self) -> int:
-        return len(self.jobs) - self.taken
+        return len(self.jobs) - self.start
 
     @property
     def first(self) -> RenderJob:
         """The next job."""
-        return self.jobs[self.taken]
+        return self.jobs[self.start]
 
 
 def worker_died(job: RenderJob) -> RenderResult:

@@ -173,12 +173,12 @@ class BuildCache:
             self._keep_digest(
                 path, state if raw.settled else _unmatched_state(state), digests[str(path)]
             )
-        for image in rendered.written:
+        for image in rendered.files:
             state = FileState.unpack(image.state)
             self._keep_digest(images / image.path, state, image.sha256)
         key = content_key(job, digests)
         record = _encode(rendered) | {
-            "files": {image.path: image.sha256 for image in rendered.written}
+            "files": {image.path: image.sha256 for image in rendered.files}
         }
         self._execute(
             "INSERT OR REPLACE INTO rendering VALUES (?, ?)",

@@ -206,15 +206,15 @@ def _store_result(
 ) -> str | None:
     folder, before = context.images / source_state.id, source_state.pictures
     shards = own.shards
-    wanted = StateTable(chain.from_iterable(shard.result.recorded() for shard in shards))
+    image_states = StateTable(chain.from_iterable(shard.result.recorded() for shard in shards))
     listed = _files_in(folder, own.folders)
     names = chain(before.states, before.barred, listed)
-    strays = {name for name in names if name.endswith(".png") and name not in wanted}
+    strays = {name for name in names if name.endswith(".png") and name not in image_states}
     for name in strays:
         (folder / name).unlink(missing_ok=True)
     built = (shard.result for shard in shards if shard.built)
-    written = StateTable(chain.from_iterable(result.verified() for result in built))
-    after = before.changed(written, strays)
+    new_states = StateTable(chain.from_iterable(result.verified() for result in built))
+    after = before.changed(new_states, strays)
     for kind in KINDS:
         keep = {f"{kind}/{shard.portion.name}" for shard in shards}
         context.cache.forget(f"{kind}/{source_state.id}/", keep)

@@ -83,28 +83,28 @@ class TreeSnapshot:
         return _digest(self.states, self.barred)
 
     @cached_property
-    def seen(self) -> RawTree:
+    def visible_tree(self) -> RawTree:
         """The tree as adapters see it."""
         return RawTree(self.root, [*self.states, *self.barred])
 
-    def changed(self, written: StateTable, gone: Collection[str]) -> TreeSnapshot:
+    def changed(self, new_states: StateTable, gone: Collection[str]) -> TreeSnapshot:
         """Return the snapshot after some files were written and others deleted; reads no folder.
 
         Any other change since the snapshot was taken is left for the next snapshot to notice.
 
         Args:
-            written: states of the written files, right after writing.
+            new_states: states of the written files, right after writing.
             gone: names of the deleted files.
         """
-        states = self.states.changed(written, gone)
-        if not _is_over(written, time.time_ns()):
+        states = self.states.changed(new_states, gone)
+        if not _is_over(new_states, time.time_ns()):
             time.sleep(_WAIT)
         return TreeSnapshot(
             root=self.root,
             states=states,
             barred={name: reason for name, reason in self.barred.items() if name not in gone},
             linked=self.linked,
-            settled=self.settled and _is_over(written, time.time_ns()),
+            settled=self.settled and _is_over(new_states, time.time_ns()),
         )
 
     def closed(self) -> TreeSnapshot:
@@ -124,7 +124,9 @@ class TreeSnapshot:
             linked=False,
             settled=self.settled,
         )
-        inner.__dict__["seen"] = self.seen.inside(folder)  # reuse what is known about its globs
+        inner.__dict__["visible_tree"] = self.visible_tree.inside(
+            folder
+        )  # reuse what is known about its globs
         return inner
 
     def state(self, path: Path) -> FileState | None:

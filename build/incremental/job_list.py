@@ -57,7 +57,7 @@ class JobList(Sequence[RenderJob]):
         """
         self._load = load
         self._window: dict[int, int] = {}
-        self._held: dict[int, dict[int, tuple[RenderJob, ...]]] = {}
+        self._jobs_of_window: dict[int, dict[int, tuple[RenderJob, ...]]] = {}
         numbers, places = [np.empty(0, np.int32)], [np.empty(0, np.int32)]
         filled = sorted((shard for shard in shards if shard.places), key=_largest_first)
         for number, window in enumerate(_windows(filled)):
@@ -86,13 +86,13 @@ class JobList(Sequence[RenderJob]):
     def of_shard(self, number: int) -> tuple[RenderJob, ...]:
         """Return the jobs of all cases of a shard; those of recent windows stay in memory."""
         window = self._window[number]
-        held = self._held.pop(window, {})
-        self._held[window] = held
-        while len(self._held) > _WINDOWS:
-            del self._held[next(iter(self._held))]
-        if number not in held:
-            held[number] = self._load(number)
-        return held[number]
+        shard_jobs = self._jobs_of_window.pop(window, {})
+        self._jobs_of_window[window] = shard_jobs
+        while len(self._jobs_of_window) > _WINDOWS:
+            del self._jobs_of_window[next(iter(self._jobs_of_window))]
+        if number not in shard_jobs:
+            shard_jobs[number] = self._load(number)
+        return shard_jobs[number]
 
 
 class _JobSlice(Sequence[RenderJob]):

@@ -168,7 +168,7 @@ def scan_anew(source: Source, tree: TreeSnapshot, secret: bytes, memory: RecordS
     """
     # From here on, the cache holds a mixture of the portions of two scans.
     memory.remember(f"scan/{source.id}", secrets.token_hex(), b"")
-    notes = ScanNotes(layout=compare_layouts(source.card, tree.seen))
+    notes = ScanNotes(layout=compare_layouts(source.card, tree.visible_tree))
     portions = _Portions(source.id, tree.root, memory)
     with files_opened() as opened:
         for cases in in_portions(iter_cases(source, tree, secret, notes)):
@@ -189,9 +189,9 @@ def scan_anew(source: Source, tree: TreeSnapshot, secret: bytes, memory: RecordS
         memory.forget(f"{kind}/{source.id}/", {f"{kind}/{each.name}" for each in head.portions})
     if tree.settled:
         common = source_key(source, tree.root, secret)
-        read = _Opened(names=_names_below(tree, opened))
-        memory.remember(f"opened/{source.id}", common, dump_record(read))
-        key = _key(common, tree, read.names)
+        opened_files = _Opened(names=_names_below(tree, opened))
+        memory.remember(f"opened/{source.id}", common, dump_record(opened_files))
+        key = _key(common, tree, opened_files.names)
         memory.remember(f"scan/{source.id}", key, dump_record(head))
     return KeptScan(source=source, root=tree.root, head=head, memory=memory)
 
@@ -264,16 +264,16 @@ def _key(common: str, tree: TreeSnapshot, opened: Iterable[str]) -> str:
     opening.
     """
     was_opened = frozenset(opened)
-    read: list[str] = []
+    names_in_place: list[str] = []
     empty: list[str] = []
     for name, size in tree.states.sizes():
         if name in was_opened or not name.lower().endswith(_UNREAD):
-            read.append(name)
+            names_in_place.append(name)
         elif size == 0:
             empty.append(name)
     names = hashlib.sha256(os.fsencode(_END.join(tree.states))).hexdigest()
-    states = hashlib.sha256(tree.states.packed(read)).hexdigest()
-    return hash_values(common, names, read, states, empty, sorted(tree.barred.items()))
+    states = hashlib.sha256(tree.states.packed(names_in_place)).hexdigest()
+    return hash_values(common, names, names_in_place, states, empty, sorted(tree.barred.items()))
 
 
 def _names_below(tree: TreeSnapshot, opened: Iterable[Path]) -> tuple[str, ...]:

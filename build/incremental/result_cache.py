@@ -193,8 +193,10 @@ def _is_record(candidate: object) -> bool:
 
 def _libraries(extra: str) -> dict[str, str]:
     """Return the versions of the package's requirements for an extra; of all extras without one."""
-    wanted = [line for line in requires("medrcube") or () if not extra or f'"{extra}"' in line]
-    names = {re.split(r"[^\w.-]", line, maxsplit=1)[0] for line in wanted}
+    requirements = [
+        line for line in requires("medrcube") or () if not extra or f'"{extra}"' in line
+    ]
+    names = {re.split(r"[^\w.-]", line, maxsplit=1)[0] for line in requirements}
     return {name: _installed_version(name) for name in sorted(names)}
 
 

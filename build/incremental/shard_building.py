@@ -39,20 +39,20 @@ class PlannedShard:
         key: hash of everything that its result depends on besides its images, or a key that no
             later build uses if a change of a raw file might go unnoticed.
         built: whether its result was built now.
-        kept: its result and the states of its images; ``None`` until it is built.
+        kept_shard: its result and the states of its images; ``None`` until it is built.
     """
 
     portion: Portion
     key: str
     built: bool = False
-    kept: KeptShard | None = None
+    kept_shard: KeptShard | None = None
 
     @property
     def result(self) -> KeptShard:
         """The result, once there is one."""
-        if self.kept is None:
+        if self.kept_shard is None:
             raise ValueError(f"{self.portion.name}: asked for its result before it was complete")
-        return self.kept
+        return self.kept_shard
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +73,7 @@ class SourceShards:
 
     def cases_to_build(self) -> int:
         """Return the number of cases of the shards that have no result yet."""
-        return sum(shard.portion.cases for shard in self.shards if shard.kept is None)
+        return sum(shard.portion.cases for shard in self.shards if shard.kept_shard is None)
 
 
 def look_up_shards(
@@ -95,7 +95,9 @@ def look_up_shards(
             shard = load_shard(context.cache, portion.name, key, kinds)
         if shard is not None and (shard.build.unread or not shard.holds(pictures)):
             shard = None
-        shards.append(PlannedShard(portion=portion, key=key or secrets.token_hex(), kept=shard))
+        shards.append(
+            PlannedShard(portion=portion, key=key or secrets.token_hex(), kept_shard=shard)
+        )
     return SourceShards(source_state=source_state, kept_scan=kept_scan, shards=shards)
 
 
@@ -152,7 +154,7 @@ class ShardRun:
         layout, raw = owner.kept_scan.head.layout.layout, owner.source_state.raw
         builder = ShardBuilder(owner.source_state.source, layout, raw)
         for shard in owner.shards:
-            if shard.kept is None:
+            if shard.kept_shard is None:
                 self._find(_OpenShard(owner=owner, shard=shard, builder=builder))
 
     def render(self) -> int:
@@ -208,7 +210,7 @@ class ShardRun:
             opened.unread[job.case.key] = UnreadableCase(job=job, rendered=rendered)
             return
         opened.keys[job.case.key] = key
-        for image in rendered.written:
+        for image in rendered.files:
             opened.states[image.path.partition("/")[2]] = image.state
 
     def _complete(self, opened: _OpenShard, jobs: Sequence[RenderJob]) -> None:
@@ -224,7 +226,7 @@ class ShardRun:
         names = [picture.path.partition("/")[2] for picture in pictures]
         unread = [opened.unread[key] for key in results if key in opened.unread]
         build, texts = opened.builder.build([job.case for job in jobs], results, unread)
-        shard.kept = KeptShard(
+        shard.kept_shard = KeptShard(
             name=shard.portion.name,
             key=shard.key,
             build=build,
@@ -233,7 +235,7 @@ class ShardRun:
         )
         shard.built = True
         opened.keys, opened.unread, opened.states = {}, {}, {}
-        keep_shard(cache, shard.kept, texts)
+        keep_shard(cache, shard.kept_shard, texts)
 
 
 class _ByHash:

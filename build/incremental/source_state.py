@@ -25,8 +25,8 @@ class SourceState:
         pictures: snapshot of the folder of its images.
         scan: hash of everything that its scan depends on.
         common: hash of what all of its cases depend on.
-        taken: which folder was used as raw root instead of the given one; empty if the given one
-            was.
+        root_note: which folder was used as raw root instead of the given one; empty if the given
+            one was.
     """
 
     source: Source
@@ -34,7 +34,7 @@ class SourceState:
     pictures: TreeSnapshot
     scan: str
     common: str
-    taken: str
+    root_note: str
 
     @property
     def id(self) -> str:
@@ -86,5 +86,5 @@ def inspect_source(
         pictures=snapshot(images / source.id),
         scan=scan_key(source, raw, secret),
         common=hash_values(source_key(source, raw.root, secret), ENCODER, source.card.geometry),
-        taken=describe_root(root, raw.root),
+        root_note=describe_root(root, raw.root),
     )

@@ -25,7 +25,7 @@ class FileState(NamedTuple):
     """File metadata from stat; times in nanoseconds."""
 
     size: int
-    written: int
+    modified: int
     changed: int
     inode: int
 
@@ -115,14 +115,14 @@ class StateTable(Mapping[str, FileState]):
         states = np.frombuffer(self._packed, "<i8").reshape(-1, 4)
         return [names[row] for row in order], states[order].tobytes()
 
-    def changed(self, written: StateTable, gone: Collection[str]) -> StateTable:
+    def changed(self, new_states: StateTable, gone: Collection[str]) -> StateTable:
         """Return the states after some files were written and others deleted.
 
         The names are in another order.
         """
-        left = ((name, state) for name, state in self.pairs() if name not in written)
+        pairs = ((name, state) for name, state in self.pairs() if name not in new_states)
         return StateTable(
-            (name, state) for name, state in chain(left, written.pairs()) if name not in gone
+            (name, state) for name, state in chain(pairs, new_states.pairs()) if name not in gone
         )
 
     def last_change(self) -> int:

@@ -33,7 +33,7 @@ class UnderfilledQuestions:
     queries: Sequence[QuestionCandidate]
     rules: SafetyRules
     stated: Mapping[str, frozenset[str]]
-    made: frozenset[str]
+    new_terms: frozenset[str]
 
     def refuse(self, term: Term) -> str:
         """Return the most frequent reason why no question can use a proposal; empty if one can."""
@@ -127,7 +127,7 @@ class UnderfilledQuestions:
         headings do.
         """
         terms, knowledge = self.rules.terms, self.rules.knowledge
-        return term.label in self.made and any(
+        return term.label in self.new_terms and any(
             knowledge.similarity(term, _exactly(terms[label])) is None
             for label in (*query.ground.present, *sorted(query.ground.unknown))
             if terms[label].kind in KINDS

@@ -63,7 +63,7 @@ class LlmReport:
         accepted: number of these that at least one question can use.
         dropped: number of the others by reason.
         options: number of wrong options of the finished items that are proposals.
-        sent: number of requests sent by this build.
+        requests_sent: number of requests sent by this build.
     """
 
     model: str
@@ -77,7 +77,7 @@ class LlmReport:
     accepted: int
     dropped: Mapping[str, int]
     options: int = 0
-    sent: int = 0
+    requests_sent: int = 0
 
     def counted(self, items: Iterable[ChoiceItem]) -> LlmReport:
         """Return the report with the number of options used in finished items."""
@@ -86,12 +86,12 @@ class LlmReport:
 
     def stated(self) -> dict[str, Any]:
         """Return what a build reports: the same for the same replies, whenever they arrived."""
-        return {name: value for name, value in asdict(self).items() if name != "sent"}
+        return {name: value for name, value in asdict(self).items() if name != "requests_sent"}
 
     def describe(self) -> str:
         """One line for display."""
         line = (
-            f"{self.model}: {self.sent:,} requests sent, in all {self.requests:,} with "
+            f"{self.model}: {self.requests_sent:,} requests sent, in all {self.requests:,} with "
             f"{self.tokens:,} tokens for {self.places:,} keys; {self.proposals:,} proposals, "
             f"{self.accepted:,} accepted, {self.options:,} options in items"
         )
@@ -167,7 +167,7 @@ def propose(
     labels: dict[PromptTarget, tuple[str, ...]] = {}
     for place, candidates in terms_of.items():
         short = UnderfilledQuestions(
-            queries=places[place], rules=wider, stated=stated, made=frozenset(new_terms)
+            queries=places[place], rules=wider, stated=stated, new_terms=frozenset(new_terms)
         )
         reasons = {term.label: short.refuse(term) for term in candidates}
         tally.dropped.update(filter(None, reasons.values()))
@@ -284,5 +284,5 @@ def _report(model: str, places: int, answers: ProposalBatch, tally: _ProposalTal
         proposals=sum(len(names) for names in answers.names.values()),
         accepted=tally.accepted,
         dropped=dict(sorted(tally.dropped.items())),
-        sent=answers.sent,
+        requests_sent=answers.requests_sent,
     )

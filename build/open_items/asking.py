@@ -53,7 +53,7 @@ class OpenAsked:
         """Apply every rule to one case; a rule that fails on it is recorded and yields nothing."""
         if not self.rules or not samples:
             return
-        shown = tuple(sorted(samples, key=lambda sample: sample.id))
+        in_order = tuple(sorted(samples, key=lambda sample: sample.id))
         terms, relations = load_terms(), load_relations()
         for task, rule in self.rules.items():
             view = CaseView(
@@ -61,7 +61,7 @@ class OpenAsked:
                 card=card,
                 case=case,
                 facts=facts,
-                samples=shown,
+                samples=in_order,
                 geometry=geometry,
                 terms=terms,
                 relations=relations,

@@ -122,19 +122,19 @@ def compose_open_items(
         cells = blind_chances(question for bundle in bundles for question in bundle)
         chances += cells.values()
         warnings += _warnings(task, cells)
-        bundles = _seen(task, bundles, cells, dropped)
+        bundles = _informative_bundles(task, bundles, cells, dropped)
         bundles = _one_of_each_patient(task, bundles, seed, dropped)
         few = few_of_each_patient(bundles, task.declaration.per_patient)
         dropped[f"{task}: {PATIENT_FULL}"] += _count(bundles) - _count(few)
-        chosen = _within_quota(few, per_cell, seed)
-        dropped[f"{task}: {QUOTA}"] += _count(few) - _count(chosen)
+        selection = _within_quota(few, per_cell, seed)
+        dropped[f"{task}: {QUOTA}"] += _count(few) - _count(selection)
         writer = OpenItemWriter(task, terms, wordings, seed)
-        for bundle in chosen:
-            written = writer.write(bundle, [cells[cell_of(question)].share for question in bundle])
-            if isinstance(written, str):
-                dropped[f"{task}: {written}"] += len(bundle)
+        for bundle in selection:
+            outcome = writer.write(bundle, [cells[cell_of(question)].share for question in bundle])
+            if isinstance(outcome, str):
+                dropped[f"{task}: {outcome}"] += len(bundle)
             else:
-                items += written
+                items += outcome
     items.sort(key=lambda item: (item.source, item.task, item.id))
     return OpenResult(
         items=tuple(items),
@@ -229,7 +229,7 @@ def _warnings(task: Task, cells: Mapping[tuple[str, ...], BlindChance]) -> Itera
         )
 
 
-def _seen(
+def _informative_bundles(
     task: Task,
     bundles: Sequence[Bundle],
     cells: Mapping[tuple[str, ...], BlindChance],
@@ -237,7 +237,7 @@ def _seen(
 ) -> list[Bundle]:
     """Return the bundles for which a constant answer is not right too often."""
     bar = task.declaration.blind.drop
-    seen = []
+    remaining = []
     for bundle in bundles:
         chances = [cells[cell_of(question)] for question in bundle]
         if any(chance.always for chance in chances):
@@ -245,8 +245,8 @@ def _seen(
         elif any(chance.is_above(bar) for chance in chances):
             dropped[f"{task}: {BLIND}"] += len(bundle)
         else:
-            seen.append(bundle)
-    return seen
+            remaining.append(bundle)
+    return remaining
 
 
 def _even_numbers(
@@ -275,17 +275,17 @@ def _within_quota(bundles: Sequence[Bundle], per_cell: int | None, seed: int) ->
     """Return at most ``per_cell`` items of each source, balanced over lots and then concepts."""
     if per_cell is None:
         return list(bundles)
-    chosen = []
+    selection = []
     by_source: dict[str, list[Bundle]] = defaultdict(list)
     for bundle in bundles:
         by_source[bundle[0].sample.source].append(bundle)
     for source in sorted(by_source):
-        left = per_cell
+        room = per_cell
         for bundle in _evenly(by_source[source], seed):
-            if len(bundle) <= left:
-                left -= len(bundle)
-                chosen.append(bundle)
-    return chosen
+            if len(bundle) <= room:
+                room -= len(bundle)
+                selection.append(bundle)
+    return selection
 
 
 def _evenly(bundles: Sequence[Bundle], seed: int) -> list[Bundle]:

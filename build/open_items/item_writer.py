@@ -98,7 +98,7 @@ class OpenItemWriter:
             prior="; ".join(cell_of(question)[1:]),
             contrast=question.contrast,
             lot=question.lot,
-            seen=" ".join(f"{number:.6g}" for number in question.seen),
+            seen=" ".join(f"{number:.6g}" for number in question.visible_values),
             variant=words.variant,
             template=self._wordings.version(task),
             seed=self._seed,

@@ -42,7 +42,7 @@ ANOTHER_NAME = "asked by another name"
 """Reason that bars a question: the place is already asked about under another name."""
 
 _Pixels = NDArray[np.bool_]
-_Asked = tuple[MarkedPlace, OpenQuestion]
+_PlaceQuestion = tuple[MarkedPlace, OpenQuestion]
 
 
 class PointRule:
@@ -50,9 +50,9 @@ class PointRule:
 
     def questions(self, view: CaseView) -> Iterator[OpenQuestion]:
         """Yield one question for each concept that is marked on a clean image."""
-        return _each_place_once(self._asked(view), _pixels)
+        return _each_place_once(self._place_questions(view), _pixels)
 
-    def _asked(self, view: CaseView) -> Iterator[_Asked]:
+    def _place_questions(self, view: CaseView) -> Iterator[_PlaceQuestion]:
         for place in marked_places(view):
             row = place.rows[0]
             target = PointTarget(
@@ -69,9 +69,9 @@ class BoxRule:
 
     def questions(self, view: CaseView) -> Iterator[OpenQuestion]:
         """Yield one question for each concept that is marked on a clean image."""
-        return _each_place_once(self._asked(view), _box_pixels)
+        return _each_place_once(self._place_questions(view), _box_pixels)
 
-    def _asked(self, view: CaseView) -> Iterator[_Asked]:
+    def _place_questions(self, view: CaseView) -> Iterator[_PlaceQuestion]:
         for place in marked_places(view):
             row, barred = place.rows[0], ""
             if len(place.rows) > 1 or row.pieces != 1:
@@ -91,7 +91,7 @@ def _question(
     view: CaseView, place: MarkedPlace, target: PointTarget | BoxTarget, barred: str
 ) -> OpenQuestion:
     row = place.rows[0]
-    read = all(len(each.readings.split()) > 1 for each in place.rows)
+    has_readings = all(len(each.readings.split()) > 1 for each in place.rows)
     return OpenQuestion(
         task=view.task,
         sample=place.sample,
@@ -100,7 +100,7 @@ def _question(
         target=target,
         prior=(row.source, place.concept, row.view or "any view", row.shape),
         # Reader variability has been measured only for lung nodules with several readers.
-        grade=max(place.grade, Grade.A if read else Grade.B),
+        grade=max(place.grade, Grade.A if has_readings else Grade.B),
         visible=place.visible,
         barred=place.barred or _bar(view, place.concept) or barred,
     )
@@ -116,20 +116,20 @@ def _bar(view: CaseView, concept: str) -> str:
 
 
 def _each_place_once(
-    questions: Iterable[_Asked], drawn: Callable[[Sequence[Geometry]], _Pixels]
+    questions: Iterable[_PlaceQuestion], draw: Callable[[Sequence[Geometry]], _Pixels]
 ) -> Iterator[OpenQuestion]:
     """Yield the questions; of those about one place, all but a random one are barred.
 
     Args:
         questions: questions about one case.
-        drawn: pixels in which an answer lies.
+        draw: pixels in which an answer lies.
     """
     open_ones: dict[str, list[_Pixels]] = {}
     for place, question in sorted(questions, key=_turn):
         if question.barred:
             yield question
             continue
-        pixels, earlier = drawn(place.rows), open_ones.setdefault(place.sample.id, [])
+        pixels, earlier = draw(place.rows), open_ones.setdefault(place.sample.id, [])
         if any(_overlap(pixels, other) >= SAME_PLACE for other in earlier):
             yield replace(question, barred=ANOTHER_NAME)
         else:
@@ -137,7 +137,7 @@ def _each_place_once(
             yield question
 
 
-def _turn(entry: _Asked) -> tuple[object, ...]:
+def _turn(entry: _PlaceQuestion) -> tuple[object, ...]:
     """Sort key: strongest evidence and best visibility first, then random."""
     _, question = entry
     names = (question.sample.source, question.sample.case, question.sample.id, question.concept)

@@ -53,11 +53,11 @@ class MeasureRule:
     def questions(self, view: CaseView) -> Iterator[OpenQuestion]:
         """Yield the questions of one case, in the order of the card and of its images."""
         for measure in view.card.measures.values():
-            if measure.asked is None or measure.asked.task != view.task:
+            if measure.task_settings is None or measure.task_settings.task != view.task:
                 continue
             for sample in view.samples:
                 if sample.artefact in view.task.declaration.artefacts:
-                    yield from _questions(view, measure, measure.asked, sample)
+                    yield from _questions(view, measure, measure.task_settings, sample)
 
 
 def size_lot(measure: Measure, tolerance: Tolerance, value: float) -> str:
@@ -74,14 +74,14 @@ def size_lot(measure: Measure, tolerance: Tolerance, value: float) -> str:
 
 
 def _questions(
-    view: CaseView, measure: Measure, asked: MeasureTask, sample: Sample
+    view: CaseView, measure: Measure, settings: MeasureTask, sample: Sample
 ) -> Iterator[OpenQuestion]:
     rows, concept, values = _rows(view, measure, sample), measure.about, {}
-    seen: tuple[float, ...] = (math.log(sample.width), math.log(sample.height))
+    visible_values: tuple[float, ...] = (math.log(sample.width), math.log(sample.height))
     if measure.origin == STATED:
         if not any(quantity.field == measure.name for quantity in view.case.quantities):
             return
-        measured, barred = _stated(view, measure, asked)
+        measured, barred = _stated(view, measure, settings)
     elif measure.origin == RATIO:
         measured, barred = _ratio(measure, rows)
     elif sample.field == measure.of:
@@ -90,13 +90,15 @@ def _questions(
         bar = _bar_of(sample, rows)
         if bar:
             values = {"bar": f"{bar.length_mm} mm"}
-            seen = (*seen, math.log(bar.length_mm / bar.pixels))
-        measured, barred = _length(view, measure, sample, rows, tolerance=asked.tolerance, bar=bar)
+            visible_values = (*visible_values, math.log(bar.length_mm / bar.pixels))
+        measured, barred = _length(
+            view, measure, sample, rows, tolerance=settings.tolerance, bar=bar
+        )
     else:
         return
     target = _unmeasured(measure)
     if measured is not None:
-        target = number_target(measured, asked.tolerance, measure.unit)
+        target = number_target(measured, settings.tolerance, measure.unit)
         if not (measured.value > 0 and measure.is_plausible(measured.value)):
             barred = barred or "implausible"
     yield OpenQuestion(
@@ -107,22 +109,22 @@ def _questions(
         target=target,
         values=values,
         prior=(view.card.id, measure.name, concept, view_of_case(view.card, view.case)),
-        lot=size_lot(measure, asked.tolerance, target.value),
-        seen=seen,
-        grade=asked.grade,
-        visible=asked.visible,
+        lot=size_lot(measure, settings.tolerance, target.value),
+        visible_values=visible_values,
+        grade=settings.grade,
+        visible=settings.visible,
         barred=_objection(view, measure, sample) or barred,
     )
 
 
-def _stated(view: CaseView, measure: Measure, asked: MeasureTask) -> _Found:
+def _stated(view: CaseView, measure: Measure, settings: MeasureTask) -> _Found:
     """Return the value that the source states, if the case shows the required images."""
     stated = [quantity for quantity in view.case.quantities if quantity.field == measure.name]
     if len(stated) > 1:
         return None, "stated-twice"
-    shown = sorted(concept_of(view.card, label) or "" for label in view.case.panels)
+    panels = sorted(concept_of(view.card, label) or "" for label in view.case.panels)
     measured = MeasuredValue(value=stated[0].value, readings=stated[0].readings)
-    return measured, "" if shown == sorted(asked.panels) else OUT_OF_SCOPE
+    return measured, "" if panels == sorted(settings.panels) else OUT_OF_SCOPE
 
 
 def _ratio(measure: Measure, rows: Sequence[Geometry]) -> _Found:
@@ -166,8 +168,8 @@ def _length(
             low, high = tolerance.bounds(quantity.value, quantity.value)
             if not low <= measured.value <= high:
                 barred = barred or "stated-otherwise"
-            seen = (measured.value, *measured.readings, *quantity.readings)
-            measured = replace(measured, value=quantity.value, readings=seen)
+            readings = (measured.value, *measured.readings, *quantity.readings)
+            measured = replace(measured, value=quantity.value, readings=readings)
     return measured, barred
 
 

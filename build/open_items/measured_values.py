@@ -70,8 +70,8 @@ def measured_widths(part: Iterable[Geometry], whole: Iterable[Geometry]) -> Meas
 def number_target(measured: MeasuredValue, tolerance: Tolerance, unit: str) -> NumberTarget:
     """Return the band of a measured value, rounded outwards."""
     digits = _RATIO_DIGITS if unit == RATIO else _DIGITS
-    seen = (measured.value, *measured.readings)
-    low, high = tolerance.bounds(min(seen), max(seen))
+    readings = (measured.value, *measured.readings)
+    low, high = tolerance.bounds(min(readings), max(readings))
     low = min(low, measured.value - measured.step)
     high = max(high, measured.value + measured.step)
     scale = 10**digits

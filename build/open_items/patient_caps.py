@@ -20,12 +20,12 @@ def one_of_each_patient(bundles: Sequence[Bundle]) -> list[Bundle]:
     Args:
         bundles: in the order of a draw.
     """
-    taken: set[tuple[str, str]] = set()
+    used_places: set[tuple[str, str]] = set()
     firsts = []
     for bundle in bundles:
         places = {(question.topic or question.concept, unit_of(question)) for question in bundle}
-        if not places & taken:
-            taken |= places
+        if not places & used_places:
+            used_places |= places
             firsts.append(bundle)
     return firsts
 

@@ -71,8 +71,8 @@ class OpenQuestion:
         contrast: what else the image of an answer "no" shows (``contrast``); empty if that does not
             matter.
         lot: class over which a quota is balanced, such as a size class; empty for none.
-        seen: numbers that the frame of the image reveals, such as the logarithm of its extent in
-            mm; a regression on them is tested as a blind answer.
+        visible_values: numbers that the frame of the image reveals, such as the logarithm of its
+            extent in mm; a regression on them is tested as a blind answer.
         grade: evidence that the target is right, and the only one.
         visible: whether a reader of the image could know the answer.
         barred: reason why it must not be asked, which is counted; empty if it may.
@@ -89,7 +89,7 @@ class OpenQuestion:
     role: str = ""
     contrast: str = ""
     lot: str = ""
-    seen: tuple[float, ...] = ()
+    visible_values: tuple[float, ...] = ()
     topic: str = ""
     grade: Grade = Grade.A
     visible: Visibility = Visibility.YES

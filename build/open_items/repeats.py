@@ -12,7 +12,7 @@ from medrcube.build.stages.deduplicate import CONTRADICTION, REPEAT
 __all__ = ["bar_repeated"]
 
 _Case = tuple[str, str]
-_Asked = tuple[str, str, str]
+_Fact = tuple[str, str, str]
 
 
 def bar_repeated(questions: Iterable[OpenQuestion]) -> Iterator[OpenQuestion]:
@@ -21,17 +21,17 @@ def bar_repeated(questions: Iterable[OpenQuestion]) -> Iterator[OpenQuestion]:
     If such cases give different answers, none of them is asked.
     """
     questions = list(questions)
-    cases: dict[_Asked, dict[_Case, list[object]]] = defaultdict(dict)
+    cases: dict[_Fact, dict[_Case, list[object]]] = defaultdict(dict)
     for question in questions:
         if not question.barred:
-            cases[_asked(question)].setdefault(_case(question), []).append(question.target)
-    repeated: dict[_Asked, tuple[_Case, bool]] = {}
+            cases[_fact(question)].setdefault(_case(question), []).append(question.target)
+    repeated: dict[_Fact, tuple[_Case, bool]] = {}
     for fact, same in cases.items():
         if len(same) > 1:
             first = min(same)
             repeated[fact] = (first, any(targets != same[first] for targets in same.values()))
     for question in questions:
-        verdict = None if question.barred else repeated.get(_asked(question))
+        verdict = None if question.barred else repeated.get(_fact(question))
         if verdict is None:
             yield question
         elif verdict[1]:
@@ -42,7 +42,7 @@ def bar_repeated(questions: Iterable[OpenQuestion]) -> Iterator[OpenQuestion]:
             yield question
 
 
-def _asked(question: OpenQuestion) -> _Asked:
+def _fact(question: OpenQuestion) -> _Fact:
     return question.sample.pixel_sha256, question.task.value, question.concept
 
 

@@ -103,7 +103,7 @@ def open_items_from_frame(frame: pd.DataFrame) -> list[OpenItem]:
     Raises:
         WorkspaceError: a column is missing.
     """
-    wanted = require_columns(frame, COLUMNS, "open items table")
-    columns = (typed(wanted[name], kind).tolist() for name, kind in COLUMNS.items())
+    table = require_columns(frame, COLUMNS, "open items table")
+    columns = (typed(table[name], kind).tolist() for name, kind in COLUMNS.items())
     rows: Iterable[tuple[Any, ...]] = zip(*columns, strict=True)
     return [OpenItem(**dict(zip(COLUMNS, row, strict=True))) for row in rows]

@@ -220,8 +220,8 @@ def open_volume(job: RenderJob, image: ImageRef) -> Volume:
 
 
 def _stored(job: RenderJob, image: ImageRef) -> Volume:
-    read = _source(job.folder).find_hook("read") or readers.read
-    return repair_known_fault(read(image), job.policy.repair)
+    reader = _source(job.folder).find_hook("read") or readers.read
+    return repair_known_fault(reader(image), job.policy.repair)
 
 
 @cache

@@ -141,9 +141,9 @@ def turned(volume: Volume, orientation: Orientation, plane: str) -> Volume:
         _check_box(volume, plane)
     slices = volume.slices
     if not isinstance(slices, np.ndarray) and orientation.keeps_slices:
-        shown: SliceStack = _TurnedSlices(slices, orientation)
+        view: SliceStack = _TurnedSlices(slices, orientation)
     else:
-        shown = orientation.apply(stack_slices(slices))
+        view = orientation.apply(stack_slices(slices))
     spacing = volume.spacing
     if spacing is not None:
         spacing = (
@@ -156,7 +156,7 @@ def turned(volume: Volume, orientation: Orientation, plane: str) -> Volume:
         affine = turned_affine(affine, orientation, slices.shape)
     return replace(
         volume,
-        slices=shown,
+        slices=view,
         spacing=spacing,
         affine=affine,
         slice_ids=_turned_ids(volume, orientation),

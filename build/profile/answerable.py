@@ -39,14 +39,14 @@ class AnswerableFact:
 
     Attributes:
         field: field of the fact; empty for a fact about every image.
-        shown: kind of image.
+        artefact: kind of image.
         concept: the fact; empty for a fact about every image.
         prepared: questions that may be asked about it, and why the others may not.
         assumed: whether this requires that the other values of the field are denied.
     """
 
     field: str
-    shown: str
+    artefact: str
     concept: str
     prepared: PreparedQuestions
     assumed: bool = False
@@ -61,20 +61,20 @@ def answerable_facts(card: Card, rules: SafetyRules | None = None) -> Iterator[A
     rules = rules or _rules()
     case = Case(key="any", images=(ImageRef(paths=()),))
     yield AnswerableFact(
-        field="", shown="clean", concept="", prepared=prepare_cases(card, [case], rules)
+        field="", artefact="clean", concept="", prepared=prepare_cases(card, [case], rules)
     )
     for field in card.fields.values():
         kinds = {rule.artefact for rule in fact_rules(card.tasks) if rule.kind == field.kind}
-        for shown in sorted(kind for kind in kinds if is_drawn(card, kind)):
+        for artefact in sorted(kind for kind in kinds if is_drawn(card, kind)):
             for concept in field.concepts() if field.constant is None else ():
-                prepared = _of_fact(card, field, concept, shown, rules)
+                prepared = _of_fact(card, field, concept, artefact, rules)
                 assumed = False
                 if not prepared.ready and field.group is None and field.kind.several:
-                    prepared = _of_fact(card, field, concept, shown, rules, denied=True)
+                    prepared = _of_fact(card, field, concept, artefact, rules, denied=True)
                     assumed = bool(prepared.ready)
                 yield AnswerableFact(
                     field=field.name,
-                    shown=shown,
+                    artefact=artefact,
                     concept=concept,
                     prepared=prepared,
                     assumed=assumed,
@@ -123,7 +123,7 @@ def _of_fact(
     card: Card,
     field: CardField,
     concept: str,
-    shown: str,
+    artefact: str,
     rules: SafetyRules,
     *,
     denied: bool = False,
@@ -144,13 +144,13 @@ def _of_fact(
     ]
     case = Case(
         key="one",
-        images=(image, image) if shown == "numbered" else (image,),
-        labels=tuple(labels) if shown == "clean" else (),
-        regions=(_region(label),) if shown in REGION_MARKS else (),
+        images=(image, image) if artefact == "numbered" else (image,),
+        labels=tuple(labels) if artefact == "clean" else (),
+        regions=(_region(label),) if artefact in REGION_MARKS else (),
         shows=max(card.shows, field.scope),
     )
-    marks = ("", "") if shown == "clean" else (field.name, concept)
-    sample = _sample(card, case, shown, *marks)
+    marks = ("", "") if artefact == "clean" else (field.name, concept)
+    sample = _sample(card, case, artefact, *marks)
     queries = derive_questions(card, case, [sample], rules.terms, rules.relations)
     own_queries = [query for query in queries if query.field == field.name]
     return prepare_questions(own_queries, rules, SOURCES, seed=0)
@@ -169,24 +169,24 @@ def raw_value(field: CardField, concept: str) -> str:
     return next(raw for raw, mapped in field.values.items() if mapped == concept)
 
 
-def _sample(card: Card, case: Case, shown: str, field: str, concept: str) -> Sample:
+def _sample(card: Card, case: Case, artefact: str, field: str, concept: str) -> Sample:
     """Return a sample with only the properties that card and case determine.
 
     A region is assumed to have a suitable size if only its pixels determine it.
     """
-    marked = [region for region in case.regions if shown in REGION_MARKS]
+    marked = [region for region in case.regions if artefact in REGION_MARKS]
     marked = [
         region for region in marked if region.field == field and concept_of(card, region) == concept
     ]
     return Sample(
-        id=f"{case.key}/{shown}/{field}/{concept}",
+        id=f"{case.key}/{artefact}/{field}/{concept}",
         source=card.id,
         case=case.key,
-        artefact=shown,
+        artefact=artefact,
         field=field,
         marked=concept,
-        truth="1" if shown in ("boxes", "numbered") else "",
-        choices=max(len(case.images), 4 if shown == "boxes" else 0),
+        truth="1" if artefact in ("boxes", "numbered") else "",
+        choices=max(len(case.images), 4 if artefact == "boxes" else 0),
         area=sum(_area(region, card.roi) for region in marked),
         regions=len(marked),
         image="",

@@ -43,15 +43,15 @@ class ItemBatch:
     """Outcome of the selected questions.
 
     Attributes:
-        written: items as composed and trimmed to the plan.
-        kept: items that satisfy the rules on a batch.
+        trimmed_items: items as composed and trimmed to the plan.
+        valid_items: items that satisfy the rules on a batch.
         failed: questions for which no wording gives an item.
         lost: ``task: reason`` -> number of questions that failed.
         dropped: the same for the other questions that are not among the kept.
     """
 
-    written: Sequence[ChoiceItem]
-    kept: Sequence[ChoiceItem]
+    trimmed_items: Sequence[ChoiceItem]
+    valid_items: Sequence[ChoiceItem]
     failed: frozenset[str]
     lost: Counter[str]
     dropped: Counter[str]
@@ -75,7 +75,7 @@ class ProfilePlan:
         items: the items.
         dropped: ``task: reason`` -> number of questions without an item.
         available: supply of questions.
-        held: supply without the questions that turned out to fail.
+        usable: supply without the questions that turned out to fail.
         planned: number of items in each cell of the first plan.
         answered: the questions of the items.
         holders: key -> sources that have questions with it.
@@ -84,7 +84,7 @@ class ProfilePlan:
     items: tuple[ChoiceItem, ...]
     dropped: Counter[str]
     available: Supply
-    held: Supply
+    usable: Supply
     planned: Mapping[Voxel, int]
     answered: tuple[EligibleQuestion, ...]
     holders: Mapping[Key, frozenset[str]]
@@ -106,18 +106,18 @@ def plan_items(profile: Profile, ready: Sequence[EligibleQuestion], make: Make) 
     foreign -= Counter(question.query.task.value for question in inside)
     ready = inside
     rounds = list(_rounds(profile, ready, make))
-    best = max(rounds, key=lambda planning_round: len(planning_round.kept))
+    best = max(rounds, key=lambda planning_round: len(planning_round.valid_items))
     quota = Counter(question.query.task.value for question in ready)
-    quota -= Counter(item.task for item in best.kept)
+    quota -= Counter(item.task for item in best.valid_items)
     for reason, count in best.lost.items():
         quota[reason.partition(": ")[0]] -= count
     return ProfilePlan(
-        items=tuple(best.kept),
+        items=tuple(best.valid_items),
         dropped=best.lost
         + Counter({f"{task}: {QUOTA}": n for task, n in quota.items()})
         + Counter({f"{task}: {NOT_IN_CUBE}": n for task, n in foreign.items()}),
         available=rounds[0].stock,
-        held=supply_of(rounds[-1].left, profile.per_patient),
+        usable=supply_of(rounds[-1].open_questions, profile.per_patient),
         planned=rounds[0].planned,
         answered=tuple(best.answered),
         holders=_holders(ready),
@@ -159,18 +159,18 @@ class _PlanningRound:
     Attributes:
         stock: supply of questions.
         planned: the plan.
-        kept: items made.
+        valid_items: items made.
         answered: their questions.
         lost: ``task: reason`` -> number of questions lost so far.
-        left: questions that may still be asked.
+        open_questions: questions that may still be asked.
     """
 
     stock: Supply
     planned: Mapping[Voxel, int]
-    kept: Sequence[ChoiceItem]
+    valid_items: Sequence[ChoiceItem]
     answered: Sequence[EligibleQuestion]
     lost: Counter[str]
-    left: Sequence[EligibleQuestion]
+    open_questions: Sequence[EligibleQuestion]
 
 
 def _rounds(
@@ -191,16 +191,16 @@ def _rounds(
         )
         batch = make(questions, partial(_trim, profile))
         failed = failed + batch.lost
-        kept_ids = set(map(_item_question_id, batch.kept))
+        kept_ids = set(map(_item_question_id, batch.valid_items))
         answered = [question for question in questions if _question_id(question) in kept_ids]
         remaining = _without_lost(ready, questions, batch)
         yield _PlanningRound(
             stock=stock,
             planned=table.cells,
-            kept=batch.kept,
+            valid_items=batch.valid_items,
             answered=answered,
             lost=failed + batch.dropped,
-            left=remaining,
+            open_questions=remaining,
         )
         if len(remaining) == len(ready):
             return
@@ -246,8 +246,8 @@ def _without_lost(
 ) -> Sequence[EligibleQuestion]:
     """Remove failed questions, and in every lot cut by the rules all questions not kept."""
     written_ids, kept_ids = (
-        set(map(_item_question_id, batch.written)),
-        set(map(_item_question_id, batch.kept)),
+        set(map(_item_question_id, batch.trimmed_items)),
+        set(map(_item_question_id, batch.valid_items)),
     )
     surplus = written_ids - kept_ids
     cut = {answer_cell_of(question) for question in questions if _question_id(question) in surplus}

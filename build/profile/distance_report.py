@@ -29,7 +29,7 @@ from medrcube.taxonomy import Anatomy, Level, Modality, Task, Voxel
 
 __all__ = ["FewSources", "Margin", "ProfileReport", "report_on"]
 
-_SHOWN = 20
+_LIST_LIMIT = 20
 """Room for source names in a displayed row; the audit names all."""
 
 
@@ -199,7 +199,7 @@ def report_on(
         cards: cards of all known sources.
         named: sources of the workspace.
     """
-    there, known = set(named), list(cards)
+    there, all_cards = set(named), list(cards)
     item_counts = Counter(
         Voxel(Anatomy(item.anatomy), Modality(item.modality), Task(item.task)) for item in items
     )
@@ -213,10 +213,10 @@ def report_on(
     patients = Counter(patient_of(question) for question in plan.answered)
     levels = _levels(plan)
     spread = _spread(plan)
-    others = [card for card in known if card.id not in there | profile.off]
-    closers = suggest_sources(profile, plan.held, missing, others) if missing_items else ()
+    others = [card for card in all_cards if card.id not in there | profile.off]
+    closers = suggest_sources(profile, plan.usable, missing, others) if missing_items else ()
     cards_by_id = {card.id: card for card in others}
-    full_size, expected = full_size_of(known, profile)
+    full_size, expected = full_size_of(all_cards, profile)
     return ProfileReport(
         name=profile.name,
         description=profile.description,
@@ -252,7 +252,7 @@ def report_on(
             for cell in sorted({*plan.available.cells, *item_counts})
         },
         closers=closers,
-        way=suggestion_path(profile, plan.held, closers, cards_by_id),
+        way=suggestion_path(profile, plan.usable, closers, cards_by_id),
         off=tuple(sorted(there & profile.off)),
         sources_per_key=profile.sources_per_key,
         keys=len(spread),
@@ -274,7 +274,7 @@ def _spread(plan: ProfilePlan) -> dict[Key, set[str]]:
 
 
 def _few_sources(
-    spread: Mapping[Key, set[str]], plan: ProfilePlan, wanted: int
+    spread: Mapping[Key, set[str]], plan: ProfilePlan, target: int
 ) -> tuple[FewSources, ...]:
     return tuple(
         FewSources(
@@ -285,7 +285,7 @@ def _few_sources(
             others=tuple(sorted(plan.holders[key] - sources)),
         )
         for key, sources in sorted(spread.items())
-        if len(sources) < wanted
+        if len(sources) < target
     )
 
 
@@ -309,10 +309,10 @@ def _along(profile: Profile, cells: Mapping[Voxel, int]) -> Counter[tuple[str, s
 def _mix(profile: Profile, got: Mapping[tuple[str, str], int]) -> dict[str, float]:
     """Total variation between two distributions: half the sum of the absolute differences."""
     mix = {}
-    for axis, wanted in profile.margins.items():
-        items, total = sum(got[axis, value] for value in wanted), sum(wanted.values())
+    for axis, target in profile.margins.items():
+        items, total = sum(got[axis, value] for value in target), sum(target.values())
         if items:
-            shares = ((got[axis, value] / items, n / total) for value, n in wanted.items())
+            shares = ((got[axis, value] / items, n / total) for value, n in target.items())
             mix[axis] = sum(abs(share - due) for share, due in shares) / 2
     return mix
 
@@ -322,7 +322,7 @@ def _named(sources: Sequence[tuple[str, int]]) -> str:
     text, more = "", len(sources)
     for name, _ in sources:
         longer = f"{text}, {name}" if text else name
-        if text and len(longer) > _SHOWN:
+        if text and len(longer) > _LIST_LIMIT:
             break
         text, more = longer, more - 1
     return f"{text}, {more} more" if more else text

@@ -45,11 +45,11 @@ class FullSize:
     items: int
     basis: str = BASIS
 
-    def describe(self, wanted: int) -> str:
+    def describe(self, target: int) -> str:
         """One line for display, which explains the column "all sources"."""
         return (
             f"all sources at full size ({self.sources:,}, without those switched off): "
-            f"{self.items:,} of {wanted:,} items ({100 * self.items / wanted:.1f} %) within all "
+            f"{self.items:,} of {target:,} items ({100 * self.items / target:.1f} %) within all "
             "margins; "
             f"{self.basis} ({counted(self.unknown, 'field')})"
         )
@@ -65,7 +65,7 @@ def full_size_of(
         sources=len(on),
         unknown=sum(
             len(entry.unknown)
-            for tasks in _wanted(on, expectations, profile).values()
+            for tasks in _profile_expectations(on, expectations, profile).values()
             for entry in tasks.values()
         ),
         items=reachable_at_full_size(on, expectations, profile),
@@ -100,13 +100,17 @@ def _cells(
     """Return the number of items in each cell that the profile wants."""
     cards_by_id = {card.id: card for card in cards}
     cells: dict[Voxel, float] = {}
-    for (name, task), items in expected_together(_wanted(cards, expectations, profile)).items():
+    for (name, task), items in expected_together(
+        _profile_expectations(cards, expectations, profile)
+    ).items():
         cell = _cell(cards_by_id[name], task)
         cells[cell] = cells.get(cell, 0.0) + items
     return cells
 
 
-def _wanted(cards: Sequence[Card], expectations: Expectations, profile: Profile) -> Expectations:
+def _profile_expectations(
+    cards: Sequence[Card], expectations: Expectations, profile: Profile
+) -> Expectations:
     """Return what the profile uses of each source; the rest makes no room for two-option items."""
     return {
         card.id: {

@@ -138,8 +138,8 @@ class _Program:
 
     def __init__(self, profile: Profile, stock: Supply) -> None:
         self.cells = sorted(c for c, n in stock.cells.items() if n > 0 and profile.wants(c))
-        wanted = set(self.cells)
-        self.lots = sorted(lot for lot, n in stock.lots.items() if n > 0 and lot.cell in wanted)
+        cells = set(self.cells)
+        self.lots = sorted(lot for lot, n in stock.lots.items() if n > 0 and lot.cell in cells)
         room = [stock.cells[cell] for cell in self.cells]
         self._room = np.array([*room, *(stock.lots[lot] for lot in self.lots)], dtype=float)
         self._margins = Constraints(len(self.cells))

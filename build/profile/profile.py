@@ -190,16 +190,18 @@ def _parse(file: Path, data: Mapping[str, Any]) -> Profile:
     sources = table.table("sources", optional=True)
     margins = table.table("margins", optional=True)
     named = data.get("margins", {})
-    read = {axis: _margin(margins, axis, kind, named[axis]) for axis, kind in AXES if axis in named}
+    margins_by_axis = {
+        axis: _margin(margins, axis, kind, named[axis]) for axis, kind in AXES if axis in named
+    }
     for axis, _ in AXES:
         if axis not in named:
             margins.table(axis, optional=True)
-    outside = _outside(margins, read)
+    outside = _outside(margins, margins_by_axis)
     profile = Profile(
         name=table.text("name"),
         description=table.text("description", default=""),
-        total=_total(table, file, read, outside),
-        margins=read,
+        total=_total(table, file, margins_by_axis, outside),
+        margins=margins_by_axis,
         outside=outside,
         per_patient=items.integer("per_patient", default=PER_PATIENT),
         sources_per_key=items.integer("sources_per_key", default=1),
@@ -238,11 +240,13 @@ def _margin(
     return counts
 
 
-def _outside(margins: TomlTable, read: Mapping[str, Mapping[str, int]]) -> frozenset[Task]:
+def _outside(
+    margins: TomlTable, margins_by_axis: Mapping[str, Mapping[str, int]]
+) -> frozenset[Task]:
     names = margins.texts("outside", default=())
     outside = margins.choices("outside", Task) if names else []
     for task in outside:
-        if task.value not in read.get("task", {}):
+        if task.value not in margins_by_axis.get("task", {}):
             margins.fail("outside", "tasks that [margins.task] counts", task.value)
     return frozenset(outside)
 

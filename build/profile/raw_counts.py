@@ -73,13 +73,13 @@ def as_counts(tallies: AnswerTallies, evidence: str) -> tuple[AnswerCount, ...]:
     return tuple(
         AnswerCount(
             field=name,
-            shown=shown,
+            shown=artefact,
             pictures=dict(sorted(tally.pictures.items())),
             beside={key: tuple(sorted(others)) for key, others in sorted(tally.beside.items())},
             reason="counted by the adapter: images that may be asked about",
             evidence=evidence,
         )
-        for (name, shown), tally in sorted(tallies.items())
+        for (name, artefact), tally in sorted(tallies.items())
     )
 
 

@@ -71,9 +71,9 @@ def set_capacity(
     pairs = dict.fromkeys(counts, 0)
     for size in range(min(options, reach), 1, -1):
         into = keys if size > 2 else pairs
-        for name, taken in _questions_per_answer(remaining, size).items():
-            remaining[name] -= taken
-            into[name] += taken
+        for name, share in _questions_per_answer(remaining, size).items():
+            remaining[name] -= share
+            into[name] += share
     return SetCapacity(keys=keys, pairs=pairs)
 
 
@@ -102,10 +102,10 @@ def _questions_per_answer(counts: Mapping[str, int], size: int) -> dict[str, int
             low = sets
         else:
             high = sets - 1
-    taken = {name: min(count, low) for name, count in counts.items()}
-    surplus = sum(taken.values()) - size * low
-    for name in sorted(taken, key=lambda answer: (counts[answer], answer)):
-        cut = min(surplus, taken[name])
-        taken[name] -= cut
+    shares = {name: min(count, low) for name, count in counts.items()}
+    surplus = sum(shares.values()) - size * low
+    for name in sorted(shares, key=lambda answer: (counts[answer], answer)):
+        cut = min(surplus, shares[name])
+        shares[name] -= cut
         surplus -= cut
-    return taken
+    return shares

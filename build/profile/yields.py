@@ -162,14 +162,14 @@ class _Tally:
         block_groups: counted questions.
         unknown: fields whose images the card does not count, in order.
         reasons: how often a field is not asked about, by reason.
-        asked: fields that are asked about.
+        asked_fields: fields that are asked about.
         keys: answers that may be asked about.
     """
 
     block_groups: dict[str, AnswerCounts] = field(default_factory=dict)
     unknown: dict[str, None] = field(default_factory=dict)
     reasons: dict[str, Counter[str]] = field(default_factory=dict)
-    asked: set[str] = field(default_factory=set)
+    asked_fields: set[str] = field(default_factory=set)
     keys: set[str] = field(default_factory=set)
 
 
@@ -182,8 +182,8 @@ def _tally(
 ) -> None:
     """Count the images of one question, or record that the card does not count them."""
     name, key = question.query.field, question.query.key
-    tally.asked.add(name)
-    row = pictures.get((fact.field or name, fact.shown))
+    tally.asked_fields.add(name)
+    row = pictures.get((fact.field or name, fact.artefact))
     count: int | None = None
     if not fact.concept:
         # A fact about every image is asked about all images, or those that the card counts.
@@ -199,8 +199,8 @@ def _tally(
         _answers(tally.block_groups, question).add(_name(key), count, names)
         return
     named = {counted for counted, _ in pictures}
-    boxed = any(shown == "boxes" for _, shown in pictures)
-    if fact.assumed or name not in named or (fact.shown == "boxes" and not boxed):
+    boxed = any(artefact == "boxes" for _, artefact in pictures)
+    if fact.assumed or name not in named or (fact.artefact == "boxes" and not boxed):
         tally.unknown[name] = None
 
 
@@ -267,5 +267,5 @@ def _names(question: EligibleQuestion) -> Iterator[str]:
 def _nothing(tally: _Tally) -> Iterator[tuple[str, str]]:
     """Yield the fields that are not asked about, and the most frequent reason."""
     for name, why in tally.reasons.items():
-        if name not in tally.asked:
+        if name not in tally.asked_fields:
             yield name, min(why, key=lambda cause: (-why[cause], cause))

@@ -40,12 +40,12 @@ class SeededDraws:
 
     def __init__(self, seed: str) -> None:
         self._seed = seed
-        self._drawn = 0
+        self._draws = 0
 
     def draw(self, low: int, high: int) -> int:
         """Return a random integer from ``low`` to ``high``, both included."""
-        self._drawn += 1
-        digest = sha256(f"{self._seed}/{self._drawn}".encode()).digest()
+        self._draws += 1
+        digest = sha256(f"{self._seed}/{self._draws}".encode()).digest()
         return low + int.from_bytes(digest[:8]) % (high - low + 1)
 
     def shuffled(self, count: int) -> list[int]:
@@ -95,7 +95,7 @@ def exchangeable_boxes(
         return None
     others = [steps[index] for index in lot.shuffled(len(steps))]
     return BoxLayout(
-        window=(across.shown[0], down.shown[0], across.shown[1], down.shown[1]),
+        window=(across.span[0], down.span[0], across.span[1], down.span[1]),
         boxes=(true, *((true[0] + x, true[1] + y, true[2] + x, true[3] + y) for x, y in others)),
     )
 
@@ -104,7 +104,7 @@ def exchangeable_boxes(
 class _AxisLayout:
     """One axis of a layout: the visible span, and each box's offset from the true one, 0 first."""
 
-    shown: _Span
+    span: _Span
     steps: tuple[int, ...]
 
 
@@ -124,12 +124,12 @@ def _places(lot: SeededDraws, stretch: int, apart: int, most: int) -> list[int]:
 def _axis(span: _Span, length: int, places: Sequence[int], ahead: int) -> _AxisLayout:
     """Return a window with the true box at one of these places; a single place needs no crop."""
     if len(places) == 1:
-        return _AxisLayout(shown=(0, length), steps=(0,))
+        return _AxisLayout(span=(0, length), steps=(0,))
     stretch, after = _stretch(span, length), length - span[1]
     own = places[ahead * len(places) // 100]
     # The stretch begins at the start of the window, or ends at its end.
     low = span[0] - own - max(span[0] - after, 0)
     return _AxisLayout(
-        shown=(low, low + length - stretch),
+        span=(low, low + length - stretch),
         steps=(0, *(place - own for place in places if place != own)),
     )

@@ -62,8 +62,8 @@ def facts_of_case(card: Card, case: Case, terms: Terms) -> CaseFacts:
             if _contradicts(card, statement, present[label], terms)
         }
         unknown |= {name for name in against if name} | ({label} if against else set())
-    read = [card.fields[present[label].field].stated for label in normals if label not in unknown]
-    normal = Grade.A in read  # one mined from a report proves no more than silence
+    grades = [card.fields[present[label].field].stated for label in normals if label not in unknown]
+    normal = Grade.A in grades  # one mined from a report proves no more than silence
     stated = {*present, *absent, *unknown}
     for concept, field in _unmentioned_concepts(card, case, stated):
         grade = SILENCE[field.absence]

@@ -120,22 +120,22 @@ def compose(
     def make(ready: Sequence[EligibleQuestion], trim: Trim) -> ItemBatch:
         if even_keys:
             batch = _write_items(
-                ready, writer, rules, options=options, seed=seed, wanted=difficulty
+                ready, writer, rules, options=options, seed=seed, difficulty=difficulty
             )
         else:
             batch = _Batch(writer=writer)
             for member in single_members(
-                ready, rules, options=options, seed=seed, wanted=difficulty
+                ready, rules, options=options, seed=seed, difficulty=difficulty
             ):
                 batch.keep(writer.block((member,)))
             batch.keep_numbers(ready)
-        written = tuple(trim(batch.items))
-        batch.leave_out(batch.items, written, QUOTA)
+        items = tuple(trim(batch.items))
+        batch.leave_out(batch.items, items, QUOTA)
         return ItemBatch(
-            written=written,
-            kept=_apply_batch_rules(batch, written, two_option_share, seed)
+            trimmed_items=items,
+            valid_items=_apply_batch_rules(batch, items, two_option_share, seed)
             if even_keys
-            else written,
+            else items,
             failed=frozenset(batch.failed),
             lost=batch.lost,
             dropped=batch.dropped,
@@ -147,7 +147,7 @@ def compose(
         items = place_keys(plan.items, seed)
         return ComposeResult(items=items, dropped=prepared.dropped + plan.dropped, plan=plan)
     spare = SPARE if even_keys else 1.0
-    drawn = _drawn(
+    selection = _draw_questions(
         queries,
         rules,
         sources,
@@ -155,15 +155,17 @@ def compose(
         least_visible=least_visible,
         per_cell=per_cell and math.ceil(per_cell * spare),
     )
-    batch_items = make(drawn.asked, partial(_within_quota, per_cell, seed))
-    beyond = drawn.ready - Counter(question.query.task.value for question in drawn.asked)
+    batch_items = make(selection.questions, partial(_within_quota, per_cell, seed))
+    beyond = selection.ready - Counter(
+        question.query.task.value for question in selection.questions
+    )
     dropped = Counter({f"{task}: {QUOTA}": count for task, count in beyond.items()})
-    dropped.update(drawn.dropped)
+    dropped.update(selection.dropped)
     dropped.update(batch_items.lost + batch_items.dropped)
-    return ComposeResult(items=place_keys(batch_items.kept, seed), dropped=dropped)
+    return ComposeResult(items=place_keys(batch_items.valid_items, seed), dropped=dropped)
 
 
-def _drawn(
+def _draw_questions(
     queries: Iterable[QuestionCandidate],
     rules: SafetyRules,
     sources: Sequence[CandidateSource],
@@ -179,7 +181,7 @@ def _drawn(
         )
     prepared = prepare_questions(queries, rules, sources, seed, least_visible=least_visible)
     return DrawnQuestions(
-        asked=select_questions(prepared.ready, per_cell=per_cell),
+        questions=select_questions(prepared.ready, per_cell=per_cell),
         ready=Counter(question.query.task.value for question in prepared.ready),
         dropped=prepared.dropped,
     )
@@ -211,11 +213,13 @@ def _write_items(
     *,
     options: int,
     seed: int,
-    wanted: Difficulty | None,
+    difficulty: Difficulty | None,
 ) -> _Batch:
     """Write the items of all selected questions, those with option sets before numbered boxes."""
     batch = _Batch(writer=writer)
-    for name, builder in block_builders(ready, rules, options=options, seed=seed, wanted=wanted):
+    for name, builder in block_builders(
+        ready, rules, options=options, seed=seed, difficulty=difficulty
+    ):
         blocks: list[Sequence[BlockMember]] = []
         while block := builder.take():
             if batch.try_out(block):
@@ -252,20 +256,20 @@ def _within_quota(
     per_cell: int | None, seed: int, items: Sequence[ChoiceItem]
 ) -> Sequence[ChoiceItem]:
     """Return at most ``per_cell`` items of each source and task, chosen at random."""
-    taken: Counter[tuple[str, str]] = Counter()
+    counts: Counter[tuple[str, str]] = Counter()
     within = []
     for item in sorted(items, key=lambda item: seeded_tiebreak(seed, "quota", item.id)):
-        taken[item.source, item.task] += 1
-        if per_cell is None or taken[item.source, item.task] <= per_cell:
+        counts[item.source, item.task] += 1
+        if per_cell is None or counts[item.source, item.task] <= per_cell:
             within.append(item)
     return within
 
 
 def _apply_batch_rules(
-    batch: _Batch, written: Sequence[ChoiceItem], share: float, seed: int
+    batch: _Batch, items: Sequence[ChoiceItem], share: float, seed: int
 ) -> tuple[ChoiceItem, ...]:
     """Drop the items that violate a rule on the whole batch, and count them."""
-    remaining = tuple(sorted(written, key=lambda item: (item.source, item.task, item.id)))
+    remaining = tuple(sorted(items, key=lambda item: (item.source, item.task, item.id)))
     while True:
         few = limit_two_option_items(remaining, share, seed)
         batch.leave_out(remaining, few, TWO_OPTIONS)
@@ -295,9 +299,9 @@ class _Batch:
     lost: Counter[str] = field(default_factory=Counter)
     dropped: Counter[str] = field(default_factory=Counter)
 
-    def keep(self, written: WrittenItems, *, block: str = "") -> None:
-        self.items += (replace(item, block=block) for item in written.items)
-        self._lose(written)
+    def keep(self, outcome: WrittenItems, *, block: str = "") -> None:
+        self.items += (replace(item, block=block) for item in outcome.items)
+        self._lose(outcome)
 
     def keep_numbers(self, ready: Iterable[EligibleQuestion]) -> None:
         for question in ready:
@@ -306,9 +310,9 @@ class _Batch:
 
     def try_out(self, block: Sequence[BlockMember]) -> bool:
         """Whether each question of a block can be written with its options."""
-        written = self.writer.block(block)
-        self._lose(written)
-        return not written.failed
+        outcome = self.writer.block(block)
+        self._lose(outcome)
+        return not outcome.failed
 
     def leave_out(
         self, before: Sequence[ChoiceItem], after: Sequence[ChoiceItem], reason: str
@@ -317,8 +321,8 @@ class _Batch:
         out = Counter(item.task for item in before) - Counter(item.task for item in after)
         self.dropped.update({f"{task}: {reason}": count for task, count in out.items()})
 
-    def _lose(self, written: WrittenItems) -> None:
-        self.failed.update(question.identity for question, _ in written.failed)
+    def _lose(self, outcome: WrittenItems) -> None:
+        self.failed.update(question.identity for question, _ in outcome.failed)
         self.lost.update(
-            f"{question.query.task.value}: {reason}" for question, reason in written.failed
+            f"{question.query.task.value}: {reason}" for question, reason in outcome.failed
         )

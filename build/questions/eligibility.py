@@ -208,7 +208,7 @@ class QuestionJudge:
         self._rules = rules
         self._sources = sources
         self._company = company
-        self._known: dict[tuple[object, ...], CompatibleOptions | str] = {}
+        self._cache: dict[tuple[object, ...], CompatibleOptions | str] = {}
         self._names: dict[str, str] = {}
         self._grounds: dict[int, object] = {}
 
@@ -241,9 +241,9 @@ class QuestionJudge:
             query.pool,
             self._signature(query.ground),
         )
-        options = self._known.get(alike)
+        options = self._cache.get(alike)
         if options is None:
-            options = self._known[alike] = self._judged(request_of(query, apart))
+            options = self._cache[alike] = self._judged(request_of(query, apart))
         return options
 
     def _judged(self, request: DistractorRequest) -> CompatibleOptions | str:
@@ -257,7 +257,7 @@ class QuestionJudge:
         for label in pool.allowed:
             labels.setdefault(self.name(label), label)
         return CompatibleOptions(
-            number=len(self._known),
+            number=len(self._cache),
             request=request,
             passed=verdict.passed,
             pool=pool,

@@ -87,7 +87,7 @@ class CaseFactsCache:
 
     card: Card
     terms: Terms = attribute(default_factory=load_terms)
-    _known: dict[Any, CaseFacts] = attribute(default_factory=dict)
+    _cache: dict[Any, CaseFacts] = attribute(default_factory=dict)
 
     def of(self, case: Case) -> CaseFacts:
         """Return all facts of a case; see ``facts_of_case``."""
@@ -97,9 +97,9 @@ class CaseFactsCache:
             case.anatomy,
             case.modality,
         )
-        if statements not in self._known:
-            self._known[statements] = facts_of_case(self.card, case, self.terms)
-        return self._known[statements]
+        if statements not in self._cache:
+            self._cache[statements] = facts_of_case(self.card, case, self.terms)
+        return self._cache[statements]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -58,14 +58,14 @@ def deal_sets(
             cells.setdefault(cell, []).append(item)
     dealt: list[BuiltSet] = []
     for members in cells.values():
-        left = sorted(members, key=lambda item: seeded_tiebreak(seed, "set", item.id))
+        leftover = sorted(members, key=lambda item: seeded_tiebreak(seed, "set", item.id))
         for nearness in (_patient, _source, _anything):
             near: dict[str, list[ChoiceItem]] = {}
-            for item in left:
+            for item in leftover:
                 near.setdefault(nearness(samples[item.sample]), []).append(item)
-            left = []
+            leftover = []
             for group in near.values():
-                dealt.extend(_deal(group, left))
+                dealt.extend(_deal(group, leftover))
     return tuple(sorted(dealt, key=lambda built: [item.id for item in built.items]))
 
 
@@ -75,8 +75,8 @@ def is_set(items: Sequence[ChoiceItem]) -> bool:
     return len(wordings) == 1 and len({_key(item) for item in items}) == len(items)
 
 
-def _deal(items: Sequence[ChoiceItem], left: list[ChoiceItem]) -> Iterator[BuiltSet]:
-    """Yield sets of these items, the largest first; append items that fit in none to ``left``."""
+def _deal(items: Sequence[ChoiceItem], leftover: list[ChoiceItem]) -> Iterator[BuiltSet]:
+    """Yield sets of these items, the largest first; append the other items to ``leftover``."""
     by_key: dict[str, _ItemQueue] = {}
     for item in items:
         by_key.setdefault(_key(item), _ItemQueue()).add(item)
@@ -89,8 +89,8 @@ def _deal(items: Sequence[ChoiceItem], left: list[ChoiceItem]) -> Iterator[Built
             if not by_key[key]:
                 del by_key[key]
         if len(members) < 2:
-            left.extend(members)
-            left.extend(item for rest in by_key.values() for item in rest.all())
+            leftover.extend(members)
+            leftover.extend(item for rest in by_key.values() for item in rest.all())
             return
         members.sort(key=lambda item: item.id)
         digest = sha256("\x1f".join(item.id for item in members).encode()).hexdigest()
@@ -119,19 +119,19 @@ class _ItemQueue:
         """Remove and return the first item whose image differs from those of ``members``."""
         images = {member.sample for member in members}
         passed = []
-        taken = None
-        while self._heads and taken is None:
+        item = None
+        while self._heads and item is None:
             place, image = heappop(self._heads)
             if image in images:
                 passed.append((place, image))
                 continue
             queue = self._images[image]
-            taken = queue.popleft()[1]
+            item = queue.popleft()[1]
             if queue:
                 passed.append((queue[0][0], image))
         for head in passed:
             heappush(self._heads, head)
-        return taken
+        return item
 
     def all(self) -> list[ChoiceItem]:
         """Return the remaining items, in order."""

@@ -131,8 +131,8 @@ def items_from_frame(frame: pd.DataFrame) -> list[ChoiceItem]:
     Raises:
         WorkspaceError: a column is missing.
     """
-    wanted = require_columns(frame, COLUMNS, "items table")
-    rows: Iterable[tuple[Any, ...]] = zip(*(wanted[name].tolist() for name in COLUMNS), strict=True)
+    table = require_columns(frame, COLUMNS, "items table")
+    rows: Iterable[tuple[Any, ...]] = zip(*(table[name].tolist() for name in COLUMNS), strict=True)
     return [_item(dict(zip(COLUMNS, row, strict=True))) for row in rows]
 
 

@@ -79,12 +79,12 @@ class ItemWriter:
             if len(members) > 1
             else [members[0].ready.block_group, *sorted(labels)]
         )
-        written = WrittenItems(items=(), failed=())
+        outcome = WrittenItems(items=(), failed=())
         for names in self._styles(labels):
-            written = self._all(members, names, draw)
-            if not written.failed:
+            outcome = self._all(members, names, draw)
+            if not outcome.failed:
                 break
-        return written
+        return outcome
 
     def numbers(self, ready: EligibleQuestion) -> WrittenItems:
         """Write the item of a question about numbered boxes or images."""

@@ -41,23 +41,23 @@ class LabelCooccurrence:
     Exclusive groups have none: all but one of their values are always absent.
     """
 
-    def __init__(self, known: Iterable[tuple[str, CaseFacts, int]]) -> None:
+    def __init__(self, counted_facts: Iterable[tuple[str, CaseFacts, int]]) -> None:
         """Count the labels of cases, as yielded by ``known_of_cases``."""
         self._absent: dict[tuple[str, str], Counter[str]] = {}
         self._stated: dict[tuple[str, str], Counter[str]] = {}
-        for source, ground, count in known:
+        for source, ground, count in counted_facts:
             self._count(source, ground, count)
-        self._known: dict[tuple[str, str], Mapping[str, float]] = {}
+        self._cache: dict[tuple[str, str], Mapping[str, float]] = {}
 
     def apart(self, query: QuestionCandidate) -> Mapping[str, float]:
         """Return label -> share of absence given the key of a query, if enough cases are known."""
         if not query.pool or query.group is not None:
             return {}
         place = (query.sample.source, query.key)
-        shares = self._known.get(place)
+        shares = self._cache.get(place)
         if shares is None:
             absent, stated = self._absent.get(place, Counter()), self._stated.get(place, Counter())
-            shares = self._known[place] = {
+            shares = self._cache[place] = {
                 label: absent[label] / count
                 for label, count in stated.items()
                 if count >= LEAST and absent[label]

@@ -43,7 +43,7 @@ class BlockBuilder:
         rules: tables that decide which options may be shown together.
         options: most options of a block.
         seed: breaks ties.
-        wanted: preferred difficulty; without one, the labels with most waiting questions come
+        difficulty: preferred difficulty; without one, the labels with most waiting questions come
             first.
     """
 
@@ -54,13 +54,13 @@ class BlockBuilder:
         *,
         options: int,
         seed: str,
-        wanted: Difficulty | None = None,
+        difficulty: Difficulty | None = None,
     ) -> None:
         self._rules = rules
         self._options = options
-        self._wanted = wanted
+        self._difficulty = difficulty
         self._seed = seed
-        self._made = 0
+        self._count = 0
         self._bits: dict[str, int] = {}
         self._stacks: dict[str, _AnswerStack] = {}
         self._stuck: set[tuple[str, int]] = set()
@@ -78,7 +78,7 @@ class BlockBuilder:
 
     def take(self) -> tuple[BlockMember, ...]:
         """Remove and return the next block; empty if the remaining questions allow none."""
-        lot = seeded_order(f"{self._seed}|{self._made}")
+        lot = seeded_order(f"{self._seed}|{self._count}")
         for size in range(self._options, 1, -1):
             anchors = [
                 name
@@ -90,7 +90,7 @@ class BlockBuilder:
             ):
                 block = self._block(anchor, size)
                 if block:
-                    self._made += 1
+                    self._count += 1
                     return self._filled(block)
                 self._stuck.add((anchor, size))
         return ()
@@ -127,14 +127,14 @@ class BlockBuilder:
         return {}
 
     def _ranked(self, question: EligibleQuestion) -> list[str]:
-        """Rank the candidates of a key: by trust, wanted difficulty, then waiting questions."""
+        """Rank the candidates of a key: by trust, preferred difficulty, then waiting questions."""
         if question.compatible is None:
             return []
-        compatible, lot = question.compatible, seeded_order(f"{self._seed}|{self._made}")
+        compatible, lot = question.compatible, seeded_order(f"{self._seed}|{self._count}")
 
         def rank(name: str) -> tuple[int, int, int, int]:
             wrong = compatible.pool.allowed[compatible.labels[name]]
-            level = level_distance(wrong.difficulty, self._wanted) if self._wanted else 0
+            level = level_distance(wrong.difficulty, self._difficulty) if self._difficulty else 0
             return (wrong.trust, level, -self._stacks[name].count, lot(name))
 
         waiting = (name for name in compatible.labels if name in self._stacks)
@@ -222,7 +222,7 @@ def block_builders(
     *,
     options: int,
     seed: int,
-    wanted: Difficulty | None = None,
+    difficulty: Difficulty | None = None,
 ) -> Iterator[tuple[str, BlockBuilder]]:
     """Yield one named builder for each exclusive group, and for the label tables of each task.
 
@@ -236,5 +236,7 @@ def block_builders(
     for name, members in sorted(groups.items()):
         yield (
             name,
-            BlockBuilder(members, rules, options=options, seed=f"{seed}|{name}", wanted=wanted),
+            BlockBuilder(
+                members, rules, options=options, seed=f"{seed}|{name}", difficulty=difficulty
+            ),
         )

@@ -25,7 +25,7 @@ def single_members(
     *,
     options: int,
     seed: int,
-    wanted: Difficulty | None,
+    difficulty: Difficulty | None,
 ) -> Iterator[BlockMember]:
     """Yield each question that is not about boxes, with the safe labels used least so far."""
     questions = sorted(
@@ -45,7 +45,7 @@ def single_members(
                 options=options,
                 seed=f"{seed}|{question.identity}",
                 prior=priors[question.block_group],
-                wanted=wanted,
+                difficulty=difficulty,
             )
             yield BlockMember(
                 ready=question, wrong=tuple(distractor.label for distractor in choice.distractors)

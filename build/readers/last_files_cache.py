@@ -9,13 +9,13 @@ from typing import ParamSpec, TypeVar
 
 __all__ = ["cache_last_files"]
 
-Given = ParamSpec("Given")
-Held = TypeVar("Held")
+Arguments = ParamSpec("Arguments")
+Content = TypeVar("Content")
 
 _FILES = 2
 
 
-def cache_last_files(reader: Callable[Given, Held]) -> Callable[Given, Held]:
+def cache_last_files(reader: Callable[Arguments, Content]) -> Callable[Arguments, Content]:
     """Cache the results of a reader for its last two files, as long as they do not change.
 
     Results are shared: nobody may write to them.
@@ -24,13 +24,13 @@ def cache_last_files(reader: Callable[Given, Held]) -> Callable[Given, Held]:
         reader: a function whose first argument is the path of the file.
     """
 
-    def read(_stamp: tuple[int, int], *args: Given.args, **kwargs: Given.kwargs) -> Held:
+    def read(_stamp: tuple[int, int], *args: Arguments.args, **kwargs: Arguments.kwargs) -> Content:
         return reader(*args, **kwargs)
 
-    cached: Callable[..., Held] = lru_cache(maxsize=_FILES)(read)
+    cached: Callable[..., Content] = lru_cache(maxsize=_FILES)(read)
 
     @wraps(reader)
-    def remembered(*args: Given.args, **kwargs: Given.kwargs) -> Held:
+    def remembered(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Content:
         path = args[0]
         if not isinstance(path, Path):
             raise TypeError(f"{reader.__name__}: the first argument must be the path of a file")

@@ -40,7 +40,7 @@ __all__ = [
 _HALF = 127
 _NAMED = 20
 """Most values that a message lists; a probability map holds thousands."""
-_DRAWN = ("SEG", "RTSTRUCT")
+_DICOM_MASKS = ("SEG", "RTSTRUCT")
 
 
 def read_mask(mask: MaskFile, volume: Volume) -> Mask:
@@ -85,7 +85,7 @@ def read_mask(mask: MaskFile, volume: Volume) -> Mask:
 def _is_series(mask: MaskFile, volume: Volume) -> bool:
     several = len(mask.paths) > 1 and volume.slices.shape[0] > 1
     return several and all(
-        content_of(path) == "dicom" and _kind_of(path) not in _DRAWN for path in mask.paths
+        content_of(path) == "dicom" and _kind_of(path) not in _DICOM_MASKS for path in mask.paths
     )
 
 
@@ -143,14 +143,14 @@ def describe_values(mask: MaskFile) -> str:
     )
     numbers = ", ".join(f"{value:g}" for value in values[:_NAMED])
     more = f" and {len(values) - _NAMED:,} more" if len(values) > _NAMED else ""
-    wanted = " or ".join(map(str, mask.values)) or f"more than {_HALF if lossy else 0}"
-    return f"the mask holds {numbers}{more}; expected {wanted}"
+    expected = " or ".join(map(str, mask.values)) or f"more than {_HALF if lossy else 0}"
+    return f"the mask holds {numbers}{more}; expected {expected}"
 
 
 def _values_in(mask: MaskFile) -> tuple[float, ...]:
     values: set[float] = set()
     for path in mask.paths:
-        if _kind_of(path) in _DRAWN:  # segment numbers and names, not stored values
+        if _kind_of(path) in _DICOM_MASKS:  # segment numbers and names, not stored values
             continue
         stored = _stored(path, member=mask.member, labels=bool(mask.values))
         for k in range(stored.slices.shape[0]):

@@ -135,8 +135,8 @@ def as_stack(path: Path, array: Array, frame: int | None) -> Array:
             code="missing-frame",
         )
     check_frame(path, frame, len(array))
-    chosen: Array = array[frame or 0]
-    return chosen
+    picture: Array = array[frame or 0]
+    return picture
 
 
 def first_slice(array: Array, frame: int | None) -> int:

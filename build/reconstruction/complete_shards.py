@@ -57,7 +57,7 @@ def complete_shards(tree: Path) -> CompletedShards | None:
     shards = read_shards(tree)
     if not shards:
         return None
-    written = loose = 0
+    completed = loose = 0
     files = FolderImages(tree)
     for shard in shards:
         members = tuple(read_members(tree, shard))
@@ -67,12 +67,12 @@ def complete_shards(tree: Path) -> CompletedShards | None:
         is_there = stat_file(tree, tree / shard.name) is not None
         if not is_there and len(here) == len(members) and _write(tree, shard, members):
             is_there = True
-            written += 1
+            completed += 1
         if is_there:
             _delete(tree, here)
         else:
             loose += len(here)
-    return CompletedShards(written=written, loose=loose)
+    return CompletedShards(written=completed, loose=loose)
 
 
 class _OtherBytesError(Exception):

@@ -92,9 +92,9 @@ def changes_of(recipe: Recipe, now: Mapping[str, Any]) -> tuple[str, ...]:
     changed = [
         text for name, text in sentences.items() if name in origin and origin[name] != now[name]
     ]
-    if recipe.made.get("epoch", EPOCH) != EPOCH:
+    if recipe.record.get("epoch", EPOCH) != EPOCH:
         changed.append(
-            f"renderer epoch {_text(recipe.made['epoch'])} made it, this is epoch {EPOCH}"
+            f"renderer epoch {_text(recipe.record['epoch'])} made it, this is epoch {EPOCH}"
         )
     return (*changed, _USE_OLDER) if changed else ()
 
@@ -109,11 +109,11 @@ def recorded_policy(recipe: Recipe) -> PixelPolicy | None:
         return None
     try:
         table = TomlTable(Path(RECIPES), policy)
-        read = pixel_policy(table)
+        pixels = pixel_policy(table)
         table.finish()
     except (MedrcubeError, TypeError):
         return None
-    return read
+    return pixels
 
 
 def same_layout(recipe: Recipe, layout: str) -> bool:
@@ -123,7 +123,7 @@ def same_layout(recipe: Recipe, layout: str) -> bool:
 
 def _origin(recipe: Recipe) -> Mapping[str, Any]:
     """Return layout, card, adapter and policy at the time of the release, if recorded."""
-    origin = recipe.made.get("origin")
+    origin = recipe.record.get("origin")
     return origin if isinstance(origin, dict) else {}
 
 
@@ -139,7 +139,7 @@ def _policy_difference(recipe: Recipe, job: RenderJob) -> str | None:
 
 
 def _first_difference(recipe: Recipe, picture: RenderedPicture) -> tuple[str, str]:
-    was = recipe.made
+    was = recipe.record
     now: Mapping[str, Any] = json.loads(json.dumps(picture.recipe))
     stages = (
         ("orientation", "plane", was.get("plane"), now["plane"]),
@@ -164,14 +164,14 @@ def _not_made(recipe: Recipe, job: RenderJob, rendered: RenderResult) -> tuple[s
     """Return the stage that gave no image where the release has one, and why."""
     mark = recipe.artefact
     if mark not in job.artefacts:
-        wanted = f"no image of kind {mark.kind!r} with {mark.concept!r} ({mark.field}) is planned"
-        return "plan", f"{wanted} of this case: its labels or marks are different here"
+        missing = f"no image of kind {mark.kind!r} with {mark.concept!r} ({mark.field}) is planned"
+        return "plan", f"{missing} of this case: its labels or marks are different here"
     problem = next(iter(rendered.problems), None)
     if problem is not None:
         return "overlay", problem.message
     frames = [picture.frames for picture in rendered.pictures]
-    wanted = "+".join(map(str, recipe.frames))
-    return "slice", f"frame {wanted} in the release, {', '.join(frames) or 'none'} now"
+    recorded = "+".join(map(str, recipe.frames))
+    return "slice", f"frame {recorded} in the release, {', '.join(frames) or 'none'} now"
 
 
 def _other_files(

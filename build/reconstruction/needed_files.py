@@ -137,7 +137,7 @@ def _needed(
 
 
 def _layout(recipe: Recipe) -> str:
-    origin = recipe.made.get("origin")
+    origin = recipe.record.get("origin")
     layout = origin.get("layout") if isinstance(origin, dict) else None
     return layout if isinstance(layout, str) else ""
 

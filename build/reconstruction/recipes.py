@@ -47,7 +47,7 @@ class Recipe:
         frames: slice of each image.
         files: path relative to the raw root -> SHA-256.
         first: the raw file that holds the first image.
-        made: the whole recipe, as written.
+        record: the whole recipe, as written.
     """
 
     sample: str
@@ -60,7 +60,7 @@ class Recipe:
     frames: tuple[int, ...]
     files: Mapping[str, str]
     first: str
-    made: Mapping[str, Any]
+    record: Mapping[str, Any]
 
 
 def read_recipes(tree: Path) -> tuple[Recipe, ...]:
@@ -129,7 +129,7 @@ def _recipe(row: Any) -> Recipe:
         frames=frames,
         files=files,
         first=first,
-        made=row,
+        record=row,
     )
 
 

@@ -126,7 +126,7 @@ class _SourceOrder:
         source_scan: its scan, or ``None`` if the copy was rejected.
         refused: why it was rejected.
         origin: result of ``origin_of``.
-        wanted: case -> recipes of its images.
+        recipes_of: case -> recipes of its images.
         keys: the wanted cases that the current rules find in the copy.
     """
 
@@ -135,7 +135,7 @@ class _SourceOrder:
     source_scan: Scan | None
     refused: str = ""
     origin: Mapping[str, Any] = field(default_factory=dict)
-    wanted: Mapping[str, Sequence[Recipe]]
+    recipes_of: Mapping[str, Sequence[Recipe]]
     keys: frozenset[str] = frozenset()
 
     def jobs(self) -> Iterator[RenderJob]:
@@ -143,8 +143,8 @@ class _SourceOrder:
         if self.source_scan is None:
             return
         cases = [case for case in self.source_scan.cases if case.key in self.keys]
-        yield from jobs_of_cases(self.source, self.raw, cases, self.wanted)
-        aside = {key: recipes for key, recipes in self.wanted.items() if key not in self.keys}
+        yield from jobs_of_cases(self.source, self.raw, cases, self.recipes_of)
+        aside = {key: recipes for key, recipes in self.recipes_of.items() if key not in self.keys}
         yield from jobs_of_recipes(self.source, self.raw, aside)
 
 
@@ -175,14 +175,14 @@ def already_present(
 
 
 def _order(source: Source, raw: TreeSnapshot, recipes: Sequence[Recipe]) -> _SourceOrder:
-    wanted: dict[str, list[Recipe]] = {}
+    by_case: dict[str, list[Recipe]] = {}
     for recipe in recipes:
-        wanted.setdefault(recipe.case, []).append(recipe)
+        by_case.setdefault(recipe.case, []).append(recipe)
     try:
         source_scan = scan(source, raw.root, _NO_KEY, tree=raw)
     except SourceError as error:
         return _SourceOrder(
-            source=source, raw=raw, source_scan=None, refused=str(error), wanted=wanted
+            source=source, raw=raw, source_scan=None, refused=str(error), recipes_of=by_case
         )
     origin = origin_of(source, source_scan.layout.layout)
     return _SourceOrder(
@@ -190,8 +190,8 @@ def _order(source: Source, raw: TreeSnapshot, recipes: Sequence[Recipe]) -> _Sou
         raw=raw,
         source_scan=source_scan,
         origin=origin,
-        wanted=wanted,
-        keys=frozenset(case.key for case in source_scan.cases if case.key in wanted),
+        recipes_of=by_case,
+        keys=frozenset(case.key for case in source_scan.cases if case.key in by_case),
     )
 
 
@@ -212,7 +212,7 @@ def _render(
             result = _RenderedJob(job=job, rendered=rendered, folder=Path(folder))
             order = by_source[job.source]
             is_found = job.case.key in order.keys
-            for recipe in order.wanted[job.case.key]:
+            for recipe in order.recipes_of[job.case.key]:
                 changed = changes_of(recipe, order.origin)
                 outcome = _place(tree, recipe, result, changed)
                 if is_found or outcome.status is Status.REBUILT:
@@ -220,7 +220,7 @@ def _render(
             result.clear()
             advance()
     for order in orders:
-        for case, recipes in order.wanted.items():
+        for case, recipes in order.recipes_of.items():
             for recipe in recipes:
                 if recipe.image not in outcomes:
                     outcomes[recipe.image] = _absent(recipe, case, order)
@@ -266,10 +266,10 @@ def _place(
         data = (result.folder / picture.path).read_bytes()
     else:
         clean = result.clean(recipe) if recipe.artefact.kind == BOXES else None
-        drawn = None if clean is None else draw_recorded_boxes(recipe, clean)
-        if drawn is None:
+        pixels = None if clean is None else draw_recorded_boxes(recipe, clean)
+        if pixels is None:
             return diagnose(recipe, result.job, result.rendered, picture, changed)
-        data = encode_png(drawn, spend=True)
+        data = encode_png(pixels, spend=True)
     if recipe.restricted:
         mark_private(tree)
     place_picture(tree, recipe.image, data)

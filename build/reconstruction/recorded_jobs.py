@@ -31,7 +31,10 @@ CLEAN = Artefact(kind="clean")
 
 
 def jobs_of_cases(
-    source: Source, raw: TreeSnapshot, cases: Sequence[Case], wanted: Mapping[str, Sequence[Recipe]]
+    source: Source,
+    raw: TreeSnapshot,
+    cases: Sequence[Case],
+    recipes_of: Mapping[str, Sequence[Recipe]],
 ) -> Iterator[RenderJob]:
     """Yield a job for each of some cases, with only the wanted images.
 
@@ -39,10 +42,10 @@ def jobs_of_cases(
         source: their source.
         raw: the user's copy.
         cases: cases that the current rules find in it.
-        wanted: case -> recipes of its images.
+        recipes_of: case -> recipes of its images.
     """
     for job in plan_jobs(source, raw.root, cases):
-        recipes = wanted[job.case.key]
+        recipes = recipes_of[job.case.key]
         named = {recipe.artefact for recipe in recipes}
         if any(artefact.kind == BOXES for artefact in named):
             named.add(CLEAN)
@@ -59,19 +62,21 @@ def jobs_of_cases(
 
 
 def jobs_of_recipes(
-    source: Source, raw: TreeSnapshot, wanted: Mapping[str, Sequence[Recipe]]
+    source: Source, raw: TreeSnapshot, recipes_of: Mapping[str, Sequence[Recipe]]
 ) -> Iterator[RenderJob]:
     """Yield a job for each case that the current rules set aside, from its recipes and files only.
 
     A recipe names no mask, so only the clean image and images with recorded boxes can be made.
     """
-    cases = [case for key, recipes in wanted.items() for case in _recorded_case(key, recipes, raw)]
-    return jobs_of_cases(source, raw, cases, wanted)
+    cases = [
+        case for key, recipes in recipes_of.items() for case in _recorded_case(key, recipes, raw)
+    ]
+    return jobs_of_cases(source, raw, cases, recipes_of)
 
 
 def _recorded_case(key: str, recipes: Sequence[Recipe], raw: TreeSnapshot) -> Iterator[Case]:
     """Yield the case of some recipes, if all describe one image whose files are in the copy."""
-    stored = recipes[0].made["images"]
+    stored = recipes[0].record["images"]
     member = stored[0].get("member")
     if len(stored) > 1 or any(_place(recipe) != _place(recipes[0]) for recipe in recipes):
         return
@@ -83,7 +88,7 @@ def _recorded_case(key: str, recipes: Sequence[Recipe], raw: TreeSnapshot) -> It
 
 def _place(recipe: Recipe) -> tuple[Any, ...]:
     """Return where the images of a recipe are stored, without their frames."""
-    return tuple((image["files"], image.get("member")) for image in recipe.made["images"])
+    return tuple((image["files"], image.get("member")) for image in recipe.record["images"])
 
 
 def _can_be_drawn(job: RenderJob, artefact: Artefact) -> bool:
@@ -130,10 +135,10 @@ def _without_needs(shape: Shape) -> Shape:
 
 def _windows(job: RenderJob, recipes: Sequence[Recipe]) -> tuple[Mapping[str, Any], ...]:
     """Return the display parameters of each image, if all recipes state the same."""
-    written = _only(recipe.made.get("grey") for recipe in recipes)
-    if not isinstance(written, list) or len(written) != len(job.case.images):
+    windows = _only(recipe.record.get("grey") for recipe in recipes)
+    if not isinstance(windows, list) or len(windows) != len(job.case.images):
         return ()
-    return tuple(numbers if isinstance(numbers, dict) else {} for numbers in written)
+    return tuple(numbers if isinstance(numbers, dict) else {} for numbers in windows)
 
 
 def _frames(job: RenderJob, recipes: Sequence[Recipe]) -> tuple[int, ...]:

@@ -36,17 +36,17 @@ def draw_recorded_boxes(recipe: Recipe, clean: NDArray[np.uint8]) -> NDArray[np.
     Returns:
         The image, ``(rows, columns, 3)``; ``None`` if no style gives the published pixels.
     """
-    mark = recipe.made["mark"]
+    mark = recipe.record["mark"]
     shape = clean.shape
     window = _box(mark.get("window") or [0, 0, shape[1], shape[0]], shape)
     if recipe.artefact.kind != BOXES or window is None:
         return None
     left, top, right, bottom = window
-    shown = clean[top:bottom, left:right]
-    boxes = _boxes(mark.get("boxes"), shown.shape)
+    visible = clean[top:bottom, left:right]
+    boxes = _boxes(mark.get("boxes"), visible.shape)
     for draw in _STYLES if boxes else ():
         try:
-            pixels = draw(shown, boxes)
+            pixels = draw(visible, boxes)
         except ValueError:
             continue
         if pixel_hash(pixels) == recipe.pixel_sha256:
@@ -69,24 +69,24 @@ def draw_first_boxes(picture: NDArray[np.uint8], boxes: Sequence[Box]) -> NDArra
         ring = np.ones(around.shape[:2], np.bool_)
         ring[y0 - top : y1 - top, x0 - left : x1 - left] = False
         around[ring] = RED
-    taken = list(frames)
+    obstacles = list(frames)
     dot = dot_size(picture.shape)
     for number, frame in enumerate(frames, 1):
-        tag = _first_free(frame, picture.shape, taken)
+        tag = _first_free(frame, picture.shape, obstacles)
         plate = canvas[tag[1] : tag[3], tag[0] : tag[2]]
         plate[...] = RED
         dots = np.pad(digit(str(number), dot), dot)
         plate[dots[: plate.shape[0], : plate.shape[1]]] = (255, 255, 255)
-        taken.append(tag)
+        obstacles.append(tag)
     return canvas
 
 
-def _first_free(frame: Box, shape: tuple[int, ...], taken: Sequence[Box]) -> Box:
+def _first_free(frame: Box, shape: tuple[int, ...], obstacles: Sequence[Box]) -> Box:
     width, height = tag_size(shape)
     for x, y in _corners(frame, width, height):
         tag = (x, y, x + width, y + height)
         inside = x >= 0 and y >= 0 and tag[2] <= shape[1] and tag[3] <= shape[0]
-        if inside and not any(overlap(tag, other) for other in taken):
+        if inside and not any(overlap(tag, other) for other in obstacles):
             return tag
     x, y = max(frame[0], 0), max(frame[1], 0)
     return (x, y, x + width, y + height)
@@ -104,17 +104,17 @@ _STYLES: tuple[Callable[[NDArray[np.uint8], Sequence[Box]], NDArray[np.uint8]], 
 )
 
 
-def _boxes(written: Any, shape: tuple[int, ...]) -> list[Box]:
+def _boxes(raw: Any, shape: tuple[int, ...]) -> list[Box]:
     """Return the boxes of a recipe if all lie in the image; else an empty list."""
-    if not isinstance(written, list) or len(written) > _MOST:
+    if not isinstance(raw, list) or len(raw) > _MOST:
         return []
-    boxes = [_box(box, shape) for box in written]
+    boxes = [_box(box, shape) for box in raw]
     return [box for box in boxes if box is not None] if None not in boxes else []
 
 
-def _box(written: Any, shape: tuple[int, ...]) -> Box | None:
-    if not isinstance(written, list) or [type(number) for number in written] != [int] * 4:
+def _box(raw: Any, shape: tuple[int, ...]) -> Box | None:
+    if not isinstance(raw, list) or [type(number) for number in raw] != [int] * 4:
         return None
-    x0, y0, x1, y1 = written
+    x0, y0, x1, y1 = raw
     lies_in = 0 <= x0 < x1 <= shape[1] and 0 <= y0 < y1 <= shape[0]
     return (x0, y0, x1, y1) if lies_in else None

@@ -84,12 +84,12 @@ def place_tags(boxes: Sequence[Box], shape: tuple[int, ...]) -> tuple[Box, ...] 
     return _choose(free, ())
 
 
-def _choose(free: Sequence[Sequence[Box]], chosen: tuple[Box, ...]) -> tuple[Box, ...] | None:
-    if len(chosen) == len(free):
-        return chosen
-    for tag in free[len(chosen)]:
-        if not any(overlap(_grown(tag, tag[2] - tag[0]), other) for other in chosen):
-            layout = _choose(free, (*chosen, tag))
+def _choose(free: Sequence[Sequence[Box]], tags: tuple[Box, ...]) -> tuple[Box, ...] | None:
+    if len(tags) == len(free):
+        return tags
+    for tag in free[len(tags)]:
+        if not any(overlap(_grown(tag, tag[2] - tag[0]), other) for other in tags):
+            layout = _choose(free, (*tags, tag))
             if layout:
                 return layout
     return None

@@ -86,8 +86,8 @@ def draw_artefact(
     """
     if artefact.kind == "clean":
         return MarkedImage(artefact=artefact, pixels=clean)
-    wanted = (artefact.concept, artefact.field)
-    mine = [n for n in masks if (job.concepts[n], job.case.regions[n].field) == wanted]
+    target = (artefact.concept, artefact.field)
+    mine = [n for n in masks if (job.concepts[n], job.case.regions[n].field) == target]
     if not mine:
         return None
     if not untrue.isdisjoint(mine):

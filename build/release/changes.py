@@ -39,7 +39,7 @@ KINDS: Mapping[str, str] = {
 }
 """Kinds of changes to an item and their meaning; several may apply."""
 
-_SHOWN = 20
+_LIST_LIMIT = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -271,5 +271,5 @@ def _change_line(change: ItemChange) -> str:
 
 
 def _names(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
-    return ", ".join(f"`{name}`" for name in names[:_SHOWN]) + more
+    more = f" and {len(names) - _LIST_LIMIT:,} more" if len(names) > _LIST_LIMIT else ""
+    return ", ".join(f"`{name}`" for name in names[:_LIST_LIMIT]) + more

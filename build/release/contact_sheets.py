@@ -71,7 +71,7 @@ class ContactSheet:
         items: number of items of the cell.
         pictures: number of images of these items.
         restricted: number of these images that may not be redistributed.
-        shown: thumbnails of some of the others.
+        thumbnails: thumbnails of some of the others.
         beyond: for a task beyond the cube: which answers pass, their chance, and review state; else
             empty.
     """
@@ -80,7 +80,7 @@ class ContactSheet:
     items: int
     pictures: int
     restricted: int
-    shown: tuple[ContactSheetItem, ...]
+    thumbnails: tuple[ContactSheetItem, ...]
     beyond: str = ""
 
 
@@ -116,17 +116,18 @@ def make_gallery(
         cells.setdefault((item.anatomy, item.modality, item.task), []).append(item)
     pairs = _examples(near)
     each = IN_CELL if len(cells) * IN_CELL <= IN_ALL else IN_CELL // 2
-    chosen = {cell: _choose(members, pictures, each) for cell, members in cells.items()}
-    wanted = [picture for pair in pairs for picture in pair.pictures]
-    wanted += [pictures[item.sample] for members in chosen.values() for item in members]
-    files = sorted({root / sample.image for sample in wanted})
+    examples = {cell: _choose(members, pictures, each) for cell, members in cells.items()}
+    samples = [picture for pair in pairs for picture in pair.pictures]
+    samples += [pictures[item.sample] for members in examples.values() for item in members]
+    files = sorted({root / sample.image for sample in samples})
     small = dict(zip(files, map_in_processes(thumbnail, files, workers), strict=True))
-    uris = {sample.id: small[root / sample.image] for sample in wanted}
-    shown = {cell: [_of_item(item, uris) for item in each] for cell, each in chosen.items()}
-    fits = _that_fit(shown.values(), sum(len(uris[p.id]) for q in pairs for p in q.pictures))
+    uris = {sample.id: small[root / sample.image] for sample in samples}
+    thumbnails = {cell: [_of_item(item, uris) for item in each] for cell, each in examples.items()}
+    fits = _that_fit(thumbnails.values(), sum(len(uris[p.id]) for q in pairs for p in q.pictures))
     return ThumbnailGallery(
         sheets=tuple(
-            _sheet(cell, members, shown[cell][:fits], pictures) for cell, members in cells.items()
+            _sheet(cell, members, thumbnails[cell][:fits], pictures)
+            for cell, members in cells.items()
         ),
         pairs=tuple(
             (pair, _of_case(pair.pictures[0], uris), _of_case(pair.pictures[1], uris))
@@ -173,15 +174,15 @@ def _choose(
 def _examples(near: Iterable[NearDuplicate]) -> list[NearDuplicate]:
     """Return the first pairs that may be shown, no image twice."""
     hashes: set[str] = set()
-    chosen: list[NearDuplicate] = []
+    examples: list[NearDuplicate] = []
     for pair in near:
         names = {sample.pixel_sha256 for sample in pair.pictures}
         if not names & hashes and all(sample.redistribute for sample in pair.pictures):
             hashes |= names
-            chosen.append(pair)
-            if len(chosen) == PAIRS:
+            examples.append(pair)
+            if len(examples) == PAIRS:
                 break
-    return chosen
+    return examples
 
 
 def _in_turn(queues: Sequence[Sequence[ChoiceItem | OpenItem]]) -> list[ChoiceItem | OpenItem]:
@@ -189,13 +190,13 @@ def _in_turn(queues: Sequence[Sequence[ChoiceItem | OpenItem]]) -> list[ChoiceIt
     return [queue[turn] for turn in range(longest) for queue in queues if turn < len(queue)]
 
 
-def _that_fit(shown: Iterable[list[ContactSheetItem]], taken: int) -> int:
+def _that_fit(thumbnails: Iterable[list[ContactSheetItem]], size: int) -> int:
     """Return how many images each cell may show so that the page stays within its size limit."""
-    rows = list(shown)
+    rows = list(thumbnails)
     for rank in range(IN_CELL):
         each = [row[rank] for row in rows if rank < len(row)]
-        taken += sum(len(item.uri) + (len(item.place.path) if item.place else 0) for item in each)
-        if taken > LARGEST:
+        size += sum(len(item.uri) + (len(item.place.path) if item.place else 0) for item in each)
+        if size > LARGEST:
             return rank
     return IN_CELL
 
@@ -203,7 +204,7 @@ def _that_fit(shown: Iterable[list[ContactSheetItem]], taken: int) -> int:
 def _sheet(
     cell: tuple[str, str, str],
     items: Sequence[ChoiceItem | OpenItem],
-    shown: Sequence[ContactSheetItem],
+    thumbnails: Sequence[ContactSheetItem],
     pictures: Mapping[str, Sample],
 ) -> ContactSheet:
     used = {item.sample: pictures[item.sample] for item in items}
@@ -212,7 +213,7 @@ def _sheet(
         items=len(items),
         pictures=len(used),
         restricted=sum(not sample.redistribute for sample in used.values()),
-        shown=tuple(shown),
+        thumbnails=tuple(thumbnails),
         beyond=" ".join(
             task.words for task in open_tasks(item for item in items if isinstance(item, OpenItem))
         ),

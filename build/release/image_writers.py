@@ -110,8 +110,10 @@ class ShardWriter:
         for (dataset, is_closed), images in sorted(groups.items()):
             for number, part in enumerate(self._parts(images, files)):
                 name = shard_name(dataset, number, restricted=is_closed)
-                kept = private or not is_closed
-                shards.append(_write(tree, name, part, files, restricted=is_closed, kept=kept))
+                is_kept = private or not is_closed
+                shards.append(
+                    _write(tree, name, part, files, restricted=is_closed, is_kept=is_kept)
+                )
         write_shards(tree, shards)
         return {shard.name: shard.sha256 for shard in shards if shard.restricted}
 
@@ -197,13 +199,13 @@ def _write(
     files: Mapping[str, Path],
     *,
     restricted: bool,
-    kept: bool,
+    is_kept: bool,
 ) -> Shard:
     """Write a shard, unless it is not kept, and its table in any case."""
     path = tree / name
     path.parent.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
-        content = ShardBytes(stack.enter_context(path.open("xb")) if kept else None)
+        content = ShardBytes(stack.enter_context(path.open("xb")) if is_kept else None)
         members = [content.add(image, files[image].read_bytes()) for image in images]
         digest = content.finish()
     shard = Shard(

@@ -32,17 +32,17 @@ LETTERS = "ABCD"
 def write_items(
     workspace: WorkspaceFolder,
     tree: Path,
-    taken: ReleaseSelection,
+    selection: ReleaseSelection,
     beyond: Sequence[OpenItem],
     pictures: Mapping[str, Sample],
     *,
     reviewed: ReviewResults | None,
 ) -> None:
     """Write the tables of all items, with their proofs, vocabulary and facts."""
-    _write_sources(tree, taken.items, pictures)
+    _write_sources(tree, selection.items, pictures)
     write_open_items(tree, beyond, pictures, reviewed)
-    _write_proofs(workspace, tree, taken, pictures)
-    released: tuple[ChoiceItem | OpenItem, ...] = (*taken.items, *beyond)
+    _write_proofs(workspace, tree, selection, pictures)
+    released: tuple[ChoiceItem | OpenItem, ...] = (*selection.items, *beyond)
     _write_vocabulary(tree, released)
     secret = patient_key(workspace)
     write_item_facts(tree, (_facts(item, pictures[item.sample], secret) for item in released))
@@ -124,7 +124,7 @@ def _facts(item: ChoiceItem | OpenItem, sample: Sample, secret: bytes) -> ItemFa
 def _write_proofs(
     workspace: WorkspaceFolder,
     tree: Path,
-    taken: ReleaseSelection,
+    selection: ReleaseSelection,
     pictures: Mapping[str, Sample],
 ) -> None:
     files: dict[str, set[str]] = {}
@@ -144,7 +144,7 @@ def _write_proofs(
         for source in files
     }
     write_raw_files(tree, workspace.raw_files, used)
-    frame = items_to_frame(taken.items)
-    frame["version"] = [taken.versions.get(name, 0) for name in frame["id"]]
-    frame["readers"] = [taken.reviewers.get(name, 0) for name in frame["id"]]
+    frame = items_to_frame(selection.items)
+    frame["version"] = [selection.versions.get(name, 0) for name in frame["id"]]
+    frame["readers"] = [selection.reviewers.get(name, 0) for name in frame["id"]]
     write_parquet(tree / "items.parquet", frame)

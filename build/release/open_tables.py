@@ -55,7 +55,7 @@ def select_open_items(
     by_id = {sample.id: sample for sample in samples}
     held_samples = reviewed.held_samples if reviewed else frozenset()
     held_cases = {(by_id[name].source, by_id[name].case) for name in held_samples if name in by_id}
-    taken = []
+    selection = []
     for item in items:
         sample = by_id[item.sample]
         verdict = reviewed.verdicts.get(item.id) if reviewed else None
@@ -64,10 +64,10 @@ def select_open_items(
             continue
         if verdict is None or verdict.fingerprint != open_fingerprint(item, sample):
             if allow_unreviewed:
-                taken.append(item)
+                selection.append(item)
         elif allow_unreviewed or verdict.state in LET_THROUGH:
-            taken.append(_worded(item, verdict))
-    return tuple(taken)
+            selection.append(_worded(item, verdict))
+    return tuple(selection)
 
 
 def _worded(item: OpenItem, verdict: ReviewVerdict) -> OpenItem:

@@ -55,8 +55,8 @@ def write_raw_files(tree: Path, workspace_table: Path, used: Mapping[str, Source
     for listed in _read_listed(workspace_table):
         by_source.setdefault(listed.file.source, []).append(listed)
     with (tree / RAW_FILES).open("w", encoding="utf-8") as file:
-        for source, taken in sorted(used.items()):
-            for row in _released_files(by_source.get(source, ()), taken):
+        for source, names in sorted(used.items()):
+            for row in _released_files(by_source.get(source, ()), names):
                 file.write(row.line())
 
 

@@ -99,14 +99,14 @@ class ReleaseSelection:
         items: in the wording that was reviewed, with their state in the queue.
         versions: id -> number of the wording; 0 if the queue does not know the item.
         reviewers: id -> number of people who have reviewed it.
-        held: number of items left out because a reviewer has objected to them or their image.
+        held_back: number of items left out because a reviewer has objected to them or their image.
         changed: number of items that were rebuilt after they were reviewed.
     """
 
     items: tuple[ChoiceItem, ...]
     versions: Mapping[str, int] = field(default_factory=dict)
     reviewers: Mapping[str, int] = field(default_factory=dict)
-    held: int = 0
+    held_back: int = 0
     changed: int = 0
 
 
@@ -212,27 +212,31 @@ def select_items(
     held_cases = {
         (sample.source, sample.case) for sample in samples if sample.id in reviewed.held_samples
     }
-    taken: list[ChoiceItem] = []
+    selection: list[ChoiceItem] = []
     versions: dict[str, int] = {}
     reviewers: dict[str, int] = {}
-    held = changed = 0
+    held_back = changed = 0
     for item in items:
         sample = by_id[item.sample]
         verdict = reviewed.verdicts.get(item.id)
         if (sample.source, sample.case) in held_cases or (verdict and verdict.state in HELD_BACK):
-            held += 1
+            held_back += 1
             continue
         holds = verdict is not None and verdict.fingerprint == fingerprint(item, sample)
         changed += verdict is not None and not holds
         if verdict is None or not holds:
             if allow_unreviewed:
-                taken.append(replace(item, state=UNREVIEWED))
+                selection.append(replace(item, state=UNREVIEWED))
             continue
         if verdict.state in LET_THROUGH or allow_unreviewed:
-            taken.append(_worded(item, verdict))
+            selection.append(_worded(item, verdict))
             versions[item.id], reviewers[item.id] = verdict.version, verdict.reviewers
     return ReleaseSelection(
-        items=tuple(taken), versions=versions, reviewers=reviewers, held=held, changed=changed
+        items=tuple(selection),
+        versions=versions,
+        reviewers=reviewers,
+        held_back=held_back,
+        changed=changed,
     )
 
 

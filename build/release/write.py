@@ -134,28 +134,28 @@ def release(
             "states under 'dropped' why questions were not asked"
         )
     reviewed = load_review_results(workspace.root)
-    taken = select_items(items, samples, reviewed, allow_unreviewed=allow_unreviewed)
-    chosen = taken.items
-    if not chosen:
-        raise ReleaseError(_why_none(taken, len(items), allow_unreviewed=allow_unreviewed))
-    failing = failing_strata(chosen, reviewed)
+    selection = select_items(items, samples, reviewed, allow_unreviewed=allow_unreviewed)
+    selected_items = selection.items
+    if not selected_items:
+        raise ReleaseError(_why_none(selection, len(items), allow_unreviewed=allow_unreviewed))
+    failing = failing_strata(selected_items, reviewed)
     if require_agreement and failing:
-        raise ReleaseError(_disagreement_message(failing, len(chosen)))
+        raise ReleaseError(_disagreement_message(failing, len(selected_items)))
     beyond = select_open_items(beyond, samples, reviewed, allow_unreviewed=allow_unreviewed)
-    released: tuple[ChoiceItem | OpenItem, ...] = (*chosen, *beyond)
+    released: tuple[ChoiceItem | OpenItem, ...] = (*selected_items, *beyond)
     used = {item.sample for item in released}
     pictures = {sample.id: sample for sample in samples if sample.id in used}
     included = {sample.id for sample in pictures.values() if sample.redistribute or private}
-    sets = released_sets(items, samples, chosen, workspace.settings.seed)
+    sets = released_sets(items, samples, selected_items, workspace.settings.seed)
     pairs = released_pairs(beyond)
     report = ReleaseReport(
         out=out,
-        items=len(chosen),
+        items=len(selected_items),
         pictures=len(included),
         withheld=len(pictures) - len(included),
-        unreviewed=sum(item.state not in LET_THROUGH for item in chosen),
-        held=taken.held,
-        changed=taken.changed,
+        unreviewed=sum(item.state not in LET_THROUGH for item in selected_items),
+        held=selection.held_back,
+        changed=selection.changed,
         sets=sets.complete + sum(pair.is_complete for pair in pairs),
         incomplete_sets=sets.incomplete + sum(not pair.is_complete for pair in pairs),
         open_items=len(beyond),
@@ -172,12 +172,14 @@ def release(
         out.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as folder:
             tree = Path(folder) / "tree"
-            write_items(workspace, tree, taken, beyond, pictures, reviewed=reviewed)
+            write_items(workspace, tree, selection, beyond, pictures, reviewed=reviewed)
             restricted = _write_images(workspace, tree, pictures, writer, private=private)
             write_item_sets(tree, (*sets.sets, *pairs))
-            write_audit(tree, audit, chosen, samples, workspace.root, open_items=beyond)
+            write_audit(tree, audit, selected_items, samples, workspace.root, open_items=beyond)
             write_licences(tree, released, pictures, sources)
-            write_validation_record(tree, chosen, pictures.values(), beyond, workspace.geometry)
+            write_validation_record(
+                tree, selected_items, pictures.values(), beyond, workspace.geometry
+            )
             places = {picture_place(sample): sample for sample in pictures.values()}
             day = day_of(name, workspace.items)
             facts = collect_facts(sources, released, places, audit, name=name, day=day)
@@ -195,12 +197,12 @@ def release(
     return report
 
 
-def _why_none(taken: ReleaseSelection, items: int, *, allow_unreviewed: bool) -> str:
+def _why_none(selection: ReleaseSelection, items: int, *, allow_unreviewed: bool) -> str:
     if allow_unreviewed:
         return f"clinicians have objected to all of {items} items; nothing is left to release"
     hint = ""
-    if taken.changed:
-        hint = f" ({taken.changed} were rebuilt after they were reviewed: import them again)"
+    if selection.changed:
+        hint = f" ({selection.changed} were rebuilt after they were reviewed: import them again)"
     return (
         f"none of {items} items has been accepted by clinicians{hint}; review them "
         "(medrcube review), or pass --allow-unreviewed, which the card of the release will state"

@@ -43,15 +43,15 @@ def pairs_within(hashes: Hashes, distance: int) -> Iterator[Pairs]:
     if not 0 <= distance <= 20:
         raise ValueError(f"distance {distance}, expected 0 to 20 of {BITS} bits")
     masks = _bands(distance + _AGREE)
-    for chosen in combinations(range(len(masks)), _AGREE):
-        key = hashes & np.bitwise_or.reduce(masks[list(chosen)])
+    for bands in combinations(range(len(masks)), _AGREE):
+        key = hashes & np.bitwise_or.reduce(masks[list(bands)])
         for first, second in _alike(key):
             differing = hashes[first] ^ hashes[second]
             bits = np.bitwise_count(differing)
             near = bits <= distance
             # Found in several tables: reported only in the first of them.
-            for band in range(chosen[-1]):
-                if band not in chosen:
+            for band in range(bands[-1]):
+                if band not in bands:
                     near &= (differing & masks[band]) != 0
             if near.any():
                 pair = np.sort(np.stack([first[near], second[near]], axis=1), axis=1)

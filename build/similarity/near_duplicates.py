@@ -126,8 +126,8 @@ class Duplicates:
 
 def clean_pictures(samples: Iterable[Sample], used: Iterable[Sample]) -> list[Sample]:
     """Return the clean image behind every image of ``used``, each once, in a fixed order."""
-    wanted = {_view(sample) for sample in used}
-    clean = [sample for sample in samples if sample.artefact == "clean" and _view(sample) in wanted]
+    views = {_view(sample) for sample in used}
+    clean = [sample for sample in samples if sample.artefact == "clean" and _view(sample) in views]
     return sorted(clean, key=lambda sample: (sample.source, sample.case, sample.id))
 
 

@@ -152,9 +152,9 @@ def _rewrite(path: Path, change: Callable[[_Rows], _Rows]) -> None:
     rows, delimiter = _rows_of(content)
     if not rows:
         return
-    written = io.StringIO()
-    csv.writer(written, delimiter=delimiter, lineterminator="\n").writerows(change(rows))
-    changed = written.getvalue().encode()
+    table = io.StringIO()
+    csv.writer(table, delimiter=delimiter, lineterminator="\n").writerows(change(rows))
+    changed = table.getvalue().encode()
     path.write_bytes(gzip.compress(changed) if content.startswith(_GZIP) else changed)
 
 

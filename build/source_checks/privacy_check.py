@@ -128,14 +128,14 @@ def leaks(folder: Path, identifiers: Iterable[str]) -> Iterator[tuple[str, str]]
         folder: output of a build.
         identifiers: identifiers to search for, besides ``CANARY``; see ``unsearchable``.
     """
-    wanted = _spelling_index(identifiers)
+    spellings = _spelling_index(identifiers)
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
         texts = [name, *(_texts(path) if path.is_file() else ())]
         plain = [_plain(text) for text in texts]
         hits = {
             identifier
-            for spelling, identifier in wanted.items()
+            for spelling, identifier in spellings.items()
             if any(spelling in text for text in plain)
         }
         yield from ((name, identifier) for identifier in sorted(hits))

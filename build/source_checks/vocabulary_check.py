@@ -63,13 +63,13 @@ def check_layers() -> None:
         TermError: two layers have different rows for one concept.
         VocabularyError: a row breaks a rule; names the first of all such rows.
     """
-    known = load_terms()
+    known_terms = load_terms()
     with using(Vocabulary()):
         shipped, related = load_terms(), load_relations()
     faults = [
         fault
         for folder in active_vocabulary().folders
-        for fault in _faults(folder, shipped, related, known)
+        for fault in _faults(folder, shipped, related, known_terms)
     ]
     if faults:
         more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
@@ -77,12 +77,12 @@ def check_layers() -> None:
 
 
 def _faults(
-    folder: Path, shipped: Terms, related: Relations, known: Collection[str] = ()
+    folder: Path, shipped: Terms, related: Relations, known_terms: Collection[str] = ()
 ) -> Iterator[str]:
     """Yield every row in the tables of a source folder that breaks a rule of the shipped ones."""
     terms = read_own(folder, "terms.csv", COLUMNS)
     yield from _term_faults(terms, folder / "terms.csv", shipped)
-    labels = {*shipped, *known, *(row["label"] for row in terms)}
+    labels = {*shipped, *known_terms, *(row["label"] for row in terms)}
     rows = read_own(folder, "relations.csv", RELATION_COLUMNS)
     for row in rows:
         label = f"{row['label_a']!r} {row['relation']} {row['label_b']!r}"

@@ -45,10 +45,10 @@ def bar_repeated_columns(table: AskedTable[QuestionCandidate]) -> AskedTable[Que
     rows = table.row.astype(np.int64)
     clean = codes.is_one_of("artefact", ("clean",))[rows]
     pixels = codes.pixels.copy()
-    shown = np.full(int(codes.slices.max(initial=0)) + 1, -1)
-    shown[codes.slices[rows[clean]]] = pixels[rows[clean]]
-    known = shown[codes.slices] >= 0
-    pixels[known] = shown[codes.slices[known]]
+    pixels_of_slice = np.full(int(codes.slices.max(initial=0)) + 1, -1)
+    pixels_of_slice[codes.slices[rows[clean]]] = pixels[rows[clean]]
+    has_pixels = pixels_of_slice[codes.slices] >= 0
+    pixels[has_pixels] = pixels_of_slice[codes.slices[has_pixels]]
     places = np.flatnonzero(in_several(pixels[rows], codes.cases[rows]))
     queries = table.at(places)
     return table.with_kinds(

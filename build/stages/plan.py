@@ -167,19 +167,19 @@ def artefacts_of(card: Card, case: Case) -> tuple[Artefact, ...]:
     if case.compared:
         is_asked = any("compared" in task.declaration.artefacts for task in Task)
         return tuple(_panels(card, case, "compared")) if is_asked else ()
-    wanted = [Artefact(kind="clean"), *_numbered(card, case)]
+    artefacts = [Artefact(kind="clean"), *_numbered(card, case)]
     for region in case.regions:
         field, concept = field_of(card, region), concept_of(card, region)
         if concept is None or len(case.images) > 1:
             continue
-        wanted += [
+        artefacts += [
             Artefact(kind=kind, field=field.name, concept=concept)
             for kind in REGION_MARKS
             if _is_asked(card, field, kind) or _is_measured(card, field, kind)
         ]
     if _is_mirrored(card, case):
-        wanted.append(Artefact(kind="mirrored"))
-    return tuple(dict.fromkeys(wanted))
+        artefacts.append(Artefact(kind="mirrored"))
+    return tuple(dict.fromkeys(artefacts))
 
 
 def _numbered(card: Card, case: Case) -> Iterator[Artefact]:
@@ -224,9 +224,9 @@ def _is_asked(card: Card, field: CardField, artefact: str) -> bool:
 
 def _is_measured(card: Card, field: CardField, artefact: str) -> bool:
     return is_drawn(card, artefact) and any(
-        measure.of == field.name and artefact in measure.asked.task.declaration.artefacts
+        measure.of == field.name and artefact in measure.task_settings.task.declaration.artefacts
         for measure in card.measures.values()
-        if measure.asked
+        if measure.task_settings
     )
 
 

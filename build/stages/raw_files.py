@@ -134,7 +134,7 @@ def files_of_source(
     states = tree.states
     layout = source.card.layout(layout_name)
     matched = {
-        glob: [name for name in tree.seen.match(glob) if name in states]
+        glob: [name for name in tree.visible_tree.match(glob) if name in states]
         for glob in (*layout.expect, *layout.optional)
     }
     facts = {

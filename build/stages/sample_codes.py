@@ -73,8 +73,8 @@ class SampleCodes:
 
     def is_one_of(self, column: str, values: Collection[str]) -> NDArray[np.bool_]:
         """Mask of the images whose value in a column is one of ``values``."""
-        wanted = pa.array(sorted(values), pa.string())
-        parts = [_is_in(chunk, wanted) for chunk in self._columns[column].chunks]
+        value_set = pa.array(sorted(values), pa.string())
+        parts = [_is_in(chunk, value_set) for chunk in self._columns[column].chunks]
         return np.concatenate([np.empty(0, np.bool_), *parts])
 
     def texts(self, columns: Collection[str], between: str) -> Iterator[list[str]]:
@@ -93,12 +93,12 @@ class SampleCodes:
         return np.concatenate([np.empty(0, np.int64), *(part.indices for part in parts)])
 
 
-_KNOWN: WeakKeyDictionary[RecordTable[Sample], SampleCodes] = WeakKeyDictionary()
+_CODES_OF: WeakKeyDictionary[RecordTable[Sample], SampleCodes] = WeakKeyDictionary()
 
 
 def codes_of(samples: RecordTable[Sample]) -> SampleCodes:
     """Return the codes of a table, which are kept as long as the table is."""
-    return _KNOWN.setdefault(samples, SampleCodes(samples))
+    return _CODES_OF.setdefault(samples, SampleCodes(samples))
 
 
 def paired(codes: Codes, other: Codes) -> Codes:
@@ -118,10 +118,10 @@ def _dense(codes: Codes) -> Codes:
     return np.unique(codes, return_inverse=True)[1].astype(np.int64, copy=False)
 
 
-def _is_in(values: pa.Array, wanted: pa.Array) -> NDArray[np.bool_]:
+def _is_in(values: pa.Array, value_set: pa.Array) -> NDArray[np.bool_]:
     encoded = pa.types.is_dictionary(values.type)
     texts = values.dictionary if encoded else values
-    mask: NDArray[np.bool_] = np.asarray(pc.is_in(texts, wanted), np.bool_)
+    mask: NDArray[np.bool_] = np.asarray(pc.is_in(texts, value_set), np.bool_)
     if encoded:
         mask = mask[np.asarray(values.indices)]
     return mask

@@ -130,13 +130,13 @@ def samples_from_frame(frame: pd.DataFrame) -> list[Sample]:
     Raises:
         WorkspaceError: a column is missing.
     """
-    wanted = require_columns(frame, COLUMNS, "samples table")
+    table = require_columns(frame, COLUMNS, "samples table")
     # Most columns have few distinct values; equal strings share one object in memory.
     same: dict[object, object] = {}
     columns = [
         [
             same.setdefault(value, value) if isinstance(value, str) else value
-            for value in typed(wanted[name], kind).tolist()
+            for value in typed(table[name], kind).tolist()
         ]
         for name, kind in COLUMNS.items()
     ]

@@ -120,7 +120,7 @@ def scan(source: Source, root: Path, key: bytes, tree: TreeSnapshot | None = Non
         SourceError: the tree fits no layout, or the adapter breaks its contract.
     """
     tree = tree or inspect_tree(source, root)
-    notes = ScanNotes(layout=compare_layouts(source.card, tree.seen))
+    notes = ScanNotes(layout=compare_layouts(source.card, tree.visible_tree))
     cases = tuple(iter_cases(source, tree, key, notes))
     return Scan(
         source=source,
@@ -147,9 +147,9 @@ def iter_cases(source: Source, tree: TreeSnapshot, key: bytes, notes: ScanNotes)
         SourceError: as ``scan``.
     """
     require_fit(notes.layout)
-    root, barred, raw_tree = tree.root, tree.barred, tree.seen
-    there = raw_tree.known - barred.keys() if barred else raw_tree.known
-    unclaimed = set(raw_tree.known)
+    root, barred, raw_tree = tree.root, tree.barred, tree.visible_tree
+    there = raw_tree.files_below - barred.keys() if barred else raw_tree.files_below
+    unclaimed = set(raw_tree.files_below)
     layout, problems = notes.layout.layout, notes.problems
     familiar = _familiar_words(source, layout, raw_tree)
     terms = load_terms()
@@ -224,9 +224,9 @@ def inspect_tree(source: Source, root: Path, tell: OnFiles = no_progress) -> Tre
         if wider is None:
             return None
         trees.append(wider)
-        return wider.seen
+        return wider.visible_tree
 
-    raw_root = find_root(source.card, trees[0].seen, see)
+    raw_root = find_root(source.card, trees[0].visible_tree, see)
     snapshot_of_root = next((tree for tree in trees if tree.root == raw_root.path), None)
     return snapshot_of_root or trees[0].inside(raw_root.path.relative_to(trees[0].root).as_posix())
 

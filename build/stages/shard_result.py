@@ -81,12 +81,12 @@ class ShardBuild:
     open_barred: Mapping[str, int]
     unread: tuple[UnreadableCase, ...]
 
-    def sharing(self, known: dict[bytes, bytes]) -> ShardBuild:
+    def sharing(self, records: dict[bytes, bytes]) -> ShardBuild:
         """Return the same result with kinds of questions as objects shared by all shards."""
         return replace(
             self,
-            queries=self.queries.sharing(known),
-            open_questions=self.open_questions.sharing(known),
+            queries=self.queries.sharing(records),
+            open_questions=self.open_questions.sharing(records),
         )
 
 

@@ -91,10 +91,10 @@ def check_tree_files(
         workers: number of processes.
     """
     plain = files - {shard.name for shard in shards}
-    wanted = [(name, name in pictures) for name in sorted(plain)]
-    parts = [wanted[at : at + _BATCH] for at in range(0, len(wanted), _BATCH)]
+    listed = [(name, name in pictures) for name in sorted(plain)]
+    parts = [listed[at : at + _BATCH] for at in range(0, len(listed), _BATCH)]
     batches: list[_Batch] = [*shards, *parts]  # the longest first
-    count = len(wanted) + sum(1 + shard.images for shard in shards)
+    count = len(listed) + sum(1 + shard.images for shard in shards)
     with stages.stage("files", count) as advance:
         for batch_checks in _in_processes(root, batches, workers if count > _FEW else 1):
             yield from batch_checks

@@ -47,13 +47,13 @@ class ItemRow:
 
     Attributes:
         row: the parsed row.
-        written: the row as it is in the file.
+        raw: the row as it is in the file.
         folder: folder of its table.
         where: table and row number, for messages.
     """
 
     row: ReleaseRow
-    written: Mapping[str, Any]
+    raw: Mapping[str, Any]
     folder: str
     where: str
 

@@ -100,7 +100,7 @@ def _different(
         except ValueError:
             proved[name] = None
     for name in _SAME:
-        if proved[name] != entry.written[name]:
+        if proved[name] != entry.raw[name]:
             yield name
     for name, value in (
         ("task", entry.row.task.value),

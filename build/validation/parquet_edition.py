@@ -104,8 +104,8 @@ def _check(
         )
         return
     for field in FIELDS if entry.table == TABLE else OPEN_FIELDS:
-        written = entry.written.get(field)
-        if row[field] != (parquet_json(written) if field in AS_JSON else written):
+        value = entry.raw.get(field)
+        if row[field] != (parquet_json(value) if field in AS_JSON else value):
             findings.add("edition-differs", f"{name}: {safe_repr(row['id'])} has another {field}")
     picture = None if row["image"] is None else row["image"]["bytes"]
     if entry.row.restricted:

@@ -97,17 +97,17 @@ class _Reader:
 
     def images(self, root: Path) -> Iterator[FileCheck]:
         """Yield the check of every image that the shard holds in full."""
-        read = 0
+        count = 0
         try:
             for member in read_members(root, self._shard):
                 if member.offset + member.size > self._size:
                     self._fault(
-                        f"ends at byte {self._size:,}, after {read:,} of {self._shard.images:,} "
+                        f"ends at byte {self._size:,}, after {count:,} of {self._shard.images:,} "
                         "images"
                     )
                     return
                 yield self._image(member)
-                read += 1
+                count += 1
         except ReleaseError as error:
             self._faults.append(("shard-table", str(error)))
             return

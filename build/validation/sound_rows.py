@@ -41,7 +41,7 @@ def sound_rows(
             findings.add("table", str(error))
     for entry in rows:
         if not entry.row.is_open:
-            for fault in departures(entry.written):
+            for fault in departures(entry.raw):
                 findings.add(fault.rule, f"{entry.where}: {fault.message}")
         if entry.row.dataset != entry.folder:
             findings.add("folder", f"{entry.where}: dataset is {safe_repr(entry.row.dataset)}")
@@ -57,10 +57,10 @@ def _sound(
 ) -> Iterator[ItemRow]:
     parse = read_open_row if table.name == OPEN_TABLE else read_row
     faulty = 0
-    for index, written in enumerate(rows):
+    for index, raw in enumerate(rows):
         where = f"{name} item {index}"
         try:
-            row = parse(written)
+            row = parse(raw)
         except UnknownFormError as error:
             unknown_forms[error.form] += 1
         except BadRowError as error:
@@ -68,7 +68,7 @@ def _sound(
             for fault in error.faults:
                 findings.add(fault.rule, f"{where}: {fault.message}")
         else:
-            yield ItemRow(row=row, written=written, folder=table.parent.name, where=where)
+            yield ItemRow(row=row, raw=raw, folder=table.parent.name, where=where)
         if faulty >= MOST_FAULTS:
             findings.add("table", f"{name}: {faulty:,} faulty rows; those after them were not read")
             return

@@ -265,7 +265,7 @@ def _check_proofs(
     """Check the proofs, individually and against the rows; return the audit and table views."""
     rows = [entry for entry in every_row if not entry.row.is_open]
     views: dict[Table, pd.DataFrame] = {
-        "records": record_view((entry.row, entry.written) for entry in rows)
+        "records": record_view((entry.row, entry.raw) for entry in rows)
     }
     if not foreign:
         for name in PROOFS:
@@ -297,7 +297,7 @@ def _views_beyond(
     Unreadable tables were already recorded.
     """
     views: dict[Table, pd.DataFrame] = {
-        "open_records": open_record_view((entry.row, entry.written) for entry in rows)
+        "open_records": open_record_view((entry.row, entry.raw) for entry in rows)
     }
     if proof is not None:
         views["open_items"] = open_item_view(proof)

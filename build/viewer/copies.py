@@ -95,15 +95,15 @@ def update_copies(
     private_folder(folder)
     remove_partial_files(folder)
     sample_ids = {item.sample for item in items}
-    wanted = {
+    single_images = {
         sample.id: sample for sample in samples if sample.id in sample_ids and _single(sample)
     }
     current = {
         name: row
         for name, row in read_copies(folder).rows.items()
-        if name in wanted and _holds(folder, row, wanted[name])
+        if name in single_images and _holds(folder, row, single_images[name])
     }
-    lacking = {name: sample for name, sample in wanted.items() if name not in current}
+    lacking = {name: sample for name, sample in single_images.items() if name not in current}
     orders = list(_orders(workspace, lacking, recipes, jobs))
     new: dict[str, Mapping[str, Any]] = {}
     failed: list[str] = []
@@ -146,17 +146,17 @@ def _orders(
     recipes: Iterable[str],
     jobs: Mapping[str, Callable[[], Iterable[RenderJob]]],
 ) -> Iterator[CopyOrder]:
-    wanted: dict[tuple[str, str], list[Sample]] = {}
+    by_case: dict[tuple[str, str], list[Sample]] = {}
     for sample in lacking.values():
-        wanted.setdefault((sample.source, sample.case), []).append(sample)
+        by_case.setdefault((sample.source, sample.case), []).append(sample)
     made_by: dict[str, Mapping[str, Any]] = {}
     for line in _lines(recipes) if lacking else ():
         named = _SAMPLE.search(line)
         if named is not None and named[1] in lacking:
             made_by[named[1]] = json.loads(line)
-    for source in sorted({source for source, _ in wanted} & set(jobs)):
+    for source in sorted({source for source, _ in by_case} & set(jobs)):
         for job in jobs[source]():
-            group = wanted.get((source, job.case.key), ())
+            group = by_case.get((source, job.case.key), ())
             if group:
                 yield CopyOrder(
                     job=job,
@@ -181,10 +181,10 @@ def _run(orders: Sequence[CopyOrder], workers: int) -> Iterator[CopyResult]:
                 yield [], [fault_of(sample, died) for sample in running[future].samples]
 
 
-def _sizes(folder: Path, wanted: set[str]) -> Iterator[tuple[str, int]]:
+def _sizes(folder: Path, names: set[str]) -> Iterator[tuple[str, int]]:
     """Yield the size of each wanted slice; delete the rest."""
     for path in folder.glob("??/*.png"):
-        if path.stem in wanted:
+        if path.stem in names:
             yield path.stem, path.stat().st_size
         else:
             path.unlink()

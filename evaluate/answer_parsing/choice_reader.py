@@ -181,7 +181,10 @@ class ChoiceReader:
             return False
         if join[0].rstrip().endswith("(") and body[other.end - 1] != ")":
             return False
-        return other.kind is not ChoiceKind.NOTHING or _ASKED.match(body, other.end) is not None
+        return (
+            other.kind is not ChoiceKind.NOTHING
+            or _QUESTION_MARK.match(body, other.end) is not None
+        )
 
     def _text(self, body: str, start: int, *, strict: bool) -> ChoiceMatch:
         article = _ARTICLE.match(body, start)
@@ -291,7 +294,7 @@ _JOIN_TEXT = re.compile(
     re.IGNORECASE,
 )
 _ARTICLE = re.compile(r"(?:(?:a|an|the|some|probably|likely)\s+)+", re.IGNORECASE)
-_ASKED = re.compile(r"\s*\?")
+_QUESTION_MARK = re.compile(r"\s*\?")
 _LETTERS_ONLY = re.compile(r"\W*(?P<first>[A-Z])(?:[^\w\n]+(?!(?P=first))[A-Z])+[^\w\n]*(?:\n|$)")
 _SCORED = re.compile(rf"(?<![{CASED}])(?P<letter>[A-Z])[\s:=(-]{{1,4}}\d")
 _NEXT_HEAD = re.compile(r"[\s,;|/]*[(\[]?(?P<letter>[A-Z])[.):\]]?")

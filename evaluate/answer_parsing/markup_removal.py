@@ -186,9 +186,9 @@ def _field(value: Any) -> str | None:
             text = next((value[names[key]] for key in _TEXT_NAMES if key in names), None)
             beside = isinstance(single, str) and len(single) == 1 and isinstance(text, str)
             return f"{single}: {text}" if beside else single if isinstance(single, str) else ""
-    chosen = [name for name, content in value.items() if content is True]
-    if len(chosen) == 1 and all(len(n) == 1 and isinstance(c, bool) for n, c in value.items()):
-        return str(chosen[0])
+    true_names = [name for name, content in value.items() if content is True]
+    if len(true_names) == 1 and all(len(n) == 1 and isinstance(c, bool) for n, c in value.items()):
+        return str(true_names[0])
     inner = [answer for content in value.values() if (answer := _field(content)) is not None]
     return inner[0] if len(inner) == 1 else None
 

@@ -75,14 +75,14 @@ def named_options(body: str, reader: ChoiceReader) -> list[OptionMention]:
         before, behind, _ = clause(body, start, end)
         # "B. Mass: a focal opacity ..." discusses an option.
         discussed = _HEAD.match(body, end) and not _WORD.search(before) and _WORD.search(behind)
-        chosen = (
+        is_chosen = (
             labelled
             or not _WORD.search(before + behind)
-            or _CHOSEN.search(before)
+            or _CHOICE.search(before)
             or _PRAISED.search(behind)
         )
         if verdict not in {OptionStance.DENIED, OptionStance.MENTIONED} and (
-            discussed or not chosen or _in_doubt(before, behind)
+            discussed or not is_chosen or _in_doubt(before, behind)
         ):
             verdict = OptionStance.DOUBTED
         elif verdict is OptionStance.DOUBTED:
@@ -217,7 +217,7 @@ _POLITE = re.compile(
     r"\b(?:i|we|guess|choice|opinion|diagnosis|answer)\s+would\s+(?:be|say|call|interpret|describe|read|classify|go)\b",
     re.IGNORECASE,
 )
-_CHOSEN = re.compile(
+_CHOICE = re.compile(
     r"\b(?:is|are|be|match\w*|correspond\w*|fit\w*|describ\w*|represent\w*|consistent|align\w*|in\s+line|indicat\w*|support\w*|suggest\w*"
     r"|select\w*|choos\w*|chose|pick\w*|best|point\w*|favou?r\w*|classif\w*|conclu\w*|identif\w*|compatible|as|in\s+favou?r"
     r"|therefore|thus|hence|so)\b|是|选|選|正|倾向",

@@ -35,8 +35,11 @@ class Prices:
 
     def cost(self, usage: Mapping[str, int]) -> float:
         """Return the cost of one reply in US dollars; 0 if the server reports no tokens."""
-        sent, written = usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)
-        return (sent * self.tokens_in + written * self.tokens_out) / _MILLION
+        prompt_tokens, completion_tokens = (
+            usage.get("prompt_tokens", 0),
+            usage.get("completion_tokens", 0),
+        )
+        return (prompt_tokens * self.tokens_in + completion_tokens * self.tokens_out) / _MILLION
 
     def cost_of(self, record: Mapping[str, Any]) -> float:
         """Return the cost of one attempt in US dollars, from its record in the attempt log."""

@@ -133,7 +133,7 @@ def estimate(
     """
     for size in sample_sizes(len(plan.items)):
         ask(size)
-        result = _measure(out, plan, model, asking, prices, drawn=size, batches=batches)
+        result = _measure(out, plan, model, asking, prices, draw_size=size, batches=batches)
         if result.within is not None and result.within <= ENOUGH:
             break
     return result
@@ -146,10 +146,10 @@ def _measure(
     asking: QuestionSetup,
     prices: Prices | None,
     *,
-    drawn: int,
+    draw_size: int,
     batches: bool,
 ) -> CostEstimate:
-    distinct = distinct_questions(plan.asked)
+    distinct = distinct_questions(plan.questions)
     charged = prices or _TOKENS
     usage, spent = _usage(out, distinct, charged)
     if not usage:
@@ -158,10 +158,10 @@ def _measure(
             "--dry-run for what would be sent"
         )
     foreseen = tokens_in(plan, asking, model, distinct.values())
-    sent = {key: count["prompt_tokens"] for key, count in usage.items()}
-    written = {key: count["completion_tokens"] for key, count in usage.items()}
-    ratio = sum(sent.values()) / sum(foreseen[key] for key in usage)
-    mean = sum(written.values()) / len(written)
+    prompt_tokens = {key: count["prompt_tokens"] for key, count in usage.items()}
+    completion_tokens = {key: count["completion_tokens"] for key, count in usage.items()}
+    ratio = sum(prompt_tokens.values()) / sum(foreseen[key] for key in usage)
+    mean = sum(completion_tokens.values()) / len(completion_tokens)
     price = charged.of_batches if batches else charged
     items: dict[str, list[str]] = defaultdict(list)
     for key, question in distinct.items():
@@ -169,7 +169,9 @@ def _measure(
     whole = [keys for keys in items.values() if all(key in usage for key in keys)]
     residuals = [
         sum(
-            price.cost({"prompt_tokens": sent[key], "completion_tokens": written[key]})
+            price.cost(
+                {"prompt_tokens": prompt_tokens[key], "completion_tokens": completion_tokens[key]}
+            )
             - _modelled(price, ratio * foreseen[key], mean)
             for key in keys
         )
@@ -183,10 +185,10 @@ def _measure(
         items=len(items),
         questions=len(distinct),
         asked=len(usage),
-        drawn=drawn,
+        drawn=draw_size,
         sample=len(whole),
-        tokens_in=round(sum(sent.values()) + ratio * sum(foreseen[key] for key in rest)),
-        tokens_out=round(sum(written.values()) + mean * len(rest)),
+        tokens_in=round(sum(prompt_tokens.values()) + ratio * sum(foreseen[key] for key in rest)),
+        tokens_out=round(sum(completion_tokens.values()) + mean * len(rest)),
         cost=total if prices else None,
         spent=spent if prices else None,
         interval=(max(spent, total - half), total + half if math.isfinite(half) else None),

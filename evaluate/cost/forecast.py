@@ -123,21 +123,23 @@ def forecast(
     """
     replies = [a for a in read_attempts(attempts_path(out)) if a["status"] == "reply"]
     replied = {reply["key"] for reply in replies}
-    distinct = distinct_questions(plan.asked)
+    distinct = distinct_questions(plan.questions)
     todo = [question for key, question in distinct.items() if key not in replied]
     images = [image for question in todo for image in _images(question, plan)]
     sizes = _sizes(plan, asking, set(images))
-    written = [n for r in replies if (n := r["usage"].get("completion_tokens")) is not None]
-    each = sum(written) / len(written) if written else None
+    completion_tokens = [
+        n for r in replies if (n := r["usage"].get("completion_tokens")) is not None
+    ]
+    each = sum(completion_tokens) / len(completion_tokens) if completion_tokens else None
     longest = longest_reply(model)
     text = sum(_text_tokens(question, plan, asking, model) for question in todo)
     picture_tokens = sum(_picture_tokens(model, sizes[image]) for image in images if image in sizes)
     most = None if longest is None else longest * len(todo)
     withdrawn = len(
         {question.item.name for question in plan.listed}
-        - {question.item.name for question in plan.asked}
+        - {question.item.name for question in plan.questions}
     )
-    answerable = sum(question.key is not None for question in plan.asked)
+    answerable = sum(question.key is not None for question in plan.questions)
 
     def cost(tokens_out: float | None) -> float | None:
         if prices is None or tokens_out is None:
@@ -149,9 +151,9 @@ def forecast(
     return CostForecast(
         model=model.name,
         items=len(plan.items) - withdrawn,
-        presentations=len(plan.asked),
+        presentations=len(plan.questions),
         shared=answerable - len(distinct),
-        missing=len(plan.asked) - answerable,
+        missing=len(plan.questions) - answerable,
         reused=len(distinct) - len(todo),
         questions=len(todo),
         pictures=len(images),
@@ -228,7 +230,7 @@ def _sizes(plan: RunPlan, asking: QuestionSetup, images: Iterable[str]) -> dict[
     listed = sorted(images)
     with ThreadPoolExecutor() as pool:
         sizes = zip(listed, pool.map(look, listed), strict=True)
-        return {image: sent for image, sent in sizes if sent is not None}
+        return {image: sent_image for image, sent_image in sizes if sent_image is not None}
 
 
 def _text_tokens(
@@ -243,6 +245,6 @@ def _text_tokens(
     return sum(_MESSAGE + math.ceil(len(text) / CHARACTERS_A_TOKEN) for text in texts)
 
 
-def _picture_tokens(model: Model, sent: SentImage) -> int:
+def _picture_tokens(model: Model, sent_image: SentImage) -> int:
     detail = model.identity.get("image_detail")
-    return picture_tokens(model.name, sent.size, detail if isinstance(detail, str) else None)
+    return picture_tokens(model.name, sent_image.size, detail if isinstance(detail, str) else None)

@@ -18,7 +18,7 @@ JSON, ARCHIVE = ".json", ".eval"
 
 _SIGNS = (("%", "%25"), (":", "%3A"), ("\\", "%5C"), ("/", ":"))
 _EPOCH = (1980, 1, 1, 0, 0, 0)
-_SHOWN = 1000
+_MOST_CHARACTERS = 1000
 _TIMES = ("total_time", "working_time")
 
 
@@ -77,7 +77,7 @@ def _add(archive: zipfile.ZipFile, name: str, value: object) -> None:
 
 def _summary(sample: Json) -> Json:
     """Return the summary of a sample for the viewer's list."""
-    text = sample["input"][0]["content"][-1]["text"][:_SHOWN]
+    text = sample["input"][0]["content"][-1]["text"][:_MOST_CHARACTERS]
     names = ("id", "epoch", "choices", "target", "metadata", "scores", "model_usage", "uuid")
     times: Json = {name: sample[name] for name in _TIMES if name in sample}
     error = {"error": sample["error"]["message"]} if "error" in sample else {}

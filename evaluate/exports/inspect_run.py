@@ -55,20 +55,22 @@ def export_inspect(run: Path, out: Path, condition: Condition | None = None) -> 
     manifest = read_manifest(run)
     everything = read_results(run)
     main = main_results(everything)
-    chosen = condition or (main[0].asked.presentation.condition if main else Condition.FULL)
-    if chosen in {Condition.CHAIN, Condition.DEGRADED}:
+    only_condition = condition or (
+        main[0].question.presentation.condition if main else Condition.FULL
+    )
+    if only_condition in {Condition.CHAIN, Condition.DEGRADED}:
         raise WorkspaceError(
-            f"{run}: a log sample can hold neither earlier turns nor degraded images, so {chosen} "
-            "cannot be exported; expected another condition"
+            f"{run}: a log sample can hold neither earlier turns nor degraded images, so "
+            f"{only_condition} cannot be exported; expected another condition"
         )
-    results = [r for r in everything if r.asked.presentation.condition is chosen]
+    results = [r for r in everything if r.question.presentation.condition is only_condition]
     if not results:
         conditions = ", ".join(manifest["conditions"])
-        raise WorkspaceError(f"{run}: did not ask {chosen}; expected one of: {conditions}")
+        raise WorkspaceError(f"{run}: did not ask {only_condition}; expected one of: {conditions}")
     attempts = {a["key"]: a for a in read_attempts(attempts_path(run)) if a["status"] == "reply"}
     exporter = _Exporter(manifest=manifest, replies=attempts, prompt=prompt_of(manifest["prompt"]))
     samples = [exporter.sample(result) for result in results]
-    header = exporter.header(results, chosen)
+    header = exporter.header(results, only_condition)
     write_log(out, header, samples)
     return len(samples)
 
@@ -109,8 +111,8 @@ class _Exporter:
 
     def sample(self, result: Result) -> Json:
         """Return the sample of one question: prompt, reply and score."""
-        presentation = result.asked.presentation
-        record = self.replies.get(result.asked.key or "", {})
+        presentation = result.question.presentation
+        record = self.replies.get(result.question.key or "", {})
         question = self._question(result)
         messages = [question]
         sample: Json = {
@@ -172,7 +174,7 @@ class _Exporter:
             },
             "model": self._model,
             "model_generate_config": config,
-            "config": {"epochs": max(r.asked.presentation.epoch for r in results) + 1},
+            "config": {"epochs": max(r.question.presentation.epoch for r in results) + 1},
             "packages": manifest["versions"],
             "metadata": {
                 "benchmark_sha256": digest,
@@ -184,7 +186,7 @@ class _Exporter:
         }
 
     def _question(self, result: Result) -> Json:
-        presentation = result.asked.presentation
+        presentation = result.question.presentation
         content: list[Json] = [{"type": "text", "text": self._prompt(result)}]
         if presentation.image is not None:
             content.insert(0, {"type": "image", "image": presentation.image})
@@ -210,7 +212,7 @@ class _Exporter:
         return output
 
     def _usage(self, results: Iterable[Result]) -> Json:
-        keys = dict.fromkeys(result.asked.key for result in results)
+        keys = dict.fromkeys(result.question.key for result in results)
         usages = [self.replies[key]["usage"] for key in keys if key and key in self.replies]
         if not any(usages):
             return {}
@@ -252,7 +254,7 @@ def _score(result: Result) -> Json:
 
 
 def _metadata(result: Result) -> Json:
-    item, presentation = result.item, result.asked.presentation
+    item, presentation = result.item, result.question.presentation
     return {
         "dataset": item.dataset,
         "task": item.task.value,
@@ -261,7 +263,7 @@ def _metadata(result: Result) -> Json:
         "condition": presentation.condition.value,
         "turn": presentation.turn,
         "outcome": result.outcome.value,
-        "image_sha256": result.asked.image_sha256,
+        "image_sha256": result.question.image_sha256,
         "restricted": item.restricted,
         **({"form": item.form, "target": target_text(item)} if item.target else {}),
     }
@@ -274,7 +276,7 @@ def _usage(usage: Mapping[str, int]) -> dict[str, int]:
 
 
 def _sample_id(result: Result) -> str:
-    turn = result.asked.presentation.turn
+    turn = result.question.presentation.turn
     name = sample_id(result.item.name)
     return f"{name} turn {turn}" if turn else name
 

@@ -61,13 +61,13 @@ def benchmark(release: str, i_may_send: str | list[str] = "") -> Task:
     """
     loaded = load_benchmark(Path(release).absolute())
     named = i_may_send.split(",") if isinstance(i_may_send, str) else i_may_send
-    chosen = select_exportable(
+    selection = select_exportable(
         _sendable(loaded, [name.strip() for name in named if name.strip()]), private=True
     )
-    for sentence in chosen.left_out():
+    for sentence in selection.left_out():
         _tell(sentence)
     return Task(
-        dataset=MemoryDataset([_sample(chosen.benchmark, item) for item in chosen.items]),
+        dataset=MemoryDataset([_sample(selection.benchmark, item) for item in selection.items]),
         solver=generate(),
         scorer=letter(),
         version=loaded.digest[:8],

@@ -109,7 +109,7 @@ def select_exportable(benchmark: Benchmark, *, private: bool) -> ExportSelection
             withheld[item.dataset] += 1
         else:
             items.append(item)
-    chosen = ExportSelection(
+    selection = ExportSelection(
         benchmark=benchmark,
         items=tuple(items),
         withheld=withheld,
@@ -119,8 +119,10 @@ def select_exportable(benchmark: Benchmark, *, private: bool) -> ExportSelection
         private=any(item.image and digests[item.image] in closed for item in items),
     )
     if not items:
-        raise ReleaseError(f"{benchmark.root}: no item to export; {'; '.join(chosen.left_out())}")
-    return chosen
+        raise ReleaseError(
+            f"{benchmark.root}: no item to export; {'; '.join(selection.left_out())}"
+        )
+    return selection
 
 
 def mark_private(out: Path, selection: ExportSelection) -> None:

@@ -14,7 +14,7 @@ from medrcube.evaluate.dataset import Benchmark
 from medrcube.evaluate.imports.detect_format import read_foreign, read_replies
 from medrcube.evaluate.imports.item_matching import MatchedReplies, Question, match_replies
 from medrcube.evaluate.imports.replies import ForeignReply, ForeignRun
-from medrcube.evaluate.imports.shown_options import SHOWN, drop_differing, shown_difference
+from medrcube.evaluate.imports.shown_options import LIST_LIMIT, drop_differing, shown_difference
 from medrcube.evaluate.models.protocol import Json, ModelRequest, Reply
 from medrcube.evaluate.questions.conditions import Condition
 from medrcube.evaluate.questions.selection import ItemFilter
@@ -89,7 +89,7 @@ def import_run(
     if strange := (*matched.unknown, *matched.ambiguous):
         raise WorkspaceError(
             f"{path}: has replies to {counted(len(strange), 'item')} that {benchmark.root} does "
-            f"not have: {', '.join(strange[:SHOWN])}; expected a result of this release"
+            f"not have: {', '.join(strange[:LIST_LIMIT])}; expected a result of this release"
         )
     matched = drop_differing(matched, foreign, benchmark.items, path)
     return write_run(
@@ -113,7 +113,7 @@ def score_replies(
     foreign = read_replies(path, model)
     matched = match_replies(foreign, benchmark.items, benchmark.errata)
     if not matched.replies:
-        named = ", ".join((*matched.unknown, *matched.ambiguous, *matched.conflicting)[:SHOWN])
+        named = ", ".join((*matched.unknown, *matched.ambiguous, *matched.conflicting)[:LIST_LIMIT])
         raise WorkspaceError(
             f"{path}: has no reply that belongs to one item of {benchmark.root}"
             f"{f'; it names {named}' if named else ''}; expected DATASET/ID, or the id"
@@ -166,7 +166,7 @@ def write_run(
         elsewhere=True,
         edition=edition,
     )
-    questions = plan.asked
+    questions = plan.questions
     # An edition need not ask about every fact.
     forms = {question.item.name for question in questions}
     _same_options(questions, matched.replies, foreign)

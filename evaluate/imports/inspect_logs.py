@@ -25,7 +25,7 @@ TOOL = "inspect"
 _FULL = Condition.FULL.value
 _UNKNOWN = (Condition.CHAIN, Condition.DEGRADED)
 """Conditions that a log does not fully describe: earlier turns, or changes to images."""
-_KNOWN = tuple(condition.value for condition in Condition if condition not in _UNKNOWN)
+_CONDITIONS = tuple(condition.value for condition in Condition if condition not in _UNKNOWN)
 _TURN = re.compile(r" turn \d+$")
 
 _ATTACHED = "attachment://"
@@ -55,9 +55,10 @@ def read_inspect(path: Path) -> ForeignRun:
         raise WorkspaceError(f"{path} is not a log of Inspect: {error!r}") from error
     names = dict.fromkeys(name for name, _ in samples_by_condition)
     condition = _FULL if _FULL in names else next(iter(names), _FULL)
-    if condition not in _KNOWN:
+    if condition not in _CONDITIONS:
         raise WorkspaceError(
-            f"{path}: is a log of the condition {condition}; expected one of {', '.join(_KNOWN)}"
+            f"{path}: is a log of the condition {condition}; expected one of "
+            f"{', '.join(_CONDITIONS)}"
         )
     return ForeignRun(
         tool=TOOL,

@@ -22,9 +22,9 @@ from medrcube.evaluate.questions.option_letters import misplaced_option
 from medrcube.evaluate.runner.run_state import FAILURE_GATE
 from medrcube.release_format.rows import LETTERS
 
-__all__ = ["SHOWN", "drop_differing", "question_and_options", "shown_difference"]
+__all__ = ["LIST_LIMIT", "drop_differing", "question_and_options", "shown_difference"]
 
-SHOWN = 5
+LIST_LIMIT = 5
 """Number of items listed in a message."""
 
 _LISTS = ("options", "choices")
@@ -87,7 +87,7 @@ def drop_differing(
     }
     answered = {name for name, _, _ in matched.replies}
     if len(other) > max(1, FAILURE_GATE * len(answered)):
-        named = ", ".join(f"{name} ({what})" for name, what in list(other.items())[:SHOWN])
+        named = ", ".join(f"{name} ({what})" for name, what in list(other.items())[:LIST_LIMIT])
         raise WorkspaceError(
             f"{path}: {counted(len(other), 'item')} of {len(answered):,} have a question or "
             f"options that differ from the release: {named}; expected replies to this release, "

@@ -162,7 +162,7 @@ def heavy_requests(plan: RunPlan, model: Model) -> HeavyRequests | None:
         return None
     sizes: dict[str, int] = {}
     heavy: dict[str, int] = {}
-    for question in plan.asked:
+    for question in plan.questions:
         if question.presentation.condition is Condition.BLIND:
             continue
         paths = [plan.examples[name].image for name, _ in question.shots]

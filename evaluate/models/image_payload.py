@@ -26,7 +26,7 @@ __all__ = ["POLICY", "sendable_bytes"]
 POLICY = "own-bytes, else png8/1"
 """Name of the rules above, part of a model's identity."""
 
-_TAKEN = {"image/png", "image/jpeg", "image/gif", "image/webp"}
+_MEDIA_TYPES = {"image/png", "image/jpeg", "image/gif", "image/webp"}
 _DEPTH_AT = 24
 """Byte offset of the bit depth in a PNG: signature, length and name of IHDR, width, height."""
 
@@ -38,7 +38,7 @@ def sendable_bytes(picture: ImageFile) -> tuple[str, bytes]:
         RejectedError: the image cannot be decoded.
         MissingExtraError: that needs Pillow, which is not installed.
     """
-    if picture.media_type in _TAKEN and not _is_deep(picture):
+    if picture.media_type in _MEDIA_TYPES and not _is_deep(picture):
         return picture.media_type, picture.data
     return "image/png", _png8(picture.data)
 

@@ -178,10 +178,10 @@ def task_place(task: Task) -> tuple[int, int]:
 
 def _chain(group: Sequence[BenchmarkItem], left_out: Counter[str]) -> QuestionChain | None:
     """Return the chain of the items on one image, if there is one."""
-    drawn = sorted(group, key=lambda item: hashlib.sha256(item.name.encode()).digest())
-    left_out["same-task"] += len(drawn[MOST_ITEMS:])
-    apart = _apart(drawn[:MOST_ITEMS])
-    left_out["gives-away"] += len(drawn[:MOST_ITEMS]) - len(apart)
+    sequence = sorted(group, key=lambda item: hashlib.sha256(item.name.encode()).digest())
+    left_out["same-task"] += len(sequence[MOST_ITEMS:])
+    apart = _apart(sequence[:MOST_ITEMS])
+    left_out["gives-away"] += len(sequence[:MOST_ITEMS]) - len(apart)
     by_task: dict[Task, BenchmarkItem] = {}
     for item in apart:
         by_task.setdefault(item.task, item)
@@ -196,19 +196,19 @@ def _chain(group: Sequence[BenchmarkItem], left_out: Counter[str]) -> QuestionCh
     return QuestionChain(id=f"chain-{digest[:16]}", steps=steps)
 
 
-def _apart(drawn: Sequence[BenchmarkItem]) -> list[BenchmarkItem]:
+def _apart(sequence: Sequence[BenchmarkItem]) -> list[BenchmarkItem]:
     """Select items that do not give each other away, in the order of the draw.
 
     While some do, the one with the most conflicts is removed; on a tie the one whose level, then
     whose task, has the most other items, then the lowest, then the last.
     """
-    partners: dict[str, set[str]] = {item.name: set() for item in drawn}
-    for place, first in enumerate(drawn):
-        for second in drawn[place + 1 :]:
+    partners: dict[str, set[str]] = {item.name: set() for item in sequence}
+    for place, first in enumerate(sequence):
+        for second in sequence[place + 1 :]:
             if first.task != second.task and gives_away(first, second):
                 partners[first.name].add(second.name)
                 partners[second.name].add(first.name)
-    remaining = list(drawn)
+    remaining = list(sequence)
     while any(partners.values()):
         levels = Counter(item.task.level for item in remaining)
         tasks = Counter(item.task for item in remaining)

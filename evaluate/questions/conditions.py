@@ -51,8 +51,8 @@ class Condition(StrEnum):
         """
         if name in cls._value2member_map_:
             return cls(name)
-        known = ", ".join(condition.value for condition in cls)
-        raise WorkspaceError(f"no condition {name!r}; expected one of: {known}")
+        names = ", ".join(condition.value for condition in cls)
+        raise WorkspaceError(f"no condition {name!r}; expected one of: {names}")
 
 
 _AS_THEY_ARE = (Condition.FULL, Condition.DEGRADED)
@@ -135,15 +135,15 @@ def presentations(
         reworded: items of the other edition by item name, from ``reworded.reworded_items``.
         chains: chains of the items, for ``chain``; the steps of each are consecutive.
     """
-    wanted = set(conditions)
-    donors = _donors(items) if Condition.IMAGE_SWAP in wanted else {}
+    requested_conditions = set(conditions)
+    donors = _donors(items) if Condition.IMAGE_SWAP in requested_conditions else {}
     first_epoch = [
         presentation
         for condition in Condition
-        if condition in wanted and condition is not Condition.CHAIN
+        if condition in requested_conditions and condition is not Condition.CHAIN
         for presentation in _of_condition(items, condition, donors, reworded)
     ]
-    if Condition.CHAIN in wanted:
+    if Condition.CHAIN in requested_conditions:
         first_epoch += [
             Presentation(
                 item=item, condition=Condition.CHAIN, image=item.image, chain=chain.id, step=step
@@ -216,7 +216,7 @@ def _donors(items: Sequence[BenchmarkItem]) -> dict[str, str]:
     for item in items:
         if item.image is not None:
             voxels.setdefault((item.task, item.modality, item.parts), []).append(item)
-    chosen = {}
+    donors = {}
     for members in voxels.values():
         answers: dict[str, set[str]] = {}
         for item in members:
@@ -229,5 +229,5 @@ def _donors(items: Sequence[BenchmarkItem]) -> dict[str, str]:
             pool = foreign[item.right_answer] or [image for image in answers if image != item.image]
             if pool:
                 digest = hashlib.sha256(item.name.encode()).digest()
-                chosen[item.name] = pool[int.from_bytes(digest[:8]) % len(pool)]
-    return chosen
+                donors[item.name] = pool[int.from_bytes(digest[:8]) % len(pool)]
+    return donors

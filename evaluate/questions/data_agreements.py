@@ -132,7 +132,9 @@ def rights_text(folder: str, cards: Mapping[str, Card]) -> str:
     card = next((card for card in cards.values() if _fold(card.id) == _fold(folder)), None)
     if card is None:
         return f"{folder}: the release marks its images as restricted; no card gives the reason."
-    return f"{card.title} ({card.access.mode} access, {card.access.licence}): {card.access.known()}"
+    return (
+        f"{card.title} ({card.access.mode} access, {card.access.licence}): {card.access.describe()}"
+    )
 
 
 def _fold(name: str) -> str:

@@ -75,7 +75,7 @@ class ExamplePool:
         looks: perceptual hash of each image by its path.
         units_known: whether every item of the pool has a patient or case.
         withdrawn: names of withdrawn items, which are no longer used as examples.
-        chosen: examples of earlier sessions; see ``StoredExamples``.
+        example_names: examples of earlier sessions; see ``StoredExamples``.
     """
 
     shots: FewShotSettings
@@ -84,7 +84,7 @@ class ExamplePool:
     looks: Mapping[str, int]
     units_known: bool
     withdrawn: Collection[str] = frozenset()
-    chosen: Mapping[tuple[str, str | None], Sequence[str]] = field(default_factory=dict)
+    example_names: Mapping[tuple[str, str | None], Sequence[str]] = field(default_factory=dict)
     _tiers: dict[tuple[str, ...], list[BenchmarkItem]] = field(default_factory=dict)
     _by_name: dict[str, BenchmarkItem] = field(default_factory=dict)
     _examples: dict[tuple[str, str | None], list[tuple[str, BenchmarkItem]]] = field(
@@ -110,12 +110,12 @@ class ExamplePool:
         Raises:
             WorkspaceError: there are too few.
         """
-        return tuple(item for _, item in self._chosen(presentation))
+        return tuple(item for _, item in self._examples_of(presentation))
 
     def tiers(self, presentations: Iterable[Presentation]) -> dict[str, int]:
         """Count the examples of these questions by tier."""
         counts = Counter(
-            tier for presentation in presentations for tier, _ in self._chosen(presentation)
+            tier for presentation in presentations for tier, _ in self._examples_of(presentation)
         )
         return {tier: counts[tier] for tier in _TIERS if counts[tier]}
 
@@ -123,7 +123,7 @@ class ExamplePool:
         """Return the perceptual hash of each image by its file's SHA-256, as a run stores it."""
         return {str(benchmark.image_digests[image]): look for image, look in self.looks.items()}
 
-    def _chosen(self, presentation: Presentation) -> list[tuple[str, BenchmarkItem]]:
+    def _examples_of(self, presentation: Presentation) -> list[tuple[str, BenchmarkItem]]:
         # Rotation, rewording and repetition do not change the examples.
         key = (presentation.item.name, presentation.image)
         if key not in self._examples:
@@ -131,16 +131,16 @@ class ExamplePool:
         return self._examples[key]
 
     def _choose(self, presentation: Presentation) -> list[tuple[str, BenchmarkItem]]:
-        chosen: list[tuple[str, BenchmarkItem]] = []
+        examples: list[tuple[str, BenchmarkItem]] = []
         for candidates in (self._stored(presentation), self._near(presentation.item)):
             apart = self._filter(presentation)
             fitting = (candidate for candidate in candidates if apart.takes(candidate[1]))
-            chosen = list(islice(fitting, self.shots.count))
-            if len(chosen) == self.shots.count:
-                return chosen
+            examples = list(islice(fitting, self.shots.count))
+            if len(examples) == self.shots.count:
+                return examples
         raise WorkspaceError(
             f"--shots {self.shots.count}: {presentation.item.name} has "
-            f"{counted(len(chosen), 'example')} of other patients and dissimilar images among "
+            f"{counted(len(examples), 'example')} of other patients and dissimilar images among "
             f"{len(self.pool):,} items that may be examples; ask for fewer, or for none"
         )
 
@@ -162,7 +162,7 @@ class ExamplePool:
 
     def _stored(self, presentation: Presentation) -> Iterator[tuple[str, BenchmarkItem]]:
         """Yield the examples of the question in an earlier session."""
-        names = self.chosen.get((presentation.item.name, presentation.image), ())
+        names = self.example_names.get((presentation.item.name, presentation.image), ())
         if not names:
             return
         by_name = self._by_name
@@ -224,7 +224,7 @@ class _ExampleFilter:
 def example_pool(
     benchmark: Benchmark,
     shots: FewShotSettings,
-    asked: Iterable[BenchmarkItem],
+    items_to_ask: Iterable[BenchmarkItem],
     withheld: Iterable[str] = (),
     stored: StoredExamples | None = None,
 ) -> ExamplePool:
@@ -233,7 +233,7 @@ def example_pool(
     Args:
         benchmark: the release.
         shots: few-shot settings.
-        asked: items of the run.
+        items_to_ask: items of the run.
         withheld: sources whose images must not be sent: an example is sent as well.
         stored: examples and hashes that the run has stored.
     """
@@ -245,7 +245,7 @@ def example_pool(
     pool = [item for item in pool if item.dataset not in left_out]
     pool.sort(key=lambda item: hashlib.sha256(f"{shots.seed}:{item.name}".encode()).digest())
     units: dict[str, set[str]] = {}
-    for item in (*benchmark.items, *asked):
+    for item in (*benchmark.items, *items_to_ask):
         if item.image is not None:
             # Two files with the same bytes are the same image.
             mine = {f"picture {benchmark.image_digests.get(item.image)}"}
@@ -257,5 +257,5 @@ def example_pool(
         looks=looks,
         units_known=all(item.unit for item in pool),
         withdrawn=frozenset(benchmark.errata),
-        chosen=stored.chosen,
+        example_names=stored.example_names,
     )

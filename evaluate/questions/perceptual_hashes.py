@@ -21,17 +21,21 @@ __all__ = ["perceptual_hashes"]
 
 
 def perceptual_hashes(
-    benchmark: Benchmark, images: Iterable[str], known: Mapping[str, int]
+    benchmark: Benchmark, images: Iterable[str], known_hashes: Mapping[str, int]
 ) -> dict[str, int]:
     """Return the perceptual hash of each image by its path; undecodable images are left out.
 
     Args:
         benchmark: the release.
         images: image paths in it.
-        known: stored hashes by the SHA-256 of a file.
+        known_hashes: stored hashes by the SHA-256 of a file.
     """
     digests = benchmark.image_digests
-    hashes = {image: known[sha256] for image in images if (sha256 := str(digests[image])) in known}
+    hashes = {
+        image: known_hashes[sha256]
+        for image in images
+        if (sha256 := str(digests[image])) in known_hashes
+    }
     rest = sorted(set(images) - set(hashes))
     with ThreadPoolExecutor() as pool:
         hashed = zip(rest, pool.map(lambda image: _hash_image(benchmark, image), rest), strict=True)

@@ -52,7 +52,7 @@ class QuestionSetup:
     def examples(
         self,
         benchmark: Benchmark,
-        asked: Iterable[BenchmarkItem],
+        items_to_ask: Iterable[BenchmarkItem],
         withheld: Iterable[str],
         run: Path,
     ) -> ExamplePool | None:
@@ -61,7 +61,7 @@ class QuestionSetup:
             return None
         from medrcube.evaluate.questions.few_shot import example_pool  # noqa: PLC0415 - numpy and Pillow
 
-        return example_pool(benchmark, self.shots, asked, withheld, read_examples(run))
+        return example_pool(benchmark, self.shots, items_to_ask, withheld, read_examples(run))
 
     def identity(self, examples: ExamplePool | None) -> dict[str, Json]:
         """Return the manifest entries of the question setup.

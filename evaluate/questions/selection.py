@@ -61,14 +61,14 @@ class ItemSelection:
 
     Attributes:
         items: selected items, in the order of the release.
-        wanted: number of matching items before any was left out.
+        matches: number of matching items before any was left out.
         left_out: items left out, by reason.
         by_source: of these, items that may not be sent, by source.
         whole: whether these are all items of the release.
     """
 
     items: tuple[BenchmarkItem, ...]
-    wanted: int
+    matches: int
     left_out: Mapping[str, int]
     by_source: Mapping[str, int]
     whole: bool
@@ -82,7 +82,7 @@ class ItemSelection:
         return {
             "digest": hashlib.sha256(names.encode()).hexdigest(),
             "items": len(self.items),
-            "wanted": self.wanted,
+            "wanted": self.matches,
             "left_out": dict(self.left_out),
             "by_source": dict(self.by_source),
         }
@@ -95,11 +95,11 @@ def select_items(benchmark: Benchmark, choice: ItemFilter) -> ItemSelection:
         WorkspaceError: no item is left, or a source or an id is not in the release.
     """
     tests = _tests(benchmark.items, choice)
-    wanted = [item for item in benchmark.items if all(test(item) for test in tests)]
-    if not wanted:
+    matching = [item for item in benchmark.items if all(test(item) for test in tests)]
+    if not matching:
         raise WorkspaceError("no item of the release matches the options; loosen them")
-    withheld = Counter(item.dataset for item in wanted if item.dataset in choice.withheld)
-    may = [item for item in wanted if item.dataset not in choice.withheld]
+    withheld = Counter(item.dataset for item in matching if item.dataset in choice.withheld)
+    may = [item for item in matching if item.dataset not in choice.withheld]
     digests = benchmark.image_digests if choice.present_only else {}
     items = [
         item
@@ -114,12 +114,12 @@ def select_items(benchmark: Benchmark, choice: ItemFilter) -> ItemSelection:
     if not items:
         reasons = "; ".join(f"{count:,} {why}" for why, count in left_out.items())
         raise WorkspaceError(
-            f"none is left of {counted(len(wanted), 'item')} ({reasons}); see --i-may-send for "
-            "images under an agreement, medrcube reconstruct for missing images"
+            f"none is left of {counted(len(matching), 'item')} ({reasons}); see --i-may-send "
+            "for images under an agreement, medrcube reconstruct for missing images"
         )
     return ItemSelection(
         items=tuple(items),
-        wanted=len(wanted),
+        matches=len(matching),
         left_out=left_out,
         by_source=dict(sorted(withheld.items())),
         whole=len(items) == len(benchmark.items),

@@ -82,14 +82,14 @@ def _degradation(manifest: Mapping[str, Any]) -> str:
 
 
 def _items(manifest: Mapping[str, Any]) -> str:
-    chosen, whole = manifest.get("selection"), manifest["dataset"]["items"]
-    if chosen is None:
+    selection, whole = manifest.get("selection"), manifest["dataset"]["items"]
+    if selection is None:
         return ""
     reasons = "".join(
         f"; left out {count:,} {_LEFT_OUT.get(why, why)}"
-        for why, count in chosen["left_out"].items()
+        for why, count in selection["left_out"].items()
     )
-    return f"{chosen['items']:,} chosen of {whole:,}{reasons}"
+    return f"{selection['items']:,} chosen of {whole:,}{reasons}"
 
 
 def _again(once: Mapping[str, Any]) -> str:

@@ -20,17 +20,17 @@ class RankingBlock:
 
     Attributes:
         title: why they are below the ranking; empty for the ranking itself.
-        asked: their questions, in words; empty for incomplete runs.
+        manner: their questions, in words; empty for incomplete runs.
         runs: best first.
     """
 
     title: str
-    asked: str
+    manner: str
     runs: Sequence[ScoredRun]
 
     def letters(self) -> Mapping[str, str]:
         """Compact letters by label; runs that share one do not differ. Empty if incomplete."""
-        if len(self.runs) == 1 or not self.asked:
+        if len(self.runs) == 1 or not self.manner:
             return {}
         return {
             ranked.label: ranked.letters
@@ -48,12 +48,12 @@ def ranking_blocks(runs: Sequence[ScoredRun]) -> list[RankingBlock]:
     groups.sort(key=lambda group: (-group[1][0].total["n"], -len(group[1]), group[0]))
     blocks = [
         RankingBlock(
-            title=f"Asked {asked}" if place else "", asked=asked, runs=_best_first(members)
+            title=f"Asked {manner}" if place else "", manner=manner, runs=_best_first(members)
         )
-        for place, (asked, members) in enumerate(groups)
+        for place, (manner, members) in enumerate(groups)
     ]
     if incomplete := [run for run in runs if run.incomplete]:
-        blocks.append(RankingBlock(title=INCOMPLETE, asked="", runs=_best_first(incomplete)))
+        blocks.append(RankingBlock(title=INCOMPLETE, manner="", runs=_best_first(incomplete)))
     return blocks
 
 

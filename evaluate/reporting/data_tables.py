@@ -61,14 +61,14 @@ def write_tables(runs: Sequence[ScoredRun], folder: Path) -> list[Path]:
     Raises:
         WorkspaceError: the folder cannot be written.
     """
-    written = []
+    paths = []
     for name, rows in tables(runs).items():
         path = folder / name
         write_text(path.with_suffix(".csv"), as_csv(rows))
         write_text(path.with_suffix(".json"), json.dumps(rows, indent=1, ensure_ascii=False) + "\n")
-        written += [path.with_suffix(".csv"), path.with_suffix(".json")]
-        written += _write_parquet(path.with_suffix(".parquet"), rows)
-    return written
+        paths += [path.with_suffix(".csv"), path.with_suffix(".json")]
+        paths += _write_parquet(path.with_suffix(".parquet"), rows)
+    return paths
 
 
 def write_csv_tables(runs: Sequence[ScoredRun], folder: Path) -> list[Path]:
@@ -80,11 +80,11 @@ def write_csv_tables(runs: Sequence[ScoredRun], folder: Path) -> list[Path]:
     Raises:
         WorkspaceError: the folder cannot be written.
     """
-    written = []
+    paths = []
     for name, rows in tables(runs).items():
-        written.append(folder / f"{name}.csv")
-        write_text(written[-1], as_csv(rows))
-    return written
+        paths.append(folder / f"{name}.csv")
+        write_text(paths[-1], as_csv(rows))
+    return paths
 
 
 def as_csv(rows: Sequence[Row]) -> str:
@@ -143,7 +143,7 @@ def _form_rows(run: ScoredRun) -> Iterator[Row]:
 
 def _item_rows(run: ScoredRun) -> Iterator[Row]:
     for result in run.everything:
-        item, presentation = result.item, result.asked.presentation
+        item, presentation = result.item, result.question.presentation
         yield {
             "run": run.label,
             "dataset": item.dataset,
@@ -162,7 +162,7 @@ def _item_rows(run: ScoredRun) -> Iterator[Row]:
             "outcome": result.outcome.value,
             "credit": None if result.score is None else result.score.credit,
             "rule": result.rule,
-            "image_sha256": result.asked.image_sha256,
+            "image_sha256": result.question.image_sha256,
         }
 
 
@@ -171,7 +171,7 @@ def _stands(runs: Sequence[ScoredRun]) -> dict[str, Row]:
     how = differing_settings(runs)
     return {
         run.label: {
-            "ranked_with": f"Asked {block.asked}" if block.asked else block.title,
+            "ranked_with": f"Asked {block.manner}" if block.manner else block.title,
             "asked_otherwise": "; ".join(how[run.label]),
             "group": letters.get(run.label, ""),
         }

@@ -68,7 +68,7 @@ class FailureSection:
     """Values of the section.
 
     Attributes:
-        shown: the cards, by task.
+        items: the cards, by task.
         total: number of questions that failed in at least one run.
         counts: number of cards by outcome.
         tasks: number of cards by task.
@@ -77,7 +77,7 @@ class FailureSection:
         longest_reply: maximum number of characters shown of a reply.
     """
 
-    shown: Sequence[FailedItem]
+    items: Sequence[FailedItem]
     total: int
     counts: Mapping[AnswerOutcome, int]
     tasks: Mapping[Task, int]
@@ -101,11 +101,11 @@ def failure_section(runs: Sequence[ScoredRun], release: Benchmark | None) -> Fai
         for replies_of_item in answers.values()
         if _worst(replies_of_item) is not None
     ]
-    chosen = sorted(_draw_order(failed)[:MOST], key=_place)
+    sample = sorted(_draw_order(failed)[:MOST], key=_place)
     gallery = ImageEmbedder(release=release) if release else None
-    cards = [_card(replies, gallery) for replies in chosen]
+    cards = [_card(replies, gallery) for replies in sample]
     return FailureSection(
-        shown=cards,
+        items=cards,
         total=len(failed),
         counts=Counter(
             outcome for card in cards for outcome in {r.outcome for _, r in card.replies}
@@ -132,9 +132,11 @@ def filter_rules(runs: int) -> list[str]:
     ]
     rules += [f".browse:has(#outcome-{o}:checked) .card:not(.any-{o})" for o in outcomes]
     for run in range(runs if runs > 1 else 0):
-        chosen = f".browse:has(#run-{run}:checked)"
-        rules.append(f"{chosen} .card:not(.run{run}-any)")
-        rules += [f"{chosen}:has(#outcome-{o}:checked) .card:not(.run{run}-{o})" for o in outcomes]
+        selector = f".browse:has(#run-{run}:checked)"
+        rules.append(f"{selector} .card:not(.run{run}-any)")
+        rules += [
+            f"{selector}:has(#outcome-{o}:checked) .card:not(.run{run}-{o})" for o in outcomes
+        ]
     return rules
 
 

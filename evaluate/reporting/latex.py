@@ -66,12 +66,12 @@ def write_latex(runs: Sequence[ScoredRun], folder: Path) -> list[Path]:
             parts[_AXES[title]] = "\n".join(_axis(blocks, title, groups))
     for number, run in enumerate(ordered, start=1):
         parts[f"cube-{number}"] = "\n".join(_cube(run, number))
-    written = [folder / f"{name}.tex" for name in parts]
-    for path, text in zip(written, parts.values(), strict=True):
+    paths = [folder / f"{name}.tex" for name in parts]
+    for path, text in zip(paths, parts.values(), strict=True):
         write_text(path, text)
     inputs = "\n".join(f"\\input{{{name}}}\n\\clearpage" for name in parts)
     write_text(folder / DOCUMENT, _DOCUMENT.replace("INPUTS", inputs))
-    return [*written, folder / DOCUMENT]
+    return [*paths, folder / DOCUMENT]
 
 
 def escape(text: str) -> str:
@@ -215,7 +215,7 @@ def _caption_text(runs: Sequence[ScoredRun]) -> str:
         )
     blocks = ranking_blocks(runs)
     if len(blocks) > 1:
-        first = f"first those asked {escape(blocks[0].asked)}, " if blocks[0].asked else ""
+        first = f"first those asked {escape(blocks[0].manner)}, " if blocks[0].manner else ""
         sentences.append(
             f"Only models asked the same items in the same way are ranked together: {first}"
             "then by block."

@@ -47,7 +47,7 @@ class ComparableRuns:
 
     Attributes:
         title: their questions in words, or why they are not ranked.
-        asked: their questions in words; empty for incomplete runs.
+        manner: their questions in words; empty for incomplete runs.
         runs: in the order of the report.
         letters: compact letters by label; runs that share one are not distinguishable. Empty for a
             single run, and if no question was answered by all.
@@ -56,7 +56,7 @@ class ComparableRuns:
     """
 
     title: str
-    asked: str
+    manner: str
     runs: Sequence[ScoredRun]
     letters: Mapping[str, str]
     detectable: str
@@ -66,13 +66,13 @@ class ComparableRuns:
 def comparable_runs(runs: Sequence[ScoredRun]) -> list[ComparableRuns]:
     """Return groups of runs with equal questions, in order of appearance, incomplete runs last."""
     groups = [
-        _comparable(members, asked)
-        for asked, members in runs_by_questions([run for run in runs if not run.incomplete])
+        _comparable(members, manner)
+        for manner, members in runs_by_questions([run for run in runs if not run.incomplete])
     ]
     if incomplete := [run for run in runs if run.incomplete]:
         groups.append(
             ComparableRuns(
-                title=INCOMPLETE, asked="", runs=incomplete, letters={}, detectable="", tables=[]
+                title=INCOMPLETE, manner="", runs=incomplete, letters={}, detectable="", tables=[]
             )
         )
     return groups
@@ -92,7 +92,7 @@ def runs_by_questions(runs: Sequence[ScoredRun]) -> list[tuple[str, list[ScoredR
     ]
 
 
-def _comparable(runs: Sequence[ScoredRun], asked: str) -> ComparableRuns:
+def _comparable(runs: Sequence[ScoredRun], manner: str) -> ComparableRuns:
     overall: Mapping[str, Any] | None = None
     tables: list[SettingsTable] = []
     if len(runs) > 1:
@@ -106,8 +106,8 @@ def _comparable(runs: Sequence[ScoredRun], asked: str) -> ComparableRuns:
         except WorkspaceError:
             overall = None
     return ComparableRuns(
-        title=f"Asked {asked}",
-        asked=asked,
+        title=f"Asked {manner}",
+        manner=manner,
         runs=runs,
         letters={run["label"]: run["letters"] for run in overall["runs"]} if overall else {},
         detectable=detectable(overall) if overall else "",
@@ -124,10 +124,14 @@ def _questions_text(run: ScoredRun, *, several: bool) -> str:
 
 def _item_count_text(run: ScoredRun) -> str:
     whole = run.manifest["dataset"]["items"]
-    chosen = run.selection["items"] if run.selection else whole
-    named = f"{chosen:,} chosen questions of {whole:,}" if run.selection else f"{whole:,} questions"
+    selected_count = run.selection["items"] if run.selection else whole
+    named = (
+        f"{selected_count:,} chosen questions of {whole:,}"
+        if run.selection
+        else f"{whole:,} questions"
+    )
     count = run.total["n"] + len(run.withdrawn)
-    if count < chosen:
+    if count < selected_count:
         return f"a sample of {count:,} of {named}"
     return named if run.selection else f"all {named}"
 

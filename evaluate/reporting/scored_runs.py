@@ -119,13 +119,13 @@ class ScoredRun:
             "image size": "smaller images",
             "image detail": "another image detail",
         }
-        shown = [words for name, words in names.items() if name in settings]
-        return [*shown, *(["degraded images"] if self.degradation else [])]
+        differences = [words for name, words in names.items() if name in settings]
+        return [*differences, *(["degraded images"] if self.degradation else [])]
 
     @property
     def condition(self) -> Condition:
         """Condition of its accuracies."""
-        conditions = [result.asked.presentation.condition for result in self.results[:1]]
+        conditions = [result.question.presentation.condition for result in self.results[:1]]
         return conditions[0] if conditions else Condition.FULL
 
     @property

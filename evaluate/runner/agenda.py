@@ -23,7 +23,7 @@ class Agenda:
     """Agenda of a session.
 
     Attributes:
-        asked: every question of the run.
+        questions: every question of the run.
         distinct: those with a usable image; two items or conditions may ask the same question on
             the same image, which is asked once.
         todo: questions that this session asks.
@@ -32,7 +32,7 @@ class Agenda:
         conversations: replies that later steps of chains build on.
     """
 
-    asked: tuple[AskedQuestion, ...]
+    questions: tuple[AskedQuestion, ...]
     distinct: Mapping[str, AskedQuestion]
     todo: list[AskedQuestion]
     postponed: list[AskedQuestion]
@@ -50,17 +50,17 @@ class Agenda:
         first: int | None,
     ) -> Agenda:
         """Plan questions without a reply, or with ``again`` those with the given outcomes."""
-        distinct = {a.key: a for a in plan.asked if a.key is not None}
-        conversations, answered = _conversations(plan.asked, attempts, replied)
+        distinct = {a.key: a for a in plan.questions if a.key is not None}
+        conversations, answered = _conversations(plan.questions, attempts, replied)
         if again:
-            ended = _ended(plan.asked, attempts, again)
-            wanted = [a for a in distinct.values() if _is_among(a, ended)]
+            ended = _ended(plan.questions, attempts, again)
+            candidates = [a for a in distinct.values() if _is_among(a, ended)]
         else:
-            wanted = [a for key, a in distinct.items() if key not in answered]
-        todo, postponed = _of_first(wanted, plan, first)
+            candidates = [a for key, a in distinct.items() if key not in answered]
+        todo, postponed = _of_first(candidates, plan, first)
         conversations.forget(todo)
         return cls(
-            asked=plan.asked,
+            questions=plan.questions,
             distinct=distinct,
             todo=todo,
             postponed=postponed,
@@ -83,21 +83,21 @@ class Agenda:
         max_cost: float | None,
     ) -> RunSummary:
         """Return the summary of the run after the session."""
-        answerable = sum(question.key is not None for question in self.asked)
-        missing = _missing(self.asked)
+        answerable = sum(question.key is not None for question in self.questions)
+        missing = _missing(self.questions)
         broke_off = sum(map(self.conversations.broke_off, self.todo))
-        unasked = len(self.todo) - progress.done - broke_off
-        left = unasked + len(self.postponed)
+        unasked = len(self.todo) - progress.done_count - broke_off
+        left_count = unasked + len(self.postponed)
         return RunSummary(
             out=out,
-            asked=len(self.asked),
+            asked=len(self.questions),
             reused=progress.reused,
-            answered=progress.done - progress.failed,
+            answered=progress.done_count - progress.failed,
             failed=progress.failed,
             missing=missing,
-            unreached=broke_off + len(self.asked) - answerable - missing,
+            unreached=broke_off + len(self.questions) - answerable - missing,
             shared=answerable - len(self.distinct),
-            left=left,
+            left=left_count,
             left_out=_left_out(out),
             seconds=seconds,
             cost=cost,
@@ -109,9 +109,9 @@ class Agenda:
 
 def _left_out(out: Path) -> Mapping[str, int]:
     """Return the selected items that are not asked, by reason."""
-    chosen = dict((read_manifest(out).get("selection") or {}).get("left_out", {}))
+    selection_counts = dict((read_manifest(out).get("selection") or {}).get("left_out", {}))
     withdrawn = len(withdrawn_items(out))
-    return {**chosen, WITHDRAWN: withdrawn} if withdrawn else chosen
+    return {**selection_counts, WITHDRAWN: withdrawn} if withdrawn else selection_counts
 
 
 def _why_stopped(unasked: int, max_cost: float | None, first: int | None) -> str:
@@ -121,10 +121,10 @@ def _why_stopped(unasked: int, max_cost: float | None, first: int | None) -> str
 
 
 def _conversations(
-    asked: Iterable[AskedQuestion], attempts: Path, replied: Collection[str]
+    asked_questions: Iterable[AskedQuestion], attempts: Path, replied: Collection[str]
 ) -> tuple[Conversations, Collection[str]]:
     """Return the conversations so far, and the keys of questions whose reply still counts."""
-    questions = list(asked)
+    questions = list(asked_questions)
     conversations = Conversations.of(questions)
     if not conversations.earlier:
         return conversations, replied
@@ -167,4 +167,4 @@ def _ended(
     from medrcube.evaluate.reply_outcomes import score_attempts  # noqa: PLC0415
 
     results = score_attempts(questions, read_attempts(attempts))
-    return {str(result.asked.key) for result in results if result.outcome in outcomes}
+    return {str(result.question.key) for result in results if result.outcome in outcomes}

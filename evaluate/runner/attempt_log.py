@@ -58,12 +58,12 @@ class AttemptLog:
             WorkspaceError: the disk is full or not writable.
         """
         line = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
-        written = asyncio.get_running_loop().create_future()
+        future = asyncio.get_running_loop().create_future()
         # A lone surrogate in a reply cannot be encoded as UTF-8.
-        self._waiting.append((line.encode("utf-8", "backslashreplace") + b"\n", written))
+        self._waiting.append((line.encode("utf-8", "backslashreplace") + b"\n", future))
         if self._writer is None:
             self._writer = asyncio.create_task(self._write_waiting())
-        await written
+        await future
 
     def finish(self) -> None:
         """Write the records that were waiting when the event loop stopped."""
@@ -79,13 +79,13 @@ class AttemptLog:
                 await asyncio.to_thread(self._write, b"".join(line for line, _ in batch))
             except WorkspaceError as error:
                 problem = error
-            for _, written in batch:
-                if written.done():
+            for _, future in batch:
+                if future.done():
                     continue
                 if problem is None:
-                    written.set_result(None)
+                    future.set_result(None)
                 else:
-                    written.set_exception(problem)
+                    future.set_exception(problem)
         self._writer = None
 
     def _write(self, data: bytes) -> None:

@@ -13,8 +13,8 @@ from medrcube.evaluate.runner.image_digests import FILE as LOCK
 from medrcube.evaluate.runner.image_digests import write_lock
 from medrcube.evaluate.runner.plan import RunPlan
 from medrcube.evaluate.runner.run_folder import (
-    ASKED,
     ITEMS,
+    QUESTIONS,
     asked_row,
     versions,
     write_json_lines,
@@ -43,14 +43,14 @@ def write_plan(out: Path, plan: RunPlan) -> None:
         )
         if plan.second:
             write_reworded(out, plan.second)
-        write_json_lines(out / ASKED, map(asked_row, plan.listed))
+        write_json_lines(out / QUESTIONS, map(asked_row, plan.listed))
     if (drawn_from := plan.drawn_from) is not None:
         pool = [item.name for item in drawn_from.pool]
         write_examples(out, pool, drawn_from.looks_by_digest(plan.benchmark))
     digests_by_image = {
         image: digest for image, digest in plan.benchmark.pictures.items() if digest
     }
-    if plan.seen != digests_by_image:
+    if plan.image_digests != digests_by_image:
         write_lock(out / LOCK, digests_by_image)
     begun_by = {"medrcube": medrcube.__version__, "versions": versions()}
     write_manifest(out, {**plan.manifest, **plan.changing, **begun_by, "listed": listed})

@@ -20,8 +20,8 @@ from medrcube.evaluate.questions.conditions import Condition, presentations
 from medrcube.evaluate.questions.reworded import read_reworded
 from medrcube.evaluate.runner.plan import draw_order
 from medrcube.evaluate.runner.run_folder import (
-    ASKED,
     ITEMS,
+    QUESTIONS,
     each_json_line,
     read_items,
     read_manifest,
@@ -29,7 +29,7 @@ from medrcube.evaluate.runner.run_folder import (
 
 __all__ = ["count_outside_draw", "list_problems"]
 
-_SHOWN = 3
+_LIST_LIMIT = 3
 
 
 def list_problems(run: Path) -> list[str]:
@@ -42,7 +42,7 @@ def list_problems(run: Path) -> list[str]:
     try:
         items = read_items(run)
         listed, steps = list[tuple[str, str, int, int]](), list[Mapping[str, Any]]()
-        for row in each_json_line(run / ASKED):
+        for row in each_json_line(run / QUESTIONS):
             if row.get("chain"):
                 steps.append(row)
             else:
@@ -57,28 +57,28 @@ def list_problems(run: Path) -> list[str]:
 
 
 def count_outside_draw(
-    manifest: Mapping[str, Any], asked: Sequence[str], release: Sequence[BenchmarkItem]
+    manifest: Mapping[str, Any], asked_names: Sequence[str], release: Sequence[BenchmarkItem]
 ) -> int:
     """Return the number of items of a run with a limit that are not in the draw.
 
     Args:
         manifest: manifest of the run.
-        asked: names of its items.
+        asked_names: names of its items.
         release: all items of its release.
     """
     limit = manifest.get("limit")
     if limit is None or manifest.get("selection") is not None:
         return 0
-    return len(set(asked) - {item.name for item in draw_order(release)[:limit]})
+    return len(set(asked_names) - {item.name for item in draw_order(release)[:limit]})
 
 
 def _items(manifest: Mapping[str, Any], items: Sequence[BenchmarkItem]) -> Iterator[str]:
-    chosen, limit = manifest.get("selection"), manifest.get("limit")
-    available = manifest["dataset"]["items"] if chosen is None else chosen["items"]
+    selection, limit = manifest.get("selection"), manifest.get("limit")
+    available = manifest["dataset"]["items"] if selection is None else selection["items"]
     expected = available if limit is None else min(limit, available)
     names = {item.name for item in items}
     if len(items) != expected or len(names) != expected:
-        why = "selection" if chosen is not None else "dataset"
+        why = "selection" if selection is not None else "dataset"
         setting = f"{why}.items is {available:,}, " + (
             "with no limit" if limit is None else f"with limit {limit:,}"
         )
@@ -87,7 +87,7 @@ def _items(manifest: Mapping[str, Any], items: Sequence[BenchmarkItem]) -> Itera
             f"(manifest.json: {setting}); items were removed or added after the run: restore the "
             "original folder, or run the evaluation again"
         )
-    elif chosen is not None and limit is None and chosen["digest"] != _digest(names):
+    elif selection is not None and limit is None and selection["digest"] != _digest(names):
         yield f"{ITEMS}: its items do not match selection.digest of manifest.json"
 
 
@@ -110,9 +110,9 @@ def _forms(
         (present - expected, "has in excess"),
     ):
         if those:
-            named = list(dict.fromkeys(name for name, *_ in sorted(those)))[:_SHOWN]
+            named = list(dict.fromkeys(name for name, *_ in sorted(those)))[:_LIST_LIMIT]
             yield (
-                f"{ASKED}: {what} {counted(those.total(), 'question')}, such as of "
+                f"{QUESTIONS}: {what} {counted(those.total(), 'question')}, such as of "
                 f"{', '.join(named)}; expected {expected.total():,} from the items, conditions "
                 f"and epochs of the run, and it holds {present.total():,}"
             )
@@ -131,7 +131,7 @@ def _chains(
     expected = stated["steps"] * manifest["epochs"]
     if len(steps) != expected:
         yield (
-            f"{ASKED}: holds {counted(len(steps), 'step')} of chains; expected {expected:,} "
+            f"{QUESTIONS}: holds {counted(len(steps), 'step')} of chains; expected {expected:,} "
             "(manifest.json: chains.steps and epochs); restore the original folder, or run the "
             "evaluation again"
         )
@@ -140,7 +140,7 @@ def _chains(
     for epoch in range(manifest["epochs"] if expected else 0):
         rows = [(row["chain"], row["step"], row["item"]) for row in steps if row["epoch"] == epoch]
         if steps_digest(rows) != stated["digest"] or not {name for *_, name in rows} <= names:
-            yield f"{ASKED}: its chains do not match chains.digest of manifest.json"
+            yield f"{QUESTIONS}: its chains do not match chains.digest of manifest.json"
 
 
 def _form(row: Mapping[str, Any]) -> tuple[str, str, int, int]:

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from medrcube.evaluate.runner.run_folder import ASKED, read_json_lines
+from medrcube.evaluate.runner.run_folder import QUESTIONS, read_json_lines
 from medrcube.files.atomic import write_text
 
 __all__ = ["FILE", "StoredExamples", "read_examples", "write_examples"]
@@ -28,12 +28,12 @@ class StoredExamples:
     Attributes:
         pool: names of the items that may be examples; ``None`` for a new run.
         looks: perceptual hash of each image by the SHA-256 of its file.
-        chosen: names of the examples of a question, by its item and the image shown.
+        example_names: names of the examples of a question, by its item and the image shown.
     """
 
     pool: Sequence[str] | None = None
     looks: Mapping[str, int] = field(default_factory=dict)
-    chosen: Mapping[tuple[str, str | None], Sequence[str]] = field(default_factory=dict)
+    example_names: Mapping[tuple[str, str | None], Sequence[str]] = field(default_factory=dict)
 
 
 def read_examples(run: Path) -> StoredExamples:
@@ -43,9 +43,9 @@ def read_examples(run: Path) -> StoredExamples:
         return StoredExamples(
             pool=[str(name) for name in data["pool"]],
             looks={str(digest): int(look, 16) for digest, look in data["looks"].items()},
-            chosen={
+            example_names={
                 (row["item"], row["image"]): [name for name, _ in row["shots"]]
-                for row in read_json_lines(run / ASKED)
+                for row in read_json_lines(run / QUESTIONS)
                 if row.get("shots")
             },
         )

@@ -48,7 +48,7 @@ class RunPlan:
     """The questions of a run, and the content of its folder.
 
     Attributes:
-        asked: presentations, those of one image consecutive; without withdrawn items.
+        questions: presentations, those of one image consecutive; without withdrawn items.
         listed: the same with withdrawn items, which remain part of the run.
         items: the items, in that order.
         second: items of another edition by the name of the item with the same fact.
@@ -60,12 +60,12 @@ class RunPlan:
         selection: items that were selected and left out.
         benchmark: the release; images that look unchanged are not read again.
         asking: question setup, with the degradation of an existing run.
-        seen: image digests of the last session.
+        image_digests: image digests of the last session.
         lists: manifest entries on the lists: the version that wrote them, and a digest of the
             images.
     """
 
-    asked: tuple[AskedQuestion, ...]
+    questions: tuple[AskedQuestion, ...]
     listed: tuple[AskedQuestion, ...]
     items: Sequence[BenchmarkItem]
     second: Mapping[str, BenchmarkItem]
@@ -76,7 +76,7 @@ class RunPlan:
     selection: ItemSelection
     benchmark: Benchmark
     asking: QuestionSetup
-    seen: Mapping[str, ImageDigest]
+    image_digests: Mapping[str, ImageDigest]
     lists: Mapping[str, str]
 
 
@@ -174,7 +174,7 @@ def plan_run(
     lists = _lists_state(listed)
     _require_same_images(out, listed, manifest, {**changing, **lists})
     return RunPlan(
-        asked=tuple(standing_questions(listed, benchmark.errata)),
+        questions=tuple(standing_questions(listed, benchmark.errata)),
         listed=listed,
         items=items,
         second=second,
@@ -185,7 +185,7 @@ def plan_run(
         selection=selection,
         benchmark=benchmark,
         asking=asking,
-        seen=locked,
+        image_digests=locked,
         lists=lists,
     )
 

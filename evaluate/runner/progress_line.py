@@ -38,7 +38,7 @@ def report_progress(reporter: Reporter, *, timed: bool = True) -> Iterator[OnPro
                     )
                 )
                 return
-            advance(progress.done - previous.done)
+            advance(progress.done_count - previous.done_count)
             if progress.note and progress.note != previous.note:
                 reporter.note(progress.note)
 

@@ -19,19 +19,19 @@ from medrcube.release_format.images import ReleaseImages
 
 __all__ = ["RequestBuilder"]
 
-_KEPT = 8 * 2**20
+_CACHE_BYTES = 8 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
+class _CachedImage:
     """An image as sent, and the digest of its file."""
 
     picture: ImageFile
     sha256: str
 
 
-def _pictures() -> SingleFlightCache[_Read]:
-    return SingleFlightCache(most=_KEPT, weigh=lambda cached: len(cached.picture.data))
+def _pictures() -> SingleFlightCache[_CachedImage]:
+    return SingleFlightCache(most=_CACHE_BYTES, weigh=lambda cached: len(cached.picture.data))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +49,7 @@ class RequestBuilder:
     asking: QuestionSetup = field(default_factory=QuestionSetup)
     examples: Mapping[str, BenchmarkItem] = field(default_factory=lambda: MappingProxyType({}))
     conversations: Conversations = field(default_factory=Conversations)
-    _recent: SingleFlightCache[_Read] = field(default_factory=_pictures, init=False)
+    _recent: SingleFlightCache[_CachedImage] = field(default_factory=_pictures, init=False)
 
     async def build(self, question: AskedQuestion) -> ModelRequest:
         """Build the request of a question.
@@ -67,19 +67,19 @@ class RequestBuilder:
             prompt = self.asking.prompt.render(item)
             shots.append(Shot(prompt=prompt, reply=item.right_reply, picture=picture))
         *earlier, (_, fresh) = question.turns
-        shown = fresh or question.image_sha256 is None
+        with_image = fresh or question.image_sha256 is None
         return ModelRequest(
             item=question.item.name,
             prompt=self.asking.prompt.render(question.item),
             options=question.item.options,
-            picture=await self._shown(question) if shown else None,
+            picture=await self._image_of(question) if with_image else None,
             shots=tuple(shots),
             history=tuple(
                 [
                     Exchange(
                         prompt=self.asking.prompt.render(step.item),
                         reply=text,
-                        picture=await self._shown(step) if new else None,
+                        picture=await self._image_of(step) if new else None,
                     )
                     for (step, new), text in zip(earlier, self._history(question), strict=True)
                 ]
@@ -93,7 +93,7 @@ class RequestBuilder:
             raise RejectedError("an earlier step of its chain has no reply", code="not-reached")
         return history
 
-    async def _shown(self, question: AskedQuestion) -> ImageFile | None:
+    async def _image_of(self, question: AskedQuestion) -> ImageFile | None:
         """Return the question's image as sent."""
         image = question.presentation.image
         if image is None:
@@ -112,9 +112,9 @@ class RequestBuilder:
             )
         return cached.picture
 
-    def _load(self, image: str, *, degraded: bool) -> _Read:
+    def _load(self, image: str, *, degraded: bool) -> _CachedImage:
         try:
             picture = read_picture(self.images, image)
         except UnusablePictureError as error:
             raise ReleaseError(f"{image}: disappeared during the run: {error}") from error
-        return _Read(self.asking.prepare(picture, degraded=degraded), picture.sha256)
+        return _CachedImage(self.asking.prepare(picture, degraded=degraded), picture.sha256)

@@ -26,11 +26,11 @@ from medrcube.evaluate.runner.json_lines import parse_line
 from medrcube.files.atomic import replacing, write_text
 
 __all__ = [
-    "ASKED",
     "ITEMS",
     "MANIFEST",
     "METRICS",
     "OUTCOMES",
+    "QUESTIONS",
     "RESULTS",
     "AskedQuestion",
     "asked_row",
@@ -49,7 +49,7 @@ __all__ = [
     "write_manifest",
 ]
 
-MANIFEST, ITEMS, ASKED = "manifest.json", "items.jsonl", "asked.jsonl"
+MANIFEST, ITEMS, QUESTIONS = "manifest.json", "items.jsonl", "asked.jsonl"
 OUTCOMES, RESULTS, METRICS = "outcomes.jsonl", "results.jsonl", "metrics.json"
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False)
@@ -173,7 +173,7 @@ def read_asked(run: Path) -> tuple[AskedQuestion, ...]:
                 key=row["key_sha256"],
                 shots=tuple((name, digest) for name, digest in row.get("shots", ())),
             )
-            for row in each_json_line(run / ASKED)
+            for row in each_json_line(run / QUESTIONS)
         )
         return tuple(standing_questions(with_earlier_steps(questions), withdrawn_of(run)))
     except UnknownNameError as error:

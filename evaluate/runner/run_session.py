@@ -99,7 +99,7 @@ class RunSession:
                     rest = (
                         question for question in step if conversations.history(question) is not None
                     )
-                    if self.progress.done == self.progress.failed:
+                    if self.progress.done_count == self.progress.failed:
                         await self._probe(rest, group)
                     await self._dispatch(QuestionQueue(rest), group)
                 watch.cancel()
@@ -114,7 +114,7 @@ class RunSession:
         self._probing = True
         for _, question in zip(range(PROBES), rest, strict=False):
             await self._dispatch(QuestionQueue([question]), group)
-            if self.progress.done > self.progress.failed:
+            if self.progress.done_count > self.progress.failed:
                 break
         self._probing = False
 
@@ -128,7 +128,7 @@ class RunSession:
                 if turn is None:
                     empty = agenda.due is None
                     break
-                self.pace.sent()
+                self.pace.note_request()
                 self._tasks += 1
                 group.create_task(self._try(turn, agenda))
             if not self._tasks and (empty or spent):
@@ -154,14 +154,14 @@ class RunSession:
     async def _send(self, turn: QueuedQuestion, agenda: QuestionQueue) -> float | None:
         """Send once and record the result; return seconds until a retry in place, or ``None``."""
         turn.tries += 1
-        key, name = str(turn.asked.key), turn.asked.item.name
+        key, name = str(turn.question.key), turn.question.item.name
         head = {"key": key, "item": name, "try": turn.tries, "at": now()}
         conversations = self.requests.conversations
-        if turn.asked.before and (history := conversations.history(turn.asked)) is not None:
+        if turn.question.before and (history := conversations.history(turn.question)) is not None:
             head["history"] = history_digest(history)
-        self.watchdog.sent(key, name, self._clock())
+        self.watchdog.note_request(key, name, self._clock())
         try:
-            reply = await self._answer(turn.asked)
+            reply = await self._answer(turn.question)
         except AnswerError as error:
             self.watchdog.ended(key, self._clock())
             error_fields = error_record(error)
@@ -176,7 +176,7 @@ class RunSession:
         self.budget.count(reply_fields)
         self.pace.answered(self._clock(), clean=turn.tries == 1)
         self._failed_in_a_row = 0
-        self._advance(done=1)
+        self._advance(done_count=1)
         return None
 
     async def _answer(self, question: AskedQuestion) -> Reply:
@@ -205,7 +205,7 @@ class RunSession:
         if wait is None:
             if not limited:
                 self.pace.failed()
-            self.requests.conversations.give_up(str(turn.asked.key))
+            self.requests.conversations.give_up(str(turn.question.key))
             self._give_up(error, self._too_long(error))
             return None
         self._advance(retries=1, note=str(error))
@@ -235,13 +235,13 @@ class RunSession:
             ModelError: too many questions in a row failed.
         """
         words = f"{error}{why}"
-        self._advance(done=1, failed=1, note=words)
+        self._advance(done_count=1, failed=1, note=words)
         progress = self.progress
         rejected = isinstance(error, RejectedError)
         if self._probing and not rejected:
             raise ModelError(f"the first question got no reply: {words}")
         # A refused question may itself be at fault if others are answered.
-        if not (rejected and progress.reused + progress.done > progress.failed):
+        if not (rejected and progress.reused + progress.done_count > progress.failed):
             self._failed_in_a_row += 1
         if self._failed_in_a_row >= max(STOP_AFTER, self.pace.most):
             raise ModelError(
@@ -256,17 +256,17 @@ class RunSession:
                 self._advance(note=complaint)
 
     def _advance(
-        self, *, done: int = 0, failed: int = 0, retries: int = 0, note: str | None = None
+        self, *, done_count: int = 0, failed: int = 0, retries: int = 0, note: str | None = None
     ) -> None:
         progress = self.progress
         self.progress = replace(
             progress,
-            done=progress.done + done,
+            done_count=progress.done_count + done_count,
             failed=progress.failed + failed,
             retries=progress.retries + retries,
             running=self.pace.running,
             limit=self.pace.limit,
-            rate=self._rate.at(self._clock(), progress.done + done),
+            rate=self._rate.at(self._clock(), progress.done_count + done_count),
             cost=self.budget.spent if self.budget.prices else None,
             note=progress.note if note is None else note,
         )

@@ -23,7 +23,7 @@ class RunProgress:
     Attributes:
         total: distinct questions of the run, except those without an image.
         reused: of these, answered in an earlier session.
-        done: finished in this session, including failed ones.
+        done_count: finished in this session, including failed ones.
         failed: given up in this session.
         retries: number of retries.
         running: concurrent questions.
@@ -36,7 +36,7 @@ class RunProgress:
 
     total: int
     reused: int
-    done: int = 0
+    done_count: int = 0
     failed: int = 0
     retries: int = 0
     running: int = 0
@@ -56,15 +56,15 @@ class Rate:
 
     _marks: deque[tuple[float, int]] = field(default_factory=lambda: deque(maxlen=_MARKS))
 
-    def at(self, now: float, done: int) -> float | None:
-        """Return questions per second, given ``done`` finished questions at time ``now``."""
+    def at(self, now: float, done_count: int) -> float | None:
+        """Return questions per second, given ``done_count`` finished questions at time ``now``."""
         marks = self._marks
         if not marks or now - marks[-1][0] >= _RECENT / _MARKS:
-            marks.append((now, done))
+            marks.append((now, done_count))
         while now - marks[0][0] > _RECENT:
             marks.popleft()
         then, before = marks[0]
-        return (done - before) / (now - then) if now > then and done > before else None
+        return (done_count - before) / (now - then) if now > then and done_count > before else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

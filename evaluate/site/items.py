@@ -121,7 +121,7 @@ def write_items(
         answers = [
             {
                 **_answers(item, data.evidence.get(item.name), results, place, limit),
-                "drawn": _drawn(item, data.pictures[item.name]),
+                "drawn": _drawing(item, data.pictures[item.name]),
             }
             for item in items
         ]
@@ -201,7 +201,7 @@ def _answers(
     }
 
 
-def _drawn(item: BenchmarkItem, picture: SiteImage) -> Mapping[str, Any] | None:
+def _drawing(item: BenchmarkItem, picture: SiteImage) -> Mapping[str, Any] | None:
     """Return the target of a point or box item, if its image is on the site."""
     place = drawn_place(item.target, LONGEST_SIDE) if picture.file else None
     return asdict(place) if place else None

@@ -155,13 +155,13 @@ def _gain(run: ScoredRun) -> float | None:
 
 
 def _remarks(run: ScoredRun) -> list[str]:
-    asked, whole = run.total["n"], run.manifest["dataset"]["items"] - len(run.withdrawn)
+    question_count, whole = run.total["n"], run.manifest["dataset"]["items"] - len(run.withdrawn)
     readers = run.readers["readers"] if run.readers else 0
     conditions = {
         f"{readers:,} people": run.readers is not None,
-        f"incomplete: {run.replied:,} of {asked:,} have a reply": run.incomplete,
+        f"incomplete: {run.replied:,} of {question_count:,} have a reply": run.incomplete,
         "unfinished": run.unfinished,
         f"{counted(run.cut, 'reply')} cut": run.cut > 0,
-        f"sample of {whole:,}": asked < whole,
+        f"sample of {whole:,}": question_count < whole,
     }
     return [remark for remark, holds in conditions.items() if holds]

@@ -11,14 +11,21 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from medrcube.evaluate.runner.attempt_log import FILE as ATTEMPTS
-from medrcube.evaluate.runner.run_folder import ASKED, ITEMS, MANIFEST, METRICS, OUTCOMES, RESULTS
+from medrcube.evaluate.runner.run_folder import (
+    ITEMS,
+    MANIFEST,
+    METRICS,
+    OUTCOMES,
+    QUESTIONS,
+    RESULTS,
+)
 from medrcube.files.atomic import sha256_of, write_text
 
 __all__ = ["DIGESTS", "EXPECTED", "digest_mismatches", "irregular_files", "write_digests"]
 
 DIGESTS = "digests.json"
 
-EXPECTED = (MANIFEST, ITEMS, ASKED, ATTEMPTS, OUTCOMES, RESULTS, METRICS)
+EXPECTED = (MANIFEST, ITEMS, QUESTIONS, ATTEMPTS, OUTCOMES, RESULTS, METRICS)
 """Files that every run has."""
 
 _SHA256 = re.compile("[0-9a-f]{64}")

@@ -111,10 +111,10 @@ def _write_site(
     entries = leaderboard_rows(runs, pages)
     ordered = [entry.run for entry in entries]
     digests = {
-        result.item.name: result.asked.subject
+        result.item.name: result.question.subject
         for run in ordered
         for result in run.results
-        if result.asked.subject is not None
+        if result.question.subject is not None
     }
     pages_of_cells = cell_pages(entries)
     _clear(out)
@@ -178,7 +178,7 @@ def _write_pages(
     style: Mapping[str, Any] = {}
     for number, entry in enumerate(entries):
         style = page_values([entry.run], None)
-        wrong = style["failures"].shown[:_FEW_FAILURES]
+        wrong = style["failures"].items[:_FEW_FAILURES]
         values = {**style, "entry": entry, "number": number, "wrong": wrong}
         write(entry.page, "model.html.j2", **{k: v for k, v in values.items() if k not in shared})
         advance()

@@ -16,7 +16,7 @@ from medrcube.evaluate.statistics.intervals import ratio
 __all__ = ["abstention", "yes_no"]
 
 _YES_NO = {"yes", "no"}
-_SHOWN, _HIDDEN = "shown", "hidden"
+_SHOWN_FACT, _HIDDEN_FACT = "shown", "hidden"
 
 
 def yes_no(results: Sequence[Result]) -> dict[str, Any] | None:
@@ -57,25 +57,25 @@ def abstention(sets: Sequence[Sequence[Result]]) -> dict[str, Any] | None:
         the share of ``shown`` answered with the abstention; ``false_confidence``, the share of
         ``hidden`` answered with anything else. ``None`` without sets with these roles.
     """
-    shown: list[bool] = []
+    shown_answers: list[bool] = []
     hidden: list[bool] = []
     twins = 0
     for results in sets:
         members = {result.item.role: result for result in results}
-        if members.keys() != {_SHOWN, _HIDDEN}:
+        if members.keys() != {_SHOWN_FACT, _HIDDEN_FACT}:
             continue
         twins += 1
-        abstained = _key(members[_HIDDEN])
-        for role, answers in ((_SHOWN, shown), (_HIDDEN, hidden)):
+        abstained = _key(members[_HIDDEN_FACT])
+        for role, answers in ((_SHOWN_FACT, shown_answers), (_HIDDEN_FACT, hidden)):
             choice = members[role].choice
             if choice is not None:
                 answers.append(choice == abstained)
     if not twins:
         return None
     return {
-        "shown": len(shown),
+        "shown": len(shown_answers),
         "hidden": len(hidden),
-        "false_abstention": ratio(sum(shown), len(shown)),
+        "false_abstention": ratio(sum(shown_answers), len(shown_answers)),
         "false_confidence": ratio(len(hidden) - sum(hidden), len(hidden)),
     }
 

@@ -62,13 +62,13 @@ class AnswerColumns:
     def __len__(self) -> int:
         return len(self.outcomes)
 
-    def take(self, chosen: NDArray[np.bool_]) -> AnswerColumns:
-        """Return the rows where ``chosen``, of shape (answers,), is true."""
+    def take(self, mask: NDArray[np.bool_]) -> AnswerColumns:
+        """Return the rows where ``mask``, of shape (answers,), is true."""
         return AnswerColumns(
-            outcomes=self.outcomes[chosen],
-            units=self.units[chosen],
-            kinds=self.kinds[chosen],
-            chances=self.chances[chosen],
+            outcomes=self.outcomes[mask],
+            units=self.units[mask],
+            kinds=self.kinds[mask],
+            chances=self.chances[mask],
         )
 
     def outcome_counts(self) -> dict[AnswerOutcome, int]:
@@ -131,19 +131,19 @@ class GroupedAnswers:
             items=items,
         )
 
-    def take(self, chosen: NDArray[np.bool_]) -> GroupedAnswers:
-        """Return the answers where ``chosen``, of shape (answers,), is true."""
+    def take(self, mask: NDArray[np.bool_]) -> GroupedAnswers:
+        """Return the answers where ``mask``, of shape (answers,), is true."""
         return GroupedAnswers(
-            columns=self.columns.take(chosen), cells=self.cells[chosen], items=self.items
+            columns=self.columns.take(mask), cells=self.cells[mask], items=self.items
         )
 
     def of_cells(self, cells: Sequence[int]) -> AnswerColumns:
         """Return the answers with one of these combinations of axes."""
         import numpy as np  # noqa: PLC0415
 
-        chosen = np.zeros(len(self.items), dtype=bool)
-        chosen[cells] = True
-        return self.columns.take(chosen[self.cells])
+        mask = np.zeros(len(self.items), dtype=bool)
+        mask[cells] = True
+        return self.columns.take(mask[self.cells])
 
     def by(
         self, axis: Axis, cells: Sequence[int] | None = None
@@ -155,6 +155,6 @@ class GroupedAnswers:
             cells: combinations of axes that are grouped; all by default.
         """
         present = set(self.cells.tolist())
-        kept = present.intersection(range(len(self.items)) if cells is None else cells)
-        groups = grouped(axis, sorted(kept), self.items.__getitem__)
+        indexes = present.intersection(range(len(self.items)) if cells is None else cells)
+        groups = grouped(axis, sorted(indexes), self.items.__getitem__)
         return {name: self.of_cells(members) for name, members in groups.items()}

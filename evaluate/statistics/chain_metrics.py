@@ -86,11 +86,13 @@ def asked_chains(results: Iterable[Result]) -> list[AskedChain]:
     """Return the chains in some results, first epoch, with at least two steps left."""
     steps: dict[str, list[Result]] = {}
     for result in results:
-        presentation = result.asked.presentation
+        presentation = result.question.presentation
         if presentation.condition is Condition.CHAIN and presentation.epoch == 0:
             steps.setdefault(presentation.chain, []).append(result)
     return [
-        AskedChain(id=name, results=tuple(sorted(group, key=lambda r: r.asked.presentation.step)))
+        AskedChain(
+            id=name, results=tuple(sorted(group, key=lambda r: r.question.presentation.step))
+        )
         for name, group in steps.items()
         if len(group) > 1
     ]
@@ -252,7 +254,7 @@ def _asked_alone(results: Iterable[Result]) -> dict[str, Result]:
     return {
         result.item.name: result
         for result in results
-        if (presentation := result.asked.presentation).condition is Condition.FULL
+        if (presentation := result.question.presentation).condition is Condition.FULL
         and presentation.epoch == 0
     }
 
@@ -267,18 +269,18 @@ def _history(
     counts: Counter[str] = Counter(checked=0, dropped=0)
     for chain in chains:
         for before, result in zip(chain.results, chain.results[1:], strict=False):
-            sent = _tokens(result, replies)
+            token_count = _tokens(result, replies)
             others = (_tokens(before, replies), _tokens(alone.get(result.item.name), replies))
             fewest = [tokens for tokens in others if tokens is not None]
-            if sent is not None and fewest:
+            if token_count is not None and fewest:
                 counts["checked"] += 1
-                counts["dropped"] += sent <= max(fewest)
+                counts["dropped"] += token_count <= max(fewest)
     return dict(counts)
 
 
 def _tokens(result: Result | None, replies: Mapping[str, Mapping[str, Any]]) -> int | None:
-    if result is None or result.asked.key is None:
+    if result is None or result.question.key is None:
         return None
-    record = replies.get(result.asked.key)
+    record = replies.get(result.question.key)
     tokens: int | None = None if record is None else record["usage"].get("prompt_tokens")
     return tokens

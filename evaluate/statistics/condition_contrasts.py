@@ -43,7 +43,7 @@ def condition_contrasts(results: Sequence[Result]) -> dict[str, Any]:
         rows of ``position`` are those of ``position_metrics``. If full was not asked, the unrotated
         form of circular takes its place.
     """
-    now = [result for result in results if result.asked.presentation.epoch == 0]
+    now = [result for result in results if result.question.presentation.epoch == 0]
     full = _named(now, Condition.FULL) or _named(now, Condition.CIRCULAR)
     rows: dict[str, Any] = {}
     for name, condition in _PAIRED.items():
@@ -66,7 +66,7 @@ def other_conditions(results: Sequence[Result]) -> dict[str, Any]:
         members = [
             result
             for result in results
-            if (presentation := result.asked.presentation).condition is condition
+            if (presentation := result.question.presentation).condition is condition
             and presentation.epoch == 0
             and result.outcome is not AnswerOutcome.NOT_REACHED
         ]
@@ -88,7 +88,7 @@ def epochs(results: Sequence[Result]) -> dict[str, Any] | None:
         in all epochs, with its ``interval``; ``outcome_flip_rate``, the share that is right in only
         some epochs.
     """
-    presentations = [result.asked.presentation for result in results]
+    presentations = [result.question.presentation for result in results]
     count = 1 + max((presentation.epoch for presentation in presentations), default=0)
     if count == 1:
         return None
@@ -97,7 +97,7 @@ def epochs(results: Sequence[Result]) -> dict[str, Any] | None:
     )
     by_item: dict[str, list[Result]] = {}
     for result in results:
-        presentation = result.asked.presentation
+        presentation = result.question.presentation
         if presentation.condition is condition and presentation.turn == 0:
             by_item.setdefault(presentation.item.name, []).append(result)
     whole = [
@@ -231,14 +231,14 @@ def _position(circles: Mapping[str, Sequence[Result]]) -> dict[str, Any]:
 
 def _letters(results: Sequence[Result]) -> dict[str, dict[str, float]]:
     answered = [result for result in results if result.answer is not None]
-    chosen = Counter(result.answer for result in answered)
+    letter_counts = Counter(result.answer for result in answered)
     expected: Counter[str] = Counter()
     for result in answered:
         for letter, _ in result.item.options:
             expected[letter] += 1 / len(result.item.options)  # type: ignore[assignment]
     return {
         letter: {
-            "share": chosen[letter] / len(answered),
+            "share": letter_counts[letter] / len(answered),
             "chance": expected[letter] / len(answered),
         }
         for letter in LETTERS
@@ -272,7 +272,7 @@ def _named(results: Sequence[Result], condition: Condition) -> dict[str, Result]
     return {
         result.item.name: result
         for result in results
-        if (presentation := result.asked.presentation).condition is condition
+        if (presentation := result.question.presentation).condition is condition
         and presentation.turn == 0
     }
 
@@ -280,10 +280,10 @@ def _named(results: Sequence[Result], condition: Condition) -> dict[str, Result]
 def _rotation_sets(results: Sequence[Result]) -> dict[str, list[Result]]:
     circles: dict[str, list[Result]] = {}
     for result in results:
-        if result.asked.presentation.condition is Condition.CIRCULAR and result.item.options:
+        if result.question.presentation.condition is Condition.CIRCULAR and result.item.options:
             circles.setdefault(result.item.name, []).append(result)
     return {
-        name: sorted(turns, key=lambda result: result.asked.presentation.turn)
+        name: sorted(turns, key=lambda result: result.question.presentation.turn)
         for name, turns in circles.items()
     }
 
@@ -294,7 +294,7 @@ def _accuracy(results: Sequence[Result]) -> float | None:
 
 
 def _epoch(result: Result) -> int:
-    return result.asked.presentation.epoch
+    return result.question.presentation.epoch
 
 
 def _item(result: Result) -> BenchmarkItem:

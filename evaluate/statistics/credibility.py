@@ -245,11 +245,11 @@ def _reading(pairs: PairColumns, tasks: Sequence[Task]) -> dict[str, Any]:
     }
 
 
-def _of_low_tasks(pairs: PairColumns, chosen: Sequence[bool]) -> PairColumns:
+def _of_low_tasks(pairs: PairColumns, mask: Sequence[bool]) -> PairColumns:
     """Return the pairs whose other question has one of the chosen tasks."""
     import numpy as np  # noqa: PLC0415 - an import that only scoring pays
 
-    return pairs.take(np.array(chosen, dtype=bool)[pairs.low_tasks])
+    return pairs.take(np.array(mask, dtype=bool)[pairs.low_tasks])
 
 
 def _task_pairs(pairs: PairColumns) -> Iterator[tuple[int, int, PairColumns]]:

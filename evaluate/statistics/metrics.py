@@ -224,8 +224,8 @@ def _upstream_group(columns: AnswerColumns, *, bounded: bool) -> dict[str, Any]:
     group = {"n": n, "correct": correct, "acc": ratio(correct, n) or 0.0}
     if not bounded:
         return group
-    asked, missing = len(columns), _counts(columns, LOST)
-    bounds = [correct / asked, (correct + missing) / asked] if asked else None
+    count, missing = len(columns), _counts(columns, LOST)
+    bounds = [correct / count, (correct + missing) / count] if count else None
     return {**group, "acc": None, "bounds": bounds}
 
 
@@ -259,8 +259,8 @@ def _within_sources(results: Sequence[Result], table: GroupedAnswers) -> dict[st
     within = np.array([are_keys.get(choice, False) for choice in choices], dtype=bool)
     if not within.any():
         return {}
-    chosen = table.take(within)
-    return {**_slice(chosen, "task"), "All tasks": _group(chosen.columns)}
+    subset = table.take(within)
+    return {**_slice(subset, "task"), "All tasks": _group(subset.columns)}
 
 
 @lru_cache(maxsize=4096)

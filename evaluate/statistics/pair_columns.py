@@ -71,8 +71,8 @@ class PairColumns:
         """Return the columns of some pairs; indices of tasks are those in ``tasks``."""
         import numpy as np  # noqa: PLC0415 - an import that only scoring pays
 
-        def indices(names: Iterable[_Name], known: Iterable[_Name] = ()) -> NDArray[np.int64]:
-            places = {name: place for place, name in enumerate(known)}
+        def indices(names: Iterable[_Name], known_names: Iterable[_Name] = ()) -> NDArray[np.int64]:
+            places = {name: place for place, name in enumerate(known_names)}
             return np.array(
                 [places.setdefault(name, len(places)) for name in names], dtype=np.int64
             )
@@ -95,10 +95,10 @@ class PairColumns:
     def __len__(self) -> int:
         return len(self.groups)
 
-    def take(self, chosen: NDArray[np.bool_]) -> PairColumns:
-        """Return the pairs where ``chosen``, of shape (pairs,), is true."""
+    def take(self, mask: NDArray[np.bool_]) -> PairColumns:
+        """Return the pairs where ``mask``, of shape (pairs,), is true."""
         return PairColumns(
-            **{column.name: getattr(self, column.name)[chosen] for column in fields(self)}
+            **{column.name: getattr(self, column.name)[mask] for column in fields(self)}
         )
 
     def group_counts(self) -> list[int]:
@@ -134,15 +134,15 @@ class PairColumns:
         _, first, places = np.unique(self.units, return_index=True, return_inverse=True)
         order = np.argsort(first)
 
-        def summed(values: NDArray[np.float64], chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
+        def summed(values: NDArray[np.float64], mask: NDArray[np.bool_]) -> NDArray[np.float64]:
             # Adds up in the order of the pairs, so that sums of fractions are reproducible.
-            sums = np.bincount(places[chosen], weights=values[chosen], minlength=len(first))
+            sums = np.bincount(places[mask], weights=values[mask], minlength=len(first))
             return np.asarray(sums[order], dtype=np.float64)
 
         in_group = [self.groups == group for group in range(4)]
         return np.stack(
             [
-                *(summed(weights, chosen) for chosen in in_group),
+                *(summed(weights, mask) for mask in in_group),
                 summed(weights * self.high_chances, in_group[2] | in_group[3]),
                 summed(weights * self.low_chances, in_group[0] | in_group[3]),
             ],

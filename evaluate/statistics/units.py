@@ -21,12 +21,12 @@ KINDS = ("patient", "case", "picture")
 def picture_of(result: Result) -> str:
     """Return the digest of the item's own image, whatever is shown; else path; else item name."""
     item = result.item
-    return result.asked.subject or item.image or item.name
+    return result.question.subject or item.image or item.name
 
 
 def unit_of(result: Result) -> str:
     """Return the unit of an answer, unique within a benchmark."""
-    return result.asked.presentation.item.unit or picture_of(result)
+    return result.question.presentation.item.unit or picture_of(result)
 
 
 def kind_of(result: Result) -> str:

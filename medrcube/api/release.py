@@ -232,7 +232,7 @@ class Release:
         kinds, degradation = parse_conditions(conditions)
 
         def ask(interruption: Interruption) -> RunSummary:
-            with _watch(interruption, shown=progress) as on_progress:
+            with _watch(interruption, displayed=progress) as on_progress:
                 return run_evaluation(
                     self._benchmark,
                     opened,
@@ -255,11 +255,11 @@ class Release:
         return load_run(folder)
 
     def _may_send(self, named: Iterable[str], model: Model) -> frozenset[str]:
-        wanted = list(named)
-        if not (wanted and sends_outside(model)):
+        names = list(named)
+        if not (names and sends_outside(model)):
             return frozenset()
         return permitted_sources(
-            wanted, sources_under_agreement(self._benchmark.items, known_cards())
+            names, sources_under_agreement(self._benchmark.items, known_cards())
         )
 
     @cached_property
@@ -313,9 +313,9 @@ class Release:
 
     def _thumbnails(self) -> Iterator[Thumbnail]:
         """Yield one thumbnail per dataset, from images that may be redistributed."""
-        shown: set[str] = set()
+        datasets: set[str] = set()
         for item in self._benchmark.items:
-            if item.restricted or item.dataset in shown or item.image is None:
+            if item.restricted or item.dataset in datasets or item.image is None:
                 continue
             try:
                 picture = read_picture(self._benchmark.images, item.image)
@@ -323,7 +323,7 @@ class Release:
                 continue
             thumbnail = thumbnail_of(picture.data, f"{item.dataset}: {item.question}")
             if thumbnail is not None:
-                shown.add(item.dataset)
+                datasets.add(item.dataset)
                 yield thumbnail
 
 
@@ -361,9 +361,9 @@ def _open_row(item: BenchmarkItem) -> tuple[object, ...]:
 
 
 @contextmanager
-def _watch(interruption: Interruption, *, shown: bool) -> Iterator[OnProgress]:
+def _watch(interruption: Interruption, *, displayed: bool) -> Iterator[OnProgress]:
     """Yield a progress callback that also attaches the main task of the run on its first call."""
-    with report_progress(Reporter()) if shown else nullcontext(_unwatched) as show:
+    with report_progress(Reporter()) if displayed else nullcontext(_unwatched) as show:
 
         def on_progress(progress: RunProgress) -> None:
             interruption.attach()

@@ -80,9 +80,9 @@ class Run:
             (
                 result.item.name,
                 str(result.item.task),
-                str(result.asked.presentation.condition),
-                result.asked.presentation.turn,
-                result.asked.presentation.epoch,
+                str(result.question.presentation.condition),
+                result.question.presentation.turn,
+                result.question.presentation.epoch,
                 str(result.outcome),
                 result.answer,
                 result.choice,

@@ -256,9 +256,9 @@ def create_workspace(
         SourceError: a folder does not contain what the card of its source expects.
     """
     roots = {name: Path(root).absolute() for name, root in (sources or {}).items()}
-    known = find_sources()
+    known_sources = find_sources()
     for name, root in roots.items():
-        card = get_source(known, name).card
+        card = get_source(known_sources, name).card
         check_root(card, root)
         require_fit(inspect_copy(card, root))
     return Workspace(init_workspace(Path(path), roots))

@@ -65,8 +65,8 @@ app = typer.Typer(
 )
 
 
-def _version(wanted: bool) -> None:  # noqa: FBT001  (the callback of an option)
-    if wanted:
+def _version(requested: bool) -> None:  # noqa: FBT001  (the callback of an option)
+    if requested:
         from importlib.metadata import version
 
         typer.echo(f"medrcube {version('medrcube')}")

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["reconstruct"]
 
-_SHOWN = 5
+_LIST_LIMIT = 5
 """Reasons shown per source and status; ``--json`` prints all."""
 
 _FEW = 2
@@ -103,38 +103,38 @@ def reconstruct(
     if adopt:
         from medrcube.build.reconstruction.published_release import adopt as adopt_pictures
 
-        done = adopt_pictures(release, roots, sources, engine, reporter, place=by_name)
+        reconstruction = adopt_pictures(release, roots, sources, engine, reporter, place=by_name)
     else:
         from medrcube.build.reconstruction.reconstruct import reconstruct as reconstruct_pictures
 
-        done = reconstruct_pictures(release, roots, sources, engine, reporter)
-    content = {"release": str(release), **done.stated()}
+        reconstruction = reconstruct_pictures(release, roots, sources, engine, reporter)
+    content = {"release": str(release), **reconstruction.stated()}
     if report is not None:
         write_text(report, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
-    _show(done, reporter)
+    _show(reconstruction, reporter)
     reporter.data(content)
-    raise typer.Exit(1 if done.short else 0)
+    raise typer.Exit(1 if reconstruction.short else 0)
 
 
-def _show(done: Reconstruction, reporter: Reporter) -> None:
-    silent = done.not_given if len(done.not_given) > _FEW else ()
-    for source in done.sources:
+def _show(reconstruction: Reconstruction, reporter: Reporter) -> None:
+    silent = reconstruction.not_given if len(reconstruction.not_given) > _FEW else ()
+    for source in reconstruction.sources:
         for note in source.notes if source not in silent else ():
             reporter.result(note)
     reporter.table(
         ("source", "status", "images"),
         [
             (source.source, str(status), count)
-            for source in done.sources
+            for source in reconstruction.sources
             for status, count in source.counts.items()
         ],
     )
-    for reason in done.reasons(_SHOWN):
+    for reason in reconstruction.reasons(_LIST_LIMIT):
         reporter.result(reason)
-    if done.shards is not None:
-        reporter.result(_shards_line(done.shards))
-    total = sum(len(source.pictures) for source in done.sources)
-    reporter.result(f"present: {total - done.short:,} of {counted(total, 'image')}")
+    if reconstruction.shards is not None:
+        reporter.result(_shards_line(reconstruction.shards))
+    total = sum(len(source.pictures) for source in reconstruction.sources)
+    reporter.result(f"present: {total - reconstruction.short:,} of {counted(total, 'image')}")
 
 
 def _shards_line(shards: CompletedShards) -> str:

@@ -81,5 +81,5 @@ def _show(lists: Sequence[NeededFiles], reporter: Reporter, *, bare: bool) -> No
             )
 
 
-def _size(wanted: NeededFiles) -> str:
-    return "?" if wanted.bytes is None else in_bytes(wanted.bytes)
+def _size(needed: NeededFiles) -> str:
+    return "?" if needed.bytes is None else in_bytes(needed.bytes)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["validate"]
 
-_SHOWN = 8
+_LIST_LIMIT = 8
 """Kinds of faults shown without ``-v``."""
 
 _EXAMPLES = 2
@@ -67,7 +67,7 @@ def _show(validation: Validation, reporter: Reporter) -> None:
         reporter.result(f"{validation.withdrawn:,} of these items are withdrawn (errata.csv)")
     if validation.private:
         reporter.result("PRIVATE: this tree must not be shared")
-    for finding in validation.findings[: reporter.limit(_SHOWN)]:
+    for finding in validation.findings[: reporter.limit(_LIST_LIMIT)]:
         reporter.result(
             f"{finding.level.upper()} {finding.check} ({finding.count:,}): {finding.title}"
         )
@@ -75,7 +75,7 @@ def _show(validation: Validation, reporter: Reporter) -> None:
             reporter.result(f"  {example}")
         more = finding.count - min(len(finding.examples), _EXAMPLES)
         reporter.result(f"  do: {finding.advice}" + (f"  (and {more:,} more)" if more else ""))
-    if more := len(validation.findings) - len(validation.findings[: reporter.limit(_SHOWN)]):
+    if more := len(validation.findings) - len(validation.findings[: reporter.limit(_LIST_LIMIT)]):
         reporter.result(f"and {more} more kinds of faults; medrcube -v shows all")
     for what in validation.unchecked:
         reporter.result(f"not checked: {what}")

@@ -37,7 +37,7 @@ PLAIN_INTERVAL = 10.0
 class Advance(Protocol):
     """Callback that advances a stage."""
 
-    def __call__(self, done: int = 1, /) -> None:
+    def __call__(self, count: int = 1, /) -> None:
         """Advance the stage by ``done`` units."""
         ...
 
@@ -100,7 +100,7 @@ class Reporter:
             )
             with _TwoLines(*columns, console=self._err, transient=True) as progress:
                 task = progress.add_task(name, total=total, detail="")
-                yield lambda done=1, /: progress.update(task, advance=done, detail=words())
+                yield lambda count=1, /: progress.update(task, advance=count, detail=words())
         else:
             yield _PlainLines(name, total, self._err, words, timed=timed)
         if self._verbose:
@@ -171,9 +171,9 @@ class _Count:
     _INTERVAL = 0.1
 
     def __init__(self, name: str, console: Console) -> None:
-        self._name, self._console, self._done = name, console, 0
+        self._name, self._console, self._count = name, console, 0
         self._status = console.status(name) if console.is_interactive else None
-        self._shown = 0.0 if self._status else time.monotonic()
+        self._last_update = 0.0 if self._status else time.monotonic()
 
     def __enter__(self) -> Advance:
         if self._status is not None:
@@ -184,16 +184,16 @@ class _Count:
         if self._status is not None:
             self._status.stop()
 
-    def __call__(self, done: int = 1, /) -> None:
-        self._done += done
+    def __call__(self, count: int = 1, /) -> None:
+        self._count += count
         now = time.monotonic()
-        if now - self._shown < (self._INTERVAL if self._status else PLAIN_INTERVAL):
+        if now - self._last_update < (self._INTERVAL if self._status else PLAIN_INTERVAL):
             return
-        self._shown = now
+        self._last_update = now
         if self._status is not None:
-            self._status.update(f"{self._name:<10} {self._done:,}")
+            self._status.update(f"{self._name:<10} {self._count:,}")
         else:
-            self._console.print(f"{self._name}: {self._done:,} so far")
+            self._console.print(f"{self._name}: {self._count:,} so far")
 
 
 class _PlainLines:
@@ -204,23 +204,25 @@ class _PlainLines:
     ) -> None:
         self._name, self._total, self._console = name, total, console
         self._detail, self._timed = detail, timed
-        self._done = 0
-        self._started = self._shown = time.monotonic()
+        self._count = 0
+        self._started = self._last_update = time.monotonic()
 
-    def __call__(self, done: int = 1, /) -> None:
-        self._done += done
+    def __call__(self, count: int = 1, /) -> None:
+        self._count += count
         now = time.monotonic()
-        if now - self._shown >= PLAIN_INTERVAL and self._done < self._total:
-            self._shown = now
-            line = f"{self._name}: {self._done:,} of {self._total:,}"
-            self._console.print(", ".join(filter(None, (line, self._left(now), self._detail()))))
+        if now - self._last_update >= PLAIN_INTERVAL and self._count < self._total:
+            self._last_update = now
+            line = f"{self._name}: {self._count:,} of {self._total:,}"
+            self._console.print(
+                ", ".join(filter(None, (line, self._time_left(now), self._detail())))
+            )
 
-    def _left(self, now: float) -> str:
+    def _time_left(self, now: float) -> str:
         """Return the time remaining in words, once enough is done to estimate it."""
-        if not (self._done and self._timed):
+        if not (self._count and self._timed):
             return ""
-        left = (now - self._started) / self._done * (self._total - self._done)
-        return f"about {left:.0f} s left"
+        seconds = (now - self._started) / self._count * (self._total - self._count)
+        return f"about {seconds:.0f} s left"
 
 
 def _interactive(stream: TextIO) -> bool:
@@ -231,5 +233,5 @@ def _no_words() -> str:
     return ""
 
 
-def ignored(_done: int = 1, /) -> None:
+def ignored(_count: int = 1, /) -> None:
     """Ignore progress."""

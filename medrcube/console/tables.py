@@ -145,5 +145,5 @@ def record_table(layout: TableLayout) -> Table:
 
 
 def _line(widths: Sequence[int]) -> int:
-    shown = [width for width in widths if width]
-    return sum(shown) + GAP * max(0, len(shown) - 1)
+    columns = [width for width in widths if width]
+    return sum(columns) + GAP * max(0, len(columns) - 1)

@@ -33,7 +33,7 @@ class TomlTable:
         self._data = data
         self._where = where
         self._error = error
-        self._asked: list[str] = []
+        self._keys: list[str] = []
         self._children: list[TomlTable] = []
 
     def text(
@@ -68,7 +68,7 @@ class TomlTable:
 
     def unasked(self) -> tuple[str, ...]:
         """Return the keys that have not been read."""
-        return tuple(key for key in self._data if key not in self._asked)
+        return tuple(key for key in self._data if key not in self._keys)
 
     def holds_list(self, key: str) -> bool:
         """Whether the value of the key is a list."""
@@ -76,7 +76,7 @@ class TomlTable:
 
     def has(self, key: str) -> bool:
         """Whether the key is present; marks it as known."""
-        self._asked.append(key)
+        self._keys.append(key)
         return key in self._data
 
     def integer(self, key: str, *, default: int = _MISSING) -> int:
@@ -227,10 +227,10 @@ class TomlTable:
     def finish(self) -> None:
         """Reject every key, here and in sub-tables, that was never read."""
         for key in self._data:
-            if key not in self._asked:
-                near = difflib.get_close_matches(key, self._asked, n=1)
+            if key not in self._keys:
+                near = difflib.get_close_matches(key, self._keys, n=1)
                 hint = f"; did you mean {near[0]!r}?" if near else ""
-                expected = ", ".join(sorted(set(self._asked)))
+                expected = ", ".join(sorted(set(self._keys)))
                 raise self._error(
                     f"{self._file}: unknown key {self._path(key)!r}{hint} (known here: {expected})"
                 )
@@ -244,7 +244,7 @@ class TomlTable:
         )
 
     def _get(self, key: str, default: Any = _MISSING) -> Any:
-        self._asked.append(key)
+        self._keys.append(key)
         if key in self._data:
             return self._data[key]
         if default is not _MISSING:

@@ -29,8 +29,8 @@ def read_fields(
     unknown = sorted(map(repr, set(value) - {*required, *optional}))
     if missing or unknown:
         problem = f"has no {missing[0]!r}" if missing else f"has the field {unknown[0][:60]}"
-        wanted = ", ".join((*required, *optional)) or "no field"
-        raise TargetError(f"{name} {problem}; expected {wanted}")
+        expected = ", ".join((*required, *optional)) or "no field"
+        raise TargetError(f"{name} {problem}; expected {expected}")
     return value
 
 

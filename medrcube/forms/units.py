@@ -91,8 +91,8 @@ def find_unit(name: object) -> Unit:
     """
     if isinstance(name, str) and name in _TARGETS:
         return _TARGETS[name]
-    known = ", ".join(repr(unit) for unit in _TARGETS)
-    raise TargetError(f"unit is {str(name)[:60]!r}; expected one of: {known}")
+    units = ", ".join(repr(unit) for unit in _TARGETS)
+    raise TargetError(f"unit is {str(name)[:60]!r}; expected one of: {units}")
 
 
 def unit_names() -> Mapping[str, Unit]:
@@ -100,8 +100,8 @@ def unit_names() -> Mapping[str, Unit]:
     return {spelling: unit for spelling, unit in _SPELLINGS.items() if spelling}
 
 
-def convert(value: float, unit: Unit, wanted: Unit) -> float | None:
+def convert(value: float, unit: Unit, target: Unit) -> float | None:
     """Convert a value to another unit; ``None`` if the dimensions differ."""
-    if unit.dimension != wanted.dimension:
+    if unit.dimension != target.dimension:
         return None
-    return value if unit is wanted else value * unit.size / wanted.size
+    return value if unit is target else value * unit.size / target.size

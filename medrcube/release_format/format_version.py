@@ -113,18 +113,18 @@ def stated_format(root: Path) -> ReleaseFormat | None:
     stated = _stated(root)
     if stated is None:
         return None
-    known = {
+    formats = {
         release_format.number: release_format
         for release_format in FORMATS
         if release_format.states_itself
     }
-    if type(stated) is not int or stated not in known:
+    if type(stated) is not int or stated not in formats:
         raise ReleaseError(
             f"{AUDIT}: {FORMAT_KEY} is {safe_repr(stated)}; expected one of "
-            f"{', '.join(map(str, known))}: use the version of medrcube named in the release's "
+            f"{', '.join(map(str, formats))}: use the version of medrcube named in the release's "
             "README.md, or a later one"
         )
-    return known[stated]
+    return formats[stated]
 
 
 def _stated(root: Path) -> Any:

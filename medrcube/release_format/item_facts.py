@@ -113,7 +113,7 @@ def each_item_row(root: Path) -> Iterator[tuple[str, str, str, str, str, str]]:
     path = root / ITEMS
     if stat_file(root, path) is None:
         return
-    known: dict[str, str] = {}
+    texts: dict[str, str] = {}
     sound: set[tuple[str, str]] = set()
     with open_file(root, path, largest=_LARGEST) as file:
         try:
@@ -134,11 +134,11 @@ def each_item_row(root: Path) -> Iterator[tuple[str, str, str, str, str, str]]:
                 if fact and FACT.fullmatch(fact) is None:
                     raise ReleaseError(f"{path} line {reader.line_num}: {safe_repr(row)}")
                 yield (
-                    known.setdefault(dataset, dataset),
+                    texts.setdefault(dataset, dataset),
                     name,
-                    known.setdefault(visible, visible),
-                    known.setdefault(block, block),
-                    known.setdefault(unit, unit),
+                    texts.setdefault(visible, visible),
+                    texts.setdefault(block, block),
+                    texts.setdefault(unit, unit),
                     fact,
                 )
         except (csv.Error, UnicodeDecodeError) as error:

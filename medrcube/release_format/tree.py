@@ -44,7 +44,7 @@ PICTURES = "pictures"
 LARGEST_PICTURE = 256 * 2**20
 """Maximum size in bytes of an image file that is opened."""
 
-_SHOWN = 100
+_LIST_LIMIT = 100
 
 
 def dataset_name(source: str) -> str:
@@ -163,8 +163,8 @@ def stored_in_cache(root: Path, path: Path) -> bool:
 
 def safe_repr(value: object) -> str:
     """Return a short ``repr`` of an untrusted value for messages, without control characters."""
-    text = repr(value[: 2 * _SHOWN] if isinstance(value, (str, list)) else value)
-    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 4]} ..."
+    text = repr(value[: 2 * _LIST_LIMIT] if isinstance(value, (str, list)) else value)
+    return text if len(text) <= _LIST_LIMIT else f"{text[: _LIST_LIMIT - 4]} ..."
 
 
 def _name(root: Path, path: Path) -> str:

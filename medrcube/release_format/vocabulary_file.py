@@ -32,9 +32,9 @@ AXES: Mapping[str, type[Word]] = {
 def added_words(words: Iterable[Word]) -> Mapping[str, list[Mapping[str, object]]]:
     """Return the file content: for each axis, the declarations of words that the package lacks."""
     # Words of two axes may share a name and then compare equal.
-    known = {(word.axis, str(word)): word for word in _with_named(words)}
+    by_name = {(word.axis, str(word)): word for word in _with_named(words)}
     added: dict[str, list[Mapping[str, object]]] = {}
-    for (axis, name), word in sorted(known.items()):
+    for (axis, name), word in sorted(by_name.items()):
         if name not in shipped_words(type(word)):
             added.setdefault(axis, []).append(word.declared())
     return added

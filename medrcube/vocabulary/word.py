@@ -54,11 +54,11 @@ class Word(str, metaclass=Axis):  # noqa: SLOT000 -- each axis has attributes of
         Raises:
             UnknownNameError: no active layer declares it.
         """
-        known = _active_words(cls).get(name)
+        member = _active_words(cls).get(name)
         if facts is None:
-            return known if known is not None else cls._refuse(name)
-        if known is not None and vars(known) == dict(facts):
-            return known
+            return member if member is not None else cls._refuse(name)
+        if member is not None and vars(member) == dict(facts):
+            return member
         word = super().__new__(cls, name)
         vars(word).update(facts)
         return word

@@ -25,7 +25,7 @@ from medrcube.ontologies.concept_records import (
 from medrcube.ontologies.index.name_normalization import canonical, is_abbreviation
 from medrcube.ontologies.index.schema import LABEL
 from medrcube.ontologies.index.search import SearchHit, find_by_name, search
-from medrcube.ontologies.index.sqlite_file import KNOWN, IndexFile
+from medrcube.ontologies.index.sqlite_file import CACHE_SIZE, IndexFile
 
 __all__ = [
     "DEFAULT_INDEX",
@@ -77,8 +77,8 @@ class OntologyIndex:
         self.epoch: str = meta["epoch"]
         self.holdings = tuple(_holding(row) for row in self._file.rows(_HOLDINGS))
         self.editions = tuple(holding.edition for holding in self.holdings)
-        self._edition = lru_cache(KNOWN)(self._find_edition)
-        self._lineage = lru_cache(KNOWN)(self._find_lineage)
+        self._edition = lru_cache(CACHE_SIZE)(self._find_edition)
+        self._lineage = lru_cache(CACHE_SIZE)(self._find_lineage)
 
     def __enter__(self) -> Self:
         return self

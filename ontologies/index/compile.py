@@ -135,7 +135,7 @@ def _refuse_to_replace_others(path: Path) -> None:
 
 def _fill(database: sqlite3.Connection, ontologies: Iterable[Ontology]) -> None:
     editions: list[Edition] = []
-    taken: dict[str, str] = {}
+    ontology_of_key: dict[str, str] = {}
     for ontology in ontologies:
         edition = ontology.edition
         if ontology.concepts and edition.ontology in {other.ontology for other in editions}:
@@ -144,8 +144,8 @@ def _fill(database: sqlite3.Connection, ontologies: Iterable[Ontology]) -> None:
                 "holds one edition of each ontology"
             )
         editions.append(edition)
-        tree = ConceptHierarchy(ontology.concepts, taken, start=len(taken) + 1)
-        taken.update(dict.fromkeys(tree.keys, edition.ontology))
+        tree = ConceptHierarchy(ontology.concepts, ontology_of_key, start=len(ontology_of_key) + 1)
+        ontology_of_key.update(dict.fromkeys(tree.keys, edition.ontology))
         _write(database, len(editions), tree, ontology)
     identity = [
         [epoch(), SCHEMA],

@@ -16,7 +16,7 @@ from medrcube.ontologies.concept_records import IS_A, Concept, Edge
 
 __all__ = ["ConceptHierarchy"]
 
-_SHOWN = 3
+_LIST_LIMIT = 3
 """Number of ids listed in a remark."""
 
 
@@ -25,8 +25,8 @@ class ConceptHierarchy:
     """One ontology with integer keys, and the repairs it needed.
 
     Attributes:
-        given: concepts as the reader returned them.
-        taken: ids of the preceding ontologies, with their ontology.
+        rows: concepts as the reader returned them.
+        ontology_of_key: ids of the preceding ontologies, with their ontology.
         start: key of the first concept.
         concepts: concept by key; if two share an id, the first one.
         keys: key by id.
@@ -35,8 +35,8 @@ class ConceptHierarchy:
         closures: all is_a ancestors, without itself, of every concept that is not withdrawn.
     """
 
-    given: Sequence[Concept]
-    taken: Mapping[str, str]
+    rows: Sequence[Concept]
+    ontology_of_key: Mapping[str, str]
     start: int = 1
     concepts: dict[int, Concept] = field(default_factory=dict)
     keys: dict[str, int] = field(default_factory=dict)
@@ -67,7 +67,7 @@ class ConceptHierarchy:
         """Return the repairs, one sentence for each kind."""
         lines = []
         for kind, ids in self._repairs.items():
-            named = ", ".join([*ids][:_SHOWN]) + (", ..." if len(ids) > _SHOWN else "")
+            named = ", ".join([*ids][:_LIST_LIMIT]) + (", ..." if len(ids) > _LIST_LIMIT else "")
             lines.append(f"{len(ids):,} {kind} ({named})")
         return lines
 
@@ -75,8 +75,8 @@ class ConceptHierarchy:
         self._repairs.setdefault(kind, {})[identity] = None
 
     def _number(self) -> None:
-        for concept in self.given:
-            if concept.id in self.keys or concept.id in self.taken:
+        for concept in self.rows:
+            if concept.id in self.keys or concept.id in self.ontology_of_key:
                 self._note("ids stand twice; the first row counts", concept.id)
                 continue
             key = self.start + len(self.keys)
@@ -122,7 +122,7 @@ class ConceptHierarchy:
                 target = self.redirects.get(edge.target) or self.keys.get(edge.target)
                 if target is None:
                     kind = "parents" if edge.relation == IS_A else "related concepts"
-                    where = "another ontology" if edge.target in self.taken else "no row"
+                    where = "another ontology" if edge.target in self.ontology_of_key else "no row"
                     self._note(f"{kind} have {where} and are left out", edge.target)
                 elif self._gone(edge, concept, target):
                     self._note("parents are withdrawn and are left out", edge.target)

@@ -17,7 +17,7 @@ _SCOPES = (LABEL, *(scope.value for scope in SynonymScope))
 _LEAST = 200
 """Minimum number of full-text rows to examine, however few results are requested."""
 
-_SHOWN = (
+_CONCEPT = (
     "SELECT id, code, label, ontology, concept.obsolete, residual FROM concept "
     "JOIN edition ON edition.key = concept.edition WHERE concept.key = ?"
 )
@@ -91,10 +91,10 @@ def _by_id(file: IndexFile, text: str) -> tuple[SearchHit, ...]:
 
 def _best(file: IndexFile, rows: Iterable[Any], text: str) -> tuple[SearchHit, ...]:
     """Return the best name of each concept, after following redirects."""
-    wanted = spelling(text)
+    query = spelling(text)
     best: dict[str, tuple[tuple[Any, ...], SearchHit]] = {}
     for score, identity, matched, same, scope, kind in rows:
-        own, code, label, ontology, obsolete, residual = file.rows(_SHOWN, file.key(identity))[0]
+        own, code, label, ontology, obsolete, residual = file.rows(_CONCEPT, file.key(identity))[0]
         hit = SearchHit(
             id=own,
             code=code,
@@ -105,7 +105,7 @@ def _best(file: IndexFile, rows: Iterable[Any], text: str) -> tuple[SearchHit, .
             type=kind,
             obsolete=bool(obsolete),
             residual=bool(residual),
-            exact=same == wanted,
+            exact=same == query,
         )
         order = (score, _SCOPES.index(scope), ontology, own)
         if own not in best or order < best[own][0]:

@@ -10,12 +10,12 @@ from typing import Any
 from medrcube.ontologies.index.name_normalization import canonical
 from medrcube.ontologies.index.schema import APPLICATION, SCHEMA, IndexFileError, NoIndexError
 
-__all__ = ["KNOWN", "IndexFile"]
+__all__ = ["CACHE_SIZE", "IndexFile"]
 
 HOW = "medrcube ontologies index --hpo F --radlex F --icd11 F --out"
 """Command that creates an index, without the file name."""
 
-KNOWN = 1 << 14
+CACHE_SIZE = 1 << 14
 """Size of each of an index's caches; far more than all terms of this project."""
 
 _KEY = (
@@ -36,7 +36,7 @@ class IndexFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._database = _open(path)
-        self.key = lru_cache(KNOWN)(self._find_key)
+        self.key = lru_cache(CACHE_SIZE)(self._find_key)
         """Return the key of the concept for an id or code, after redirects, or ``None``."""
 
     def rows(self, statement: str, *values: object) -> list[Any]:

@@ -35,7 +35,7 @@ from medrcube.templates import render_prompt
 
 __all__ = [
     "LLM",
-    "WANTED",
+    "PROPOSALS",
     "LlmProposals",
     "PromptTarget",
     "ProposalBatch",
@@ -48,7 +48,7 @@ __all__ = [
 LLM = "llm"
 """Strategy name of options that a language model proposed."""
 
-WANTED = 12
+PROPOSALS = 12
 """Number of names requested per prompt; the rules reject most of them."""
 
 
@@ -67,7 +67,7 @@ class ProposalBatch:
 
     Attributes:
         names: proposed names for each target that was answered with a list.
-        sent: requests sent now, including retries.
+        requests_sent: requests sent now, including retries.
         left: targets without an answer: a limit was reached, or the endpoint did not answer.
         stopped: why targets were left, if a limit was reached.
         outcomes: answers by outcome; ``prose`` is a reply without a list.
@@ -75,7 +75,7 @@ class ProposalBatch:
     """
 
     names: Mapping[PromptTarget, tuple[str, ...]]
-    sent: int = 0
+    requests_sent: int = 0
     left: int = 0
     stopped: str = ""
     outcomes: Counter[str] = field(default_factory=Counter)
@@ -113,7 +113,7 @@ def proposal_prompt(place: PromptTarget, terms: Terms) -> str:
         "modality": place.modality.value,
         "right_answer": terms[place.key].name,
     }
-    return render_prompt("distractors", data=data, count=WANTED)
+    return render_prompt("distractors", data=data, count=PROPOSALS)
 
 
 def fetch_proposals(
@@ -132,10 +132,10 @@ def fetch_proposals(
         WorkspaceError: the log is damaged or cannot be written.
         MissingExtraError: there is something to ask and openai is not installed.
     """
-    sent = _parameters(settings)
+    parameters = _parameters(settings)
     prompts = {place: proposal_prompt(place, terms) for place in sorted(set(places))}
     keys = {
-        place: request_key(settings.model, settings.base_url, prompt, sent)
+        place: request_key(settings.model, settings.base_url, prompt, parameters)
         for place, prompt in prompts.items()
     }
     if not keys:
@@ -144,18 +144,18 @@ def fetch_proposals(
         todo = {
             keys[place]: prompts[place] for place in prompts if keys[place] not in store.answers
         }
-        number, stopped = _ask(todo, settings, sent, store) if todo else (0, "")
+        number, stopped = _ask(todo, settings, parameters, store) if todo else (0, "")
     answers = {place: store.answers[key] for place, key in keys.items() if key in store.answers}
-    read = {place: _read(record) for place, record in answers.items()}
+    results = {place: _read(record) for place, record in answers.items()}
     spent: Counter[str] = Counter()
     for key in sorted(set(keys.values())):
         spent.update(store.spent.get(key, {}))
     return ProposalBatch(
-        names={place: names for place, (_, names) in read.items() if names},
-        sent=number,
+        names={place: names for place, (_, names) in results.items() if names},
+        requests_sent=number,
         left=len(keys) - len(answers),
         stopped=stopped,
-        outcomes=Counter(outcome for outcome, _ in read.values()),
+        outcomes=Counter(outcome for outcome, _ in results.values()),
         spent=spent,
     )
 
@@ -163,7 +163,7 @@ def fetch_proposals(
 def _ask(
     todo: Mapping[str, str],
     settings: LlmSettings,
-    sent: Mapping[str, int],
+    parameters: Mapping[str, int],
     store: ProposalLog,
 ) -> tuple[int, str]:
     """Send the prompts and log the replies; return number of requests, and why some were left."""
@@ -179,7 +179,7 @@ def _ask(
                 "prompt": prompt,
                 "model": settings.model,
                 "base_url": settings.base_url,
-                "parameters": dict(sent),
+                "parameters": dict(parameters),
                 "outcome": answer.outcome,
                 "reply": answer.reply,
                 "detail": answer.detail,
@@ -191,7 +191,7 @@ def _ask(
             }
         )
 
-    bill = ask_all(todo.values(), settings, sent, keep)
+    bill = ask_all(todo.values(), settings, parameters, keep)
     return bill.requests, bill.stopped
 
 

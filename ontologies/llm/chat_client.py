@@ -289,11 +289,11 @@ async def _bound(response: Any) -> None:
     """Make reading a response fail if it is compressed or too long."""
     if response.headers.get("content-encoding", "identity") != "identity":
         raise _TooLargeError("the body is packed although that was not asked for")
-    read = response.aiter_raw
+    read_chunks = response.aiter_raw
 
     async def bounded(chunk_size: int | None = None) -> AsyncIterator[bytes]:
         size = 0
-        async for chunk in read(chunk_size):
+        async for chunk in read_chunks(chunk_size):
             size += len(chunk)
             if size > MOST_BYTES:
                 raise _TooLargeError(f"the body is longer than {MOST_BYTES:,} bytes")

@@ -12,7 +12,7 @@ __all__ = ["MOST_NAMES", "names_in"]
 MOST_NAMES = 20
 """Maximum number of names read from a reply; the rest is ignored."""
 
-_READ = 20_000
+_MOST_CHARACTERS = 20_000
 _STARTS = 200
 _THINKING = re.compile(r"<think>.*?(</think>|\Z)", re.DOTALL)
 _LISTS = ("distractors", "options", "answers")
@@ -25,7 +25,7 @@ def names_in(reply: str) -> tuple[str, ...] | None:
     Accepts a bare, fenced or embedded JSON list, or an object that contains one; reasoning before
     the answer is ignored. ``None`` if there is no list: prose is never searched for names.
     """
-    text = _THINKING.sub("", reply[:_READ])
+    text = _THINKING.sub("", reply[:_MOST_CHARACTERS])
     decoder = json.JSONDecoder()
     position = 0
     for _ in range(_STARTS):

@@ -97,15 +97,15 @@ class _Bounded(io.RawIOBase):
         self._file = file
         self._path = path
         self._limit = limit
-        self._left = limit
+        self._budget = limit
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
         data = self._file.read(len(buffer))
-        self._left -= len(data)
-        if self._left < 0:
+        self._budget -= len(data)
+        if self._budget < 0:
             raise OntologyError(_too_large(self._path, self._limit))
         buffer[: len(data)] = data
         return len(data)

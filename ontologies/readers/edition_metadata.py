@@ -24,7 +24,7 @@ _VERSION_IN_NAME = re.compile(
     r"(?<!\d)((?:19|20)\d\d[-_]\d\d(?:[-_]\d\d)?|\d{1,2}(?:\.\d+)+|(?:19|20)\d\d)(?!\d)"
 )
 _DATE = re.compile(r"(?<!\d)\d{4}-\d{2}-\d{2}(?!\d)")
-SHOWN = 5
+LIST_LIMIT = 5
 
 
 def make_edition(
@@ -69,7 +69,7 @@ def plain_version(version: str) -> str:
 def first_few(things: Iterable[str]) -> str:
     """Return the first few items of a list, for a remark."""
     listed = list(things)
-    return ", ".join(listed[:SHOWN]) + (", ..." if len(listed) > SHOWN else "")
+    return ", ".join(listed[:LIST_LIMIT]) + (", ..." if len(listed) > LIST_LIMIT else "")
 
 
 def with_stubs(concepts: Sequence[Concept], remarks: list[str]) -> tuple[Concept, ...]:

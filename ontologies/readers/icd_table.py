@@ -174,9 +174,9 @@ class _Table:
 def _columns(path: Path, header: Sequence[str]) -> dict[str, int | None]:
     names = [normalize_column(name) for name in header]
     places: dict[str, int | None] = {}
-    for wanted, variants in _COLUMNS.items():
+    for column, variants in _COLUMNS.items():
         matches = [names.index(name) for name in variants if name in names]
-        places[wanted] = matches[0] if matches else None
+        places[column] = matches[0] if matches else None
     lacking = [_COLUMNS[name][0] for name in _NEEDED if places[name] is None]
     if places["title"] is None and places["english"] is None:
         lacking.append("title")

@@ -77,11 +77,11 @@ def _rows(path: Path, remarks: list[str]) -> Iterator[tuple[int, str, str, str]]
 def _columns(path: Path, header: Sequence[str]) -> tuple[int, int, int]:
     names = [normalize_column(cell) for cell in header]
     places: list[int] = []
-    for wanted in (TERM_COLUMNS, RID_COLUMNS, PARENT_COLUMNS):
-        matches = [names.index(name) for name in wanted if name in names]
+    for variants in (TERM_COLUMNS, RID_COLUMNS, PARENT_COLUMNS):
+        matches = [names.index(name) for name in variants if name in names]
         if not matches:
             raise OntologyError(
-                f"{path}: no column is named {' or '.join(wanted)} (columns: "
+                f"{path}: no column is named {' or '.join(variants)} (columns: "
                 f"{', '.join(header)}); expected Term, RID, Parent_RID"
             )
         places.append(matches[0])

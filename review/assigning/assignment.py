@@ -95,9 +95,9 @@ def create_assignment(
         same = Assignment.objects.select_for_update().filter(ended_at=None)
         if same.count() >= _MOST:
             raise ConflictError(f"{_MOST} assignments are in force; end one first")
-        wanted = {user.pk for user in people}
+        readers = {user.pk for user in people}
         for other in same.filter(mode=mode, specialty=specialty, **asdict(scope)):
-            if {*other.readers.values_list("pk", flat=True)} == wanted:
+            if {*other.readers.values_list("pk", flat=True)} == readers:
                 raise ConflictError(f"assignment {other.pk} is already the same")
         assignment = Assignment.objects.create(
             mode=mode, specialty=specialty, made_at=now, **asdict(scope)
@@ -154,20 +154,20 @@ def set_specialties(
         InvalidAnswerError: a name is unknown, the person does not review, or nothing changes.
         ConflictError: there is no such account.
     """
-    wanted = specialties.check_specialties(names)
+    codes = specialties.check_specialties(names)
     with transaction.atomic():
         user = User.objects.select_for_update(of=("self",)).filter(pk=user_id).first()
         if user is None:
             raise ConflictError("there is no such account; reload the list")
         if user.role != Role.REVIEWER:
             raise InvalidAnswerError(f"{user.pseudonym} is {user.role}; only reviewers read items")
-        if user.specialties == wanted:
+        if user.specialties == codes:
             raise InvalidAnswerError("nothing was changed")
         body = {
             "before": {"role": user.role, "specialties": user.specialties},
-            "after": {"role": user.role, "specialties": wanted},
+            "after": {"role": user.role, "specialties": codes},
         }
-        user.specialties = wanted
+        user.specialties = codes
         user.save(update_fields=["specialties"])
         changed = NewEvent(
             actor=actor.pseudonym,

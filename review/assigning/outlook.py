@@ -28,21 +28,21 @@ class Workload:
     """Workload of one reviewer.
 
     Attributes:
-        done: number of valid reviews.
+        count: number of valid reviews.
         share: number of reviews per reviewer if the work were spread evenly.
         seconds: median time of the latest reviews; ``None`` before the first.
     """
 
-    done: int
+    count: int
     share: int
     seconds: float | None
 
     @property
-    def left(self) -> str:
+    def time_left(self) -> str:
         """Return the remaining time in words; empty if unknown or if nothing is left."""
-        if self.seconds is None or self.done >= self.share:
+        if self.seconds is None or self.count >= self.share:
             return ""
-        minutes = (self.share - self.done) * self.seconds / 60
+        minutes = (self.share - self.count) * self.seconds / 60
         return f"{math.ceil(minutes)} min" if minutes < 90 else f"{minutes / 60:.0f} h"
 
 
@@ -52,7 +52,7 @@ def workload_of(user: User) -> Workload:
     recent = list(mine.order_by("-submitted_at").values_list("seconds", flat=True)[:_RECENT])
     share: int = cache.get_or_set("share", _even_share, _FRESH)  # type: ignore[assignment]
     return Workload(
-        done=mine.count(),
+        count=mine.count(),
         share=share,
         seconds=median(recent) if recent else None,
     )

@@ -174,12 +174,12 @@ def why_queue_empty(user: User, rules: Policy) -> EmptyQueueReasons:
     Items that they have reviewed or given back permanently are not counted.
     """
     own = _reviewer(user, _assignments())
-    done, disclosed = _counts(_finished_by(user)), _counts(_disclosed_to(user))
+    done_counts, disclosed = _counts(_finished_by(user)), _counts(_disclosed_to(user))
     assigned = answered = 0
     fields: Counter[tuple[str, str]] = Counter()
     for kind in queued_groups():
-        for_specialist = kind.reserved - done[*kind.columns, True]
-        items = kind.items - done[*kind.columns, True] - done[*kind.columns, False]
+        for_specialist = kind.reserved - done_counts[*kind.columns, True]
+        items = kind.items - done_counts[*kind.columns, True] - done_counts[*kind.columns, False]
         if not own.may_review(kind):
             assigned += items
             continue
@@ -253,8 +253,8 @@ def _missing(kind: ItemGroup, people: Sequence[_Reviewer], rules: Policy) -> str
     return _too_few(len(able), "reviewer", rules.reviews) if len(able) < rules.reviews else ""
 
 
-def _too_few(there: int, who: str, wanted: int) -> str:
-    return f"{counted(there, who) if there else f'no {who}'} for them, {wanted} needed"
+def _too_few(there: int, who: str, needed: int) -> str:
+    return f"{counted(there, who) if there else f'no {who}'} for them, {needed} needed"
 
 
 def _active_reviewers() -> list[_Reviewer]:

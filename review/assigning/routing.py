@@ -49,7 +49,7 @@ class AssignmentRule:
     def matches(self, kind: Sequence[str]) -> bool:
         """Whether items of this source, task, anatomy and modality are in its scope."""
         return all(
-            not wanted or wanted == has for wanted, has in zip(self.scope, kind, strict=True)
+            not required or required == has for required, has in zip(self.scope, kind, strict=True)
         )
 
 

@@ -88,9 +88,12 @@ def coverage_condition(fields: Sequence[SpecialtyCoverage]) -> SqlCondition:
     parts, values = [], []
     for field in fields:
         both = [
-            (column, sorted(wanted))
-            for column, wanted in (("anatomy", field.anatomies), ("modality", field.modalities))
-            if wanted
+            (column, sorted(names_of_field))
+            for column, names_of_field in (
+                ("anatomy", field.anatomies),
+                ("modality", field.modalities),
+            )
+            if names_of_field
         ]
         sides = (f"i.{column} IN ({', '.join(['%s'] * len(names))})" for column, names in both)
         parts.append(" AND ".join(sides))

@@ -39,7 +39,7 @@ _RULINGS = {
     f"item.{Transition.ADJUDICATOR_REJECTS.value}": Decision.REJECT,
     f"item.{Transition.ADJUDICATOR_SENDS_BACK.value}": Decision.REVISE,
 }
-_ASKED = ("question", "options", "key", "picture__sha256", "target")
+_QUESTION_COLUMNS = ("question", "options", "key", "picture__sha256", "target")
 _ANSWERED = ("option", "value", "confidence", "needs_image", "image_adequate", "milliseconds")
 _NOT_BLIND = "answer that was not blind"
 _GIVEN_ONCE = frozenset({"answer", _NOT_BLIND})
@@ -171,7 +171,7 @@ def _table_histories(names: Sequence[str]) -> dict[str, _ItemHistory]:
     rows = Item.objects.filter(pk__in=names).values_list("pk", "state", "version")
     stories = {name: _ItemHistory(state=state, version=version) for name, state, version in rows}
     versions = ItemVersion.objects.filter(item__in=names)
-    for name, number, *content in versions.values_list("item_id", "number", *_ASKED):
+    for name, number, *content in versions.values_list("item_id", "number", *_QUESTION_COLUMNS):
         stories[name].wordings[number] = content_sha256(*content)
     for name, fact in _table_acts(names):
         stories[name].add(fact)

@@ -106,7 +106,7 @@ def write_verdicts(workspace: Path) -> VerdictSummary:
     with read_snapshot():
         head = event_chain.chain_head()
         rows = [*_verdicts()]
-        held = _held_samples()
+        held_samples = _held_samples()
         everything, parts = agreement_by_stratum()
         project = Project.objects.earliest("pk")
         policy = current_policy().to_json()
@@ -135,7 +135,7 @@ def write_verdicts(workspace: Path) -> VerdictSummary:
         "policy": policy,
         "head": asdict(head),
         "accepted": {"file": VERDICTS, "sha256": sha256(data.encode()).hexdigest()},
-        "held_samples": held,
+        "held_samples": held_samples,
         "coverage": {
             "items": len(rows),
             "states": dict(sorted(states.items())),

@@ -69,19 +69,22 @@ def freeze_release(tree: Path) -> FrozenRelease:
         beyond = pd.read_parquet(tree / OPEN_ITEMS)
         items += map(open_row_of, open_items_from_frame(beyond))
         versions_of += [*beyond.get("version", [0] * len(beyond))]
-    taken = {
+    release_items = {
         item.id: (item, int(version))
         for item, version in zip(items, versions_of, strict=True)
         if item.state in LET_THROUGH
     }
     result = FrozenRelease(
-        name=name, items=len(taken), unreviewed=len(items) - len(taken), already_recorded=False
+        name=name,
+        items=len(release_items),
+        unreviewed=len(items) - len(release_items),
+        already_recorded=False,
     )
     before = ReleaseRecord.objects.filter(name=name, manifest_sha256=manifest).exists()
     if before:
         return replace(result, already_recorded=True)
     _check_head(tree, summary.get("head"))
-    versions = _versions(taken)
+    versions = _versions(release_items)
     with transaction.atomic():
         fresh = [row.pk for row in versions if row.item.state != ReviewState.RELEASED]
         release = record_release(name, fresh, manifest)
@@ -134,17 +137,17 @@ def _check_head(tree: Path, noted: dict[str, Any] | None) -> None:
         raise ReviewError(f"{tree}: was not made from the present state of this queue: {fault}")
 
 
-def _versions(taken: dict[str, tuple[ChoiceItem, int]]) -> list[ItemVersion]:
+def _versions(release_items: dict[str, tuple[ChoiceItem, int]]) -> list[ItemVersion]:
     """Return the versions in a release, checked to have the wording of the release."""
-    names, versions = sorted(taken), []
+    names, versions = sorted(release_items), []
     for part in batches(names):
         rows = ItemVersion.objects.filter(item_id__in=part).select_related("item")
-        versions += [row for row in rows if row.number == taken[row.item_id][1]]
+        versions += [row for row in rows if row.number == release_items[row.item_id][1]]
     missing = sorted(set(names) - {row.item_id for row in versions})
     if missing:
         raise ReviewError(f"item {missing[0]}: this queue does not contain that version")
     for row in versions:
-        item, _ = taken[row.item_id]
+        item, _ = release_items[row.item_id]
         texts = [option.text for option in item.options]
         target = item.target if isinstance(item, OpenRow) else None
         released = (item.question, texts, item.key, target)

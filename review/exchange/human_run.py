@@ -113,9 +113,11 @@ def write_human_run(benchmark: Benchmark, out: Path, *, group: str) -> HumanRun:
             f"{len(reviewers)} reviewers answered items of {benchmark.root} blind; expected at "
             f"least {FEWEST_REVIEWERS}: the accuracy of one reviewer is that person's own"
         )
-    chosen = {name: _draw_answer(name, item_answers) for name, item_answers in answers.items()}
+    drawn_answers = {
+        name: _draw_answer(name, item_answers) for name, item_answers in answers.items()
+    }
     replies = tuple(
-        ForeignReply(item=name, text=answer.reply) for name, answer in sorted(chosen.items())
+        ForeignReply(item=name, text=answer.reply) for name, answer in sorted(drawn_answers.items())
     )
     foreign_run = ForeignRun(tool=TOOL, model=group, replies=replies, prompt="of the review pages")
     items = {item.name: item for item in benchmark.items}

@@ -94,8 +94,8 @@ def load_image(asset: Asset) -> bytes:
     path = image_path(asset.sha256)
     root = os.path.realpath(path.parents[1])
     real = os.path.realpath(path)
-    wanted = os.path.join(root, *path.parts[-2:])  # noqa: PTH118  (compared as text)
-    if real != wanted or os.path.commonpath((root, real)) != root:
+    expected = os.path.join(root, *path.parts[-2:])  # noqa: PTH118  (compared as text)
+    if real != expected or os.path.commonpath((root, real)) != root:
         raise ReviewError(f"image {asset.id}: it is reached through a link; import it again")
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))

@@ -51,7 +51,7 @@ class ImageTransfer:
         self._stored: dict[str, StoredImage] = {}
 
     @property
-    def taken(self) -> int:
+    def image_count(self) -> int:
         """Number of stored images."""
         return len(self._stored)
 
@@ -81,13 +81,13 @@ class ImageTransfer:
 def _read_workspace_image(root: Path, sample: Sample) -> bytes:
     """Read the file of an image, which must be inside the workspace."""
     name = sample.image
-    wanted = os.path.join(os.path.realpath(root), *Path(name).parts)  # noqa: PTH118 (as text)
+    expected = os.path.join(os.path.realpath(root), *Path(name).parts)  # noqa: PTH118 (as text)
     if Path(name).is_absolute() or ".." in Path(name).parts or "\x00" in name:
         raise ReviewError(f"image {printable(name)}: lies outside the workspace")
-    if os.path.realpath(wanted) != wanted:
+    if os.path.realpath(expected) != expected:
         raise ReviewError(f"image {name}: it is reached through a link; copy the file itself")
     try:
-        descriptor = os.open(wanted, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+        descriptor = os.open(expected, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
         with os.fdopen(descriptor, "rb") as file:
             data = file.read(image_store.MOST_BYTES + 1)
     except OSError as error:
@@ -97,9 +97,9 @@ def _read_workspace_image(root: Path, sample: Sample) -> bytes:
     return data
 
 
-def same_pixels(data: Image.Image, wanted: str) -> bool:
+def same_pixels(data: Image.Image, expected: str) -> bool:
     """Whether an image has the pixel hash of the sample table (``pixel_sha256``)."""
     pixels = np.asarray(data)
     digest = sha256(f"{pixels.shape}{pixels.dtype.str}".encode())
     digest.update(np.ascontiguousarray(pixels).data)
-    return digest.hexdigest() == wanted
+    return digest.hexdigest() == expected

@@ -122,16 +122,16 @@ def import_workspace(
     glances = _summaries(rows, report, reporter)
     ranks = priorities(glances.values(), doubts or ModelDoubts())
     queued = _queued_items()
-    wanted = {
+    new_names = {
         name
         for name, glance in glances.items()
         if name not in queued or queued[name].fingerprint != glance.fingerprint
     }
-    report.unchanged = len(glances) - len(wanted)
+    report.unchanged = len(glances) - len(new_names)
     gallery = ImageTransfer(workspace.root)
     context = _Context(titles=titles or {}, ranks=ranks, seed=rules.seed)
-    with reporter.stage("import", len(wanted)) as advance:
-        for part in batches(rows.named(wanted), _AT_ONCE):
+    with reporter.stage("import", len(new_names)) as advance:
+        for part in batches(rows.named(new_names), _AT_ONCE):
             fresh = _with_pictures(
                 (row for row in part if row.item.id not in queued), gallery, report
             )
@@ -147,7 +147,7 @@ def import_workspace(
     report.gold = top_up_gold(ACTOR).defective
     again = queued.keys() & glances.keys()
     report.reordered = _reorder(queued, again, ranks, with_runs=doubts is not None)
-    report.pictures = gallery.taken
+    report.pictures = gallery.image_count
     there = glances.keys() | {row.item for row in report.refused}
     report.vanished = sorted(queued.keys() - there)
     return report
@@ -376,9 +376,9 @@ def _reorder(
     """Update the priorities of known items; return the number of changes."""
     moved: dict[int, list[str]] = {}
     for name in sorted(again):
-        wanted = merged_priority(queued[name].priority, ranks[name], with_runs=with_runs)
-        if wanted != queued[name].priority:
-            moved.setdefault(wanted, []).append(name)
+        priority_now = merged_priority(queued[name].priority, ranks[name], with_runs=with_runs)
+        if priority_now != queued[name].priority:
+            moved.setdefault(priority_now, []).append(name)
     for priority, names in moved.items():
         for part in batches(names, _AT_ONCE):
             Item.objects.filter(pk__in=part).update(priority=priority)

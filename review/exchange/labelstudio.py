@@ -113,11 +113,11 @@ def export_labelstudio_tasks(
     without_options = waiting.filter(target__isnull=False).count()
     rows = waiting.filter(target__isnull=True).select_related("item", "picture", "overlay")
     ordered = rows.order_by("-item__reviews", "-item__priority", "item__lot")
-    chosen, disclosing = _independent_versions(ordered.values_list("pk", "item_id"), limit)
+    version_ids, disclosing = _independent_versions(ordered.values_list("pk", "item_id"), limit)
     if not out.exists():
         private_folder(out)
     tasks, pictures = [], set()
-    for version in (version for version in ordered.iterator() if version.pk in chosen):
+    for version in (version for version in ordered.iterator() if version.pk in version_ids):
         image = (version.asks_mark and version.overlay) or version.picture
         if image.pk not in pictures:
             write_bytes(out / PICTURES / f"{image.pk}.png", image_store.load_image(image))
@@ -200,18 +200,18 @@ def _independent_versions(
     for by, other in Disclosure.objects.filter(at_sight=True).values_list("by_id", "told_id"):
         tells.setdefault(by, set()).add(other)
         tells.setdefault(other, set()).add(by)
-    chosen: set[int] = set()
+    version_ids: set[int] = set()
     barred: set[str] = set()
     passed = 0
     for version, item in ordered:
-        if len(chosen) == limit:
+        if len(version_ids) == limit:
             break
         if item in barred:
             passed += 1
         else:
-            chosen.add(version)
+            version_ids.add(version)
             barred |= tells.get(item, set())
-    return chosen, passed
+    return version_ids, passed
 
 
 def _task(version: ItemVersion, where: str) -> dict[str, Any]:
@@ -296,8 +296,8 @@ def _import_annotation(
         raise InvalidAnswerError(f"item {item} has no version {number} in this queue")
     results = _Results(annotation.get("result"))
     seconds = annotation.get("lead_time") or 0
-    known = isinstance(seconds, int | float) and 0 <= seconds <= 24 * 60 * 60
-    spent = float(seconds) if known else 0.0
+    is_known = isinstance(seconds, int | float) and 0 <= seconds <= 24 * 60 * 60
+    spent = float(seconds) if is_known else 0.0
     import_review(
         version,
         user,
@@ -320,12 +320,12 @@ def _annotator(completed_by: object, people: Mapping[str, User]) -> User:
 
 
 def _blind_submission(results: _Results, version: ItemVersion, seconds: float) -> BlindSubmission:
-    chosen = results.single("answer")
+    answer = results.single("answer")
     labels = _option_labels(version)
-    if chosen != CANNOT_TELL and chosen not in labels:
-        raise InvalidAnswerError(f"answer {chosen!r} is none of the options of that version")
+    if answer != CANNOT_TELL and answer not in labels:
+        raise InvalidAnswerError(f"answer {answer!r} is none of the options of that version")
     return BlindSubmission(
-        option=None if chosen == CANNOT_TELL else labels.index(chosen),
+        option=None if answer == CANNOT_TELL else labels.index(answer),
         confidence=results.among("confidence", {"1": 1, "2": 2, "3": 3}),
         needs_image=results.single("needs_image"),
         image_adequate=results.among("image_adequate", {"yes": True, "no": False}),

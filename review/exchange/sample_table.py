@@ -21,12 +21,12 @@ class ItemSamples:
     """The images of an item.
 
     Attributes:
-        asked: sample that the item was built on.
+        sample: sample that the item was built on.
         picture: sample without a mark, or the marked one if no other was made.
         overlay: sample of the same image with its mark, or ``None``.
     """
 
-    asked: Sample
+    sample: Sample
     picture: Sample
     overlay: Sample | None
 
@@ -59,15 +59,15 @@ class SampleTable:
     def __contains__(self, name: object) -> bool:
         return name in self._rows
 
-    def shown(self, items: Sequence[ChoiceItem]) -> list[ItemSamples]:
+    def samples_of(self, items: Sequence[ChoiceItem]) -> list[ItemSamples]:
         """Return the images of each item; every item must refer to a sample in the table."""
         rows = [self._rows_of(item) for item in items]
-        wanted = sorted({row for row_numbers in rows for row in row_numbers if row is not None})
-        records = samples_from_frame(self._frame.iloc[wanted])
-        by_row = dict(zip(wanted, records, strict=True))
+        places = sorted({row for row_numbers in rows for row in row_numbers if row is not None})
+        records = samples_from_frame(self._frame.iloc[places])
+        by_row = dict(zip(places, records, strict=True))
         return [
             ItemSamples(
-                asked=by_row[row],
+                sample=by_row[row],
                 picture=by_row[picture],
                 overlay=None if overlay is None else by_row[overlay],
             )

@@ -108,11 +108,11 @@ class WorkspaceItems:
                     fit.append(row)
             yield from self._incoming(fit)
 
-    def named(self, wanted: Container[str]) -> Iterator[IncomingItem]:
+    def named(self, ids: Container[str]) -> Iterator[IncomingItem]:
         """Yield the items with these ids, which have passed ``checked``."""
         for part in self._parts():
             rows = (row for row in part if isinstance(row, ChoiceItem))
-            yield from self._incoming([row for row in rows if row.id in wanted])
+            yield from self._incoming([row for row in rows if row.id in ids])
 
     def _parts(self) -> Iterator[Sequence[ChoiceItem | RefusedItem]]:
         before = 0
@@ -134,13 +134,13 @@ class WorkspaceItems:
         return item_fault(item, self._pictures)
 
     def _incoming(self, items: Sequence[ChoiceItem]) -> Iterator[IncomingItem]:
-        for item, samples in zip(items, self._pictures.shown(items), strict=True):
-            sample, picture = samples.asked, samples.picture
+        for item, samples in zip(items, self._pictures.samples_of(items), strict=True):
+            sample, picture = samples.sample, samples.picture
             yield IncomingItem(
                 item=item,
                 picture=picture,
                 overlay=samples.overlay,
-                asks_mark=samples.asked is samples.overlay,
+                asks_mark=samples.sample is samples.overlay,
                 fingerprint=(
                     open_fingerprint(item.built, sample)
                     if isinstance(item, OpenRow)

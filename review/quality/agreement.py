@@ -239,12 +239,12 @@ def specific_agreement(table: RatingTable, label: str) -> IntervalEstimate:
     counts, name = table.counts.with_pairs(), f"specific_{label}"
     if not counts.paired:
         return IntervalEstimate(name=name, value=None, reason=NO_PAIRS)
-    chosen = counts.by_label[:, table.labels.index(label)] if label in table.labels else 0.0
-    every = float((counts.weights * chosen).sum())
+    label_counts = counts.by_label[:, table.labels.index(label)] if label in table.labels else 0.0
+    every = float((counts.weights * label_counts).sum())
     if not every:
         return IntervalEstimate(name=name, value=None, reason=NOT_USED)
-    both = counts.weights * chosen * (chosen - 1) / (counts.ratings - 1)
-    value, items = float(both.sum()) / every, int((counts.weights * (chosen > 0)).sum())
+    both = counts.weights * label_counts * (label_counts - 1) / (counts.ratings - 1)
+    value, items = float(both.sum()) / every, int((counts.weights * (label_counts > 0)).sum())
     low, high = (2 * end / (1 + end) for end in _share_interval(value / (2 - value), items))
     return IntervalEstimate(name=name, value=value, low=low, high=high, items=items)
 

@@ -74,7 +74,7 @@ class FigureCache(Generic[T]):
         self._name = name
         self._count = count
         self._counting = Lock()
-        self._read: tuple[Path, int, CachedFigures[T] | None] | None = None
+        self._last_reading: tuple[Path, int, CachedFigures[T] | None] | None = None
 
     def figures(self) -> CachedFigures[T]:
         """Return the current figures; for a large queue possibly the last cached ones."""
@@ -111,12 +111,12 @@ class FigureCache(Generic[T]):
         """Return the last figures of this queue; ``None`` if there are none."""
         path = self._path
         try:
-            written = path.stat().st_mtime_ns
-            if self._read is None or self._read[:2] != (path, written):
-                self._read = path, written, _verified(path.read_bytes())
+            modified = path.stat().st_mtime_ns
+            if self._last_reading is None or self._last_reading[:2] != (path, modified):
+                self._last_reading = path, modified, _verified(path.read_bytes())
         except OSError:
             return None
-        cached = self._read[2]
+        cached = self._last_reading[2]
         return cached if cached is not None and _is_in_trail(cached.head) else None
 
     def _counted(self) -> CachedFigures[T]:

@@ -45,11 +45,11 @@ class GoldDraw:
 
     Attributes:
         counts: kind -> number of gold items.
-        wanted: requested number of defective items.
+        target: requested number of defective items.
     """
 
     counts: Mapping[DefectKind, int]
-    wanted: int
+    target: int
 
     @property
     def defective(self) -> int:
@@ -86,7 +86,7 @@ def draw_gold(
         decided = version.item.state in _DECIDED and version.item_id not in used
         if decided and _copy(version, sound_copy(version), actor, now):
             counts["sound"] += 1
-    return GoldDraw(counts=dict(counts), wanted=count)
+    return GoldDraw(counts=dict(counts), target=count)
 
 
 def top_up_gold(actor: str, now: datetime | None = None) -> GoldDraw:
@@ -102,23 +102,25 @@ def _draw_defective(
 ) -> Counter[DefectKind]:
     """Draw an equal share of each kind, then whatever the items still allow."""
     counts: Counter[DefectKind] = Counter()
-    taken: set[int] = set()
+    version_ids: set[int] = set()
     real = cache(RealItems)
     for most in (math.ceil(count / len(DEFECT_KINDS)), count):
         for version in candidates:
             if counts.total() >= count:
                 return counts
-            wanted = [
-                kind for kind in DEFECT_KINDS if counts[kind] < most and version.pk not in taken
+            open_kinds = [
+                kind
+                for kind in DEFECT_KINDS
+                if counts[kind] < most and version.pk not in version_ids
             ]
-            for kind in sorted(wanted, key=lambda kind: (counts[kind], kind)):
+            for kind in sorted(open_kinds, key=lambda kind: (counts[kind], kind)):
                 others = real(version.item.source, version.item.task)
                 trap = next(
                     defective_copies(version, kind, seed, _present_concepts(version), others), None
                 )
                 if trap and _copy(version, trap, actor, now):
                     counts[kind] += 1
-                    taken.add(version.pk)
+                    version_ids.add(version.pk)
                     break
     return counts
 
@@ -138,12 +140,12 @@ def _candidates(seed: int) -> list[ItemVersion]:
     )
     gone = Item.objects.exclude(gold_defect="").exclude(case_key="")
     cases = set(gone.values_list("case_key", flat=True))
-    chosen: list[int] = []
+    version_ids: list[int] = []
     for pk, item, case, _state in rows:
         if (case or item) not in cases:
             cases.add(case or item)
-            chosen.append(pk)
-    return list(_load(chosen))
+            version_ids.append(pk)
+    return list(_load(version_ids))
 
 
 def _load(keys: Sequence[int]) -> Iterator[ItemVersion]:

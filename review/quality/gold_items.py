@@ -198,13 +198,13 @@ def latest_gold_claims(user: User, count: int) -> list[Claim]:
 
 
 def _latest_gold_reviews(user: User, count: int) -> QuerySet[Claim]:
-    done = Claim.objects.filter(
+    reviews = Claim.objects.filter(
         user=user,
         released_at=None,
         submitted_at__isnull=False,
         version__item__gold_defect__gt="",
     )
-    return done.order_by("-submitted_at", "-pk")[:count]
+    return reviews.order_by("-submitted_at", "-pk")[:count]
 
 
 def _latest_outcomes(user: User, count: int) -> list[tuple[datetime, bool]]:

@@ -136,14 +136,14 @@ class QueueProgress:
 
 def count_progress() -> QueueProgress:
     """Compute everything that the progress page shows."""
-    rules, now, taken = current_policy(), timezone.now(), seconds_taken()
+    rules, now, durations = current_policy(), timezone.now(), seconds_taken()
     return QueueProgress(
         voxels=voxel_progress(now),
         queued=queued_groups(),
-        reviewers=reviewer_progress(rules, taken),
+        reviewers=reviewer_progress(rules, durations),
         reasons=reason_counts(),
-        times=time_histogram(taken),
-        forecast=queue_forecast(rules, now, taken),
+        times=time_histogram(durations),
+        forecast=queue_forecast(rules, now, durations),
     )
 
 
@@ -177,25 +177,27 @@ def voxel_progress(now: datetime) -> list[VoxelProgress]:
 
 def seconds_taken() -> SecondsTaken:
     """Return the review durations of each reviewer."""
-    taken: dict[int, Counter[int]] = {}
+    durations: dict[int, Counter[int]] = {}
     for user, seconds, count in (
         _valid_reviews()
         .values_list("claim__user", "seconds")
         .annotate(count=Count("pk"))
         .order_by()
     ):
-        taken.setdefault(user, Counter())[seconds] = count
-    return taken
+        durations.setdefault(user, Counter())[seconds] = count
+    return durations
 
 
-def reviewer_progress(rules: Policy, taken: SecondsTaken | None = None) -> list[ReviewerProgress]:
+def reviewer_progress(
+    rules: Policy, durations: SecondsTaken | None = None
+) -> list[ReviewerProgress]:
     """Return the progress of all present and former reviewers, by pseudonym.
 
     Args:
         rules: policy of the project.
-        taken: result of ``seconds_taken()``, if already known.
+        durations: result of ``seconds_taken()``, if already known.
     """
-    taken = seconds_taken() if taken is None else taken
+    durations = seconds_taken() if durations is None else durations
     decisions: dict[int, dict[str, int]] = {}
     right: Counter[int] = Counter()
     answers: Counter[int] = Counter()
@@ -220,7 +222,7 @@ def reviewer_progress(rules: Policy, taken: SecondsTaken | None = None) -> list[
             user,
             decisions.get(user.pk, {}),
             share_estimate("blind_accuracy", right[user.pk], answers[user.pk]),
-            taken.get(user.pk),
+            durations.get(user.pk),
             rules,
         )
         for user in people.order_by("pseudonym")
@@ -239,17 +241,17 @@ def reason_counts() -> list[tuple[str, int]]:
     return list(counted)
 
 
-def time_histogram(taken: SecondsTaken) -> list[tuple[str, int]]:
+def time_histogram(durations: SecondsTaken) -> list[tuple[str, int]]:
     """Return a histogram of review durations."""
     counts = [0] * (len(_BINS) + 1)
-    for user in taken.values():
+    for user in durations.values():
         for seconds, count in user.items():
             counts[sum(seconds > end for end in _BINS)] += count
     names = [f"up to {_duration(end)}" for end in _BINS]
     return list(zip([*names, f"over {_duration(_BINS[-1])}"], counts, strict=True))
 
 
-def queue_forecast(rules: Policy, now: datetime, taken: SecondsTaken) -> QueueForecast:
+def queue_forecast(rules: Policy, now: datetime, durations: SecondsTaken) -> QueueForecast:
     """Forecast the remaining time: missing reviews divided by the recent pace."""
     waiting = Item.objects.filter(state=ReviewState.QUEUED, gold_defect="")
     summed = waiting.aggregate(items=Count("pk"), reviews=Sum("reviews"))
@@ -257,7 +259,7 @@ def queue_forecast(rules: Policy, now: datetime, taken: SecondsTaken) -> QueueFo
     since = now - timedelta(days=PACE_DAYS)
     lately = _valid_reviews().filter(submitted_at__gt=since).count()
     every: Counter[int] = Counter()
-    for user in taken.values():
+    for user in durations.values():
         every.update(user)
     median = median_of_counts(every)
     return QueueForecast(
@@ -275,16 +277,19 @@ def _one_reviewer(
     seconds: Counter[int] | None,
     rules: Policy,
 ) -> ReviewerProgress:
-    done = sum(decisions.values())
+    review_count = sum(decisions.values())
     gold = latest_gold_claims(user, rules.gold_window)
     return ReviewerProgress(
         key=user.pk,
         pseudonym=user.pseudonym,
         paused=user.paused,
         active=user.is_active,
-        done=done,
+        done=review_count,
         seconds=median_of_counts(seconds or Counter()),
-        decisions={name.value: decisions.get(name, 0) / done if done else 0 for name in Decision},
+        decisions={
+            name.value: decisions.get(name, 0) / review_count if review_count else 0
+            for name in Decision
+        },
         blind=blind,
         gold_found=sum(decides_rightly(claim) for claim in gold),
         gold_seen=len(gold),

@@ -17,7 +17,7 @@ __all__ = ["RealItems"]
 
 _MOST = 2000
 """Maximum number of items of a source and task in the index, in queue order."""
-_KEPT = 8
+_MOST_EQUIVALENT = 8
 """Maximum number of equivalent items from which one is drawn."""
 
 
@@ -42,7 +42,7 @@ class RealItems:
         for pk, options, key in versions.values_list("pk", "options", "key")[:_MOST]:
             names = _concepts(options)
             same = self._asking.setdefault((tuple(sorted(names)), names[key]), [])
-            if len(same) < _KEPT:
+            if len(same) < _MOST_EQUIVALENT:
                 same.append(pk)
             for name, option in zip(names, options, strict=True):
                 self._naming.setdefault((name, _ontology(option)), pk)
@@ -55,8 +55,8 @@ class RealItems:
         same = self._asking.get((tuple(sorted(names)), names[key]), ())
         if not all(names) or not same:
             return None
-        chosen = min(same, key=lambda pk: sha256(f"{lot}|{pk}".encode()).digest())
-        return ItemVersion.objects.get(pk=chosen)
+        version_id = min(same, key=lambda pk: sha256(f"{lot}|{pk}".encode()).digest())
+        return ItemVersion.objects.get(pk=version_id)
 
     def naming(self, concept: str, beside: Mapping[str, Any]) -> Mapping[str, Any] | None:
         """Return an option of a real item that names a concept in the ontology of ``beside``."""

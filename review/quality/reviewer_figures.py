@@ -81,13 +81,13 @@ def count_figures() -> FigureTable:
     """Compute the figures of all present and former reviewers."""
     limit = current_policy().fast_seconds
     excluded = gold_versions()
-    taken, answered = _time_counts(_SECONDS, excluded), _time_counts(_ANSWERS, excluded)
+    durations, answered = _time_counts(_SECONDS, excluded), _time_counts(_ANSWERS, excluded)
     pairs, right = _decision_pairs(excluded), _right_answers(excluded)
     tests = _gold_reviews()
-    people = User.objects.filter(Q(role=Role.REVIEWER) | Q(pk__in=list(taken)))
+    people = User.objects.filter(Q(role=Role.REVIEWER) | Q(pk__in=list(durations)))
     reviewers = []
     for user in people.order_by("pseudonym"):
-        times, gold = taken.get(user.pk, Counter[int]()), tests.get(user.pk, {})
+        times, gold = durations.get(user.pk, Counter[int]()), tests.get(user.pk, {})
         table = _rating_table(pairs.get(user.pk, {}))
         hits, answers = right.get(user.pk, (0, 0))
         reviewers.append(
@@ -173,10 +173,10 @@ def _right_answers(excluded: Sequence[int]) -> dict[int, tuple[int, int]]:
 
 def _gold_reviews() -> dict[int, dict[str, list[bool]]]:
     """Return reviewer -> kind of gold item -> whether each of its reviews was right."""
-    done = Claim.objects.filter(
+    gold_claims = Claim.objects.filter(
         released_at=None, submitted_at__isnull=False, version__item__gold_defect__gt=""
     )
-    claims = done.select_related("version__item", "blind", "review")
+    claims = gold_claims.select_related("version__item", "blind", "review")
     outcomes: dict[int, dict[str, list[bool]]] = {}
     for claim in claims.prefetch_related("review__reasons"):
         kind = kind_of(claim.version.item.gold_defect)

@@ -158,32 +158,32 @@ def _claim(user: User, rules: Policy, now: datetime) -> Claim | None:
     reviewer = claim_queries.reviewer_flags(user.pk)
     if reviewer.paused or not reviewer.active:
         return None
-    chosen = _choose(user, rules, route_of(user.pk, reviewer.specialties, rules))
-    if chosen is None:
+    candidate = _choose(user, rules, route_of(user.pk, reviewer.specialties, rules))
+    if candidate is None:
         return None
-    if not claim_queries.lock_queued_item(chosen.item, chosen.number):
+    if not claim_queries.lock_queued_item(candidate.item, candidate.number):
         raise _TakenError
-    used = claim_queries.taken_slots(chosen.version)
+    used = claim_queries.taken_slots(candidate.version)
     slot = next(slot for slot in range(len(used) + 1) if slot not in used)
-    seeing = sum(not taken.blinded for taken in used.values())
-    special = [taken.specialist for taken in used.values()]
-    if not chosen.gold and (
-        not has_free_slot(special, rules, specialist=chosen.specialist)
-        or (not chosen.blinded and seeing >= rules.unblinded_reviews)
+    seeing = sum(not claim_slot.blinded for claim_slot in used.values())
+    special = [claim_slot.specialist for claim_slot in used.values()]
+    if not candidate.gold and (
+        not has_free_slot(special, rules, specialist=candidate.specialist)
+        or (not candidate.blinded and seeing >= rules.unblinded_reviews)
     ):
         raise _TakenError
     token, expires = uuid.uuid4(), now + timedelta(minutes=rules.lease_minutes)
-    pk = claim_queries.insert_claim(chosen, user.pk, slot, token, now=now, expires=expires)
-    claim_queries.copy_blind_answer(pk, chosen.version, user.pk)
-    disclosure.record_question_shown(user.pk, chosen.item, now)
-    body = {"slot": slot, "blinded": chosen.blinded, "specialist": chosen.specialist}
+    pk = claim_queries.insert_claim(candidate, user.pk, slot, token, now=now, expires=expires)
+    claim_queries.copy_blind_answer(pk, candidate.version, user.pk)
+    disclosure.record_question_shown(user.pk, candidate.item, now)
+    body = {"slot": slot, "blinded": candidate.blinded, "specialist": candidate.specialist}
     record_events(
-        now, item_event(user.pseudonym, "claim.issued", chosen.item, chosen.number, **body)
+        now, item_event(user.pseudonym, "claim.issued", candidate.item, candidate.number, **body)
     )
     return loaded_instance(
         Claim,
         id=pk,
-        version_id=chosen.version,
+        version_id=candidate.version,
         user_id=user.pk,
         slot=slot,
         token=token,
@@ -192,8 +192,8 @@ def _claim(user: User, rules: Policy, now: datetime) -> Claim | None:
         submitted_at=None,
         released_at=None,
         outcome="",
-        blinded=chosen.blinded,
-        specialist=chosen.specialist,
+        blinded=candidate.blinded,
+        specialist=candidate.specialist,
     )
 
 

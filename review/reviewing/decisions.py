@@ -63,10 +63,10 @@ def adjudicate(
     if not rationale.strip():
         raise InvalidAnswerError("state a reason: reviewers and later adjudicators learn from it")
     with transaction.atomic():
-        read = version_as_read(item_id, version)
-        _refuse_involved(read, user)
+        item_version = version_as_read(item_id, version)
+        _refuse_involved(item_version, user)
         stored = Adjudication.objects.create(
-            version=read,
+            version=item_version,
             adjudicator=user,
             outcome=outcome,
             rationale=rationale,
@@ -74,7 +74,7 @@ def adjudicate(
         )
         step = _TRANSITIONS[Decision(outcome)]
         record_events(
-            now, apply_transition(now, read.item, step, user.pseudonym, rationale=rationale)
+            now, apply_transition(now, item_version.item, step, user.pseudonym, rationale=rationale)
         )
     return stored
 
@@ -93,11 +93,11 @@ def decide_quarantine(
     if not note.strip():
         raise InvalidAnswerError("state what you found, and why the item may or may not be used")
     with transaction.atomic():
-        read = version_as_read(item_id, version)
+        item_version = version_as_read(item_id, version)
         step = Transition.MANAGER_CLEARS if clear else Transition.MANAGER_REJECTS
-        entries = [apply_transition(now, read.item, step, user.pseudonym, note=note)]
+        entries = [apply_transition(now, item_version.item, step, user.pseudonym, note=note)]
         if clear:
-            entries += apply_consensus(now, read.item, read.pk, current_policy())
+            entries += apply_consensus(now, item_version.item, item_version.pk, current_policy())
         record_events(now, *entries)
 
 
@@ -121,14 +121,18 @@ def report_harm(
             "state what you saw, without repeating anything that identifies a person"
         )
     with transaction.atomic():
-        read = version_as_read(item_id, version)
-        if read.item.state in (ReviewState.DRAFT, ReviewState.REJECTED, ReviewState.WITHDRAWN):
-            raise InvalidAnswerError(f"the item is {read.item.state}: nobody is shown it")
+        item_version = version_as_read(item_id, version)
+        if item_version.item.state in (
+            ReviewState.DRAFT,
+            ReviewState.REJECTED,
+            ReviewState.WITHDRAWN,
+        ):
+            raise InvalidAnswerError(f"the item is {item_version.item.state}: nobody is shown it")
         who = user.pseudonym
         record_events(
             now,
             apply_transition(
-                now, read.item, Transition.DANGER_SEEN, who, reasons=[reason], note=note
+                now, item_version.item, Transition.DANGER_SEEN, who, reasons=[reason], note=note
             ),
         )
 
@@ -144,7 +148,7 @@ def record_release(
             already is a release of that name.
     """
     now = now or timezone.now()
-    wanted = set(versions)
+    version_ids = set(versions)
     with transaction.atomic():
         if ReleaseRecord.objects.filter(name=name).exists():
             raise ConflictError(f"there is a release {name!r} already; give this one another name")
@@ -156,9 +160,9 @@ def record_release(
             head_number=at.number,
             head_sha256=at.sha256,
         )
-        rows = ItemVersion.objects.select_related("item").in_bulk(wanted)
-        if len(rows) < len(wanted):
-            missing = min(wanted - set(rows))
+        rows = ItemVersion.objects.select_related("item").in_bulk(version_ids)
+        if len(rows) < len(version_ids):
+            missing = min(version_ids - set(rows))
             raise ConflictError(f"there is no version {missing}; export the items again")
         entries: list[NewEvent] = []
         for version in sorted(rows.values(), key=lambda version: version.item_id):
@@ -188,10 +192,12 @@ def withdraw(
     if not note.strip():
         raise InvalidAnswerError("state what is wrong with the item")
     with transaction.atomic():
-        read = version_as_read(item_id, version)
+        item_version = version_as_read(item_id, version)
         record_events(
             now,
-            apply_transition(now, read.item, Transition.DEFECT_FOUND, user.pseudonym, note=note),
+            apply_transition(
+                now, item_version.item, Transition.DEFECT_FOUND, user.pseudonym, note=note
+            ),
         )
 
 

@@ -92,8 +92,8 @@ def _claim(version: ItemVersion, user: User, now: datetime, seconds: float) -> C
     used, rules = claim_queries.taken_slots(version.pk), current_policy()
     specialist = _specialist(version.item, user, reviewer.specialties)
     slot = next(slot for slot in range(len(used) + 1) if slot not in used)
-    taken = [place.specialist for place in used.values()]
-    _require_place(version.item, user, taken, rules, specialist=specialist)
+    specialist_flags = [place.specialist for place in used.values()]
+    _require_place(version.item, user, specialist_flags, rules, specialist=specialist)
     blinded = claim_queries.is_blind(version.pk, version.item_id, user.pk)
     if not blinded and sum(not place.blinded for place in used.values()) >= rules.unblinded_reviews:
         raise ConflictError(
@@ -140,11 +140,11 @@ def _specialist(item: Item, user: User, specialties: Collection[str]) -> bool:
 
 
 def _require_place(
-    item: Item, user: User, taken: Collection[bool], rules: Policy, *, specialist: bool
+    item: Item, user: User, specialist_flags: Collection[bool], rules: Policy, *, specialist: bool
 ) -> None:
-    if has_free_slot(taken, rules, specialist=specialist):
+    if has_free_slot(specialist_flags, rules, specialist=specialist):
         return
-    if is_reserved(taken, rules):
+    if is_reserved(specialist_flags, rules):
         raise ConflictError(
             f"the next review of {item.pk} has to come from a specialist in {item.anatomy} or "
             f"{item.modality}; {user.pseudonym} is none"

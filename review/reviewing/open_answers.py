@@ -71,7 +71,7 @@ _BY_KEY = ("0", "0")
 _NUMBER_ALONE = re.compile(r"[-+\u2212]?[\d.,'\u00a0\u2009\u202f]+(?:[eE][-+]?\d+)?")
 """A number without surrounding words or units."""
 
-_Sent = Mapping[str, Sequence[str]]
+_FormData = Mapping[str, Sequence[str]]
 
 
 def read_target(stored: Any) -> Target:
@@ -103,52 +103,52 @@ def bar_text(target: Target) -> str:
     return "both must be right" if isinstance(target, PairTarget) else "no other order passes"
 
 
-def read_answer(target: Target, sent: _Sent) -> Json:
+def read_answer(target: Target, form_data: _FormData) -> Json:
     """Parse the answer from a submitted form, in the format for scoring.
 
     Raises:
         InvalidAnswerError: the answer is incomplete or invalid; states what to do.
     """
-    return _READERS[target.form](target.ask, sent)
+    return _READERS[target.form](target.ask, form_data)
 
 
-def clicked(form: str, sent: _Sent, size: tuple[int, int]) -> list[str] | None:
+def clicked(form: str, form_data: _FormData, size: tuple[int, int]) -> list[str] | None:
     """Return the points after a click on the image, in thousandths; ``None`` without a click.
 
     A click after the last point starts over.
 
     Args:
         form: a key of ``PLACES``.
-        sent: submitted form data.
+        form_data: submitted form data.
         size: width and height of the image in pixels.
     """
     for width in WIDTHS:
-        across, down = (_single(sent, f"at{width}.{axis}") for axis in "xy")
+        across, down = (_single(form_data, f"at{width}.{axis}") for axis in "xy")
         if across.isdecimal() and down.isdecimal() and (across, down) != _BY_KEY:
             x, y = (
                 min(SCALE * (int(pixels[:6]) + 0.5) / side, SCALE)
                 for pixels, side in zip((across, down), shown_size(width, size), strict=True)
             )
-            before = [text for text in places_of(form, sent) if read_place(text)]
+            before = [text for text in places_of(form, form_data) if read_place(text)]
             earlier = before if len(before) < PLACES[form] else []
             return [*earlier, f"{x:.1f},{y:.1f}"]
     return None
 
 
-def places_of(form: str, sent: _Sent) -> list[str]:
+def places_of(form: str, form_data: _FormData) -> list[str]:
     """Return the typed or else clicked points, in thousandths as texts for ``read_place``.
 
     A point with two empty fields is omitted. A text may be invalid.
 
     Args:
         form: a key of ``PLACES``.
-        sent: submitted form data, or a draft.
+        form_data: submitted form data, or a draft.
     """
-    clicks = sent.get("place", ())
+    clicks = form_data.get("place", ())
     places = []
     for number, fields in enumerate(TYPED_FIELDS[: PLACES[form]]):
-        if any(name in sent for name in fields):
-            typed = [_single(sent, name) for name in fields]
+        if any(name in form_data for name in fields):
+            typed = [_single(form_data, name) for name in fields]
             places += [",".join(map(_thousandths, typed))] if any(typed) else []
         else:
             places += clicks[number : number + 1]
@@ -178,14 +178,14 @@ def shown_size(width: int, size: tuple[int, int]) -> tuple[int, int]:
     return width, max(round(width * size[1] / size[0]), 1)
 
 
-def _single(sent: _Sent, name: str) -> str:
-    values = sent.get(name, ())
+def _single(form_data: _FormData, name: str) -> str:
+    values = form_data.get(name, ())
     return str(values[0]).strip() if values else ""
 
 
-def _number(ask: Any, sent: _Sent) -> Json:
+def _number(ask: Any, form_data: _FormData) -> Json:
     """Parse a number as in replies: "1,000" is a thousand, "22,5" twenty-two and a half."""
-    text = _single(sent, "number")
+    text = _single(form_data, "number")
     value = read_number_part(text, ask).answer if _NUMBER_ALONE.fullmatch(text) else None
     if value is None:
         unit = f", in {ask.unit}" if ask.unit else ""
@@ -193,46 +193,46 @@ def _number(ask: Any, sent: _Sent) -> Json:
     return value
 
 
-def _places(form: str, sent: _Sent) -> list[tuple[float, float]]:
-    read = [read_place(text) for text in places_of(form, sent)]
-    if None in read and any(name in sent for name in TYPED_FIELDS[0]):
+def _places(form: str, form_data: _FormData) -> list[tuple[float, float]]:
+    readings = [read_place(text) for text in places_of(form, form_data)]
+    if None in readings and any(name in form_data for name in TYPED_FIELDS[0]):
         raise InvalidAnswerError(
             "a typed position is invalid: enter both distances, from 0 to 100 per cent, such as "
             "41.5"
         )
-    places = [place for place in read if place]
+    places = [place for place in readings if place]
     if len(places) < PLACES[form]:
         what = "the place" if PLACES[form] == 1 else "two opposite corners of the box"
         raise InvalidAnswerError(f"click on {what} in the image, or type its position")
     return places
 
 
-def _point(_ask: Ask, sent: _Sent) -> Json:
-    return list(_places(PointTarget.form, sent)[0])
+def _point(_ask: Ask, form_data: _FormData) -> Json:
+    return list(_places(PointTarget.form, form_data)[0])
 
 
-def _box(_ask: Ask, sent: _Sent) -> Json:
-    (x0, y0), (x1, y1) = _places(BoxTarget.form, sent)
+def _box(_ask: Ask, form_data: _FormData) -> Json:
+    (x0, y0), (x1, y1) = _places(BoxTarget.form, form_data)
     if x0 == x1 or y0 == y1:
         raise InvalidAnswerError("the two corners are on one line: choose opposite corners")
     return [min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)]
 
 
-def _order(ask: Any, sent: _Sent) -> Json:
-    ranks = [_single(sent, f"rank.{place}") for place in range(len(ask.labels))]
+def _order(ask: Any, form_data: _FormData) -> Json:
+    ranks = [_single(form_data, f"rank.{place}") for place in range(len(ask.labels))]
     if sorted(ranks) != [str(rank) for rank in range(1, len(ranks) + 1)]:
         raise InvalidAnswerError(f"give each one its own rank, 1 to {len(ranks)}")
     return [label for _, label in sorted(zip(map(int, ranks), ask.labels, strict=True))]
 
 
-def _pair(ask: Any, sent: _Sent) -> Json:
-    answers = [_single(sent, f"statement.{place}") for place in range(len(ask.statements))]
+def _pair(ask: Any, form_data: _FormData) -> Json:
+    answers = [_single(form_data, f"statement.{place}") for place in range(len(ask.statements))]
     if not all(answer in ("yes", "no") for answer in answers):
         raise InvalidAnswerError("answer each statement: yes or no")
     return [answer == "yes" for answer in answers]
 
 
-_READERS: Mapping[str, Callable[[Any, _Sent], Json]] = {
+_READERS: Mapping[str, Callable[[Any, _FormData], Json]] = {
     "number": _number,
     "point": _point,
     "box": _box,

@@ -81,8 +81,8 @@ class Policy:
         for field in fields(self):
             value, whole = getattr(self, field.name), isinstance(field.default, int)
             if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
-                wanted = "a whole number" if whole else "a number"
-                raise ReviewError(f"policy: {field.name} = {value!r}, expected {wanted}")
+                expected = "a whole number" if whole else "a number"
+                raise ReviewError(f"policy: {field.name} = {value!r}, expected {expected}")
 
     def to_json(self) -> dict[str, Any]:
         """Return the policy as stored."""

@@ -15,26 +15,26 @@ from medrcube.review.reviewing.policy import Policy
 __all__ = ["free_slot_condition", "has_free_slot", "is_reserved"]
 
 
-def has_free_slot(taken: Collection[bool], rules: Policy, *, specialist: bool) -> bool:
+def has_free_slot(specialist_flags: Collection[bool], rules: Policy, *, specialist: bool) -> bool:
     """Whether a reviewer may take a slot.
 
     Args:
-        taken: for each slot with a claim or review, whether it is a specialist's.
+        specialist_flags: for each slot with a claim or review, whether it is a specialist's.
         rules: policy of the project.
         specialist: whether the reviewer is a specialist for this item.
     """
-    special = sum(taken)
+    special = sum(specialist_flags)
     if specialist and special < rules.specialists:
         return True
-    if len(taken) >= rules.reviews:
+    if len(specialist_flags) >= rules.reviews:
         return False
-    return specialist or len(taken) - special < rules.reviews - rules.specialists
+    return specialist or len(specialist_flags) - special < rules.reviews - rules.specialists
 
 
-def is_reserved(taken: Collection[bool], rules: Policy) -> bool:
+def is_reserved(specialist_flags: Collection[bool], rules: Policy) -> bool:
     """Whether the free slots are reserved for specialists."""
-    return has_free_slot(taken, rules, specialist=True) and not has_free_slot(
-        taken, rules, specialist=False
+    return has_free_slot(specialist_flags, rules, specialist=True) and not has_free_slot(
+        specialist_flags, rules, specialist=False
     )
 
 

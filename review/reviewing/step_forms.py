@@ -99,8 +99,8 @@ class ReasonsField(forms.Field):
         return tuple(self._pairs(value or ()))
 
     @staticmethod
-    def _pairs(sent: Iterable[str]) -> Iterator[tuple[str, int | None]]:
-        pairs = dict.fromkeys(value.partition(":")[::2] for value in sent)
+    def _pairs(texts: Iterable[str]) -> Iterator[tuple[str, int | None]]:
+        pairs = dict.fromkeys(value.partition(":")[::2] for value in texts)
         narrowed = {code for code, index in pairs if index}
         for code, index in pairs:
             if index and (len(index) != 1 or index not in _DIGITS):
@@ -113,9 +113,13 @@ class StepForm(forms.Form):
     """Form of one review step."""
 
     @classmethod
-    def draft_values(cls, sent: QueryDict) -> dict[str, list[str]]:
+    def draft_values(cls, post_data: QueryDict) -> dict[str, list[str]]:
         """Return the draft values of this step's fields; others must not return in a page."""
-        return {name: sent.getlist(name)[:_MANY] for name in sent if name in cls.draft_fields()}
+        return {
+            name: post_data.getlist(name)[:_MANY]
+            for name in post_data
+            if name in cls.draft_fields()
+        }
 
     @classmethod
     def draft_fields(cls) -> frozenset[str]:
@@ -145,11 +149,11 @@ class BlindForm(StepForm):
     milliseconds = ElapsedField()
 
     def __init__(
-        self, sent: QueryDict, options: int, target: Mapping[str, Any] | None = None
+        self, post_data: QueryDict, options: int, target: Mapping[str, Any] | None = None
     ) -> None:
-        super().__init__(sent)
+        super().__init__(post_data)
         self._options = options
-        self._sent = sent
+        self._post_data = post_data
         self._target = None if target is None else read_target(target)
         self.fields["option"].required = self._target is None
 
@@ -160,21 +164,21 @@ class BlindForm(StepForm):
 
     def clean(self) -> dict[str, Any]:
         """Build the answer and validate it against the questionnaire."""
-        sent = self.cleaned_data
+        data = self.cleaned_data
         if self.errors:
-            return sent
-        option, value = self._answer(sent["option"])
+            return data
+        option, value = self._answer(data["option"])
         answer = BlindSubmission(
             option=option,
             value=value,
-            confidence=sent["confidence"] or 0,
-            needs_image=sent["needs_image"],
-            image_adequate=sent["image_adequate"] == "yes",
-            milliseconds=sent["milliseconds"],
+            confidence=data["confidence"] or 0,
+            needs_image=data["needs_image"],
+            image_adequate=data["image_adequate"] == "yes",
+            milliseconds=data["milliseconds"],
         )
         with _refusals():
             check_blind_submission(answer, self._options)
-        return {**sent, "answer": answer}
+        return {**data, "answer": answer}
 
     def _answer(self, option: str) -> tuple[int | None, Json | None]:
         """Return the option, and the answer itself if the item has no options."""
@@ -183,7 +187,7 @@ class BlindForm(StepForm):
         if self._target is None:
             return int(option), None
         with _refusals():
-            value = read_answer(self._target, dict(self._sent.lists()))
+            value = read_answer(self._target, dict(self._post_data.lists()))
         return option_of(self._target, value), value
 
 
@@ -193,15 +197,15 @@ class ProposalForm(StepForm):
     Fields that were not sent are unchanged. Line ends and doubled spaces in an option are ignored.
     """
 
-    def __init__(self, sent: QueryDict, before: Wording) -> None:
-        super().__init__(sent)
+    def __init__(self, post_data: QueryDict, before: Wording) -> None:
+        super().__init__(post_data)
         self._before = before
         self.fields.update(_wording_fields(len(before.options)))
 
     def clean(self) -> dict[str, Any]:
         """Build the proposed wording from its fields."""
-        before, sent = self._before, self.cleaned_data
-        key = sent.get("wording.key")
+        before, data = self._before, self.cleaned_data
+        key = data.get("wording.key")
         proposal = Wording(
             question=self._text("wording.question", before.question).strip(),
             options=tuple(
@@ -215,7 +219,7 @@ class ProposalForm(StepForm):
             question=before.question.strip(),
             options=tuple(_single(text) for text in before.options),
         )
-        return {**sent, "proposal": None if proposal == same else proposal}
+        return {**data, "proposal": None if proposal == same else proposal}
 
     def _text(self, name: str, before: str) -> str:
         return str(self.cleaned_data.get(name, "")) if name in self.data else before
@@ -229,8 +233,8 @@ class ReviewForm(ProposalForm):
     comment = TextField()
     then = TextField()
 
-    def __init__(self, sent: QueryDict, before: Wording) -> None:
-        super().__init__(sent, before)
+    def __init__(self, post_data: QueryDict, before: Wording) -> None:
+        super().__init__(post_data, before)
         self.fields.update(_review_fields(len(before.options)))
 
     @classmethod
@@ -242,30 +246,30 @@ class ReviewForm(ProposalForm):
 
     def clean(self) -> dict[str, Any]:
         """Build the decision and validate it against the questionnaire and for consistency."""
-        sent = super().clean()
+        data = super().clean()
         if self.errors:
-            return sent
+            return data
         wrong = [str(p) for p in range(len(self._before.options)) if p != self._before.key]
-        lines = {line.name: sent[f"check.{line.name}"] for line in CHECKLIST}
+        lines = {line.name: data[f"check.{line.name}"] for line in CHECKLIST}
         checklist = {name: _SAID[value] for name, value in lines.items() if value in _SAID}
-        verdicts = {index: value for index in wrong if (value := sent[f"verdict.{index}"])}
-        if sent["decision"] == Decision.ACCEPT:
+        verdicts = {index: value for index in wrong if (value := data[f"verdict.{index}"])}
+        if data["decision"] == Decision.ACCEPT:
             _refuse_contradictions(checklist, verdicts)
             # The page states that accepting implies a yes to every line.
             checklist = {**{line.name: True for line in CHECKLIST}, **checklist}
             attested = OptionVerdict.PLAUSIBLE_AND_WRONG.value
             verdicts = dict.fromkeys(wrong, attested) | verdicts
         ruling = ReviewSubmission(
-            decision=sent["decision"],
+            decision=data["decision"],
             checklist=checklist,
             verdicts=verdicts,
-            reasons=sent["reason"],
-            comment=sent["comment"],
-            proposal=sent["proposal"],
+            reasons=data["reason"],
+            comment=data["comment"],
+            proposal=data["proposal"],
         )
         with _refusals():
             check_review_submission(ruling, len(self._before.options))
-        return {**sent, "ruling": ruling}
+        return {**data, "ruling": ruling}
 
 
 class GiveBackForm(StepForm):

@@ -116,11 +116,13 @@ def reopen(
     now = now or timezone.now()
     _require_note(note)
     with transaction.atomic():
-        read = version_as_read(item_id, version)
+        item_version = version_as_read(item_id, version)
         entries = [
-            apply_transition(now, read.item, Transition.REOPENED, manager.pseudonym, note=note)
+            apply_transition(
+                now, item_version.item, Transition.REOPENED, manager.pseudonym, note=note
+            )
         ]
-        valid = Claim.objects.filter(version=read, released_at=None, review__isnull=False)
+        valid = Claim.objects.filter(version=item_version, released_at=None, review__isnull=False)
         claims = list(valid.select_related("version__item", "user").order_by("pk"))
         entries += void_claims(claims, manager.pseudonym, now, note=note)[0]
         record_events(now, *entries)

@@ -142,7 +142,7 @@ def _unpack(archive: Path, folder: Path) -> dict[str, Any]:
         with tarfile.open(archive, "r:") as opened:
             _extract(opened, folder)
         contents: dict[str, Any] = json.loads((folder / _LIST).read_text(encoding="utf-8"))
-        wanted = {str(name): str(digest) for name, digest in contents["files"].items()}
+        expected = {str(name): str(digest) for name, digest in contents["files"].items()}
         digests = {
             str(path.relative_to(folder)): sha256_of(path)
             for path in folder.rglob("*")
@@ -150,8 +150,8 @@ def _unpack(archive: Path, folder: Path) -> dict[str, Any]:
         }
     except (OSError, tarfile.TarError, ValueError, LookupError, AttributeError) as error:
         raise ReviewError(f"{archive} is not a backup of a review queue, or is damaged") from error
-    for name in sorted(wanted.keys() | digests.keys()):
-        if wanted.get(name) != digests.get(name):
+    for name in sorted(expected.keys() | digests.keys()):
+        if expected.get(name) != digests.get(name):
             raise ReviewError(f"{archive}: {name} is missing, changed, or not in the list")
     if _DATABASE not in digests:
         raise ReviewError(f"{archive}: contains no database")

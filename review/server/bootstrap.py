@@ -137,10 +137,10 @@ def _refuse_unknown(loader: MigrationLoader) -> None:
     applied = set(loader.applied_migrations)
     steps = set(loader.disk_migrations)
     for step in loader.disk_migrations.values():
-        taken = applied.intersection(step.replaces)
-        if taken and len(taken) < len(step.replaces):
+        present = applied.intersection(step.replaces)
+        if present and len(present) < len(step.replaces):
             raise ReviewError(
-                f"this database stands between two versions of medrcube (step {max(taken)[1]}); "
+                f"this database stands between two versions of medrcube (step {max(present)[1]}); "
                 "upgrade it with the version that last used it, then open it here"
             )
         steps.update(step.replaces)

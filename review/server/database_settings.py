@@ -23,7 +23,7 @@ _SQLITE = {
 _EXPECTED = "expected a file, or postgresql://USER:PASSWORD@HOST:PORT/NAME?sslmode=require"
 _PATIENCE = 10
 """Connection timeout in seconds; the default of libpq is minutes."""
-_KEPT = 60
+_LIFETIME = 60
 """Lifetime in seconds of a thread's connection, because opening one reads all tables."""
 _OURS = ("client_encoding",)
 """libpq parameters that Django sets itself."""
@@ -44,7 +44,7 @@ def database_settings(address: str) -> dict[str, Any]:
         return {
             "ENGINE": "django.db.backends.sqlite3",
             "NAME": address,
-            "CONN_MAX_AGE": _KEPT,
+            "CONN_MAX_AGE": _LIFETIME,
             "OPTIONS": dict(_SQLITE),
         }
     scheme = urlsplit(address).scheme
@@ -63,7 +63,7 @@ def database_settings(address: str) -> dict[str, Any]:
         "PASSWORD": parameters.pop("password", ""),
         "HOST": parameters.pop("host", ""),
         "PORT": parameters.pop("port", ""),
-        "CONN_MAX_AGE": _KEPT,
+        "CONN_MAX_AGE": _LIFETIME,
         "OPTIONS": parameters,
     }
 

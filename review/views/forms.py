@@ -84,13 +84,13 @@ class PageForm(forms.Form):
     form = TextField()
 
     @classmethod
-    def read(cls, sent: QueryDict) -> FormValues:
+    def read(cls, post_data: QueryDict) -> FormValues:
         """Return the cleaned values by field name.
 
         Raises:
             InvalidAnswerError: names the first invalid field and the problem.
         """
-        form = cls(sent)
+        form = cls(post_data)
         if form.is_valid():
             return form.cleaned_data
         name, faults = next(iter(form.errors.items()))

@@ -15,13 +15,13 @@ _TEXT = TextField()
 _EMAIL = forms.EmailField(max_length=254, validators=[WHOLE])
 
 
-def check_sent(sent: QueryDict) -> None:
+def check_sent(post_data: QueryDict) -> None:
     """Reject a form with text that one of the databases cannot store.
 
     Raises:
         InvalidAnswerError: names the field and the problem.
     """
-    for name, values in sent.lists():
+    for name, values in post_data.lists():
         for value in values:
             try:
                 _TEXT.clean(value)

@@ -52,7 +52,7 @@ def import_originals(workspace: WorkspaceFolder, prints: Mapping[str, str]) -> i
     """
     table = read_copies(workspace.viewer)
     copies = {name: display_facts(row) for name, row in table.rows.items() if row["slices"]}
-    wanted: dict[Any, Mapping[str, Any]] = {}
+    facts_of_version: dict[Any, Mapping[str, Any]] = {}
     older: dict[Any, tuple[Any, str]] = {}
     rows = ItemVersion.objects.values_list(
         Coalesce("item__copied_from", "item"),
@@ -68,16 +68,16 @@ def import_originals(workspace: WorkspaceFolder, prints: Mapping[str, str]) -> i
         if prints.get(item) != fingerprint:
             older[picture] = (content, sample)
             continue
-        kept_facts = wanted.setdefault(picture, facts)
+        kept_facts = facts_of_version.setdefault(picture, facts)
         if kept_facts["slices"] != facts["slices"]:
-            wanted[picture] = _own_slice_only(kept_facts)
+            facts_of_version[picture] = _own_slice_only(kept_facts)
     for picture, (content, sample) in older.items():
-        if picture not in wanted and _has_built_pixels(content, table.rows[sample]):
-            wanted[picture] = copies[sample]
+        if picture not in facts_of_version and _has_built_pixels(content, table.rows[sample]):
+            facts_of_version[picture] = copies[sample]
     for asset in Asset.objects.exclude(original={}):
-        if asset.pk not in wanted:
+        if asset.pk not in facts_of_version:
             Asset.objects.filter(pk=asset.pk).update(original={})
-    for picture, kept_facts in wanted.items():
+    for picture, kept_facts in facts_of_version.items():
         Asset.objects.filter(pk=picture).exclude(original=kept_facts).update(original=kept_facts)
     return table.damaged
 

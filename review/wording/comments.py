@@ -32,8 +32,10 @@ def add_comment(
     if len(text) > _LONGEST:
         raise InvalidAnswerError(f"a comment has at most {_LONGEST} characters")
     with transaction.atomic():
-        read = version_as_read(item_id, version)
-        stored = Comment.objects.create(version=read, author=user, text=text, written_at=now)
+        item_version = version_as_read(item_id, version)
+        stored = Comment.objects.create(
+            version=item_version, author=user, text=text, written_at=now
+        )
         body = {"version": version, "comment": stored.pk, "text": text}
         record_events(now, _comment_event(user, "comment.written", item_id, body))
     return stored

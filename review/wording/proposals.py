@@ -118,7 +118,7 @@ def flaws_of(version: ItemVersion, wording: Wording) -> tuple[Flaw, ...]:
     gold item whose defect is two right options.
     """
     before, rules = wording_of(version), _rules()
-    own = [_known(str(option.get("concept") or "")) for option in version.options]
+    own = [_known_label(str(option.get("concept") or "")) for option in version.options]
     there = [flaw for flaw in lint(draft_as(version, before, own)) if flaw.level == ERROR]
     concepts = [
         concept if text == old else concept_named(text)
@@ -169,5 +169,5 @@ def _by_name() -> Mapping[str, str]:
     return labels
 
 
-def _known(concept: str) -> str:
+def _known_label(concept: str) -> str:
     return concept if concept in _rules().terms else ""

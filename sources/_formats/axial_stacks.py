@@ -57,8 +57,8 @@ class AxialStack:
 
     def image(self, at: int) -> ImageRef:
         """Return the image of slice ``at``; its number depends on the positions of all slices."""
-        shown = self.paths[at]
-        return ImageRef(paths=(shown,), parts=tuple(p for p in self.paths if p != shown))
+        path = self.paths[at]
+        return ImageRef(paths=(path,), parts=tuple(p for p in self.paths if p != path))
 
     def described(self, field: str, values: Mapping[str, re.Pattern[str]]) -> tuple[Label, ...]:
         """Return labels of raw values whose pattern matches the description, without quoting it."""

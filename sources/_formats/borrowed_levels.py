@@ -27,14 +27,14 @@ def nearest_slice(level: float, count: int) -> int:
     return round(level * (count - 1))
 
 
-def borrowed_levels(shown: Collection[float], clear: Iterable[str]) -> Mapping[str, float]:
+def borrowed_levels(positive: Collection[float], clear: Iterable[str]) -> Mapping[str, float]:
     """Return a level per negative case, distributed like those of the positive cases.
 
     Args:
-        shown: level of each positive case.
+        positive: level of each positive case.
         clear: names of the negative cases; their order is irrelevant.
     """
-    levels = sorted(shown) or [MIDDLE]
+    levels = sorted(positive) or [MIDDLE]
     names = sorted(set(clear), key=lambda name: sha256(name.encode()).digest())
     return {
         name: levels[(2 * k + 1) * len(levels) // (2 * len(names))] for k, name in enumerate(names)

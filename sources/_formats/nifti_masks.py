@@ -206,8 +206,8 @@ def middle_of_most(masks: Mapping[str, VoxelMask], plane: str, *, least: int, sh
     Raises:
         RefusedError: code ``no-slice`` if no slice shows that share.
     """
-    shown = np.sum([mask.areas(plane) >= least for mask in masks.values()], axis=0)
-    most = int(shown.max())
+    structures = np.sum([mask.areas(plane) >= least for mask in masks.values()], axis=0)
+    most = int(structures.max())
     if most < share * len(masks):
         raise RefusedError(
             f"no {plane} slice shows more than {most} of {len(masks)} structures; expected "
@@ -215,7 +215,7 @@ def middle_of_most(masks: Mapping[str, VoxelMask], plane: str, *, least: int, sh
             "field of view, or was not found",
             code="no-slice",
         )
-    best = np.flatnonzero(shown == most)
+    best = np.flatnonzero(structures == most)
     return int(best[len(best) // 2])
 
 

@@ -11,7 +11,7 @@ from medrcube.sources._formats.bounded_xml import read_xml
 
 __all__ = ["CodedReport", "read_report"]
 
-_READ = ("FINDINGS", "IMPRESSION")
+_SECTIONS = ("FINDINGS", "IMPRESSION")
 """Report sections about the films; the indication only states what was looked for."""
 
 
@@ -53,7 +53,7 @@ def read_report(path: Path) -> CodedReport:
         words=tuple(
             Words(name=part.get("Label", "").lower(), text=part.text, evidence=path.name)
             for part in root.iter("AbstractText")
-            if part.text and part.get("Label") in _READ
+            if part.text and part.get("Label") in _SECTIONS
         ),
     )
 

@@ -62,7 +62,7 @@ def foreign_file(files: Iterable[Path], copy: RawTree, tree: RawTree, layout: st
         if not path.is_relative_to(tree.path):
             return f"names {path}, which lies outside the raw root; expected a file below it"
         name = tree.name_of(path)
-        if name not in tree.known and name in copy.known:
+        if name not in tree.files_below and name in copy.files_below:
             return (
                 f"names {name}, which is not a file name of this dataset: the file exists, but "
                 f"matches no glob of layout {layout!r}; correct the name in the table and of the "

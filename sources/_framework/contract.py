@@ -219,7 +219,7 @@ def undeclared_files(source: Source, root: Path, layout: str) -> list[str]:
     """Return the files that the adapter opens although no glob of the layout matches them."""
     real = root.resolve()
     copy = RawTree(real)
-    declared = copy.of_layout(source.card.layout(layout)).known
+    declared = copy.of_layout(source.card.layout(layout)).files_below
     with files_opened() as opened:
         for _ in source.scan(copy, layout):
             pass
@@ -234,7 +234,7 @@ def unused_card_keys(source: Source) -> list[str]:
 
 def _may_lack(layout: Layout, copy: RawTree, rest: RawTree) -> bool:
     """Whether the files of ``copy`` that ``rest`` lacks are optional in the layout."""
-    lost = copy.known - rest.known
+    lost = copy.files_below - rest.files_below
     spare = (*layout.optional, *layout.one_of)
     optional = any(not lost.isdisjoint(copy.match(glob)) for glob in spare)
     return optional and not layout.missing([glob for glob in layout.expect if rest.holds(glob)])

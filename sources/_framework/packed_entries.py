@@ -98,13 +98,13 @@ class PackedEntries(Iterable[Entry]):
 
     def _at(self, places: list[int]) -> Iterator[Entry]:
         """Yield the entries at some places, in their order."""
-        held, number = self._last, len(self._blocks)
+        entries, number = self._last, len(self._blocks)
         for place in places:
             if place // _BLOCK != number:
                 number = place // _BLOCK
                 packed = number < len(self._blocks)
-                held = _unpack(self._blocks[number]) if packed else self._last
-            yield held[place % _BLOCK]
+                entries = _unpack(self._blocks[number]) if packed else self._last
+            yield entries[place % _BLOCK]
 
 
 def _opens(entry: Entry | None) -> bool:

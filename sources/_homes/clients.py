@@ -81,7 +81,7 @@ class ClientHome:
             HomeError: the client is not installed, fails, or cannot provide single files.
         """
         client = CLIENTS[home.kind]
-        if order.wanted is not None:
+        if order.requested_files is not None:
             raise HomeError(f"{home.kind} {home.id}: gives all or nothing; leave out the list")
         program = shutil.which(client.program)
         if program is None:
@@ -153,18 +153,18 @@ def _files(folder: Path) -> list[str]:
 
 def _run(command: Sequence[str]) -> None:
     try:
-        done = subprocess.run(command, check=False, stdout=2)  # noqa: S603
+        process = subprocess.run(command, check=False, stdout=2)  # noqa: S603
     except OSError as error:
         raise HomeError(f"{command[0]}: cannot be run ({error.strerror})") from None
-    if done.returncode:
+    if process.returncode:
         raise HomeError(
-            f"{Path(command[0]).name} {command[1]} ended with status {done.returncode}; what it "
+            f"{Path(command[0]).name} {command[1]} ended with status {process.returncode}; what it "
             "says stands above. The same command goes on"
         )
 
 
 def _output(command: Sequence[str]) -> str:
-    done = subprocess.run(command, check=False, capture_output=True, text=True)  # noqa: S603
-    if done.returncode:
-        raise HomeError(f"{' '.join(command[-3:])}: {done.stderr.strip() or 'failed'}")
-    return done.stdout.strip()
+    process = subprocess.run(command, check=False, capture_output=True, text=True)  # noqa: S603
+    if process.returncode:
+        raise HomeError(f"{' '.join(command[-3:])}: {process.stderr.strip() or 'failed'}")
+    return process.stdout.strip()

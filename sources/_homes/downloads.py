@@ -34,7 +34,7 @@ class HttpHome:
         """
         with open_web(home) as web:
             offered = list_files(web, home)
-            files, unknown = choose_files(offered, order.wanted)
+            files, unknown = choose_files(offered, order.requested_files)
             if not files:
                 raise HomeError(
                     f"{home.kind} {home.id}: offers {offered[0].name} and the like, and no file of "
@@ -54,26 +54,26 @@ def open_web(home: HomeFacts) -> HomeClient:
 
 
 def choose_files(
-    offered: Sequence[RemoteFile], wanted: Collection[str] | None
+    offered: Sequence[RemoteFile], requested: Collection[str] | None
 ) -> tuple[Sequence[RemoteFile], Sequence[str]]:
     """Return the requested files, and requested names that the home does not offer.
 
     A requested name may have leading folders: ``wget -r`` keeps the URL as folders.
     """
-    if wanted is None:
+    if requested is None:
         return offered, ()
     by_name = {file.name: file for file in offered}
-    chosen: dict[str, RemoteFile] = {}
+    files_by_name: dict[str, RemoteFile] = {}
     unknown: list[str] = []
-    for name in sorted(wanted):
+    for name in sorted(requested):
         parts = PurePosixPath(name).parts
         tails = ("/".join(parts[start:]) for start in range(len(parts)))
         file = next((by_name[tail] for tail in tails if tail in by_name), None)
         if file is None:
             unknown.append(name)
         else:
-            chosen[file.name] = file
-    return tuple(chosen.values()), tuple(unknown)
+            files_by_name[file.name] = file
+    return tuple(files_by_name.values()), tuple(unknown)
 
 
 def _check_space(files: Sequence[RemoteFile], order: DownloadRequest) -> None:
@@ -102,7 +102,7 @@ def _bring_all(
             meter = _Meter(advance if sized else _nobody)
             brought.append(transfer_file(web, file, order.folder, manifest, meter.add))
             if sized:
-                advance((file.bytes or 0) // _MB - meter.shown)
+                advance((file.bytes or 0) // _MB - meter.megabytes)
             else:
                 advance()
     return brought
@@ -114,12 +114,12 @@ class _Meter:
     def __init__(self, advance: Callable[[int], None]) -> None:
         self._advance = advance
         self._bytes = 0
-        self.shown = 0
+        self.megabytes = 0
 
     def add(self, count: int) -> None:
         self._bytes += count
-        new = self._bytes // _MB - self.shown
-        self.shown += new
+        new = self._bytes // _MB - self.megabytes
+        self.megabytes += new
         if new:
             self._advance(new)
 

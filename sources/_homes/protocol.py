@@ -28,11 +28,11 @@ class DownloadRequest:
 
     Attributes:
         folder: folder of the copy.
-        wanted: requested files, relative to the raw root; ``None`` for all.
+        requested_files: requested files, relative to the raw root; ``None`` for all.
     """
 
     folder: Path
-    wanted: Collection[str] | None = None
+    requested_files: Collection[str] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

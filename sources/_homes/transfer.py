@@ -103,8 +103,8 @@ def _bring(
         if wrong:
             part.unlink()
             continue
-        with part.open("rb") as written:
-            os.fsync(written.fileno())
+        with part.open("rb") as file_of_part:
+            os.fsync(file_of_part.fileno())
         if os.path.lexists(target):
             return _compare(file, target, manifest)
         part.rename(target)
@@ -156,9 +156,9 @@ def _receive(
         elif not goes_on:
             tag.unlink(missing_ok=True)
         try:
-            with part.open("ab" if goes_on else "wb") as written:
+            with part.open("ab" if goes_on else "wb") as destination:
                 for chunk in response.iter_raw():  # unbuffered: a buffer is lost on a kill
-                    written.write(chunk)
+                    destination.write(chunk)
                     advance(len(chunk))
         except httpx2.HTTPError:
             return False

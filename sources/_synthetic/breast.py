@@ -18,8 +18,8 @@ from medrcube.sources._synthetic.shapes import (
     marker,
     places,
     radius,
-    shown,
     soft,
+    to_display,
 )
 
 __all__ = ["MUSCLE", "Descriptors", "breast_lesion", "breast_mr", "breast_ultrasound", "mammogram"]
@@ -78,7 +78,7 @@ def mammogram(
         grey += faded(lesion) * (0.85 + 0.04 * cloud(rng, shape, 20) - grey)
     grey += rng.normal(0, 0.012, shape) * (breast > 0)
     grey[marker(height, width)] = 0.97
-    return shown(grey, maximum)
+    return to_display(grey, maximum)
 
 
 MUSCLE = (0.36, 0.43)
@@ -151,7 +151,7 @@ def breast_ultrasound(
         echo = np.where(lesion, 0.1 + 0.03 * cloud(rng, shape, 16), echo)
     grain = speckle(rng, shape)
     grey = echo * (0.79 + 0.21 * grain) * (1.1 - 0.3 * y)
-    return shown(grey, 255).astype(np.uint8)
+    return to_display(grey, 255).astype(np.uint8)
 
 
 def _described(
@@ -200,10 +200,10 @@ def _specks(
             continue
         share += 0.4 * (descriptors.calcification == "indefinable")
         spots.append((row + share * tall * np.sin(angle), column + share * wide * np.cos(angle)))
-    drawn = np.zeros(np.broadcast_shapes(y.shape, x.shape))
+    pixels = np.zeros(np.broadcast_shapes(y.shape, x.shape))
     for at_row, at_column in spots:
-        drawn = np.maximum(drawn, soft(radius(y, x, (at_row, at_column, 0.012, 0.01)), 0.8))
-    return drawn
+        pixels = np.maximum(pixels, soft(radius(y, x, (at_row, at_column, 0.012, 0.01)), 0.8))
+    return pixels
 
 
 def breast_mr(
@@ -242,7 +242,7 @@ def breast_mr(
         grey = np.where(lesion, 0.92 + 0.04 * cloud(rng, shape, 16), grey)
     grey += rng.normal(0, 0.02, shape) * (grey > 0.02)
     grey[marker(side, side)] = 0.97
-    return shown(grey, maximum)
+    return to_display(grey, maximum)
 
 
 def breast_lesion(side: int, *, seed: int) -> Mask:

@@ -28,8 +28,8 @@ from medrcube.sources._synthetic.shapes import (
     marker,
     places,
     radius,
-    shown,
     soft,
+    to_display,
 )
 
 __all__ = [
@@ -172,7 +172,7 @@ def _finished(
         grey = grey * (1 - 0.65 * faded(lucency))
     grey += rng.normal(0, _NOISE, grey.shape) * (grey > 0.05)
     grey[marker(*grey.shape)] = 0.95
-    return shown(grey, maximum)
+    return to_display(grey, maximum)
 
 
 def _frontal(height: int, width: int, *, person: Person, rng: np.random.Generator) -> Floats:
@@ -236,11 +236,11 @@ def _vessels(y: Floats, x: Floats, person: Person, rng: np.random.Generator) -> 
         half = np.flatnonzero(side * (x[0] - person.middle) > 0.05)
         down, out = y - 0.44 - 0.01 * side, side * (x[:, half] - person.middle) - 0.085
         away, angle = np.hypot(down, out), np.arctan2(down, out)
-        drawn = picture[:, half]
+        pixels = picture[:, half]
         for start in np.linspace(-1.2, 1.2, 8) + rng.normal(0, 0.1, 8):
             length, bend = 0.2 + 0.1 * rng.random(), rng.normal(0, 2.0)
             aside = away * np.abs(angle - start - bend * away)
             strength = 1.2 * np.clip(1 - away / length, 0, 1)
-            drawn = np.maximum(drawn, np.clip(1.4 - aside / 0.007, 0, 1) * strength)
-        picture[:, half] = drawn
+            pixels = np.maximum(pixels, np.clip(1.4 - aside / 0.007, 0, 1) * strength)
+        picture[:, half] = pixels
     return picture

@@ -76,10 +76,10 @@ def areas_of(
     concepts: Iterable[str], height: int, width: int, *, seed: int, which: int | None = None
 ) -> dict[str, Mask]:
     """Return the area of each concept that can be drawn; others are omitted."""
-    drawn = [concept for concept in dict.fromkeys(concepts) if concept in SIGNS]
+    signs = [concept for concept in dict.fromkeys(concepts) if concept in SIGNS]
     return {
-        concept: sign_area(concept, height, width, seed=seed, which=which, among=drawn)
-        for concept in drawn
+        concept: sign_area(concept, height, width, seed=seed, which=which, among=signs)
+        for concept in signs
     }
 
 

@@ -144,8 +144,8 @@ def write_structures(path: Path, series: Series, masks: Mapping[str, NDArray[np.
         _item(ReferencedROINumber=n, ContourSequence=list(_lines(series, mask)))
         for n, mask in enumerate(masks.values(), 1)
     ]
-    drawn = _item(SeriesInstanceUID=series.uid)
-    study = _item(RTReferencedSeriesSequence=[drawn])
+    frame_item = _item(SeriesInstanceUID=series.uid)
+    study = _item(RTReferencedSeriesSequence=[frame_item])
     frame = _item(RTReferencedStudySequence=[study])
     tags = {
         **_heads(path, series, "RTSTRUCT", "1.2.840.10008.5.1.4.1.1.481.3"),
@@ -159,9 +159,9 @@ def write_structures(path: Path, series: Series, masks: Mapping[str, NDArray[np.
 def outline_of(mask: NDArray[np.bool_]) -> list[tuple[float, float]]:
     """Return corners ``(x, y)`` half a pixel outside a mask whose rows have no gaps."""
     rows = np.flatnonzero(mask.any(axis=1))
-    left = [(float(np.flatnonzero(mask[r])[0]), float(r)) for r in rows]
+    edge = [(float(np.flatnonzero(mask[r])[0]), float(r)) for r in rows]
     right = [(float(np.flatnonzero(mask[r])[-1]), float(r)) for r in rows]
-    down = [(x - 0.5, y + step) for x, y in left for step in (-0.5, 0.5)]
+    down = [(x - 0.5, y + step) for x, y in edge for step in (-0.5, 0.5)]
     up = [(x + 0.5, y + step) for x, y in reversed(right) for step in (0.5, -0.5)]
     return [*down, *up]
 

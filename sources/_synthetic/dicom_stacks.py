@@ -153,13 +153,13 @@ def write_seg(
     from pydicom.pixels.utils import pack_bits  # noqa: PLC0415
 
     order = tuple(range(stack.count) if frames is None else frames)
-    drawn = [
+    planes = [
         (number, k, mask[k] * 1) for number, mask in enumerate(masks.values(), 1) for k in order
     ]
     if kind == "LABELMAP":
         labels = sum(number * mask for number, mask in enumerate(masks.values(), 1))
-        drawn = [(0, k, np.asarray(labels)[k]) for k in order]
-    pictures = np.stack([picture for *_, picture in drawn]).astype(np.uint8)
+        planes = [(0, k, np.asarray(labels)[k]) for k in order]
+    pictures = np.stack([picture for *_, picture in planes]).astype(np.uint8)
     if kind == "FRACTIONAL":
         pictures = np.where(pictures > 0, 200, 60).astype(np.uint8)
     bits = 1 if kind == "BINARY" else 8
@@ -170,7 +170,7 @@ def write_seg(
         "PlaneOrientationSequence": _items(ImageOrientationPatient=list(stack.orientation)),
     }
     groups = []
-    for number, k, _ in drawn:
+    for number, k, _ in planes:
         group: dict[str, Any] = {}
         if number:
             group["SegmentIdentificationSequence"] = _items(ReferencedSegmentNumber=number)
@@ -190,7 +190,7 @@ def write_seg(
         ],
         "SharedFunctionalGroupsSequence": _items(**(plane if positions else {})),
         "PerFrameFunctionalGroupsSequence": groups,
-        "NumberOfFrames": len(drawn),
+        "NumberOfFrames": len(planes),
         "BitsAllocated": bits,
         "BitsStored": bits,
         "HighBit": bits - 1,
@@ -213,7 +213,7 @@ def write_rtstruct(
     from pydicom.dataset import FileDataset, FileMetaDataset  # noqa: PLC0415
     from pydicom.uid import UID, ExplicitVRLittleEndian  # noqa: PLC0415
 
-    names, drawn = [], []
+    names, contour_items = [], []
     for number, (name, slices) in enumerate(rois.items(), 1):
         names.extend(_items(ROINumber=number, ROIName=name))
         kind = "POINT" if name.endswith("point") else "CLOSED_PLANAR"
@@ -228,7 +228,7 @@ def write_rtstruct(
                 ContourImageSequence=_items(ReferencedSOPInstanceUID=stack.slice(k)),
             )
         ]
-        drawn.extend(_items(ReferencedROINumber=number, ContourSequence=contours))
+        contour_items.extend(_items(ReferencedROINumber=number, ContourSequence=contours))
     meta = FileMetaDataset()
     meta.MediaStorageSOPClassUID = UID("1.2.840.10008.5.1.4.1.1.481.3")
     meta.MediaStorageSOPInstanceUID = UID(uid_of(stack.name, path.name))
@@ -239,7 +239,7 @@ def write_rtstruct(
     data.Modality = "RTSTRUCT"
     data.PatientName = CANARY
     data.StructureSetROISequence = names
-    data.ROIContourSequence = drawn
+    data.ROIContourSequence = contour_items
     path.parent.mkdir(parents=True, exist_ok=True)
     data.save_as(path, enforce_file_format=True)
 

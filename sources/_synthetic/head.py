@@ -19,8 +19,8 @@ from medrcube.sources._synthetic.shapes import (
     marker,
     places,
     radius,
-    shown,
     soft,
+    to_display,
 )
 
 __all__ = ["BLEEDS", "GREYS", "Sequence", "brain_mr", "head_ct", "head_volume", "skull_outline"]
@@ -73,13 +73,13 @@ def brain_mr(
         grey: 0 to 1.
     """
     rng = np.random.default_rng((seed, 21))
-    drawn = _mixed(_tissue(height, width, seed, level), sequence, rng)
+    pixels = _mixed(_tissue(height, width, seed, level), sequence, rng)
     if lesion is not None:
         inside = grey + 0.05 * cloud(rng, (height, width), 20)
-        drawn = np.where(lesion, inside, drawn)
-    drawn += rng.normal(0, 0.02, drawn.shape) * (drawn > 0.02)
-    drawn[marker(height, width)] = 0.97
-    return shown(drawn, maximum)
+        pixels = np.where(lesion, inside, pixels)
+    pixels += rng.normal(0, 0.02, pixels.shape) * (pixels > 0.02)
+    pixels[marker(height, width)] = 0.97
+    return to_display(pixels, maximum)
 
 
 def head_volume(

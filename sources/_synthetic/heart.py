@@ -15,8 +15,8 @@ from medrcube.sources._synthetic.shapes import (
     marker,
     places,
     radius,
-    shown,
     soft,
+    to_display,
 )
 
 __all__ = [
@@ -141,7 +141,7 @@ def short_axis(
     grey *= 1 + 0.07 * cloud(rng, labels.shape, 2)
     volume = grey + rng.normal(0, 0.022, (count, height, width)) * (grey > 0.02)
     volume[:, marker(height, width)] = 0.97
-    return shown(volume, maximum).astype(np.int16)
+    return to_display(volume, maximum).astype(np.int16)
 
 
 def _around(labels: NDArray[np.uint8]) -> Ellipse:

@@ -25,8 +25,8 @@ __all__ = [
     "marker",
     "places",
     "radius",
-    "shown",
     "soft",
+    "to_display",
 ]
 
 Floats = NDArray[np.float64]
@@ -106,6 +106,6 @@ def marker(height: int, width: int) -> Mask:
     return radius(y, x, _MARKER) < 1
 
 
-def shown(grey: Floats, maximum: int) -> NDArray[np.uint16]:
+def to_display(grey: Floats, maximum: int) -> NDArray[np.uint16]:
     """Convert greys from 0 to 1 to integers up to ``maximum``."""
     return (np.clip(grey, 0, 1) * maximum).astype(np.uint16)

@@ -22,7 +22,7 @@ _POST, _MASK, _FLAIR = "t1post", "masktumor", "flairreg"
 _SEQUENCES = (*_T1, *_T2)
 _BRIEF_MS, _LONG_MS = CARD.number("most_echo_of_t1_ms"), CARD.number("least_echo_of_t2_ms")
 _GRID = ("Rows", "Columns", "FrameOfReferenceUID")
-_READ = ("SeriesDescription", "StudyInstanceUID", "EchoTime", "InversionTime", *_GRID)
+_KEYWORDS = ("SeriesDescription", "StudyInstanceUID", "EchoTime", "InversionTime", *_GRID)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +53,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
 
 
 def _series(patient: str, uid: str, paths: tuple[Path, ...]) -> _Series:
-    header = read_header(paths[0], _READ)
+    header = read_header(paths[0], _KEYWORDS)
     kind = header.get("SeriesDescription", "").replace("_", "").lower()
     return _Series(key=f"{patient}-{uid[-5:]}", kind=kind, paths=paths, header=header)
 
@@ -89,8 +89,8 @@ def _unusable(study: Sequence[_Series], series: _Series) -> str:
     if kind in _MAPS:
         return "a map that was computed of other series"
     if kind not in _SEQUENCES:
-        known = (*_SEQUENCES, *_MAPS, _MASK)
-        return f"{redact_cell(kind, known)} is none of the series ({', '.join(known)})"
+        names = (*_SEQUENCES, *_MAPS, _MASK)
+        return f"{redact_cell(kind, names)} is none of the series ({', '.join(names)})"
     if (
         sum(member.kind == kind for member in study) > 1
         or sum(member.kind == _MASK for member in study) > 1

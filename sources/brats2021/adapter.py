@@ -28,7 +28,7 @@ _FOLDER = CARD.pattern("folder", "number")
 WHOLE, ENHANCING = "1+2+4", "4"
 _CLEAR = "clear"
 # Core and enhancing tumour are visible after contrast, oedema in T2; plain T1 shows none well.
-_SEEN = {"t1": (), "t1ce": ("1", "4", "1+4"), "t2": ("2", WHOLE), "flair": ("2", WHOLE)}
+_VISIBLE = {"t1": (), "t1ce": ("1", "4", "1+4"), "t2": ("2", WHOLE), "flair": ("2", WHOLE)}
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
@@ -92,8 +92,8 @@ def _without_enhancement(labels: LabelVolume) -> int:
     """Return the axial slice with the most tumour among those away from any enhancing part."""
     enhancing = np.flatnonzero(labels.marked(int(ENHANCING)).areas("axial"))
     tumour = labels.marked().areas("axial")
-    shown = np.flatnonzero(tumour >= _LEAST) if enhancing.size else ()
-    apart = [k for k in shown if np.abs(enhancing - k).min() >= _APART]
+    slices = np.flatnonzero(tumour >= _LEAST) if enhancing.size else ()
+    apart = [k for k in slices if np.abs(enhancing - k).min() >= _APART]
     if not apart:
         raise RefusedError(
             f"no slice with {_LEAST} voxels of tumour lies {_APART} slices from its enhancing "
@@ -124,7 +124,7 @@ def _case(truth: Path, sequence: str, plane: str) -> Case:
             Label(field="sequence", value=sequence, evidence=file.name),
             Label(field="diagnosis", value="Task 1", evidence="challenge description"),
         ),
-        regions=tuple(_region(truth, value) for value in _SEEN[sequence]),
+        regions=tuple(_region(truth, value) for value in _VISIBLE[sequence]),
         plane=plane,
     )
 

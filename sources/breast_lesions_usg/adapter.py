@@ -62,8 +62,8 @@ def _case(row: TableRow, path: Path, masks: Mapping[str, Path]) -> Iterator[Case
             f"{', '.join(map(row.quote, cells))}: expected {key}.png with {key}_tumor.png, and no "
             "mask of a normal scan; has the table been sorted in part?"
         )
-    drawn = {name for name in masks if name.startswith(f"{key}_other")}
-    if drawn - {*others} or not all(name.startswith(f"{key}_other") for name in others):
+    own_masks = {name for name in masks if name.startswith(f"{key}_other")}
+    if own_masks - {*others} or not all(name.startswith(f"{key}_other") for name in others):
         raise RowError(
             f"{row.quote('Mask_other_filename')}: expected the names of all further masks of {key}"
         )
@@ -90,16 +90,16 @@ def _case(row: TableRow, path: Path, masks: Mapping[str, Path]) -> Iterator[Case
 
 def _described(row: TableRow, *, alone: bool, disputed: bool) -> Iterator[Label]:
     """Yield the descriptors of a lesion; unknown if the image shows several lesions."""
-    known = YES if alone else OPEN
-    yield row.label("BIRADS", field="birads", state=known)
-    yield row.label("Classification", field="pathology", state=OPEN if disputed else known)
+    state_if_alone = YES if alone else OPEN
+    yield row.label("BIRADS", field="birads", state=state_if_alone)
+    yield row.label("Classification", field="pathology", state=OPEN if disputed else state_if_alone)
     for sign, (column, states) in SIGNS.items():
         state = row.state(column, states)
         yield row.label(column, field="sign", value=sign, state=state if alone else OPEN)
     if row["Echogenicity"] != "not applicable":
-        yield row.label("Echogenicity", field="echogenicity", state=known)
+        yield row.label("Echogenicity", field="echogenicity", state=state_if_alone)
     if row["Diagnosis"] != "not applicable":
         diagnoses = row["Diagnosis"].split("&")
         for diagnosis in diagnoses:
-            state = known if len(diagnoses) == 1 else OPEN
+            state = state_if_alone if len(diagnoses) == 1 else OPEN
             yield row.label("Diagnosis", field="histology", value=diagnosis, state=state)

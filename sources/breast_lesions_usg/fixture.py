@@ -101,7 +101,7 @@ def _scan(folder: Path, number: int, diagnosis: str) -> tuple[Value, ...]:
         none, more = "not applicable", ("no", "not applicable", 1, "not applicable")
         cells = (f"{key}.png", None, None, 0.0075, 32, *("not available",) * 3, *(none,) * 6)
         return (number, *cells, *more, none, "normal")
-    seen = ("0.0078", "not available", "heterogeneous: predominantly fat")
+    answers = ("0.0078", "not available", "heterogeneous: predominantly fat")
     halo, thick = ("yes" if flag else "no" for flag in (descriptors.halo, descriptors.thick_skin))
     signs = (
         "oval",
@@ -114,7 +114,7 @@ def _scan(folder: Path, number: int, diagnosis: str) -> tuple[Value, ...]:
     )
     proof = "confirmed by follow-up care" if number == FOLLOWED else "confirmed by biopsy"
     result = (CATEGORIES[number % 6], proof, diagnosis, "malignant" if malignant else "benign")
-    return (number, *files, *seen, "no", "no", *signs, "Cyst&Fibroadenoma", *result)
+    return (number, *files, *answers, "no", "no", *signs, "Cyst&Fibroadenoma", *result)
 
 
 def _lesion(number: int, which: int) -> NDArray[np.bool_]:

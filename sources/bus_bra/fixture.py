@@ -36,8 +36,8 @@ def build(root: Path, layout: str) -> None:
             mask = lesion(*SIZE, seed=number)
             other = number + 1000 * (side == "r")
             malign = pathology == "malignant"
-            shown = breast_ultrasound(*SIZE, seed=other, lesion=mask, shadow=malign)
-            write_picture(root / f"Images/bus_{key}.png", shown)
+            picture = breast_ultrasound(*SIZE, seed=other, lesion=mask, shadow=malign)
+            write_picture(root / f"Images/bus_{key}.png", picture)
             x0, y0, x1, y1 = bounds(mask)
             mask[-1, 0] = key == f"{TWO_PARTS:04}-l"
             write_picture(root / f"Masks/mask_{key}.png", mask)

@@ -25,14 +25,14 @@ from medrcube.sources._framework.own_card import own_card
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
 _LARGE = {"train": ("train.csv", "train"), "valid": ("valid.csv", "valid")}
-_READ = {"valid": ("val_labels.csv", "val"), "test": ("test_labels.csv", "test")}
+_TABLES = {"valid": ("val_labels.csv", "val"), "test": ("test_labels.csv", "test")}
 _BATCH = "CheXpert-v1.0 batch 1 (validate & csv)"
 # Folder of the tables; table and patient folder of each split.
 _LAYOUTS = {
     "small": ("CheXpert-v1.0-small", _LARGE),
     "full": ("CheXpert-v1.0", _LARGE),
     "batches": (_BATCH, _LARGE),
-    "localize": ("CheXpert", _READ),
+    "localize": ("CheXpert", _TABLES),
 }
 _SIDEWAYS = ("LL", "RL")
 CARD = own_card(__file__)

@@ -89,8 +89,8 @@ def _masks(path: str, states: dict[str, str]) -> dict[str, object]:
         mask = np.zeros(_SIDE, np.bool_)
         if states[name] == "+":
             mask = _area(name, path, [label for label in _NAMES if states[label] == "+"])
-        written = "Airspace Opacity" if name == "Lung Opacity" else name
-        masks[written] = {"size": list(_SIDE), "counts": _coco(mask)}
+        label_name = "Airspace Opacity" if name == "Lung Opacity" else name
+        masks[label_name] = {"size": list(_SIDE), "counts": _coco(mask)}
     return masks
 
 
@@ -113,16 +113,16 @@ def _cells(signs: str) -> str:
 
 
 def _film(path: Path, name: str, signs: str) -> None:
-    shown = [label for label, sign in zip(_NAMES, signs, strict=True) if sign == "+"]
-    areas = {label: _area(label, name, shown) for label in shown if label in SIGNS}
+    findings = [label for label, sign in zip(_NAMES, signs, strict=True) if sign == "+"]
+    areas = {label: _area(label, name, findings) for label in findings if label in SIGNS}
     film = film_with(areas, *_SIDE, seed=_seed(name), lateral=name.endswith("lateral"))
     write_picture(path.with_suffix(".jpg"), film)
 
 
-def _area(label: str, name: str, shown: Sequence[str]) -> Mask:
+def _area(label: str, name: str, findings: Sequence[str]) -> Mask:
     """Where a label shows; an effusion lies on both sides."""
     areas = [
-        sign_area(label, *_SIDE, seed=_seed(name), which=which, among=shown)
+        sign_area(label, *_SIDE, seed=_seed(name), which=which, among=findings)
         for which in ((0, 1) if label == "Pleural Effusion" else (None,))
     ]
     return np.asarray(np.any(areas, axis=0))

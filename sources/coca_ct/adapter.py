@@ -111,10 +111,10 @@ def _calcified(key: str, stack: MarkedStack) -> Iterator[Case]:
     Slices with a single mark are preferred. Location and artery are asked on separate slices.
     """
     ranked = sorted(range(len(stack.paths)), key=lambda k: _rank(stack.marks[k]), reverse=True)
-    seen = [k for k in ranked if _rank(stack.marks[k])[1] >= _LEAST_MM2]
-    if not seen:
+    lesion_slices = [k for k in ranked if _rank(stack.marks[k])[1] >= _LEAST_MM2]
+    if not lesion_slices:
         return
-    first, *rest = seen
+    first, *rest = lesion_slices
     yield _marked(f"{key}-calcium", stack, first, "calcium")
     for k in rest:
         if len(stack.marks[k]) == 1 and stack.marks[k][0].name in _RIGHT_TO_LEFT:

@@ -17,11 +17,11 @@ from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 CARD = own_card(__file__)
 _PATIENT = CARD.pattern("patient", "group", "number")
 _COVID, _OTHERS = CARD.integer("read_covid"), CARD.integer("read_cap")
-_READ = (
+_ROWS = (
     *(f"P{number:03}" for number in range(1, _COVID + 1)),
     *(f"cap{number:03}" for number in range(1, _OTHERS + 1)),
 )
-_SHAPE = (len(_READ), CARD.integer("columns"))
+_SHAPE = (len(_ROWS), CARD.integer("columns"))
 _STEP, _OFF = CARD.number("slice_mm"), CARD.number("most_mm_off")
 _GROUPS = {"P": "COVID-19", "cap": "CAP", "normal": "Normal"}
 
@@ -49,11 +49,13 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
             continue
         try:
             stack = number_from_head(paths, step=_STEP, most_off=_OFF)
-            shown = sorted(stack) if group == "Normal" else _shown(name, stack, marked[row])
+            slices = (
+                sorted(stack) if group == "Normal" else _marked_slices(name, stack, marked[row])
+            )
         except ReadError as error:
             yield Skip(key=name, reason=str(error), paths=tuple(paths), code=error.code)
             continue
-        k = _nearest(shown, marked[row])
+        k = _nearest(slices, marked[row])
         yield _case(name, group, stack, k, evidence=f"{flags.name}[{row}, {k}]")
         rest = tuple(stack[at] for at in sorted(stack) if at != k)
         if rest:
@@ -64,10 +66,10 @@ def _rows(index: Path) -> dict[str, int | str]:
     """Return each patient's row in the arrays: the index row, as its first column is wrong."""
     rows: dict[str, int | str] = {}
     table = read_csv(index, columns=("Folder/ID",))
-    for number, (name, row) in enumerate(zip(_READ, table, strict=False)):
+    for number, (name, row) in enumerate(zip(_ROWS, table, strict=False)):
         try:
             named = row["Folder/ID"] == name
-            quoted = row.quote("Folder/ID", _READ)
+            quoted = row.quote("Folder/ID", _ROWS)
             fault = f"{quoted}: expected {name} here, since the arrays follow the rows"
             rows[name] = number if named else fault
         except RowError as error:
@@ -75,29 +77,29 @@ def _rows(index: Path) -> dict[str, int | str]:
     return rows
 
 
-def _shown(name: str, stack: Mapping[int, Path], marked: Sequence[int]) -> list[int]:
+def _marked_slices(name: str, stack: Mapping[int, Path], marked: Sequence[int]) -> list[int]:
     """Return the labelled slices that this copy contains."""
     whole = len(stack) == max(stack) + 1
-    shown = [k for k in marked if k in stack]
-    if not shown or (whole and max(marked) > max(stack)):
+    slices = [k for k in marked if k in stack]
+    if not slices or (whole and max(marked) > max(stack)):
         raise ReadError(
-            f"{name}: {len(stack)} slices here, and {len(shown)} of the {len(marked)} marked ones; "
-            "expected them among the slices: get the whole scan",
+            f"{name}: {len(stack)} slices here, and {len(slices)} of the {len(marked)} marked ones"
+            "; expected them among the slices: get the whole scan",
             code="slice-order",
         )
-    return shown
+    return slices
 
 
-def _nearest(shown: Sequence[int], marked: Collection[int]) -> int:
+def _nearest(slices: Sequence[int], marked: Collection[int]) -> int:
     """Return the slice nearest to the middle of the longest run of labelled ones."""
     run = longest_run(range(_SHAPE[1]), marked.__contains__) or [0]
-    return min(shown, key=lambda k: abs(2 * k - run[0] - run[-1]))
+    return min(slices, key=lambda k: abs(2 * k - run[0] - run[-1]))
 
 
 def _case(name: str, group: str, stack: Mapping[int, Path], k: int, *, evidence: str) -> Case:
     folder = f"folder {name}"
-    seen = ("Normal", folder) if group == "Normal" else ("1", evidence)
-    values = (("infection", *seen), ("disease", group, folder), ("cause", group, folder))
+    evidence_values = ("Normal", folder) if group == "Normal" else ("1", evidence)
+    values = (("infection", *evidence_values), ("disease", group, folder), ("cause", group, folder))
     return Case(
         key=name,
         images=(ImageRef(paths=(stack[k],), parts=(stack[0],) if k else ()),),

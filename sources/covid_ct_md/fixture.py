@@ -18,7 +18,7 @@ FOLDERS = {
 ROWS = (*(f"P{n:03}" for n in range(1, 55)), *(f"cap{n:03}" for n in range(1, 26)))
 ONE_UID = ("P002", "normal002")
 """Scans that were stripped of identity again: all slices share one UID, which is none."""
-_SHOWN = (4, 6)
+_LESION_SLICES = (4, 6)
 """Slices with the lesion, from the head; of each other scan in the arrays one less."""
 
 
@@ -30,7 +30,9 @@ def build(root: Path, layout: str) -> None:
             _write(root / folder / name, name, infected=folder != "Normal subjects")
     flags = np.zeros((len(ROWS), 200), np.int64)
     for row, name in enumerate(ROWS):
-        flags[row, _SHOWN[0] : _SHOWN[1] - (name not in sum(FOLDERS.values(), ()))] = 1
+        flags[
+            row, _LESION_SLICES[0] : _LESION_SLICES[1] - (name not in sum(FOLDERS.values(), ()))
+        ] = 1
     np.save(root / "Slice-level-labels-updated-1.npy", flags.astype(np.int32))
     flags[0, 8] = 1  # withdrawn by the update
     np.save(root / "Slice-level-labels.npy", flags)
@@ -51,7 +53,7 @@ def _write(folder: Path, name: str, *, infected: bool) -> None:
         top = len(lesion) - 1
         rows = lesion.max(axis=0)
         lesion[:] = False
-        lesion[top - _SHOWN[1] + 1 : top - _SHOWN[0] + 1] = rows
+        lesion[top - _LESION_SLICES[1] + 1 : top - _LESION_SLICES[0] + 1] = rows
     volume = chest(seed=seed, tumour=lesion)
     scan = Series(name=name, patient=f"{CANARY}-{name}", volume=volume, spacing=(2.0, 2.0))
     same = {"SOPInstanceUID": "0f8fad5b-d9cb-469f-a165-70867728950e"} if name in ONE_UID else {}

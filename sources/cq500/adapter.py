@@ -36,7 +36,7 @@ from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
 CARD = own_card(__file__)
 EXAM, FOLDER = CARD.pattern("exam", "number"), CARD.pattern("folder", "number")
-SHOWN, PLAIN, ENHANCED, SHARP = map(CARD.pattern, ("shown", "plain", "enhanced", "sharp"))
+DISPLAY, PLAIN, ENHANCED, SHARP = map(CARD.pattern, ("shown", "plain", "enhanced", "sharp"))
 LEAST, UNEVEN = CARD.integer("least_slices"), CARD.number("uneven_share")
 HEAD = {name: CARD.numbers(f"head_{name}_mm", 2) for name in ("wide", "tall")}
 LEVELS, SURE = CARD.numbers("bleed_levels", 10), CARD.integer("sure_exams")
@@ -65,7 +65,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
         files = exams.pop(number, [])
         make = partial(_exam, root, number, members, files, boxes or {})
         with suppress(RowError):  # its exam is excluded below
-            bleeding += bool(files) and all(members[0][read] == "1" for read in READS["ICH"])
+            bleeding += bool(files) and all(members[0][column] == "1" for column in READS["ICH"])
         yield from cases_or_skip(make, key=name, paths=tuple(files))
     for number, paths in exams.items():
         yield from skip_each_reason(number, dict.fromkeys(paths, "the reads have no such exam"))
@@ -79,19 +79,19 @@ def _exam(
 ) -> Iterator[Case | Skip]:
     if not number or len(rows) > 1:
         raise RowError(f"{rows[-1].quote('name')}: expected one row for each exam CQ500-CT-<n>")
-    key, read = f"CQ500CT{number}", agreed_states(rows[0], READS, STATES)
+    key, states = f"CQ500CT{number}", agreed_states(rows[0], READS, STATES)
     if not files:
         yield Case(key=key, images=(ImageRef(paths=(root / f"{key} {key}",)),))
         return
     stacks, others = axial_stacks(files, least=LEAST, uneven=UNEVEN, without=SHARP, **HEAD)
     exam_boxes = {uid: boxes.pop(uid) for s in stacks for uid in s.slices if uid in boxes}
-    for suffix, pattern in (("", SHOWN), ("-contrast", ENHANCED)):
+    for suffix, pattern in (("", DISPLAY), ("-contrast", ENHANCED)):
         if not (fit := [s for s in stacks if pattern.fullmatch(s.description)]):
             continue
         stacks.remove(stack := max(fit, key=partial(_worth, exam_boxes)))
         marks = [[] if suffix else exam_boxes.get(uid, []) for uid in stack.slices]
-        at = _slice(key, marks, read)
-        labels = () if suffix else _findings(rows[0], read, marks[at])
+        at = _slice(key, marks, states)
+        labels = () if suffix else _findings(rows[0], states, marks[at])
         yield Case(
             key=key + suffix,
             images=(stack.image(at),),
@@ -109,29 +109,31 @@ def _worth(boxes: Boxes, stack: AxialStack) -> tuple[int, bool, int, str]:
     return boxed, bool(PLAIN.fullmatch(stack.description)), -len(stack.slices), stack.series
 
 
-def _slice(key: str, marks: list[list[TableRow]], read: dict[str, LabelState]) -> int:
+def _slice(key: str, marks: list[list[TableRow]], states: dict[str, LabelState]) -> int:
     """Return the middle of the longest run with the rarest bleed that readers and boxes agree on.
 
     For an exam without a bleed, return a slice at a level at which others bleed.
     """
-    if all(read[name] is LabelState.ABSENT for name in BLEEDS):
+    if all(states[name] is LabelState.ABSENT for name in BLEEDS):
         return drawn_slice(key, len(marks), LEVELS)
-    for kind in (kind for kind in BOXED if read[BOXED[kind]] is LabelState.PRESENT):
+    for kind in (kind for kind in BOXED if states[BOXED[kind]] is LabelState.PRESENT):
         if any(boxed := [any(mark["labelName"] == kind for mark in each) for each in marks]):
             return middle_of_longest_run(boxed)
     return len(marks) // 2
 
 
-def _findings(row: TableRow, read: dict[str, LabelState], marks: list[TableRow]) -> Iterator[Label]:
+def _findings(
+    row: TableRow, states: dict[str, LabelState], marks: list[TableRow]
+) -> Iterator[Label]:
     """Yield the labels of a slice; an old bleed may be of any kind that the readers deny."""
-    old = read["ChronicBleed"] is not LabelState.ABSENT
+    old = states["ChronicBleed"] is not LabelState.ABSENT
     for name in (*BOXED.values(), *OTHERS):
-        doubted = old and name in BLEEDS and read[name] is LabelState.ABSENT
-        state = LabelState.UNKNOWN if doubted else read[name]
+        doubted = old and name in BLEEDS and states[name] is LabelState.ABSENT
+        state = LabelState.UNKNOWN if doubted else states[name]
         yield Label(field="votes", value=name, state=state, evidence=f"{row.place} R1-3:{name}")
-    if all(read[name] is LabelState.ABSENT for name in BLEEDS):
+    if all(states[name] is LabelState.ABSENT for name in BLEEDS):
         yield row.label("R1:ICH", field="hemorrhage", value="none")
     for mark in marks:
         yield mark.label("labelName", field="bleed")
-        if read.get(BOXED.get(mark["labelName"], "")) is LabelState.PRESENT:
+        if states.get(BOXED.get(mark["labelName"], "")) is LabelState.PRESENT:
             yield mark.label("labelName", field="hemorrhage", value="any")

@@ -63,7 +63,7 @@ def build(root: Path, layout: str) -> None:
         (
             f"CQ500-CT-{number}",
             "B2",
-            *(str(int(c in read.split())) for read in reads for c in COLUMNS),
+            *(str(int(c in marks.split())) for marks in reads for c in COLUMNS),
         )
         for number, reads in enumerate(EXAMS)
     ]

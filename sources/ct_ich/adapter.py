@@ -23,7 +23,7 @@ _SIDE = CARD.integer("side_px")
 _PICTURE, _MASK = CARD.pattern("picture", "number"), CARD.pattern("mask", "number")
 _TYPES = ("Intraventricular", "Intraparenchymal", "Subarachnoid", "Epidural", "Subdural")
 _LEVELS = {window: CARD.numbers(f"{window}_levels", 10) for window in ("brain", "bone")}
-_STATES, _SHOWN = {"1": True, "0": False}, ("organ", "contrast")
+_STATES, _FIELDS = {"1": True, "0": False}, ("organ", "contrast")
 _LABELS = {"1": LabelState.PRESENT, "0": LabelState.ABSENT}
 
 
@@ -53,9 +53,9 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
         except RowError as error:
             yield Skip(key=row.place, reason=str(error), code=BAD_ROW)
     for patient, group in groupby(sorted(slices), key=lambda entry: entry.patient):
-        chosen = list(_patient(list(group), root, files))
-        yield from chosen
-        used = {path for case in chosen for path in case.files()}
+        own_cases = list(_patient(list(group), root, files))
+        yield from own_cases
+        used = {path for case in own_cases for path in case.files()}
         own = [path for place, path in sorted(files.items()) if place[0] == patient]
         if rest := tuple(path for path in own if path not in used):
             reason = "one slice of each patient and type; others stand for this one"
@@ -114,9 +114,9 @@ def _middle(run: Sequence[_Slice], window: str, files: _Files, *, clear: bool) -
 
 
 def _brain(row: TableRow, presence: str) -> tuple[Label, ...]:
-    shown = (Label(field=name, value="brain", evidence="folder brain") for name in _SHOWN)
+    organ_labels = (Label(field=name, value="brain", evidence="folder brain") for name in _FIELDS)
     types = (row.label(x, field="subtype", value=x, state=row.state(x, _LABELS)) for x in _TYPES)
-    return (*shown, row.label("No_Hemorrhage", field="hemorrhage", value=presence), *types)
+    return (*organ_labels, row.label("No_Hemorrhage", field="hemorrhage", value=presence), *types)
 
 
 def _case(at: _Slice, window: str, root: RawTree, files: _Files, labels: tuple[Label, ...]) -> Case:

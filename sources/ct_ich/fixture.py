@@ -27,7 +27,7 @@ _LETTERS |= {"e": "Epidural", "sd": "Subdural"}
 _LACKS = (84, 5)
 """The slice without an image in the bone window, as in the release."""
 SIDE = 650
-_DRAWN = 130
+_SIDE = 130
 
 
 def build(root: Path, layout: str) -> None:
@@ -51,12 +51,12 @@ def build(root: Path, layout: str) -> None:
 def _write(folder: Path, patient: int, number: int, types: set[str], *, fracture: bool) -> None:
     level = 0.12 * number - 0.3
     bleeds = frozenset(name.lower() for name in types)
-    units = head_ct(_DRAWN, _DRAWN, seed=patient, level=level, bleeds=bleeds, fracture=fracture)
-    write_picture(folder / f"brain/{number}.jpg", _shown(units, 40, 120))
+    units = head_ct(_SIDE, _SIDE, seed=patient, level=level, bleeds=bleeds, fracture=fracture)
+    write_picture(folder / f"brain/{number}.jpg", _windowed_pixels(units, 40, 120))
     if (patient, number) != _LACKS:
-        write_picture(folder / f"bone/{number}.jpg", _shown(units, 700, 3200))
+        write_picture(folder / f"bone/{number}.jpg", _windowed_pixels(units, 700, 3200))
     if types:
-        dry = head_ct(_DRAWN, _DRAWN, seed=patient, level=level, fracture=fracture)
+        dry = head_ct(_SIDE, _SIDE, seed=patient, level=level, fracture=fracture)
         blood = np.abs(units - dry) > 12
         write_picture(folder / f"brain/{number}_HGE_Seg.jpg", _large(_solid(blood) * 255))
 
@@ -67,10 +67,10 @@ def _solid(blood: NDArray[np.bool_]) -> NDArray[np.uint8]:
     return (np.asarray(around) > 5).astype(np.uint8)
 
 
-def _shown(units: NDArray[np.int64], level: int, width: int) -> NDArray[np.uint8]:
+def _windowed_pixels(units: NDArray[np.int64], level: int, width: int) -> NDArray[np.uint8]:
     return _large((255 * np.clip((units - level) / width + 0.5, 0, 1)).astype(np.uint8))
 
 
 def _large(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    times = SIDE // _DRAWN
+    times = SIDE // _SIDE
     return np.asarray(np.kron(pixels, np.ones((times, times), np.uint8)))

@@ -32,14 +32,14 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     del layout  # one layout has folders where the other has files
     masks = {_case_of(root, path): path for path in root.part("masks")}
     info = root.index("info")
-    known: set[str] = set()
+    keys: set[str] = set()
     for path in root.part("images"):
         case = _case_of(root, path)
-        if not case or case in known:
+        if not case or case in keys:
             reason = "another copy of an exam" if case else "names no exam"
             yield Skip(key=root.name_of(path), reason=reason, paths=(path,))
             continue
-        known.add(case)
+        keys.add(case)
         mask = masks.get(case, path.parents[1] / "Contours" / path.name)
         sidecar = info.get(f"{case.replace('_', ' ')}.txt")
         make = partial(_exam, case, path, mask, sidecar)
@@ -78,10 +78,10 @@ def frames(case: Case, volume: Any) -> list[int]:
         raise RefusedError(
             f"{path.name}: marks an infarct in an exam that is named normal", code="contradiction"
         )
-    shown = [k for k, plane in enumerate(labels) if (plane == CAVITY).any() and (plane > 1).any()]
-    if not shown:
+    slices = [k for k, plane in enumerate(labels) if (plane == CAVITY).any() and (plane > 1).any()]
+    if not slices:
         raise RefusedError(f"{path.name}: no slice shows cavity and wall", code="no-slice")
-    return [shown[len(shown) // 2]]
+    return [slices[len(slices) // 2]]
 
 
 def _exam(case: str, image: Path, mask: Path, sidecar: Path | None) -> Iterator[Case]:

@@ -13,7 +13,7 @@ from medrcube.sources._synthetic.images import CANARY, write_lines, write_nifti
 EXAMS = ("N006", "N012", "P001", "P003", "P007", "P010")
 NO_REFLOW, TINY = ("P003",), "P010"
 COUNT, HEIGHT, WIDTH, SPACING = 6, 96, 120, 1.46
-SHOWN, LARGEST = range(1, 5), 2
+CAVITY_SLICES, LARGEST = range(1, 5), 2
 """Slices with cavity and wall, and the one with the largest infarct."""
 
 
@@ -36,12 +36,12 @@ def _exam(exam: str, seed: int) -> tuple[NDArray[np.int16], NDArray[np.uint8]]:
     heart = short_axis_labels(HEIGHT, WIDTH, seed=seed)
     image = short_axis(heart, seed=seed, count=COUNT, maximum=900)
     mask = np.zeros(image.shape, np.uint8)
-    mask[SHOWN.start : SHOWN.stop] = np.where(heart == 3, 0, heart)
+    mask[CAVITY_SLICES.start : CAVITY_SLICES.stop] = np.where(heart == 3, 0, heart)
     places = np.argwhere(heart == 2)
     middle = np.argwhere(heart == 1).mean(axis=0)
     angles = np.arctan2(*(places - middle).T)
     if exam.startswith("P"):
-        for k in SHOWN:
+        for k in CAVITY_SLICES:
             width = 0.06 if exam == TINY else 1.0 if k == LARGEST else 0.5
             inside = places[np.abs(angles) < width]
             mask[k][tuple(inside.T)] = 3

@@ -29,7 +29,7 @@ README = (
     "",
 )
 # Plane, fluid in it (row, column, half axes), and number of images.
-DRAWN: Mapping[str, tuple[Plane, Ellipse | None, int]] = {
+DRAWINGS: Mapping[str, tuple[Plane, Ellipse | None, int]] = {
     "anold-chiari-malformation": ("cerebellum", (0.52, 0.4, 0.05, 0.12), 2),
     "arachnoid-cyst": ("brain", (0.46, 0.6, 0.1, 0.1), 2),
     "cerebellah-hypoplasia": ("cerebellum", (0.52, 0.3, 0.05, 0.05), 2),
@@ -56,14 +56,14 @@ def build(root: Path, layout: str) -> None:
     write_lines(folder / "README.roboflow.txt", README)
     write_lines(folder / "README.dataset.txt", [f"Provided by {CANARY}", "License: CC BY 4.0"])
     seed = 0
-    for label, (plane, fluid, count) in DRAWN.items():
+    for label, (plane, fluid, count) in DRAWINGS.items():
         for number in range(count):
             seed += 1
             write_picture(_place(folder, label, number, seed), _head(seed, plane, fluid))
     for split in ("train", "valid"):  # one name twice: what an augmented export looks like
         seed += 1
         name = f"arachnoid-cyst/twice_png.rf.{seed * 7919:032x}.jpg"
-        write_picture(folder / split / name, _head(90, "brain", DRAWN["arachnoid-cyst"][1]))
+        write_picture(folder / split / name, _head(90, "brain", DRAWINGS["arachnoid-cyst"][1]))
 
 
 def _place(folder: Path, label: str, number: int, seed: int) -> Path:

@@ -49,7 +49,7 @@ RATINGS = ("texture", "margin", "malignancy")
 HEADS = ("TCIA Patient ID", "Diagnosis at the Patient Level", "Diagnosis Method")
 Nodule = Sequence[NoduleMark]
 _Slice = tuple[str, Path]
-_Read = SeriesReading | Unreadable
+_Reading = SeriesReading | Unreadable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +86,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
 
 
 def _patient(
-    patient: str, series: Mapping[str, tuple[Path, ...]], readings: Mapping[str, _Read]
+    patient: str, series: Mapping[str, tuple[Path, ...]], readings: Mapping[str, _Reading]
 ) -> Iterator[Case | Skip]:
     for uid, files in series.items():
         scan = _scan(patient, uid, files, readings)
@@ -99,7 +99,7 @@ def _patient(
 
 
 def _scan(
-    patient: str, uid: str, files: tuple[Path, ...], readings: Mapping[str, _Read]
+    patient: str, uid: str, files: tuple[Path, ...], readings: Mapping[str, _Reading]
 ) -> _Scan | Skip:
     header = read_header(files[0], ("Modality", "PixelSpacing", "SliceThickness"))
     name = f"{patient}-{uid[-5:]}"
@@ -275,13 +275,13 @@ def _diagnosed(
     )
 
 
-def _readings(root: RawTree) -> tuple[dict[str, _Read], list[Skip]]:
+def _readings(root: RawTree) -> tuple[dict[str, _Reading], list[Skip]]:
     """Return the reading of each series, or why there is none, and skips for unassignable files.
 
     Files of one series must agree unless one is a correction. An unreadable file may contradict
     the others, so its series has no reading.
     """
-    readings: dict[str, _Read] = {}
+    readings: dict[str, _Reading] = {}
     lost: list[Skip] = []
     corrected: set[str] = set()
     paths = root.part("readings")

@@ -56,8 +56,8 @@ def build(root: Path, layout: str) -> None:
         dicom = "-".join(digest[start : start + 8] for start in range(0, 40, 8))
         folder = home / "files" / f"p{subject}"[:3] / f"p{subject}" / f"s{study}"
         signs = (_CHECKED | _CHEXPERT).get(study, "")
-        shown = [label for label, sign in zip(_LABELS, signs, strict=False) if sign == "+"]
-        areas = areas_of(shown, 150, 130, seed=number)
+        findings = [label for label, sign in zip(_LABELS, signs, strict=False) if sign == "+"]
+        areas = areas_of(findings, 150, 130, seed=number)
         film = film_with(areas, 150, 130, seed=number, lateral=view in {"LATERAL", "LL"})
         write_picture(folder / f"{dicom}.jpg", film)
         rest = f'{view},150,130,21800506,213014.53,"{procedure}",,{position}'

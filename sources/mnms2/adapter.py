@@ -55,10 +55,10 @@ def frames(case: Case, volume: Any) -> list[int]:
     labels = load_labels(path)
     labels.check_values(path, *LABELS)
     places = {label: labels.marked(label).places_on(volume) for label in LABELS}
-    shown = sorted(set.intersection(*(set(voxels[:, 0]) for voxels in places.values())))
-    if not shown:
+    slices = sorted(set.intersection(*(set(voxels[:, 0]) for voxels in places.values())))
+    if not slices:
         raise RefusedError(f"{path.name}: no slice shows all three structures", code="no-slice")
-    middle = int(shown[len(shown) // 2])
+    middle = int(slices[len(slices) // 2])
     left, right = (
         places[label][places[label][:, 0] == middle, 1:].mean(axis=0) for label in (LEFT, RIGHT)
     )

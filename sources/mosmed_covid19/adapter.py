@@ -20,7 +20,7 @@ SHEET = "MosMedData COVID19_1110"
 GRADES = ("CT-0", "CT-1", "CT-2", "CT-3", "CT-4")
 CARD = own_card(__file__)
 SPARING = CARD.names("sparing_grades")
-SEEN = CARD.number("least_lesion_mm2")
+LEAST_VISIBLE = CARD.number("least_lesion_mm2")
 AERATED = CARD.numbers("aerated_hu", 2)
 _STUDY = CARD.pattern("study", "study")
 _CITED = re.compile(r"study_\d{4}")
@@ -79,10 +79,10 @@ def _most_marked(path: Path, volume: Any) -> int:
     lesion = load_labels(path).marked()
     k = lesion.largest("axial")
     covered = float(lesion.areas("axial")[k] * lesion.pixel_area("axial"))
-    if covered < SEEN:
+    if covered < LEAST_VISIBLE:
         raise RefusedError(
             f"{path.name}: lesions cover at most {covered:.0f} square mm of a slice; expected "
-            f"{SEEN:.0f}: less is too little to be seen",
+            f"{LEAST_VISIBLE:.0f}: less is too little to be seen",
             code="small-lesion",
         )
     return slice_at(volume, lesion.centre_of_slice("axial", k))

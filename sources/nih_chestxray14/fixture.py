@@ -72,7 +72,7 @@ def _write_pictures(folder: Path, names: list[str]) -> None:
         side = _SIDE if name in located else 256
         seed = int(name[:8])
         concepts = _ROWS[name].partition(",")[0].split("|")
-        areas = {concept: _area(concept, side, seed) for concept in _drawn(concepts)}
+        areas = {concept: _area(concept, side, seed) for concept in _drawn_concepts(concepts)}
         pixels = film_with(areas, side, side, seed=seed)
         if name == _RGBA:
             opaque = np.full_like(pixels, 255)
@@ -80,7 +80,7 @@ def _write_pictures(folder: Path, names: list[str]) -> None:
         write_picture(folder / name, pixels)
 
 
-def _drawn(concepts: list[str]) -> list[str]:
+def _drawn_concepts(concepts: list[str]) -> list[str]:
     return list(areas_of(concepts, 8, 8, seed=0))
 
 

@@ -66,9 +66,9 @@ def _patient(patient: str, paths: Sequence[Path], row: TableRow | None) -> Itera
         for files in kinds.get(kind, {}).values()
         for file in files
     ]
-    chosen = _chosen(scans, drawings)
-    used: set[Path] = set(scans.get(chosen, ()))
-    for case in _pictures(patient, scans.get(chosen, ()), chosen, drawings, row):
+    scan = _planning_scan(scans, drawings)
+    used: set[Path] = set(scans.get(scan, ()))
+    for case in _pictures(patient, scans.get(scan, ()), scan, drawings, row):
         used.update(case.files() if isinstance(case, Case) else ())
         yield case
     for series in (files for kind in kinds.values() for files in kind.values()):
@@ -77,7 +77,7 @@ def _patient(patient: str, paths: Sequence[Path], row: TableRow | None) -> Itera
             yield Skip(key=f"{patient}/{series[0].parent.name}", reason=reason, paths=series)
 
 
-def _chosen(scans: Series, drawings: list[Path]) -> str:
+def _planning_scan(scans: Series, drawings: list[Path]) -> str:
     """Return the CT that was contoured, or else the one with the most files."""
     for drawing in drawings:
         for uid in referenced_series(drawing):

@@ -38,14 +38,14 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     people, lost = ({}, []) if table is None else _people(table)
     yield from lost
     pixels = root.index("pixels")
-    known: set[str] = set()
+    keys: set[str] = set()
     for path in root.part("volumes"):
         name = _FILE.fullmatch(path.name)
-        if name is None or name["session"] in known:
+        if name is None or name["session"] in keys:
             reason = "names no session" if name is None else "another copy of a volume"
             yield Skip(key=root.name_of(path), reason=reason, paths=(path,))
             continue
-        known.add(name["session"])
+        keys.add(name["session"])
         voxels = path.with_suffix(".img" if path.suffix == ".hdr" else ".IMG")
         for plane in HEIGHTS:
             yield Case(

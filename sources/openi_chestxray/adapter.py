@@ -22,7 +22,7 @@ from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 CARD = own_card(__file__)
 _FILM, _SAYS_AP = CARD.pattern("film", "patient", "film"), CARD.pattern("says_ap")
 _FRONT, _SIDE = CARD.names("frontal"), CARD.names("lateral")
-_KEPT, _HINTS, _DISEASES = map(frozenset, map(CARD.names, ("kept", "hints", "diseases")))
+_QUALIFIED, _HINTS, _DISEASES = map(frozenset, map(CARD.names, ("kept", "hints", "diseases")))
 _GRADES, _UNFIT = CARD.names("grades"), frozenset(CARD.names("unfit"))
 _SORTED = {"Frontal": "frontal", "Lateral": "lateral"}
 _NORMAL, _HEART = "normal", "cardiomegaly/"
@@ -58,12 +58,14 @@ def _report(
     views = _views(places, by_hand, report.captions)
     for name, film in places.items():
         view = views.get(name, "")
-        shown = Label(field="view", value=view, evidence=f"{film.name} ViewPosition and its mate")
+        view_label = Label(
+            field="view", value=view, evidence=f"{film.name} ViewPosition and its mate"
+        )
         yield Case(
             key=name,
             images=(ImageRef(paths=(film,)),),
             patient=path.stem,
-            labels=(*labels, shown) if view else labels,
+            labels=(*labels, view_label) if view else labels,
             shows=Scope.IMAGE if view in {"", "lateral"} else Scope.STUDY,
             words=report.words,
             sidecars=(path,),
@@ -80,7 +82,7 @@ def _film_name(path: Path, image: str) -> str:
 def _meaning(code: str) -> str:
     """Return the head of a code with the qualifiers that change its meaning."""
     head, *qualifiers = code.split("/")
-    return "/".join([head, *(part for part in qualifiers if f"{head}/{part}" in _KEPT)])
+    return "/".join([head, *(part for part in qualifiers if f"{head}/{part}" in _QUALIFIED)])
 
 
 def _labels(codes: Sequence[str], evidence: str) -> Iterator[Label]:

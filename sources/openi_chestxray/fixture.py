@@ -155,7 +155,7 @@ CODES = (
     "volume loss",
 )
 """Every code that the card knows, each alone in meaning, in any order."""
-_SHOWN = {
+_SIGN_OF_WORD = {
     "Cardiomegaly": "Cardiomegaly",
     "Pleural Effusion": "Pleural Effusion",
     "Pneumonia": "Pneumonia",
@@ -239,7 +239,7 @@ def build(root: Path, layout: str) -> None:
 
 def _concepts(codes: Sequence[str]) -> list[str]:
     words = dict.fromkeys(code.partition("/")[0] for code in codes)
-    return [_SHOWN[word] for word in words if word in _SHOWN]
+    return [_SIGN_OF_WORD[word] for word in words if word in _SIGN_OF_WORD]
 
 
 def _film(path: Path, seed: int, view: str, areas: Mapping[str, Mask], *, inverted: bool) -> None:

@@ -93,10 +93,10 @@ def _unsuited(row: TableRow, names: list[str]) -> str:
 
 def _labels(row: TableRow, names: list[str]) -> Iterator[Label]:
     """Yield the report labels; those predicted by a network from the text are unknown."""
-    read = row["MethodLabel"] == "Physician"
+    by_physician = row["MethodLabel"] == "Physician"
     for name in names:
         if name == "normal" and len(names) > 1:
             continue
-        state = LabelState.PRESENT if read and name not in _HINTS else LabelState.UNKNOWN
+        state = LabelState.PRESENT if by_physician and name not in _HINTS else LabelState.UNKNOWN
         field = "disease" if name in _DISEASES else "finding"
         yield row.label("Labels", field=field, value=name, state=state)

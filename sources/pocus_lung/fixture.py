@@ -22,7 +22,7 @@ OLDER = (
 )
 NEWER = OLDER.replace("Label,", "Label,Lung Severity Score,")
 SIGNS = OLDER.split(",")[28:35]
-SHOWN: tuple[Sign, ...] = ("effusion", "consolidation", "b-lines", "a-lines", "irregular")
+VISIBLE_SIGNS: tuple[Sign, ...] = ("effusion", "consolidation", "b-lines", "a-lines", "irregular")
 """What the first five of them look like."""
 CODECS = {".avi": "mjpeg", ".mov": "mjpeg", ".mpeg": "mpeg1video"}
 
@@ -120,7 +120,7 @@ def _folder(film: Film, layout: str) -> str:
 
 
 def _film(path: Path, seed: int, signs: str) -> None:
-    present = [name for name, sign in zip(SHOWN, signs, strict=False) if sign == "1"]
+    present = [name for name, sign in zip(VISIBLE_SIGNS, signs, strict=False) if sign == "1"]
     grey = lung_ultrasound(96, 80, seed=seed, signs=present)
     if path.suffix.lower() in {".jpg", ".png"}:
         write_picture(path, np.stack([grey] * 3, axis=-1))

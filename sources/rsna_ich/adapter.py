@@ -66,12 +66,14 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     }
     chosen_slices = _choose(by_patient, types_by_image)
     for patient, own in by_patient.items():
-        chosen = chosen_slices.get(patient)
-        rest = tuple(entry.path for entry in own if entry is not chosen)
-        if chosen is not None:
-            case = _case(chosen, patient, types_by_image[chosen.path.stem], table.name)
-            yield replace(case, series=tuple(entry.path for entry in _stack(own, chosen)))
-            reason = f"one slice a patient: {chosen.path.stem} stands for this one"
+        slice_of_patient = chosen_slices.get(patient)
+        rest = tuple(entry.path for entry in own if entry is not slice_of_patient)
+        if slice_of_patient is not None:
+            case = _case(
+                slice_of_patient, patient, types_by_image[slice_of_patient.path.stem], table.name
+            )
+            yield replace(case, series=tuple(entry.path for entry in _stack(own, slice_of_patient)))
+            reason = f"one slice a patient: {slice_of_patient.path.stem} stands for this one"
         else:
             reason = "every bleeding slice of this patient shows several types"
         if rest:
@@ -159,19 +161,19 @@ def _choose(
     The middle of the longest run of neighbours with the same single type; else, from an exam
     without any bleeding slice, a slice at the level of another patient's bleeding slice.
     """
-    chosen: dict[str, _Slice] = {}
+    slice_of_patient: dict[str, _Slice] = {}
     quiet: dict[str, Sequence[_Slice]] = {}
     levels: list[float] = []
     for patient, own in slices.items():
         if run := _bleeding(own, labels):
-            chosen[patient] = at = run[len(run) // 2]
+            slice_of_patient[patient] = at = run[len(run) // 2]
             stack = _stack(own, at)
             levels.append(level_of(stack.index(at), len(stack)))
         elif stack := _quiet(own, labels):
             quiet[patient] = stack
     for patient, level in borrowed_levels(levels, quiet).items():
-        chosen[patient] = quiet[patient][nearest_slice(level, len(quiet[patient]))]
-    return chosen
+        slice_of_patient[patient] = quiet[patient][nearest_slice(level, len(quiet[patient]))]
+    return slice_of_patient
 
 
 def _bleeding(slices: Sequence[_Slice], labels: Mapping[str, Types]) -> list[_Slice]:
@@ -200,8 +202,8 @@ def _stack(slices: Sequence[_Slice], at: _Slice) -> list[_Slice]:
     return [entry for entry in slices if (entry.study, entry.series) == series]
 
 
-def _case(chosen: _Slice, patient: str, types: Types, table: str) -> Case:
-    name = chosen.path.stem
+def _case(slice_of_patient: _Slice, patient: str, types: Types, table: str) -> Case:
+    name = slice_of_patient.path.stem
     subtypes = tuple(
         Label(
             field="subtype",
@@ -215,7 +217,7 @@ def _case(chosen: _Slice, patient: str, types: Types, table: str) -> Case:
     presence = Label(field="hemorrhage", value="any" if types else "none", evidence=evidence)
     return Case(
         key=name,
-        images=(ImageRef(paths=(chosen.path,)),),
+        images=(ImageRef(paths=(slice_of_patient.path,)),),
         patient=patient,
         labels=(*subtypes, presence),
         split="train",

@@ -42,8 +42,8 @@ def _film(image: CocoImage, path: Path, table: str, split: str) -> Iterator[Case
     folder, kinds = match["folder"], {box.category for box in image.boxes}
     if kinds and folder != "tb":
         raise RowError(f"{place}: has a box; expected boxes in films of tuberculosis alone")
-    known = folder != "tb" or not kinds.isdisjoint(_ACTIVE)
-    state = LabelState.PRESENT if known else LabelState.UNKNOWN
+    is_active = folder != "tb" or not kinds.isdisjoint(_ACTIVE)
+    state = LabelState.PRESENT if is_active else LabelState.UNKNOWN
     kind = LabelState.PRESENT if len(kinds) == 1 else LabelState.UNKNOWN
     labels = [Label(field="film", value=folder, state=state, evidence=place)]
     labels += [

@@ -21,7 +21,7 @@ from medrcube.taxonomy import Anatomy
 
 CARD = own_card(__file__)
 LOBES, ORGANS, CHAMBERS = (CARD.names(name) for name in ("lobes", "organs", "chambers"))
-ASKED = {*LOBES, *ORGANS, *CHAMBERS}
+STRUCTURES = {*LOBES, *ORGANS, *CHAMBERS}
 SIDES = CARD.names("lower_lobes")
 HEALTHY = CARD.names("without_pathology")
 ELSEWHERE = {"v1": "heart", "v2": CHAMBERS[0]}  # layout -> mask that only the other edition has
@@ -94,17 +94,17 @@ def _scan(
             f"{name}: has a mask {ELSEWHERE[layout]!r}, which {layout} has not; get the scan "
             "again, from one edition"
         )
-    rest = tuple(path for part, path in masks.items() if part not in ASKED)
+    rest = tuple(path for part, path in masks.items() if part not in STRUCTURES)
     if rest:
         yield Skip(key=f"{name}-rest", reason="structures that are not asked", paths=rest)
     healthy = row.get("pathology") in HEALTHY
-    inner, wanted = ("chambers", CHAMBERS) if layout == "v1" else ("organ", ("heart",))
+    inner, organs = ("chambers", CHAMBERS) if layout == "v1" else ("organ", ("heart",))
     for part, plane, window, anatomy, field, marked in (
         ("lungs", "axial", LUNG, "Lungs", "lobe", LOBES),
         ("coronal", "coronal", LUNG, "Lungs", "lobe", LOBES),
         ("sagittal", "sagittal", LUNG, "Lungs", "", LOBES[2:]),
         ("chest", "axial", CHEST, "Chest", "organ", ORGANS),
-        ("heart", "axial", CHEST, "Heart", inner, wanted),
+        ("heart", "axial", CHEST, "Heart", inner, organs),
     ):
         shapes = {m: MaskFile(paths=(masks[m],)) for m in marked if m in masks}
         yield Case(

@@ -88,7 +88,7 @@ def _write_film(folder: Path, seed: int) -> str:
     """Write one film and return its id, 32 hexadecimal digits as in the release."""
     image = hashlib.md5(f"{folder.name} {seed}".encode(), usedforsecurity=False).hexdigest()
     inverted = seed % 2 == 1
-    areas = {_concept(name): _area(seed, name) for name in _drawn(seed)}
+    areas = {_concept(name): _area(seed, name) for name in _drawn_names(seed)}
     pixels = film_with(areas, _SIDE, _SIDE, seed=seed, maximum=4095)
     write_dicom(
         folder / f"{image}.dicom",
@@ -113,7 +113,7 @@ def _box(seed: int, name: str, reader: int) -> list[str]:
     return [f"{corner + reader}.0" for corner in bounds(_area(seed, name))]
 
 
-def _drawn(seed: int) -> list[str]:
+def _drawn_names(seed: int) -> list[str]:
     """What two readers of three saw of the films of a seed, and the consensus of its test film.
 
     Of one seed both parts have one film, which they read differently: it shows what either saw.
@@ -129,7 +129,7 @@ def _area(seed: int, name: str) -> Mask:
     """Where a finding lies; any without a sign of its own lies where an opacity would."""
     which = 0 if name in {"Cardiomegaly", "Pneumothorax", "Pleural effusion"} else 5
     concept = _concept(name) if _concept(name) in SIGNS else "Lung Opacity"
-    among = [_concept(other) for other in _drawn(seed)]
+    among = [_concept(other) for other in _drawn_names(seed)]
     return sign_area(concept, _SIDE, _SIDE, seed=seed, which=which, among=among)
 
 

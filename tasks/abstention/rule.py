@@ -24,7 +24,7 @@ from medrcube.taxonomy import Anatomy, Modality
 from medrcube.vocabulary.image_names import image_name
 
 ABSTAIN = "Cannot be determined from this image alone"
-SHOWN, HIDDEN = "shown", "hidden"
+SHOWN_FACT, HIDDEN_FACT = "shown", "hidden"
 NO_POLICY, NO_PATIENT = "no-policy", "no-patient"
 """Reasons why nothing is asked: no policy states that the image hides the fact; no sibling."""
 
@@ -126,14 +126,14 @@ def _of_concept(
 ) -> Iterator[OpenQuestion]:
     """Yield questions about a finding marked on an image that can show it, or denied by a label."""
     values = {"finding": policy.finding, "scale": "", "of": ""}
-    asked = _PolicyFact(field, policy.name, policy.concept, ("Yes", "No"), values)
+    fact = _PolicyFact(field, policy.name, policy.concept, ("Yes", "No"), values)
     present = view.facts.present
     if any(name in present for name in policy.hidden_on):
-        yield _question(view, sample, asked)
+        yield _question(view, sample, fact)
     elif not any(name in present for name in policy.shown_on):
         return
     elif _is_denied(view, field, policy):
-        yield _question(view, sample, asked, key="No")
+        yield _question(view, sample, fact, key="No")
     elif policy.concept in present:
         area = sum(
             row.pixels / (row.width * row.height)
@@ -142,7 +142,7 @@ def _of_concept(
         )
         if area:
             small = "roi-size" if area < view.card.roi[0] else ""
-            yield _question(view, sample, asked, key="Yes", barred=small)
+            yield _question(view, sample, fact, key="Yes", barred=small)
 
 
 def _is_denied(view: CaseView, field: CardField, policy: AbstentionPolicy) -> bool:
@@ -171,36 +171,36 @@ def _refused(
 ) -> OpenQuestion:
     """Return a barred question: scope wider than the image, but no proof that it is hidden."""
     why = NO_POLICY if policy is None else f"not-proved ({policy.name})"
-    asked = _PolicyFact(field, policy.name if policy else "", field.name, ("Yes",), {})
-    return _question(view, sample, asked, barred=why)
+    fact = _PolicyFact(field, policy.name if policy else "", field.name, ("Yes",), {})
+    return _question(view, sample, fact, barred=why)
 
 
 def _question(
-    view: CaseView, sample: Sample, asked: _PolicyFact, *, key: str = "", barred: str = ""
+    view: CaseView, sample: Sample, fact: _PolicyFact, *, key: str = "", barred: str = ""
 ) -> OpenQuestion:
     """Build the question with its right option; without ``key`` the image hides the fact."""
-    texts = (*asked.options, ABSTAIN)
-    shown = image_name(Modality(sample.modality), Anatomy(sample.anatomy))
-    visible = visible_of(view.card, view.case, asked.field) if key else Visibility.YES
+    texts = (*fact.options, ABSTAIN)
+    image = image_name(Modality(sample.modality), Anatomy(sample.anatomy))
+    visible = visible_of(view.card, view.case, fact.field) if key else Visibility.YES
     return OpenQuestion(
         task=view.task,
         sample=sample,
-        field=asked.field.name,
-        concept=asked.concept,
+        field=fact.field.name,
+        concept=fact.concept,
         target=OptionTarget(
             options=tuple(zip(_LETTERS, texts, strict=False)),
             key=_LETTERS[texts.index(key or ABSTAIN)],
         ),
-        values={"shown": f"this {shown}", **asked.values},
-        prior=(sample.source, asked.policy),
+        values={"shown": f"this {image}", **fact.values},
+        prior=(sample.source, fact.policy),
         stratum=(
-            *(sample.source, asked.policy, sample.patient, f"{len(view.case.images)} panels"),
+            *(sample.source, fact.policy, sample.patient, f"{len(view.case.images)} panels"),
             *(*_views(view), *texts),
         ),
-        role=SHOWN if key else HIDDEN,
+        role=SHOWN_FACT if key else HIDDEN_FACT,
         grade=Grade.B,
         visible=visible,
-        barred=barred or _bar(view, sample, asked.field, hidden=not key),
+        barred=barred or _bar(view, sample, fact.field, hidden=not key),
     )
 
 

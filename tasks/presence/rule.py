@@ -59,32 +59,35 @@ class PresenceRule:
     def __init__(self) -> None:
         self._rules = SafetyRules(evidence=Grade.B)
         self._card: Card | None = None
-        self._known: dict[object, tuple[CaseFacts, dict[str, _Known]]] = {}
+        self._facts_of_view: dict[object, tuple[CaseFacts, dict[str, _KnownFact]]] = {}
 
     def questions(self, view: CaseView) -> Iterator[OpenQuestion]:
         """Yield questions in the order of the images, then of the card's fields and concepts."""
         if len(view.case.images) > 1:
             return
-        known = self._known_of(view)
+        facts = self._known_of(view)
         for sample in view.samples:
             if sample.artefact == "clean":
-                for concept, what in known.items():
+                for concept, what in facts.items():
                     yield _question(view, sample, concept, what)
 
-    def _known_of(self, view: CaseView) -> dict[str, _Known]:
+    def _known_of(self, view: CaseView) -> dict[str, _KnownFact]:
         """Return the known concepts of a case; cases of a source with equal labels share them."""
         rules = self._rules
         if self._rules_over(view.terms, view.relations) is not rules or self._card is not view.card:
             self._card = view.card
-            self._known.clear()
+            self._facts_of_view.clear()
         kinds = tuple(view.task.declaration.kinds)
         labels = tuple((label.field, label.value, label.state) for label in view.case.labels)
         key = (kinds, id(view.facts), labels)
-        if key not in self._known:
-            if len(self._known) >= _MOST:
-                self._known.clear()
-            self._known[key] = view.facts, _known_concepts(view, self._rules)  # the id stays taken
-        return self._known[key][1]
+        if key not in self._facts_of_view:
+            if len(self._facts_of_view) >= _MOST:
+                self._facts_of_view.clear()
+            self._facts_of_view[key] = (
+                view.facts,
+                _known_concepts(view, self._rules),
+            )  # the id stays taken
+        return self._facts_of_view[key][1]
 
     def _rules_over(self, terms: Terms, relations: Relations) -> SafetyRules:
         """Return the safety rules with absence at grade A or B; cached for all cases of a batch."""
@@ -96,7 +99,7 @@ class PresenceRule:
 rule = PresenceRule()
 
 
-class _Known(NamedTuple):
+class _KnownFact(NamedTuple):
     """Knowledge about a concept: field, right answer and evidence grade."""
 
     field: CardField
@@ -105,20 +108,20 @@ class _Known(NamedTuple):
     barred: str
 
 
-def _known_concepts(view: CaseView, rules: SafetyRules) -> dict[str, _Known]:
+def _known_concepts(view: CaseView, rules: SafetyRules) -> dict[str, _KnownFact]:
     """Return the findings and diseases with known state, by the first field that proves it."""
     kinds = set(view.task.declaration.kinds)
-    known: dict[str, _Known] = {}
+    facts: dict[str, _KnownFact] = {}
     for field in view.card.fields.values():
         if field.kind not in kinds or field.constant:
             continue
         for concept in field.concepts():
             if not _is_asked(view.terms, field, concept):
                 continue
-            what = _known(view, field, concept, rules)
-            if what and (concept not in known or known[concept].barred):
-                known[concept] = what
-    return known
+            what = _known_fact(view, field, concept, rules)
+            if what and (concept not in facts or facts[concept].barred):
+                facts[concept] = what
+    return facts
 
 
 def _is_asked(terms: Terms, field: CardField, concept: str) -> bool:
@@ -129,7 +132,9 @@ def _is_asked(terms: Terms, field: CardField, concept: str) -> bool:
     return field.group is not None or not is_vague(terms, concept)
 
 
-def _known(view: CaseView, field: CardField, concept: str, rules: SafetyRules) -> _Known | None:
+def _known_fact(
+    view: CaseView, field: CardField, concept: str, rules: SafetyRules
+) -> _KnownFact | None:
     """Return what one field proves about a concept; ``None`` if unknown or unproved."""
     facts = view.facts
     stated = {
@@ -139,8 +144,8 @@ def _known(view: CaseView, field: CardField, concept: str, rules: SafetyRules) -
     }
     if concept in facts.present:
         request = DistractorRequest(key=concept, ground=facts, scope=field.scope)
-        shown = LabelState.PRESENT in stated and judge_key(request, rules).allowed
-        return _Known(field, YES, Grade.A, "") if shown else None
+        proved = LabelState.PRESENT in stated and judge_key(request, rules).allowed
+        return _KnownFact(field, YES, Grade.A, "") if proved else None
     verdict = judge_absence(concept, facts, field.scope, rules, group=field.group)
     if not verdict.allowed or verdict.grade is None:
         return None
@@ -150,7 +155,7 @@ def _known(view: CaseView, field: CardField, concept: str, rules: SafetyRules) -
             reason = "" if _is_denied(view, field, concept) else OTHER_CLASS
         elif field.absence is Absence.SILENT:
             reason = SILENT
-    return _Known(field, NO, verdict.grade, reason)
+    return _KnownFact(field, NO, verdict.grade, reason)
 
 
 def _is_denied(view: CaseView, field: CardField, concept: str) -> bool:
@@ -181,7 +186,7 @@ def _contrast(view: CaseView, asked_field: CardField) -> str:
     return NORMAL if any(map(denies, terms)) else UNSTATED
 
 
-def _question(view: CaseView, sample: Sample, concept: str, what: _Known) -> OpenQuestion:
+def _question(view: CaseView, sample: Sample, concept: str, what: _KnownFact) -> OpenQuestion:
     field, views = what.field, _views(view)
     bars = (
         bar_of(view.card, view.case, sample, field, told_by=told_by, confirmed=_confirmed(view))

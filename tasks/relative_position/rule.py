@@ -81,7 +81,7 @@ def _holds_middle(outer: Geometry, inner: Geometry) -> bool:
 def _pairs(view: CaseView) -> list[_Pair]:
     """Return all pairs of concepts on an image, in random order."""
     pairs = [
-        _drawn(view, first, second)
+        _draw_order(view, first, second)
         for first, second in combinations(marked_places(view), 2)
         if first.sample == second.sample and not _is_part(view, first.concept, second.concept)
     ]
@@ -89,17 +89,17 @@ def _pairs(view: CaseView) -> list[_Pair]:
 
 
 def _twins(view: CaseView, target: MarkedPlace, other: MarkedPlace) -> Iterator[OpenQuestion]:
-    left = _is_left(target, other)
+    is_left = _is_left(target, other)
     mirrored = _mirror_image(view, target.sample)
     barred = target.barred or other.barred or _bar(view, target, other)
-    if not barred and left is None:
+    if not barred and is_left is None:
         barred = "not-side-by-side"
     if not barred and mirrored is None:
         barred = "no-mirror-image"
-    asked = _question(view, target, other, role=SIDES[not left], barred=barred)
-    yield asked
+    question = _question(view, target, other, role=SIDES[not is_left], barred=barred)
+    yield question
     if not barred and mirrored is not None:
-        yield replace(asked, sample=mirrored, **_answer(SIDES[bool(left)]))
+        yield replace(question, sample=mirrored, **_answer(SIDES[bool(is_left)]))
 
 
 def _answer(role: str) -> dict[str, Any]:
@@ -157,7 +157,7 @@ def _mirror_image(view: CaseView, clean: Sample) -> Sample | None:
     )
 
 
-def _drawn(view: CaseView, *places: MarkedPlace) -> tuple[MarkedPlace, MarkedPlace]:
+def _draw_order(view: CaseView, *places: MarkedPlace) -> tuple[MarkedPlace, MarkedPlace]:
     """Draw at random which of two regions is asked about."""
     first, second = sorted(places, key=lambda place: _lot(view, place.concept))
     return first, second

@@ -68,8 +68,8 @@ def _as_image(name: str) -> str:
 
 def _bar(view: CaseView, concept: str) -> str:
     """Return why a panel is not asked: contrast-enhanced T1 imaging is T1-weighted as well."""
-    shown = {concept_of(view.card, label) for label in view.case.panels} - {None, concept}
-    kinds = (view.relations.closure(other) for other in shown if other)
+    others = {concept_of(view.card, label) for label in view.case.panels} - {None, concept}
+    kinds = (view.relations.closure(other) for other in others if other)
     return "another-image-too" if any(concept in kind for kind in kinds) else ""
 
 

@@ -16,10 +16,10 @@ HEAVY = ("jinja2", "numpy", "pandas", "PIL", "pydicom", "typer")
 
 def test_importing_the_package_loads_no_library():
     script = f"import medrcube, sys; print([name for name in {HEAVY} if name in sys.modules])"
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
-    assert done.stdout.strip() == "[]"
+    assert process.stdout.strip() == "[]"
 
 
 @pytest.mark.parametrize("name", [name for name in medrcube.__all__ if name != "__version__"])

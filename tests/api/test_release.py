@@ -47,10 +47,12 @@ def test_items_have_the_documented_columns(release):
     items = release.items()
     assert list(items.columns) == list(ITEM_COLUMNS)
     assert items["item"].is_unique
-    chosen = items[items["options"].map(bool)]
-    assert all(row.options["ABCD".index(row.key)] == row.answer for row in chosen.itertuples())
+    choice_items = items[items["options"].map(bool)]
+    assert all(
+        row.options["ABCD".index(row.key)] == row.answer for row in choice_items.itertuples()
+    )
     other = items[~items["options"].map(bool)]
-    assert len(chosen) > 0 < len(other)
+    assert len(choice_items) > 0 < len(other)
     assert set(other["key"]) == {""}
     assert all(other["answer"])
 
@@ -90,9 +92,9 @@ def test_an_image_that_is_withheld_is_told_how_to_rebuild(small_demo, tmp_path):
 
 
 def test_a_notebook_shows_no_restricted_image(release):
-    shown = release._repr_html_()
-    assert shown.count("<img") == 1
-    assert "<td>VINDR-CXR</td>" in shown
+    html = release._repr_html_()
+    assert html.count("<img") == 1
+    assert "<td>VINDR-CXR</td>" in html
 
 
 def test_the_accuracy_of_a_run_is_that_of_its_replies(release, run):

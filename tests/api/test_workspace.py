@@ -86,8 +86,8 @@ def test_a_notebook_shows_counts_and_only_images_that_may_be_redistributed(small
     workspace = medrcube.open_workspace(small_demo / "demo")
     images = workspace.images()
     restricted = set(images.loc[~images["redistribute"], "source"])
-    shown = workspace._repr_html_()
+    html = workspace._repr_html_()
     assert restricted
-    assert shown.count("<img") == images["source"].nunique() - len(restricted)
-    assert "<td>vindr-cxr</td>" in shown
-    assert str(small_demo) not in shown
+    assert html.count("<img") == images["source"].nunique() - len(restricted)
+    assert "<td>vindr-cxr</td>" in html
+    assert str(small_demo) not in html

@@ -155,12 +155,12 @@ def pressed(tmp_path_factory, six_cases, quiet):
 
     The folder holds ``workspace``, ``public`` and ``private``; who changes one copies it.
     """
-    made = {}
+    roots = {}
 
     def press(source):
         text = tuple((source.folder / name).read_text() for name in ("card.toml", "adapter.py"))
-        if text not in made:
-            made[text] = root = tmp_path_factory.mktemp("pressed")
+        if text not in roots:
+            roots[text] = root = tmp_path_factory.mktemp("pressed")
             workspace = WorkspaceFolder(root=root / "workspace", sources={"toy": six_cases})
             (workspace.root / "cache").mkdir(parents=True)
             (workspace.root / "cache" / "patient.key").write_bytes(b"k" * 32)
@@ -170,7 +170,7 @@ def pressed(tmp_path_factory, six_cases, quiet):
                     workspace, {"toy": source}, root / name, name="x", allow_unreviewed=True,
                     private=private,
                 )  # fmt: skip
-        return made[text]
+        return roots[text]
 
     return press
 
@@ -201,27 +201,27 @@ def edition(barred, pressed, tmp_path):
     """Copy an edition, which a test may change: ``edition("name", private=True)``."""
 
     def copy(name="release", *, private=False):
-        made = pressed(barred) / ("private" if private else "public")
-        return shutil.copytree(made, tmp_path / name)
+        tree = pressed(barred) / ("private" if private else "public")
+        return shutil.copytree(tree, tmp_path / name)
 
     return copy
 
 
 @pytest.fixture(scope="session")
 def _sharded_once(pressed, tmp_path_factory, quiet):
-    made = {}
+    releases = {}
 
     def make(source, size, private):
         root = pressed(source)
-        if (root, size, private) not in made:
+        if (root, size, private) not in releases:
             workspace = WorkspaceFolder(
                 root=root / "workspace", settings=BuildSettings(), sources={}
             )
-            made[root, size, private] = release(
+            releases[root, size, private] = release(
                 workspace, {"toy": source}, tmp_path_factory.mktemp("sharded") / "x", name="x",
                 allow_unreviewed=True, private=private, shard_size=size,
             ).out  # fmt: skip
-        return made[root, size, private]
+        return releases[root, size, private]
 
     return make
 
@@ -318,13 +318,13 @@ def release_all(toy, workspace, tmp_path, quiet):
 @pytest.fixture
 def listings(monkeypatch):
     """Count, for each folder, how often it is listed: by its path or by an open handle."""
-    read = Counter()
+    counts = Counter()
     scandir = os.scandir
 
     def counted(path="."):
         opened = isinstance(path, int)
-        read[str(Path(f"/proc/self/fd/{path}").readlink()) if opened else os.fspath(path)] += 1
+        counts[str(Path(f"/proc/self/fd/{path}").readlink()) if opened else os.fspath(path)] += 1
         return scandir(path)
 
     monkeypatch.setattr(os, "scandir", counted)
-    return read
+    return counts

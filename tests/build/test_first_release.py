@@ -41,8 +41,12 @@ def again(first, quiet):
 
     def run():
         roots = {name: first / "raw" / name for name in SOURCES}
-        done = reconstruct(first / "release", roots, sources, LocalEngine(1), quiet)
-        return {picture.image: picture for source in done.sources for picture in source.pictures}
+        reconstruction = reconstruct(first / "release", roots, sources, LocalEngine(1), quiet)
+        return {
+            picture.image: picture
+            for source in reconstruction.sources
+            for picture in source.pictures
+        }
 
     return run
 
@@ -135,7 +139,7 @@ def test_boxes_of_a_recipe_that_cannot_be_draw_nothing(boxes, first):
         for candidate in read_recipes(first / "release")
         if candidate.artefact.kind == "boxes"
     )
-    recipe.made["mark"]["boxes"] = boxes
+    recipe.record["mark"]["boxes"] = boxes
     assert draw_recorded_boxes(recipe, clean) is None
 
 
@@ -147,7 +151,7 @@ def test_boxes_are_taken_only_in_a_style_that_gives_the_published_pixels(first):
         if candidate.artefact.kind == "boxes"
     )
     boxes = [[4, 30, 20, 50], [40, 30, 56, 50]]
-    recipe.made["mark"]["boxes"] = boxes
+    recipe.record["mark"]["boxes"] = boxes
     assert draw_recorded_boxes(recipe, clean) is None
     pixels = draw_first_boxes(clean, [tuple(box) for box in boxes])
     recipe = replace(recipe, pixel_sha256=pixel_hash(pixels))

@@ -56,8 +56,8 @@ def barred(source):
 
 
 def only_needed(raw, public, copy, quiet):
-    (wanted,) = needed_files(public, find_sources(), quiet)
-    for line in text_to_name(wanted.text()).splitlines():
+    (file_list,) = needed_files(public, find_sources(), quiet)
+    for line in text_to_name(file_list.text()).splitlines():
         target = copy / line
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(raw / line, target)
@@ -107,8 +107,8 @@ def test_odd_names_of_a_source_travel_from_raw_tree_to_reconstruction(
     for file in odd:
         assert (raw / text_to_name(file)).is_file()
     copy = only_needed(raw, trees["public"], tmp_path / "copy", quiet)
-    done = reconstruct(trees["public"], {name: copy}, {name: source}, ONE, quiet)
-    assert done.short == 0, list(done.reasons(3))
+    reconstruction = reconstruct(trees["public"], {name: copy}, {name: source}, ONE, quiet)
+    assert reconstruction.short == 0, list(reconstruction.reasons(3))
     pictures = [path.relative_to(trees["private"]) for path in trees["private"].rglob("*.png")]
     assert pictures
     for path in pictures:

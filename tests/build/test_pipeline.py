@@ -115,11 +115,11 @@ def test_what_a_build_writes_is_for_its_owner_alone_whatever_the_umask(run, work
         os.umask(before)
     modes = {path.name: path.stat().st_mode & 0o777 for path in workspace.root.iterdir()}
     folders = {path.name for path in workspace.root.iterdir() if path.is_dir()}
-    written = {"samples.parquet", "items.parquet", "quarantine.parquet", "absent.csv", "audit.json"}
-    written |= {"geometry.parquet", "recipes.jsonl", "raw_files.jsonl", "images", "cache"}
-    assert written <= set(modes)
-    assert {name: oct(modes[name]) for name in written} == {
-        name: oct(0o700 if name in folders else 0o600) for name in written
+    paths = {"samples.parquet", "items.parquet", "quarantine.parquet", "absent.csv", "audit.json"}
+    paths |= {"geometry.parquet", "recipes.jsonl", "raw_files.jsonl", "images", "cache"}
+    assert paths <= set(modes)
+    assert {name: oct(modes[name]) for name in paths} == {
+        name: oct(0o700 if name in folders else 0o600) for name in paths
     }
 
 
@@ -390,8 +390,8 @@ def test_a_build_that_is_killed_goes_on_to_the_bytes_of_a_clean_one(
     script = tmp_path / "killed.py"
     script.write_text(KILLED)
     arguments = [sys.executable, script, workspace.root, raw, toy.folder, str(cases)]
-    done = subprocess.run(arguments, start_new_session=True, check=False)
-    assert done.returncode == -signal.SIGKILL
+    process = subprocess.run(arguments, start_new_session=True, check=False)
+    assert process.returncode == -signal.SIGKILL
     assert list(workspace.images.rglob("*.png"))
     assert not workspace.items.exists()
     run(workspace)
@@ -405,12 +405,12 @@ def test_a_build_that_is_killed_goes_on_to_the_bytes_of_a_clean_one(
 def test_raw_file_that_changes_while_it_is_read_is_a_problem_and_has_no_recipe(
     run, workspace, raw, monkeypatch
 ):
-    read = render.open_case_images
+    open_images = render.open_case_images
 
     def meddle(job):
         if job.case.key == "g (0)":
             Image.fromarray(255 - np.array(Image.open(raw / "g (0).png"))).save(raw / "g (0).png")
-        return read(job)
+        return open_images(job)
 
     monkeypatch.setattr(render, "open_case_images", meddle)
     run(workspace)

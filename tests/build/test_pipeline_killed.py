@@ -114,9 +114,9 @@ def test_a_build_killed_at_any_moment_goes_on_to_the_bytes_of_a_clean_one(
     script.write_text(NURSERY)
     base = tmp_path / "workspaces"
     arguments = [sys.executable, script, base, raw, toy.folder, str(KILLED)]
-    done = subprocess.run(arguments, capture_output=True, text=True, timeout=900, check=False)
-    assert done.returncode == 0, done.stderr
-    stages = Counter(json.loads(done.stdout))
+    process = subprocess.run(arguments, capture_output=True, text=True, timeout=900, check=False)
+    assert process.returncode == 0, process.stderr
+    stages = Counter(json.loads(process.stdout))
     assert stages.keys() >= {"start", "pictures"}, stages
     assert stages.total() > KILLED, stages
     clean = _files(base / "clean")

@@ -51,19 +51,19 @@ def test_a_source_that_does_not_exist_is_named_before_anything_is_built(workspac
         workspace_sources(workspace)
 
 
-@pytest.mark.parametrize("given", ["view", "Projection", "projection"])
-def test_a_value_is_mapped_by_the_column_of_the_table_or_the_field_of_the_card(workspace, given):
-    values = {"padchest": {given: {"UNK": "", "OBLIQUE": ""}}}
+@pytest.mark.parametrize("name", ["view", "Projection", "projection"])
+def test_a_value_is_mapped_by_the_column_of_the_table_or_the_field_of_the_card(workspace, name):
+    values = {"padchest": {name: {"UNK": "", "OBLIQUE": ""}}}
     result = workspace_sources(replace(workspace, sources={}, values=values))
     assert result["padchest"].card.fields["view"].values["OBLIQUE"] == ""
 
 
 def test_a_column_of_several_fields_and_a_misspelt_one_name_what_is_meant(workspace):
-    for given, text in (
+    for column, text in (
         ("Labels", "values of the fields disease, finding; name one of them"),
         ("Projektion", "did you mean 'Projection'?"),
     ):
-        values = {"padchest": {given: {"x": ""}}}
+        values = {"padchest": {column: {"x": ""}}}
         with pytest.raises(WorkspaceError) as caught:
             workspace_sources(replace(workspace, sources={}, values=values))
         assert text in str(caught.value)

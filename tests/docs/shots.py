@@ -41,7 +41,7 @@ def run(block, here):
     environment = {**os.environ, "PATH": path, "COLUMNS": "100"}
     shell = ["/bin/bash", "-ec", block.text]
     command = shell if block.language == "bash" else [sys.executable, "-c", block.text]
-    done = subprocess.run(
+    process = subprocess.run(
         command,
         cwd=here,
         env=environment,
@@ -51,8 +51,8 @@ def run(block, here):
         stderr=subprocess.STDOUT,
     )
     prompt = "".join(f"$ {line}\n" for line in block.text.splitlines())
-    shown = done.stdout.replace(f"{here}/", "")
-    return f"{prompt}\n{shown}" if block.language == "bash" else shown
+    output = process.stdout.replace(f"{here}/", "")
+    return f"{prompt}\n{output}" if block.language == "bash" else output
 
 
 def main():

@@ -47,7 +47,7 @@ def followed(tmp_path_factory):
         if block["text"] == "pip install .\n":
             install(here)
             continue
-        done = subprocess.run(
+        process = subprocess.run(
             ["/bin/bash", "-ec", block["text"]],
             cwd=here,
             env=environment,
@@ -55,8 +55,8 @@ def followed(tmp_path_factory):
             text=True,
             check=False,
         )
-        assert done.returncode == 0, f"{block['text']}\n{done.stdout}\n{done.stderr}"
-        outputs.append(done.stdout)
+        assert process.returncode == 0, f"{block['text']}\n{process.stdout}\n{process.stderr}"
+        outputs.append(process.stdout)
     return here, outputs
 
 
@@ -92,7 +92,7 @@ def test_no_block_of_the_page_is_left_out():
 def test_every_option_that_a_page_gives_to_medrcube_exists(page):
     text = (PAGES / page).read_text(encoding="utf-8")
     tools = Path(sys.executable).parent
-    known = subprocess.run(
+    help_text = subprocess.run(
         [tools / "medrcube", "evaluate", "--help"],
         capture_output=True,
         text=True,
@@ -105,7 +105,7 @@ def test_every_option_that_a_page_gives_to_medrcube_exists(page):
     if page.startswith("evaluate-a-local"):
         named |= set(re.findall(r"^\| `(--[a-z-]+)", text, re.MULTILINE))
     assert named
-    assert all(option in known for option in named), named
+    assert all(option in help_text for option in named), named
 
 
 def test_the_script_for_slurm_is_sound_shell():

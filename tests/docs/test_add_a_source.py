@@ -29,7 +29,7 @@ def followed(tmp_path_factory):
             target.write_text(block["text"], encoding="utf-8")
             continue
         assert block["language"] == "bash", block["text"]
-        done = subprocess.run(
+        process = subprocess.run(
             ["/bin/bash", "-ec", block["text"]],
             cwd=here,
             env=environment,
@@ -37,8 +37,8 @@ def followed(tmp_path_factory):
             text=True,
             check=False,
         )
-        assert done.returncode == 0, f"{block['text']}\n{done.stdout}\n{done.stderr}"
-        outputs.append(done.stdout)
+        assert process.returncode == 0, f"{block['text']}\n{process.stdout}\n{process.stderr}"
+        outputs.append(process.stdout)
     return here, outputs
 
 
@@ -63,5 +63,5 @@ def test_the_build_of_the_page_asks_what_its_readers_found(followed):
 
 def test_no_block_of_the_page_is_left_out():
     text = PAGE.read_text(encoding="utf-8")
-    shown = len(re.findall(r"^```\w", text, re.MULTILINE))
-    assert len(BLOCK.findall(text)) == shown
+    count = len(re.findall(r"^```\w", text, re.MULTILINE))
+    assert len(BLOCK.findall(text)) == count

@@ -31,7 +31,7 @@ def followed(tmp_path_factory):
             target.write_text(block["text"], encoding="utf-8")
             continue
         assert block["language"] == "bash", block["text"]
-        done = subprocess.run(
+        process = subprocess.run(
             ["/bin/bash", "-ec", block["text"]],
             cwd=here,
             env=environment,
@@ -39,7 +39,7 @@ def followed(tmp_path_factory):
             text=True,
             check=False,
         )
-        assert done.returncode == 0, f"{block['text']}\n{done.stdout}\n{done.stderr}"
+        assert process.returncode == 0, f"{block['text']}\n{process.stdout}\n{process.stderr}"
     return here
 
 

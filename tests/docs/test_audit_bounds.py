@@ -25,8 +25,8 @@ def benchmark():
 def test_the_page_has_the_tables_of_the_result(benchmark):
     result = json.loads(benchmark.RESULT.read_text("utf-8"))
     assert list(result) == [part.__name__ for part in benchmark.PARTS]
-    shown = PAGE.split(benchmark.BEGIN)[1].split(benchmark.END)[0].strip()
-    assert shown == benchmark.block(result)
+    table = PAGE.split(benchmark.BEGIN)[1].split(benchmark.END)[0].strip()
+    assert table == benchmark.block(result)
 
 
 def test_the_page_states_the_bounds_in_use():

@@ -78,7 +78,7 @@ def run(block, here):
     tools = Path(sys.executable).parent
     path = f"{tools}{os.pathsep}{os.environ['PATH']}"
     shell = ["/bin/bash", "-ec", block.text]
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", block.text] if block.language == "python" else shell,
         cwd=here,
         env={**os.environ, "PATH": path, "PYTHONWARNINGS": "error"},
@@ -86,7 +86,9 @@ def run(block, here):
         text=True,
         check=False,
     )
-    assert done.returncode == 0, f"{block.name}\n{block.text}\n{done.stdout}\n{done.stderr}"
+    assert process.returncode == 0, (
+        f"{block.name}\n{block.text}\n{process.stdout}\n{process.stderr}"
+    )
 
 
 @pytest.mark.few(1)

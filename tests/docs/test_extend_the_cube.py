@@ -31,7 +31,7 @@ def followed(tmp_path_factory):
             target.write_text(block["text"], encoding="utf-8")
             continue
         assert block["language"] == "bash", block["text"]
-        done = subprocess.run(
+        process = subprocess.run(
             ["/bin/bash", "-ec", block["text"]],
             cwd=here,
             env=environment,
@@ -39,7 +39,7 @@ def followed(tmp_path_factory):
             text=True,
             check=False,
         )
-        assert done.returncode == 0, f"{block['text']}\n{done.stdout}\n{done.stderr}"
+        assert process.returncode == 0, f"{block['text']}\n{process.stdout}\n{process.stderr}"
     return here
 
 
@@ -67,5 +67,5 @@ def test_the_report_has_a_panel_and_columns_of_the_new_words(followed):
 
 def test_no_block_of_the_page_is_left_out():
     text = PAGE.read_text(encoding="utf-8")
-    shown = len(re.findall(r"^```\w", text, re.MULTILINE))
-    assert len(BLOCK.findall(text)) == shown
+    count = len(re.findall(r"^```\w", text, re.MULTILINE))
+    assert len(BLOCK.findall(text)) == count

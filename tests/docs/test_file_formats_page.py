@@ -79,10 +79,10 @@ def demo(tmp_path_factory):
     ids=lambda value: value if isinstance(value, str) and "/" in value else "",
 )
 def test_columns_of_a_parquet_table_are_those_on_the_page(demo, section, path, more):
-    written = [(column.name, str(column.type)) for column in pq.read_schema(demo / path)]
+    columns = [(column.name, str(column.type)) for column in pq.read_schema(demo / path)]
     stated = [(name.strip("`"), kind) for name, kind, _ in rows(section)]
-    assert [name for name, _ in written] == [name for name, _ in [*stated, *more]]
-    for (name, kind), (_, page) in zip(written, [*stated, *more], strict=True):
+    assert [name for name, _ in columns] == [name for name, _ in [*stated, *more]]
+    for (name, kind), (_, page) in zip(columns, [*stated, *more], strict=True):
         assert kind in TYPES[page], name
 
 
@@ -126,17 +126,17 @@ def test_keys_of_a_json_file_are_those_on_the_page(demo, section, path, absent):
     else:
         records = json.loads(text)
         records = records if isinstance(records, list) else [records]
-    written = {key for record in records for key in record}
-    written -= {"restricted"} if section == "`recipes.jsonl`" else set()
-    assert written <= names(section)
-    assert names(section) - written <= absent
+    keys = {key for record in records for key in record}
+    keys -= {"restricted"} if section == "`recipes.jsonl`" else set()
+    assert keys <= names(section)
+    assert names(section) - keys <= absent
 
 
 @pytest.mark.parametrize("path", [".", "release", "runs/random"])
 def test_every_file_that_is_written_is_on_the_page(demo, path):
-    known = PAGE.read_text("utf-8")
+    page = PAGE.read_text("utf-8")
     files = {file.name for file in (demo / path).iterdir() if file.is_file()} - OF_DEMO
-    assert [name for name in files if f"`{name}`" not in known] == []
+    assert [name for name in files if f"`{name}`" not in page] == []
 
 
 def test_columns_of_the_open_configuration_are_those_on_the_page():

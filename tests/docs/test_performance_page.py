@@ -46,27 +46,28 @@ def test_every_row_that_was_measured_is_in_the_table(benchmarks: dict[str, Modul
 @pytest.mark.parametrize("name", ["best", "least", "decoder"])
 def test_what_was_missed_is_named(benchmarks: dict[str, ModuleType], name: str) -> None:
     rows = [row for row in benchmarks["rows"].ROWS if row.limit and row.decoder][:1]
-    kept = {rows[0].key: [figures(**{name: 0.5})]}
-    page = benchmarks["page"].page_of(record(kept), rows)
+    rows_on_record = {rows[0].key: [figures(**{name: 0.5})]}
+    page = benchmarks["page"].page_of(record(rows_on_record), rows)
     assert page.count("**missed**") == 1
     assert "0.50, wanted" in page
 
 
 def test_a_second_run_says_how_far_it_differs(benchmarks: dict[str, ModuleType]) -> None:
     rows = benchmarks["rows"].ROWS[:1]
-    kept = {rows[0].key: [figures(), figures(best=1.6, when="2026-11-27 04:00")]}
-    page = benchmarks["page"].page_of(record(kept), rows)
+    rows_on_record = {rows[0].key: [figures(), figures(best=1.6, when="2026-11-27 04:00")]}
+    page = benchmarks["page"].page_of(record(rows_on_record), rows)
     assert "1 rows were measured before (2026-11-27 04:00)" in page
     assert "25 % at most" in page
 
 
 def test_the_page_is_that_of_the_record(benchmarks: dict[str, ModuleType]) -> None:
-    kept = json.loads((ROOT / "benchmarks" / "speed.json").read_text("utf-8"))
+    speed_record = json.loads((ROOT / "benchmarks" / "speed.json").read_text("utf-8"))
     page = (ROOT / "docs" / "reference" / "performance.md").read_text("utf-8")
     for row in benchmarks["rows"].ROWS:
-        if row.key in kept["rows"]:
+        if row.key in speed_record["rows"]:
             assert (
-                f"| {row.name} | {row.peer.name} | {kept['rows'][row.key][0]['used']:.2f} |" in page
+                f"| {row.name} | {row.peer.name} | {speed_record['rows'][row.key][0]['used']:.2f} |"
+                in page
             )
 
 

@@ -16,13 +16,13 @@ def site(tmp_path_factory):
     pytest.importorskip("sphinx", reason="needs the extra [docs]")
     out = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-W", "ignore", "-m", "sphinx", "--quiet", "--fail-on-warning"]
-    done = subprocess.run(
+    process = subprocess.run(
         [*command, "--keep-going", "-b", "html", "-d", out / "trees", ROOT / "docs", out / "html"],
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
+    assert process.returncode == 0, process.stderr
     return out / "html"
 
 

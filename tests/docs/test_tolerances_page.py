@@ -67,14 +67,14 @@ def constants(path):
 
 def of_cards(kind, task):
     """Different tolerances of one kind that cards state for a task."""
-    asked = (
-        measure.asked
+    settings = (
+        measure.task_settings
         for source in find_sources().values()
         for measure in source.card.measures.values()
     )
     return {
         getattr(question.tolerance, kind)
-        for question in asked
+        for question in settings
         if question is not None and str(question.task) == task
     }
 

@@ -8,4 +8,4 @@ def begin_run(out, benchmark, model, **how):
     """Write what a run asks, as ``run_evaluation`` does before its first question."""
     plan = plan_run(out, benchmark, model, **how)
     write_plan(out, plan)
-    return plan.asked
+    return plan.questions

@@ -288,15 +288,15 @@ def make_result(
     assert not axes
     place = choice if choice is not None else {True: 0, False: 1, None: None}[right]
     if outcome is None:
-        known = {None: AnswerOutcome.UNPARSED, 0: AnswerOutcome.CORRECT}
-        outcome = known.get(place, AnswerOutcome.WRONG)
+        outcomes = {None: AnswerOutcome.UNPARSED, 0: AnswerOutcome.CORRECT}
+        outcome = outcomes.get(place, AnswerOutcome.WRONG)
     if outcome not in {AnswerOutcome.CORRECT, AnswerOutcome.WRONG}:
         place = None
-    shown = rotate(item, turn)
+    rotation = rotate(item, turn)
     return Result(
-        asked=AskedQuestion(
+        question=AskedQuestion(
             presentation=Presentation(
-                item=shown, condition=condition, turn=turn, epoch=epoch, image=item.image
+                item=rotation, condition=condition, turn=turn, epoch=epoch, image=item.image
             ),
             subject=picture,
             image_sha256=picture,
@@ -324,11 +324,11 @@ class Scripted:
         self.identity = {"adapter": "scripted", "version": identity}
         self.usage = usage or {}
         self.seconds = seconds
-        self.asked = []
+        self.requests = []
         self.now = self.most = self.most_tasks = 0
 
     async def answer(self, request):
-        self.asked.append(request)
+        self.requests.append(request)
         self.now += 1
         self.most = max(self.most, self.now)
         self.most_tasks = max(self.most_tasks, len(asyncio.all_tasks()))

@@ -145,9 +145,9 @@ def test_a_report_says_so_above_its_first_number(release, run, tmp_path):
 def test_a_report_never_shows_a_number_of_before(release, run, tmp_path, with_release):
     withdraw(release)
     newer = make_run(release, tmp_path / "newer", "longest")
-    runs, shown = ([run], release) if with_release else ([newer, run], None)
+    runs, image_release = ([run], release) if with_release else ([newer, run], None)
     with pytest.raises(WorkspaceError, match=r"run: items differ .*ALPHA/q001.* medrcube score"):
-        write_report(runs, tmp_path / "r.html", shown)
+        write_report(runs, tmp_path / "r.html", image_release)
     assert not (tmp_path / "r.html").exists()
 
 
@@ -164,9 +164,9 @@ def test_two_runs_are_compared_without_what_either_leaves_out(release, run, tmp_
 
 def test_an_export_leaves_them_out_and_says_so(release):
     withdraw(release)
-    chosen = select_exportable(load_benchmark(release), private=False)
-    assert GONE not in {item.name for item in chosen.items}
-    assert "left out 1 item (ALPHA 1): withdrawn by the errata" in chosen.left_out()[0]
+    selection = select_exportable(load_benchmark(release), private=False)
+    assert GONE not in {item.name for item in selection.items}
+    assert "left out 1 item (ALPHA 1): withdrawn by the errata" in selection.left_out()[0]
 
 
 def test_tables_for_a_paper_say_so_in_every_caption(release, run, tmp_path):

@@ -89,10 +89,12 @@ def test_the_reply_stands_in_the_prompt_as_one_line_of_data(run):
 
 def test_a_long_reply_is_shortened_and_its_thinking_left_out(load, row):
     item = load(row(0)).items[0]
-    shown = Presentation(item=item, condition=Condition.FULL, image=item.image)
-    asked = AskedQuestion(presentation=shown, subject=None, image_sha256=None, key="k")
+    presentation = Presentation(item=item, condition=Condition.FULL, image=item.image)
+    question = AskedQuestion(presentation=presentation, subject=None, image_sha256=None, key="k")
     reply = "<think>secret thought</think>" + "x" * 3 * LONGEST
-    result = Result(asked=asked, outcome=AnswerOutcome.UNPARSED, answer=None, rule="", reply=reply)
+    result = Result(
+        question=question, outcome=AnswerOutcome.UNPARSED, answer=None, rule="", reply=reply
+    )
     prompt = Judge(identity={}).question(result).prompt
     assert "secret thought" not in prompt
     assert len(prompt) < LONGEST + 2000

@@ -56,10 +56,10 @@ def test_an_item_takes_less_than_a_kilobyte(many):
     tracemalloc.start()
     try:
         benchmark = load_benchmark(many)
-        taken, _ = tracemalloc.get_traced_memory()
+        memory, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert taken / len(benchmark.items) < MOST_BYTES
+    assert memory / len(benchmark.items) < MOST_BYTES
 
 
 def test_items_of_one_list_share_their_options_also_in_a_run(many, tmp_path, scripted):

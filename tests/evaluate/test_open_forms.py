@@ -123,12 +123,12 @@ def test_an_example_has_the_form_of_the_question(scripted, mixed, tmp_path):
     model.takes_shots = True
     asking = QuestionSetup(shots=FewShotSettings(count=1))
     run_evaluation(load_benchmark(mixed), model, tmp_path / "run", asking=asking)
-    shown = {
+    examples = {
         "option" if request.ask is None else request.ask.form: request.shots[0].reply
-        for request in model.asked
+        for request in model.requests
     }
-    assert shown.pop("option") in "ABCD"
-    assert shown == {
+    assert examples.pop("option") in "ABCD"
+    assert examples == {
         "number": "23 mm",
         "point": "(312.5, 375)",
         "box": "[250, 250, 500, 500]",
@@ -140,7 +140,7 @@ def test_an_example_has_the_form_of_the_question(scripted, mixed, tmp_path):
 def test_neither_prompt_nor_request_holds_the_truth(scripted, mixed, tmp_path):
     model = scripted(answers(RIGHT))
     run_evaluation(load_benchmark(mixed), model, tmp_path / "run")
-    texts = [f"{request.prompt} {request.ask}" for request in model.asked if request.ask]
+    texts = [f"{request.prompt} {request.ask}" for request in model.requests if request.ask]
     assert not [text for text in texts if "23" in text or "375" in text or "False" in text]
 
 
@@ -219,11 +219,16 @@ def test_outcomes_tell_answer_and_credit(scripted, mixed, tmp_path):
 
 def test_a_truncated_reply_counts_only_if_its_mark_was_closed(scripted, mixed, tmp_path):
     evaluate(scripted, mixed, tmp_path / "run", RIGHT)
-    asked = [q for q in read_asked(tmp_path / "run") if q.item.form == "number"][:1]
+    questions = [q for q in read_asked(tmp_path / "run") if q.item.form == "number"][:1]
 
     def outcome(text):
-        record = {"key": asked[0].key, "status": "reply", "text": text, "finish_reason": "length"}
-        return score_attempts(asked, [record])[0].outcome
+        record = {
+            "key": questions[0].key,
+            "status": "reply",
+            "text": text,
+            "finish_reason": "length",
+        }
+        return score_attempts(questions, [record])[0].outcome
 
     assert outcome("\\boxed{23 mm} because") is AnswerOutcome.CORRECT
     assert outcome("Answer: 23") is AnswerOutcome.CUT

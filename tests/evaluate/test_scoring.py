@@ -28,9 +28,9 @@ def item(benchmark):
     return benchmark.items[1]  # key B
 
 
-def asked(item, digest, key):
-    shown = Presentation(item=item, condition=Condition.FULL, image=item.image)
-    return AskedQuestion(presentation=shown, subject=digest, image_sha256=digest, key=key)
+def question_of(item, digest, key):
+    presentation = Presentation(item=item, condition=Condition.FULL, image=item.image)
+    return AskedQuestion(presentation=presentation, subject=digest, image_sha256=digest, key=key)
 
 
 def reply(text, reason="stop"):
@@ -56,7 +56,7 @@ def reply(text, reason="stop"):
     ],
 )
 def test_a_reply_has_exactly_one_outcome(item, record, outcome, answer):
-    result = score_reply(asked(item, "0", "k"), record)
+    result = score_reply(question_of(item, "0", "k"), record)
     assert (result.outcome, result.answer) == (outcome, answer)
 
 
@@ -71,7 +71,7 @@ def test_a_reply_has_exactly_one_outcome(item, record, outcome, answer):
     ],
 )
 def test_a_cut_reply_that_had_answered_is_read_and_marked(item, text):
-    result = score_reply(asked(item, "0", "k"), reply(text, "length"))
+    result = score_reply(question_of(item, "0", "k"), reply(text, "length"))
     assert (result.outcome, result.answer, result.cut) == (AnswerOutcome.CORRECT, "B", True)
 
 
@@ -93,17 +93,20 @@ def test_a_cut_reply_that_had_answered_is_read_and_marked(item, text):
     ],
 )
 def test_a_cut_reply_that_was_on_its_way_gives_no_letter(item, text):
-    result = score_reply(asked(item, "0", "k"), reply(text, "length"))
+    result = score_reply(question_of(item, "0", "k"), reply(text, "length"))
     assert (result.outcome, result.answer, result.cut) == (AnswerOutcome.CUT, None, True)
 
 
 def test_a_question_that_was_not_sent_is_not_asked_and_no_failure(item):
-    assert score_reply(asked(item, "0", "k"), None).outcome is AnswerOutcome.FAILED
-    assert score_reply(asked(item, "0", "k"), None, tried=False).outcome is AnswerOutcome.NOT_ASKED
+    assert score_reply(question_of(item, "0", "k"), None).outcome is AnswerOutcome.FAILED
+    assert (
+        score_reply(question_of(item, "0", "k"), None, tried=False).outcome
+        is AnswerOutcome.NOT_ASKED
+    )
 
 
 def test_an_item_without_picture_is_no_wrong_answer(item):
-    result = score_reply(asked(item, None, None), reply("B"))
+    result = score_reply(question_of(item, None, None), reply("B"))
     assert result.outcome is AnswerOutcome.MISSING_IMAGE
 
 
@@ -118,7 +121,7 @@ def results(load, row):
     ]
     texts = ["A", "B", "A", None, "B"]
     return [
-        score_reply(asked(item, "0", "k"), reply(text) if text is not None else None)
+        score_reply(question_of(item, "0", "k"), reply(text) if text is not None else None)
         for item, text in zip(load(*rows).items, texts, strict=True)
     ]
 
@@ -186,13 +189,13 @@ def test_a_disk_that_is_full_leaves_all_scores_as_they_were(run, monkeypatch, wr
     before = {name: (run / name).read_bytes() for name in SCORES}
     log = (run / "attempts.jsonl").read_text()
     (run / "attempts.jsonl").write_text(log.replace('"text":"A"', '"text":"B"'))
-    written, opened = [], Path.open
+    paths, opened = [], Path.open
 
     def full(path, mode="r", *rest, **how):
         if mode == "wb":
-            if len(written) == writes:
+            if len(paths) == writes:
                 raise OSError(errno.ENOSPC, "No space left on device")
-            written.append(path)
+            paths.append(path)
         return opened(path, mode, *rest, **how)
 
     monkeypatch.setattr(Path, "open", full)

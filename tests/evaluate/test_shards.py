@@ -45,13 +45,15 @@ def test_a_run_asks_every_question_with_its_image(sharded, release, scripted, tm
     for tree in (release, sharded):
         model = scripted()
         run_evaluation(load_benchmark(tree), model, tmp_path / f"run-{tree.name}")
-        runs[tree] = {r.item: r.picture.sha256 for r in model.asked}
+        runs[tree] = {r.item: r.picture.sha256 for r in model.requests}
     assert runs[sharded] == runs[release]
 
 
 def test_an_export_has_the_images(release, sharded):
-    chosen = [select_exportable(load_benchmark(tree), private=True) for tree in (release, sharded)]
-    first, second = ([picture.data for _, picture in item.with_pictures()] for item in chosen)
+    selections = [
+        select_exportable(load_benchmark(tree), private=True) for tree in (release, sharded)
+    ]
+    first, second = ([picture.data for _, picture in item.with_pictures()] for item in selections)
     assert first == second
 
 
@@ -87,15 +89,17 @@ def test_a_changed_image_is_not_taken_for_a_missing_one(sharded):
 def test_known_digests_hold_until_the_shard_changes(sharded, monkeypatch):
     for shard in read_shards(sharded):
         os.utime(sharded / shard.name, (10**9, 10**9))
-    known = load_benchmark(sharded).pictures
-    read = []
+    digests = load_benchmark(sharded).pictures
+    images_read = []
     digest = dataset.digest_image
     monkeypatch.setattr(
-        dataset, "digest_image", lambda images, image: read.append(image) or digest(images, image)
+        dataset,
+        "digest_image",
+        lambda images, image: images_read.append(image) or digest(images, image),
     )
-    assert load_benchmark(sharded).knowing(known).pictures == known
-    assert not read
+    assert load_benchmark(sharded).knowing(digests).pictures == digests
+    assert not images_read
     shard = read_shards(sharded)[0]
     os.utime(sharded / shard.name, (10**9, 10**9 + 5))
-    _ = load_benchmark(sharded).knowing(known).pictures
-    assert len(read) == shard.images
+    _ = load_benchmark(sharded).knowing(digests).pictures
+    assert len(images_read) == shard.images

@@ -58,8 +58,8 @@ def _cube_alone(demo):
     (tree / "sets.json").write_text(f"[\n{blocks}\n]\n" if blocks else "[]\n", encoding="utf-8")
     ids = {(row["dataset"], row["id"]) for path in tree.glob("*/test.json") for row in _json(path)}
     header, *lines = (tree / "items.csv").read_text(encoding="utf-8").splitlines(keepends=True)
-    kept = [line for line in lines if tuple(line.split(",", 2)[:2]) in ids]
-    (tree / "items.csv").write_text(header + "".join(kept), encoding="utf-8")
+    remaining = [line for line in lines if tuple(line.split(",", 2)[:2]) in ids]
+    (tree / "items.csv").write_text(header + "".join(remaining), encoding="utf-8")
     return tree
 
 

@@ -23,8 +23,8 @@ def whole(whole_demo, tmp_path_factory):
     return _digests(whole_demo, tmp_path_factory.mktemp("whole"))
 
 
-def _digests(made, folder):
-    shutil.copytree(made / "demo/release", folder / "release")
+def _digests(root, folder):
+    shutil.copytree(root / "demo/release", folder / "release")
     return demo_digests(folder)
 
 

@@ -50,9 +50,9 @@ def compiled(tmp_path, ontology):
 
     def make(*, sssom=(), **concepts):
         path = tmp_path / f"index{len(opened)}.sqlite3"
-        given = [ontology(name, value) for name, value in concepts.items()]
-        given += [ontology("sssom", mappings=sssom)] if sssom else []
-        compile_index(path, given)
+        files = [ontology(name, value) for name, value in concepts.items()]
+        files += [ontology("sssom", mappings=sssom)] if sssom else []
+        compile_index(path, files)
         opened.append(OntologyIndex(path))
         return opened[-1]
 

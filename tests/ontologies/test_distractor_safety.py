@@ -157,9 +157,9 @@ def test_an_uncertain_label_is_no_option_even_when_a_parent_of_it_is_offered():
 
 def test_the_special_may_be_true_where_the_general_is():
     implied = ground(["Pneumonia"], ["COVID-19 pneumonia"], grade=Grade.B)
-    read = ground(["Pneumonia"], ["COVID-19 pneumonia"])
+    facts = ground(["Pneumonia"], ["COVID-19 pneumonia"])
     assert ask("COVID-19 pneumonia", "Pneumonia", implied).reason == "implies-true"
-    assert ask("COVID-19 pneumonia", "Pneumonia", read).reason == "implies-true"
+    assert ask("COVID-19 pneumonia", "Pneumonia", facts).reason == "implies-true"
 
 
 def test_the_special_read_as_absent_is_no_option_beside_the_general_that_is_the_key():
@@ -327,7 +327,7 @@ def test_no_finding_that_was_read_as_absent_needs_no_key_that_was_read_with_care
 
 
 def test_no_finding_stands_beside_a_positive_that_was_read():
-    read = ground(["Pneumothorax"])
+    facts = ground(["Pneumothorax"])
     mined = CaseFacts(
         present={"Pneumothorax": mark(Grade.C)},
         absent={},
@@ -335,7 +335,7 @@ def test_no_finding_stands_beside_a_positive_that_was_read():
         anatomy=Anatomy("Chest"),
         modality=Modality("X-ray"),
     )
-    assert ask("No Finding", "Pneumothorax", read).allowed
+    assert ask("No Finding", "Pneumothorax", facts).allowed
     assert ask("No Finding", "Pneumothorax", mined).reason == "no-finding"
 
 
@@ -455,15 +455,15 @@ def test_whatever_the_facts_chosen_options_are_false_and_safe_together(states, e
         choice = choose_distractors(
             request, rules, options=4, seed=str(seed), prior=LabelUsage(keyed={})
         )
-        chosen = [distractor.label for distractor in choice.distractors]
-        assert len(chosen) <= 3
-        assert key not in chosen
+        picked_labels = [distractor.label for distractor in choice.distractors]
+        assert len(picked_labels) <= 3
+        assert key not in picked_labels
         for label in (*facts.present, *facts.unknown):
-            assert relations.closure(label).isdisjoint(chosen)
+            assert relations.closure(label).isdisjoint(picked_labels)
         for distractor in choice.distractors:
             assert distractor.grade <= evidence
-        for item in chosen:
-            for other in set(chosen) - {item}:
+        for item in picked_labels:
+            for other in set(picked_labels) - {item}:
                 assert not relations.implied(item, other)
                 assert not relations.alike(item, other)
 

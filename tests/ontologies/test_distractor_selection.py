@@ -45,9 +45,9 @@ def request(key, absent=(), *, group=None, pool=()):
     )
 
 
-def pick(asked, *, seed="0", options=4, prior=None):
+def pick(key_request, *, seed="0", options=4, prior=None):
     return choose_distractors(
-        asked, RULES, options=options, seed=seed, prior=prior or LabelUsage(keyed={})
+        key_request, RULES, options=options, seed=seed, prior=prior or LabelUsage(keyed={})
     )
 
 
@@ -70,9 +70,9 @@ def test_a_key_outside_its_group_is_an_error():
 
 
 def test_the_label_table_gives_labels_of_the_kind_of_the_key():
-    asked = request("Fracture", pool=("Emphysema", "Hernia", "No Finding", "Fracture"))
-    assert LabelTable().candidates(asked, RULES) == ("Hernia", "No Finding")
-    assert ExclusiveGroup().candidates(asked, RULES) == ()
+    key_request = request("Fracture", pool=("Emphysema", "Hernia", "No Finding", "Fracture"))
+    assert LabelTable().candidates(key_request, RULES) == ("Hernia", "No Finding")
+    assert ExclusiveGroup().candidates(key_request, RULES) == ()
 
 
 def test_refusals_are_counted_with_their_reason():
@@ -112,10 +112,10 @@ def test_the_sources_are_asked_in_their_order_of_trust():
         def candidates(self, request, rules):  # noqa: ARG002
             return ("Hernia", "osteopenia")
 
-    asked = request("Fracture", POOL, pool=("Hernia", "Pneumothorax"))
+    key_request = request("Fracture", POOL, pool=("Hernia", "Pneumothorax"))
     sources = (LabelTable(), More())
     choice = choose_distractors(
-        asked,
+        key_request,
         RULES,
         options=4,
         seed="0",
@@ -125,7 +125,7 @@ def test_the_sources_are_asked_in_their_order_of_trust():
     strategies = {distractor.label: distractor.strategy for distractor in choice.distractors}
     assert strategies == {"Hernia": "knowledge", "Pneumothorax": "knowledge", "osteopenia": "llm"}
     fewer = choose_distractors(
-        asked,
+        key_request,
         RULES,
         options=3,
         seed="0",
@@ -136,10 +136,10 @@ def test_the_sources_are_asked_in_their_order_of_trust():
 
 
 def test_the_wanted_difficulty_comes_before_use():
-    asked = request("BI-RADS 3", group="BI-RADS")
+    key_request = request("BI-RADS 3", group="BI-RADS")
     easy_to_balance = LabelUsage(keyed={"BI-RADS 0": 99})
     choice = choose_distractors(
-        asked, RULES, options=3, seed="0", prior=easy_to_balance, wanted=Difficulty.HARD
+        key_request, RULES, options=3, seed="0", prior=easy_to_balance, difficulty=Difficulty.HARD
     )
     assert {distractor.label for distractor in choice.distractors} == {"BI-RADS 2", "BI-RADS 4"}
 

@@ -159,7 +159,7 @@ def test_an_id_that_stands_twice_counts_once(compiled, concept):
 
 
 def test_a_concept_comes_back_as_it_was_given(compiled, concept):
-    given = concept(
+    original = concept(
         "RID1",
         "b",
         "RID2",
@@ -169,10 +169,10 @@ def test_a_concept_comes_back_as_it_was_given(compiled, concept):
         code="X1",
         residual=True,
     )
-    index = compiled(radlex=[given, concept("RID2", "parent"), concept("RID3", "whole")])
+    index = compiled(radlex=[original, concept("RID2", "parent"), concept("RID3", "whole")])
     entry = index.concept("RID1")
     assert set(entry.edges) == {Edge(target="RID2"), Edge(target="RID3", relation="Part_Of")}
-    assert (entry.label, entry.synonyms, entry.code) == ("b", given.synonyms, "X1")
+    assert (entry.label, entry.synonyms, entry.code) == ("b", original.synonyms, "X1")
     assert (entry.residual, entry.obsolete) == (True, False)
     assert index.edition_of("RID1").licence == "licence of radlex"
     assert index.parents("RID1") == ("RID2",)

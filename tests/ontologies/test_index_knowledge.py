@@ -164,8 +164,8 @@ class TestPreferred:
         ],
     )
     def test_the_ontology_of_the_kind_names_the_term(self, knowledge, kind, name):
-        asked = term("x", kind, hpo="HP:0000003", radlex="RID5", icd11="DR10")
-        assert knowledge.preferred(asked) == name
+        query_term = term("x", kind, hpo="HP:0000003", radlex="RID5", icd11="DR10")
+        assert knowledge.preferred(query_term) == name
 
     def test_the_next_names_it_where_the_first_has_none(self, knowledge):
         assert knowledge.preferred(term("x", "disease", hpo="HP:0000003")).text == "Marsh"

@@ -65,11 +65,11 @@ def _files(folder):
 
 
 def test_everything_of_every_file_is_in_it(index, real_index, real_ontologies):
-    held = {holding.edition.ontology: holding for holding in index.holdings}
-    assert (held["hpo"].concepts, held["hpo"].obsolete) == (19_484, 450)
-    assert held["radlex"].concepts >= 45_468
-    assert held["icd11"].concepts == 36_044
-    assert held["sssom"].mappings == 4_633
+    holdings = {holding.edition.ontology: holding for holding in index.holdings}
+    assert (holdings["hpo"].concepts, holdings["hpo"].obsolete) == (19_484, 450)
+    assert holdings["radlex"].concepts >= 45_468
+    assert holdings["icd11"].concepts == 36_044
+    assert holdings["sssom"].mappings == 4_633
     assert up_to_date(real_index, _files(real_ontologies))
 
 

@@ -8,7 +8,7 @@ from medrcube.ontologies.terms import load_terms
 
 
 @pytest.mark.parametrize(
-    ("name", "written"),
+    ("name", "text"),
     [
         ("brain metastasis", "a brain metastasis"),
         ("lung metastasis", "a lung metastasis"),
@@ -17,17 +17,17 @@ from medrcube.ontologies.terms import load_terms
         ("acute infarct", "an acute infarct"),
     ],
 )
-def test_what_can_be_counted_takes_an_article(name, written):
-    assert with_article(name) == written
+def test_what_can_be_counted_takes_an_article(name, text):
+    assert with_article(name) == text
 
 
 @pytest.mark.parametrize(
-    ("concept", "written"),
+    ("concept", "text"),
     [
         ("WT", "the tumor including its surrounding edema"),
         ("brain metastasis", "a brain metastasis"),
         ("NCR", "the necrotic tumor core"),
     ],
 )
-def test_a_target_is_named_as_in_a_report(concept, written):
-    assert target_phrase(load_terms()[concept]) == written
+def test_a_target_is_named_as_in_a_report(concept, text):
+    assert target_phrase(load_terms()[concept]) == text

@@ -233,9 +233,9 @@ def test_entities_are_read_from_a_folder_of_files(tmp_path, read_bytes):
     for number, entry in enumerate(ENTITIES):
         (folder / f"{number}.json").write_text(json.dumps(entry))
     (folder / "notes.txt").write_text("not an entity")
-    read = open_ontology(folder, "icd11")
-    assert read.concepts == read_bytes(FORMS["list"].encode()).concepts
-    before = read.edition.sha256
+    ontology = open_ontology(folder, "icd11")
+    assert ontology.concepts == read_bytes(FORMS["list"].encode()).concepts
+    before = ontology.edition.sha256
     (folder / "0.json").write_text(json.dumps(GLOOP) + " ")
     assert open_ontology(folder).edition.sha256 != before
 

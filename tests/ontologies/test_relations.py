@@ -226,8 +226,8 @@ def test_every_relation_of_the_first_table_is_kept_or_has_a_reason(relations, re
             (row["label_a"], row["relation"], row["label_b"]) for row in csv.DictReader(opened)
         }
     assert len(first) == 328
-    kept = {(row.label_a, row.relation, row.label_b) for row in relations.rows}
-    assert first - kept == DIFFERENCES.keys()
+    triples = {(row.label_a, row.relation, row.label_b) for row in relations.rows}
+    assert first - triples == DIFFERENCES.keys()
     for label_a, _, label_b in DIFFERENCES:
         assert relations.implied(label_a, label_b) or label_b == "RV"
 

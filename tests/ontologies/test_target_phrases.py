@@ -23,8 +23,8 @@ def test_a_target_is_what_can_be_pointed_at(label, text):
 
 
 def test_a_target_keeps_in_brackets_what_alone_is_marked_of_a_finding_and_nothing_else():
-    kept = {term.kind for term in load_terms().values() if "(" in target_phrase(term)}
-    assert kept == {"finding", "disease"}
+    kinds = {term.kind for term in load_terms().values() if "(" in target_phrase(term)}
+    assert kinds == {"finding", "disease"}
 
 
 def test_structures_of_which_there_are_two_are_those_whose_sides_have_names_of_their_own():

@@ -10,7 +10,7 @@ from medrcube.ontologies.relations import Relation, Relations
 from medrcube.ontologies.term_validation import BROKEN, IssueKind, check_terms
 from medrcube.ontologies.terms import Term, Terms, load_terms
 
-HELD = {"hpo": "HP:9000000", "radlex": "RID990000", "icd11": "http://id.who.int/icd/entity/900"}
+IDS = {"hpo": "HP:9000000", "radlex": "RID990000", "icd11": "http://id.who.int/icd/entity/900"}
 
 
 @pytest.fixture
@@ -23,8 +23,10 @@ def check(compiled, concept):
             (Relation(group="g", label_a=a, relation=r, label_b=b, reason="") for a, r, b in rows),
             table,
         )
-        held = {name: [concept(identity, "stranger")] for name, identity in HELD.items()}
-        index = compiled(**{**held, **concepts})
+        concepts_by_ontology = {
+            name: [concept(identity, "stranger")] for name, identity in IDS.items()
+        }
+        index = compiled(**{**concepts_by_ontology, **concepts})
         return [
             (entry.kind, entry.label, entry.known, entry.detail)
             for entry in check_terms(table, index, relations)
@@ -100,18 +102,18 @@ def test_an_icd_code_is_found_by_its_code(check, concept):
 
 
 @pytest.mark.parametrize(
-    ("match", "note", "known"),
+    ("match", "note", "is_known"),
     [("exact", "", False), ("exact", "ICD: rest class", False), ("close", "ICD: rest class", True)],
 )
 def test_a_rest_class_is_known_when_a_note_says_so_of_an_id_that_is_not_exact(
-    check, concept, match, note, known
+    check, concept, match, note, is_known
 ):
     (entry,) = check(
         [term("knot", "HP:9000001", match, note=note)],
         hpo=[concept("HP:9000001", "Knot", residual=True)],
     )
     assert entry[0] is IssueKind.RESIDUAL
-    assert entry[2] is known
+    assert entry[2] is is_known
 
 
 def test_another_wording_of_an_exact_id_is_shown_with_both(check, concept):
@@ -149,7 +151,7 @@ def test_plurals_spelling_and_abbreviations_in_brackets_do_not_matter(check, con
 
 
 @pytest.mark.parametrize(
-    ("note", "known"),
+    ("note", "is_known"),
     [
         ("other wording in HPO", True),
         ("knotted; other wording in RadLex, HPO", True),
@@ -157,9 +159,9 @@ def test_plurals_spelling_and_abbreviations_in_brackets_do_not_matter(check, con
         ("HPO", False),
     ],
 )
-def test_a_wording_is_known_for_the_ontologies_that_the_note_names(check, concept, note, known):
+def test_a_wording_is_known_for_the_ontologies_that_the_note_names(check, concept, note, is_known):
     (entry,) = check([term("knot", "HP:9000001", note=note)], hpo=[concept("HP:9000001", "Tangle")])
-    assert entry[2] is known
+    assert entry[2] is is_known
 
 
 @pytest.mark.parametrize(

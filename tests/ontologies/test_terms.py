@@ -148,7 +148,7 @@ def test_the_committed_page_is_what_the_tables_say():
 
 
 def test_the_page_lists_what_no_clinician_has_seen_and_nothing_else():
-    seen = "A. Name 2026-01-31"
+    review_note = "A. Name 2026-01-31"
     term = Term(label="one", kind="finding", name="first", hpo_id="HP:9", hpo_match="close")
     terms = Terms(
         [
@@ -159,7 +159,7 @@ def test_the_page_lists_what_no_clinician_has_seen_and_nothing_else():
                 name="x",
                 hpo_id="HP:8",
                 hpo_match="broader",
-                reviewed=seen,
+                reviewed=review_note,
             ),
             Term(label="three", kind="finding", name="y", radlex_id="RID9", radlex_match="exact"),
             Term(label="four", kind="finding", name="z", note="no term: made up; here"),

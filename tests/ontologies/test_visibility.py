@@ -19,9 +19,9 @@ def table(*rows):
     return VisibilityTable(rows, load_terms())
 
 
-@pytest.mark.parametrize(("shown", "answer"), [("yes", True), ("no", False)])
-def test_a_row_speaks_of_its_concept_region_and_modality_alone(shown, answer):
-    rows = table(row(shown=shown))
+@pytest.mark.parametrize(("value", "answer"), [("yes", True), ("no", False)])
+def test_a_row_speaks_of_its_concept_region_and_modality_alone(value, answer):
+    rows = table(row(shown=value))
     assert rows.shows("heart", CHEST, XRAY) is answer
     assert rows.shows("lung", CHEST, XRAY) is None
     assert rows.shows("heart", HEART, XRAY) is None
@@ -34,10 +34,10 @@ def test_a_star_stands_for_every_modality():
     assert {rows.shows("heart", HEART, modality) for modality in Modality} == {None}
 
 
-@pytest.mark.parametrize("shown", ["perhaps", "", "Yes"])
-def test_a_row_says_yes_or_no(shown):
+@pytest.mark.parametrize("value", ["perhaps", "", "Yes"])
+def test_a_row_says_yes_or_no(value):
     with pytest.raises(TermError, match="not yes or no"):
-        table(row(shown=shown))
+        table(row(shown=value))
 
 
 @pytest.mark.parametrize("modality", ["X-ray", "*"])

@@ -51,13 +51,15 @@ class Built:
 @pytest.fixture(scope="session")
 def demo(whole_demo, tmp_path_factory):
     """The demo of all sources: name of a variant -> its items and an oracle."""
-    made, root = whole_demo / "demo", tmp_path_factory.mktemp("oracle") / "workspace"
+    demo_root, root = whole_demo / "demo", tmp_path_factory.mktemp("oracle") / "workspace"
     aside = shutil.ignore_patterns("raw", "release", "runs")
-    shutil.copytree(made, root, ignore=aside)  # with its cache: no image is rendered again
+    shutil.copytree(demo_root, root, ignore=aside)  # with its cache: no image is rendered again
     sources = find_sources()
-    workspace = WorkspaceFolder(root=root, sources={name: made / "raw" / name for name in sources})
+    workspace = WorkspaceFolder(
+        root=root, sources={name: demo_root / "raw" / name for name in sources}
+    )
     layouts = {name: source.card.layouts[0].name for name, source in sources.items()}
-    assert open_workspace(made).settings == VARIANTS["demo"]
+    assert open_workspace(demo_root).settings == VARIANTS["demo"]
     raw = {}
     return {
         "demo": read(workspace, sources, layouts, raw),
@@ -125,12 +127,12 @@ ALL_THAT_IS_SAFE = BuildSettings(even_keys=False)
 def run(workspace, sources, layouts, workers, raw=None):
     """Build a workspace without an audit and read its tables; ``raw`` as that of ``Oracle``."""
     (workspace.root / "cache").mkdir(parents=True, exist_ok=True)
-    chosen = {name: sources[name] for name in workspace.sources}
+    own_sources = {name: sources[name] for name in workspace.sources}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(batch_outcome, "audit_batch", lambda *_: {"failures": []})
-        report = build(workspace, chosen, LocalEngine(workers), QUIET)
+        report = build(workspace, own_sources, LocalEngine(workers), QUIET)
     assert not any(entry.failed for entry in report.sources)
-    return read(workspace, chosen, layouts, raw)
+    return read(workspace, own_sources, layouts, raw)
 
 
 def read(workspace, sources, layouts, raw=None):

@@ -17,8 +17,8 @@ LEARNERS = 5
 def boxed(built):
     """Samples that are asked for a box."""
     samples = built.oracle.samples
-    asked = {item.sample for item in built.items if item.task == "ROI Grounding"}
-    return [samples[name] for name in sorted(asked)]
+    sample_ids = {item.sample for item in built.items if item.task == "ROI Grounding"}
+    return [samples[name] for name in sorted(sample_ids)]
 
 
 def picture(built, sample):
@@ -123,7 +123,7 @@ def test_an_order_of_numbers_is_found(neutral):
 
 
 @pytest.fixture
-def drawn(demo):
+def drawing(demo):
     """A sound picture with three boxes or more: its pixels, which may be changed, and its boxes."""
     built = demo["whole"]
     for sample in boxed(built):
@@ -133,16 +133,16 @@ def drawn(demo):
     raise AssertionError("no picture of the demo is sound")
 
 
-def test_swapped_tags_are_found(drawn):
-    pixels, boxes = drawn
+def test_swapped_tags_are_found(drawing):
+    pixels, boxes = drawing
     first, second = read_tags(pixels)[:2]
     plates = [pixels[slice(*tag.place[1::2]), slice(*tag.place[::2])] for tag in (first, second)]
     plates[0][:], plates[1][:] = plates[1].copy(), plates[0].copy()
     assert any("is nearer to its box" in fault for fault in reading_faults(pixels, boxes))
 
 
-def test_a_tag_at_a_foreign_frame_is_found(drawn):
-    pixels, boxes = drawn
+def test_a_tag_at_a_foreign_frame_is_found(drawing):
+    pixels, boxes = drawing
     tag = read_tags(pixels)[0]
     x0, y0, x1, y1 = tag.place
     plate = pixels[y0:y1, x0:x1].copy()
@@ -152,15 +152,15 @@ def test_a_tag_at_a_foreign_frame_is_found(drawn):
     assert list(reading_faults(pixels, boxes))
 
 
-def test_a_number_that_is_missing_or_twice_is_found(drawn):
-    pixels, boxes = drawn
+def test_a_number_that_is_missing_or_twice_is_found(drawing):
+    pixels, boxes = drawing
     x0, y0, x1, y1 = read_tags(pixels)[0].place
     pixels[y0:y1, x0:x1] = 0
     assert any("the numbers" in fault for fault in reading_faults(pixels, boxes))
 
 
-def test_a_frame_that_runs_through_a_box_is_found(drawn):
-    pixels, boxes = drawn
+def test_a_frame_that_runs_through_a_box_is_found(drawing):
+    pixels, boxes = drawing
     x0, y0, x1, y1 = boxes[0]
     pixels[(y0 + y1) // 2, x0:x1] = RED
     assert "something is drawn inside box 1" in list(reading_faults(pixels, boxes))

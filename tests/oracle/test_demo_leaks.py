@@ -98,7 +98,7 @@ def test_every_cell_that_a_card_promises_is_reached_or_its_loss_explained(demo):
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_no_option_is_always_or_never_the_key_of_its_source(demo, variant):
     """Counted here by the texts alone; modality and organ are compared over the sources."""
-    shown, keyed = Counter(), Counter()
+    shown_counts, keyed = Counter(), Counter()
     keys = defaultdict(set)
     for item in demo[variant].items:
         texts = [option.text for option in item.options]
@@ -108,8 +108,10 @@ def test_no_option_is_always_or_never_the_key_of_its_source(demo, variant):
         keys[place].add(texts[item.key])
         for scope in ((), tuple(sorted(texts))):
             keyed[place, scope, texts[item.key]] += 1
-            shown.update((place, scope, text) for text in texts)
-    assert {entry: n for entry, n in shown.items() if n >= 10 and keyed[entry] in (0, n)} == {}
+            shown_counts.update((place, scope, text) for text in texts)
+    assert {
+        entry: n for entry, n in shown_counts.items() if n >= 10 and keyed[entry] in (0, n)
+    } == {}
     assert {place: right for place, right in keys.items() if len(right) < 2} == {}
 
 

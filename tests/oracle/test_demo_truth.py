@@ -14,7 +14,7 @@ from medrcube.sources.registry import find_sources
 from medrcube.taxonomy import cube_tasks
 
 pytestmark = [pytest.mark.thorough, pytest.mark.untraced]
-SHOWN = 10
+LIST_LIMIT = 10
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def findings(demo):
 def test_no_option_of_any_item_could_be_true(findings, variant):
     entries = findings[variant]
     kinds = Counter((entry.rule, entry.item.split()[0]) for entry in entries)
-    listed = "\n".join(str(entry) for entry in entries[:SHOWN])
+    listed = "\n".join(str(entry) for entry in entries[:LIST_LIMIT])
     assert not entries, f"{len(entries)} findings, such as:\n{listed}\n{dict(kinds)}"
 
 
@@ -86,6 +86,6 @@ def test_every_point_and_box_lies_where_the_raw_marks_say(demo):
         case = witness.cases[sample.case]
         own = place_faults(witness.card, case, item, sample)
         faults += [f"{item.source} {sample.case} {item.form}: {fault}" for fault in own]
-    assert not faults, f"{len(faults)} faults, such as:\n" + "\n".join(faults[:SHOWN])
+    assert not faults, f"{len(faults)} faults, such as:\n" + "\n".join(faults[:LIST_LIMIT])
     assert len(placed) > 250
     assert len({item.source for item in placed}) > 15

@@ -68,8 +68,10 @@ def test_a_question_that_the_picture_cannot_answer_is_found(demo, cards):
     items = [item for item in demo["whole"].items if item.source in hidden]
     assert len({item.source for item in items}) > 5
     for item in items:
-        asked = replace(item, field=hidden[item.source])
-        assert any("could not know" in fault for fault in sight_faults(asked, cards[item.source]))
+        changed_item = replace(item, field=hidden[item.source])
+        assert any(
+            "could not know" in fault for fault in sight_faults(changed_item, cards[item.source])
+        )
 
 
 def test_an_item_that_hides_how_much_is_visible_is_found(demo, cards):
@@ -137,8 +139,8 @@ def test_an_option_that_rests_on_a_mined_normal_is_found(demo, cards):
     only = replace(picture, statements=(mined,))
     assert any("rests on a mined" in fault for fault in silence_faults(tables, only, item, card))
     # The same words of somebody who looked at the film are a proof.
-    read = replace(item, source="shenzhen-tb")
-    assert not list(silence_faults(tables, only, read, card))
+    changed_item = replace(item, source="shenzhen-tb")
+    assert not list(silence_faults(tables, only, changed_item, card))
 
 
 def test_mined_sources_are_sources():

@@ -242,7 +242,7 @@ def test_boxes_of_readers_lie_just_inside_the_lines_they_drew(real_raw):
     if not paths:
         pytest.skip("no readings of LIDC-IDRI")
     checked = 0
-    for reading in filter(lambda read: isinstance(read, SeriesReading), map(read_reading, paths)):
+    for reading in filter(lambda entry: isinstance(entry, SeriesReading), map(read_reading, paths)):
         for mark in reading.marks:
             for contour in mark.contours:
                 if len(contour.points) < 8 or contour.hole:

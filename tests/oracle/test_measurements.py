@@ -27,8 +27,8 @@ AXES = {"sagittal": 0, "coronal": 1, "axial": 2}
 
 
 @pytest.fixture(scope="module")
-def asked(built_layout):
-    """What a task asks of the fixture of a source, with its cases: ``asked(task, source)``."""
+def ask_fixture(built_layout):
+    """What a task asks of a fixture, with its cases: ``ask_fixture(task, source)``."""
 
     def ask(task, name):
         source = find_sources()[name]
@@ -36,7 +36,9 @@ def asked(built_layout):
         workspace = built_layout(name, layout)
         root = workspace.sources[name]
         samples = samples_from_frame(pd.read_parquet(workspace.samples))
-        table = pd.read_parquet(workspace.geometry)[list(GEOMETRY.written.names)].to_dict("records")
+        table = pd.read_parquet(workspace.geometry)[list(GEOMETRY.file_schema.names)].to_dict(
+            "records"
+        )
         rows = [
             Geometry(**{**row, "mm_per_pixel": row["mm_per_pixel"] if row["scale"] else None})
             for row in table
@@ -82,8 +84,8 @@ def slice_in_mm(path, values, plane, frame):
 
 
 @pytest.mark.parametrize("name", ["msd-lung", "isles2022", "brats2021"])
-def test_diameters_are_those_of_the_raw_masks(asked, name):
-    _, questions = asked("Longest Diameter", name)
+def test_diameters_are_those_of_the_raw_masks(ask_fixture, name):
+    _, questions = ask_fixture("Longest Diameter", name)
     checked = 0
     for case, question in questions:
         [region] = [
@@ -111,8 +113,8 @@ def test_diameters_are_those_of_the_raw_masks(asked, name):
     assert checked
 
 
-def test_cardiothoracic_ratios_are_those_of_the_raw_masks(asked):
-    root, questions = asked("Cardiothoracic Ratio", "jsrt")
+def test_cardiothoracic_ratios_are_those_of_the_raw_masks(ask_fixture):
+    root, questions = ask_fixture("Cardiothoracic Ratio", "jsrt")
     assert questions
     for case, question in questions:
         extents = {}
@@ -141,8 +143,8 @@ def test_cardiothoracic_ratios_are_those_of_the_raw_masks(asked):
         ),
     ],
 )
-def test_stated_numbers_are_those_of_the_raw_table(asked, task, name, table, key, column):
-    root, questions = asked(task, name)
+def test_stated_numbers_are_those_of_the_raw_table(ask_fixture, task, name, table, key, column):
+    root, questions = ask_fixture(task, name)
     [path] = root.rglob(table)
     with path.open(newline="") as file:
         stated = {row[key].partition(".")[0]: float(row[column]) for row in csv.DictReader(file)}

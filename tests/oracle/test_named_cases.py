@@ -46,8 +46,8 @@ def beside(built, key, case=""):
 
 def faults(built, key=None):
     """What the oracle has to say, of one key or all; a case must not hide another fault."""
-    asked = [item for item in built.items if key in {None, item.concept}]
-    return [str(fault) for item in asked for fault in built.oracle.examine(item)]
+    items = [item for item in built.items if key in {None, item.concept}]
+    return [str(fault) for item in items for fault in built.oracle.examine(item)]
 
 
 FINDINGS = {"tasks": ["Abnormality Diagnosis"]}
@@ -240,7 +240,7 @@ def chexpert(tmp_path):
     return root, cases
 
 
-def _asked(built, cases):
+def _kinds_of_cells(built, cases):
     """What the table said of the wrong options: kinds of cells behind items on findings."""
     samples = built.oracle.samples
     return {
@@ -253,7 +253,7 @@ def _asked(built, cases):
 def test_a_blank_of_chexpert_is_no_zero(chexpert, rebuild):
     root, cases = chexpert
     built = rebuild("chexpert", root, "small")
-    assert _asked(built, cases) == {"zero"}
+    assert _kinds_of_cells(built, cases) == {"zero"}
     assert beside(built, "Pneumothorax") == {"Fracture"}
     assert faults(built) == []
 
@@ -262,7 +262,7 @@ def test_a_blank_of_chexpert_counts_as_silence_when_silence_is_asked_for(chexper
     root, cases = chexpert
     settings = BuildSettings(evidence=Grade.C, two_option_share=1.0)
     built = rebuild("chexpert", root, "small", settings)
-    assert "blank" in _asked(built, cases)
+    assert "blank" in _kinds_of_cells(built, cases)
     grades = {
         (cases[built.oracle.samples[item.sample].case], item.grade)
         for item in built.items
@@ -308,14 +308,14 @@ def test_every_part_of_a_joined_shape_of_cbis_is_true(tmp_path, rebuild, monkeyp
     root.mkdir()
     fixture.build(root, layout)
     built = rebuild("cbis-ddsm", root, layout)
-    asked = [item for item in built.items if item.field == "shape"]
-    for item in asked:
+    items = [item for item in built.items if item.field == "shape"]
+    for item in items:
         parts = true[built.oracle.samples[item.sample].case]
         assert parts & {option.concept for option in item.options} == {item.concept}
-    films = {built.oracle.samples[item.sample].case[-8:] for item in asked}
+    films = {built.oracle.samples[item.sample].case[-8:] for item in items}
     assert "_LEFT_CC" in films
     assert "RIGHT_CC" not in films  # a lymph node may be round, and is no mass
-    assert not [item for item in asked if item.sample and _wrongly(item, true, built)]
+    assert not [item for item in items if item.sample and _wrongly(item, true, built)]
     assert faults(built) == []
 
 

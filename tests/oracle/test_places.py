@@ -53,7 +53,7 @@ def placed(real_raw, tmp_path_factory):
         if hasattr(case, "images")
     }
     samples = samples_from_frame(pd.read_parquet(workspace.samples))
-    table = pd.read_parquet(workspace.geometry)[list(GEOMETRY.written.names)].to_dict("records")
+    table = pd.read_parquet(workspace.geometry)[list(GEOMETRY.file_schema.names)].to_dict("records")
     rows = [Geometry(**row) for row in table]
     terms, entries = load_terms(), []
     for (name, key), case in cases.items():

@@ -92,7 +92,7 @@ def write_scan(folder, uid, slices):
 
 
 @pytest.fixture(scope="module")
-def asked(real_raw, tmp_path_factory):
+def outline_questions(real_raw, tmp_path_factory):
     """Task -> questions that may be asked, each with the outlines on its slice."""
     paths = sorted((real_raw / "LIDC-IDRI").rglob("*.xml"))
     if not paths:
@@ -115,7 +115,7 @@ def asked(real_raw, tmp_path_factory):
     (workspace.root / "cache").mkdir(parents=True)
     build(workspace, {"lidc-idri": source}, LocalEngine(1), Reporter(quiet=True))
     samples = samples_from_frame(pd.read_parquet(workspace.samples))
-    table = pd.read_parquet(workspace.geometry)[list(GEOMETRY.written.names)].to_dict("records")
+    table = pd.read_parquet(workspace.geometry)[list(GEOMETRY.file_schema.names)].to_dict("records")
     rows = [Geometry(**row) for row in table]
     entries = {task: [] for task in TASKS}
     for case in source.scan(root / "raw", "classic"):
@@ -146,23 +146,25 @@ def _is_around(line, place):
     return (line.min(axis=0) <= place).all() and (place <= line.max(axis=0)).all()
 
 
-def test_a_diameter_lies_between_those_of_the_readers_and_its_band_holds_them_all(asked):
-    checked = asked["Longest Diameter"]
+def test_a_diameter_lies_between_those_of_the_readers_and_its_band_holds_them_all(
+    outline_questions,
+):
+    checked = outline_questions["Longest Diameter"]
     assert len(checked) >= 5
     for question, lines in checked:
         target = question.target
-        read = [pdist(line).max() * MM for line in lines]
-        assert len(read) >= 3
-        assert min(read) - SPREAD <= target.value <= max(read) + SPREAD
-        assert target.low <= min(read)
-        assert max(read) - SPREAD <= target.high
+        lengths = [pdist(line).max() * MM for line in lines]
+        assert len(lengths) >= 3
+        assert min(lengths) - SPREAD <= target.value <= max(lengths) + SPREAD
+        assert target.low <= min(lengths)
+        assert max(lengths) - SPREAD <= target.high
         score = form_of(target).score
-        assert not score(2 * max(read), target).passed
-        assert not score(min(read) / 2, target).passed
+        assert not score(2 * max(lengths), target).passed
+        assert not score(min(lengths) / 2, target).passed
 
 
-def test_the_side_is_that_on_which_every_reader_drew(asked):
-    checked = asked["Patient Side"]
+def test_the_side_is_that_on_which_every_reader_drew(outline_questions):
+    checked = outline_questions["Patient Side"]
     assert len(checked) >= 5
     for question, lines in checked:
         # Columns run from the patient's right to the left.

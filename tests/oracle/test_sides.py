@@ -39,7 +39,7 @@ PANEL = 224
 
 
 @dataclass(frozen=True)
-class Asked:
+class ImageQuestion:
     """One question, and the image that it is asked of."""
 
     question: OpenQuestion
@@ -60,7 +60,7 @@ class Asked:
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
-    """Raw root, and what each task asks of two sources: ``asked("Patient Side")``."""
+    """Raw root, and what each task asks of two sources: ``questions_on("Patient Side")``."""
     root = tmp_path_factory.mktemp("sides")
     sources = {name: find_sources()[name] for name in ("mmwhs", "brats2021")}
     roots = {name: root / "raw" / name for name in sources}
@@ -75,16 +75,16 @@ def built(tmp_path_factory):
     table = pd.read_parquet(workspace.geometry).to_dict("records")
     rows = [Geometry(**row) for row in table]
 
-    def asked(task):
+    def questions_on(task):
         for name, source in sources.items():
             for case in scan(source, roots[name], bytes(32)).cases:
-                shown = (s for s in samples if (s.source, s.case) == (name, case.key))
+                own_samples = (s for s in samples if (s.source, s.case) == (name, case.key))
                 view = CaseView(
                     task=Task(task),
                     card=source.card,
                     case=case,
                     facts=facts_of_case(source.card, case, load_terms()),
-                    samples=tuple(sorted(shown, key=lambda sample: sample.id)),
+                    samples=tuple(sorted(own_samples, key=lambda sample: sample.id)),
                     geometry=tuple(r for r in rows if (r.source, r.case) == (name, case.key)),
                     terms=load_terms(),
                     relations=load_relations(),
@@ -92,7 +92,7 @@ def built(tmp_path_factory):
                 for question in open_questions(view):
                     sample = question.sample
                     if not question.barred:
-                        yield Asked(
+                        yield ImageQuestion(
                             question=question,
                             case=case.key,
                             frames=sample.frames,
@@ -100,12 +100,12 @@ def built(tmp_path_factory):
                             image=workspace.root / sample.image,
                         )
 
-    return root / "raw", asked
+    return root / "raw", questions_on
 
 
 def of_task(built, task):
-    raw, asked = built
-    items = list(asked(task))
+    raw, questions_of = built
+    items = list(questions_of(task))
     assert items
     return raw, items
 
@@ -124,7 +124,7 @@ def one_file(root, pattern):
 
 def test_what_lies_to_the_left_has_the_smaller_mean_column_in_the_raw_labels(built):
     raw, items = of_task(built, "Relative Position")
-    seen = set()
+    combinations = set()
     for item in items:
         key, _, plane = item.case.rpartition("-")
         if plane == "sagittal":
@@ -132,10 +132,10 @@ def test_what_lies_to_the_left_has_the_smaller_mean_column_in_the_raw_labels(bui
         labels = slice_of(one_file(raw / "mmwhs", f"{key}_label.nii*"), plane, int(item.frames))
         target, other = item.concept, item.question.stratum[-1]
         here, there = (np.nonzero(labels == HEART[name])[1].mean() for name in (target, other))
-        left = (here < there) != (item.artefact == "mirrored")
-        assert item.answer == f"To the {'left' if left else 'right'} in the image"
-        seen.add((plane, item.artefact, left))
-    assert len(seen) >= 6
+        is_left = (here < there) != (item.artefact == "mirrored")
+        assert item.answer == f"To the {'left' if is_left else 'right'} in the image"
+        combinations.add((plane, item.artefact, is_left))
+    assert len(combinations) >= 6
 
 
 def test_a_mirrored_image_is_the_clean_one_turned_about(built):

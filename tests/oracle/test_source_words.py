@@ -84,7 +84,7 @@ def hushed(table, columns):
     write(table, cells, hush=columns)
 
 
-def asked(built):
+def worded_items(built):
     """Items that speak of what the rows speak of, each with the name of its row."""
     return [
         (built.oracle.samples[item.sample].case, item)
@@ -110,18 +110,18 @@ def asked(built):
 def test_no_option_of_the_demo_is_refuted_by_its_row(demo, variant, source, table, read, faults):
     _, root, _ = demo[variant].oracle._sources[source]
     rows = {row.name: row for row in read(root / table)}
-    mine = [(case, item) for case, item in asked(demo[variant]) if item.source == source]
+    mine = [(case, item) for case, item in worded_items(demo[variant]) if item.source == source]
     assert [fault for case, item in mine for fault in faults(item, rows[case])] == []
 
 
 def sign_faults(built, rows):
-    items = asked(built)
+    items = worded_items(built)
     assert len({case for case, _ in items}) > 50
     return [fault for case, item in items for fault in words.sign_faults(item, rows[case])]
 
 
 def film_faults(built, rows):
-    items = asked(built)
+    items = worded_items(built)
     assert len(items) > 20
     return [fault for case, item in items for fault in words.film_faults(item, rows[case])]
 

@@ -7,7 +7,7 @@ imported at the top of a test file.
 - ``database``: clean tables, no rows; the ``ReviewPaths`` of this test (folder, address).
 - ``project``: the same with a project; ``project(gold_rate=0.5)`` changes its policy.
 - ``person("reviewer")``, ``add_items(3)``: rows to work with. Password of everybody: ``PASSWORD``.
-- ``add_shown()``, ``signed_in("manager")``, ``taken()``: an item with pictures and evidence, a
+- ``add_shown()``, ``signed_in("manager")``, ``take_claim()``: an item with pictures and evidence, a
   client with a session, a reviewer who has taken such an item.
 - ``answer()``, ``review(user)``, ``state(item)``: step one, both steps, and what became of it.
 - ``postgresql``: as ``database``, on a PostgreSQL server of its own; ``any_database``: both.
@@ -57,7 +57,7 @@ from django.db import connections  # noqa: E402
 from django.template import Variable, VariableDoesNotExist  # noqa: E402
 from django.test import Client  # noqa: E402
 from django.utils import timezone  # noqa: E402
-from stage.drawings import deep, drawn, numbered  # noqa: E402
+from stage.drawings import deep, numbered, slice_picture  # noqa: E402
 
 from medrcube.build.viewer.case_copies import plane_path  # noqa: E402
 from medrcube.review.exchange.image_store import store_image  # noqa: E402
@@ -299,8 +299,8 @@ def add_shown(project):
         )
         size = (512, 512) if original is None else (320, 256)
         picture, overlay = (
-            store_image(drawn(size)),
-            store_image(drawn(size, mark=True)),
+            store_image(slice_picture(size)),
+            store_image(slice_picture(size, mark=True)),
         )
         if original is not None:
             picture.original, files = deep(numbered(), **{"own": 2, **original})
@@ -339,7 +339,7 @@ def signed_in(person):
 
 
 @pytest.fixture
-def taken(signed_in, add_shown):
+def take_claim(signed_in, add_shown):
     """A reviewer's client, their user and their claim of an item with pictures."""
 
     def make(**fields):
@@ -396,13 +396,13 @@ def _in_use(place):
 
 def _use(place):
     """Point Django at another database; connections of other threads are theirs to close."""
-    wanted = database_settings(place.database)
+    place_settings = database_settings(place.database)
     if "default" in connections:
         connections["default"].close()
         del connections["default"]
-    known = connections.settings["default"]
+    default = connections.settings["default"]
     blank = dict.fromkeys(("USER", "PASSWORD", "HOST", "PORT"), "")
-    known.update({**blank, "OPTIONS": {}, "CONN_MAX_AGE": 0, **wanted})
+    default.update({**blank, "OPTIONS": {}, "CONN_MAX_AGE": 0, **place_settings})
 
 
 def _sql(server, statement):

@@ -26,7 +26,7 @@ from medrcube.workspace import open_workspace
 
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
 SOURCES = ("brats2021", "vindr-cxr")
-SHOWN = {
+VIEW_ITEM = {
     "item__stratum__endswith": "View Recognition | predefined",
     "item__state": "queued",
     "provenance__case__endswith": "axial",
@@ -41,15 +41,15 @@ FAULTS = ("AMBIGUOUS_STEM", "DISTRACTOR_CORRECT", "KEY_WRONG", "IMAGE_QUALITY", 
 SECONDS = (18, 25, 32, 36, 41, 48, 55, 62, 70, 85, 110, 150, 210, 320)
 
 
-def main(wanted):
+def main(names):
     """Build, import, review, look."""
-    deep = wanted == ["viewer"]
+    deep = names == ["viewer"]
     with tempfile.TemporaryDirectory() as folder:
         workspace = built(Path(folder), ("msd-lung",) if deep else SOURCES)
         configure(review_paths(workspace.root))
         migrate()
         if deep:
-            looked_deeper(taken(workspace))
+            looked_deeper(take_item(workspace))
         else:
             looked_at(reviewed(workspace))
 
@@ -60,8 +60,8 @@ def built(folder, sources):
     roots = {name: folder / "raw" / name for name in sources}
     for name, root in roots.items():
         subprocess.run([medrcube, "sources", "fixture", name, str(root)], check=True)
-    given = [part for name, root in roots.items() for part in ("--source", f"{name}={root}")]
-    subprocess.run([medrcube, "build", str(folder / "bench"), *given], check=True)
+    options = [part for name, root in roots.items() for part in ("--source", f"{name}={root}")]
+    subprocess.run([medrcube, "build", str(folder / "bench"), *options], check=True)
     return open_workspace(folder / "bench")
 
 
@@ -89,14 +89,14 @@ def reviewed(workspace):
     for _ in range(REVIEWS):
         now += timedelta(minutes=lot.choice([2, 3, 5, 8, 60]))
         judge(lot.choice(people[1:]), now, lot)  # the first is blind to everything still
-    shown = ItemVersion.objects.filter(**SHOWN).order_by("item").first()
-    Item.objects.filter(pk=shown.item_id).update(priority=999)
-    while (claim := claim_next(people[0])).version_id != shown.pk:
+    version = ItemVersion.objects.filter(**VIEW_ITEM).order_by("item").first()
+    Item.objects.filter(pk=version.item_id).update(priority=999)
+    while (claim := claim_next(people[0])).version_id != version.pk:
         give_back(claim.token, people[0], not_my_field=True)
     return claim
 
 
-def taken(workspace):
+def take_item(workspace):
     """Import it and let a reviewer take an item whose picture has slices beside it."""
     from medrcube.review.exchange.import_items import import_workspace  # noqa: PLC0415
     from medrcube.review.models import Item, ItemVersion, Project, User  # noqa: PLC0415
@@ -139,10 +139,10 @@ def judge(user, now, lot):
     sees = lot.random() < (0.75 if unsound else 0.04)
     decision = verdict if sees else "accept"
     right = lot.random() < 0.96
-    done = now + timedelta(seconds=lot.choice(SECONDS))
+    end = now + timedelta(seconds=lot.choice(SECONDS))
     option = version.key if right else (version.key + 1) % len(version.options)
     values = {"confidence": lot.choice([2, 3, 3]), "needs_image": "yes", "image_adequate": True}
-    answer_blind(claim.token, user, BlindSubmission(option=option, **values), done)
+    answer_blind(claim.token, user, BlindSubmission(option=option, **values), end)
     wrong = (version.key + 1) % len(version.options)
     about = wrong if fault.startswith("DISTRACTOR_") else None
     ruling = ReviewSubmission(
@@ -150,7 +150,7 @@ def judge(user, now, lot):
         reasons=((fault, about),) if sees else (),
         checklist={line.name: not sees or line.name != "stem_clear" for line in CHECKLIST},
     )
-    submit_review(claim.token, user, ruling, done)
+    submit_review(claim.token, user, ruling, end)
 
 
 def looked_at(claim):

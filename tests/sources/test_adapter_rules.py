@@ -44,12 +44,12 @@ def test_relative_runs_down_the_columns_lie_on_the_dark_part_of_the_film(tree):
 
 def test_the_middle_of_the_longest_run_with_one_type_stands_for_a_patient(tree):
     root = tree("rsna-ich", "stage-2")
-    shown = {}
+    slices = {}
     for case in _cases("rsna-ich", "stage-2", root):
         present = {label.value for label in case.labels if label.state is LabelState.PRESENT}
         height = readers.read(case.images[0]).affine[2, 3]
-        shown[case.patient[-1]] = (round(height / 5), present)
-    assert shown == {
+        slices[case.patient[-1]] = (round(height / 5), present)
+    assert slices == {
         "0": (2, {"subdural", "any"}),
         "1": (2, {"epidural", "any"}),
         "2": (4, {"intraventricular", "any"}),

@@ -17,9 +17,9 @@ def _found(folder, least=5, **bounds):
 
 def test_slices_run_from_the_feet_to_the_head_whatever_the_normal(tmp_path):
     stack = Stack(name="a", count=6, orientation=UPSIDE_DOWN)
-    written = write_stack(tmp_path, PIXELS, stack, SeriesDescription="Plain")
+    paths = write_stack(tmp_path, PIXELS, stack, SeriesDescription="Plain")
     (entry,), others = _found(tmp_path)
-    assert entry.paths == written[::-1]
+    assert entry.paths == paths[::-1]
     assert entry.slices == tuple(stack.slice(k) for k in reversed(range(6)))
     assert (entry.description, others) == ("Plain", {})
 

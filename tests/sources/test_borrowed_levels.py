@@ -15,22 +15,22 @@ NAMES = st.lists(st.text(min_size=1), min_size=1, max_size=20, unique=True)
 
 
 @given(LEVELS, NAMES)
-def test_every_level_is_one_at_which_something_is_shown(shown, clear):
-    given_levels = borrowed_levels(shown, clear)
+def test_every_level_is_one_at_which_something_is_shown(levels, clear):
+    given_levels = borrowed_levels(levels, clear)
     assert given_levels.keys() == set(clear)
-    assert set(given_levels.values()) <= set(shown)
+    assert set(given_levels.values()) <= set(levels)
 
 
 @given(LEVELS, st.integers(1, 4))
-def test_levels_are_spread_alike(shown, times):
-    clear = [f"case {k}" for k in range(times * len(shown))]
-    assert sorted(borrowed_levels(shown, clear).values()) == sorted(shown * times)
+def test_levels_are_spread_alike(levels, times):
+    clear = [f"case {k}" for k in range(times * len(levels))]
+    assert sorted(borrowed_levels(levels, clear).values()) == sorted(levels * times)
 
 
 @given(LEVELS, NAMES, st.randoms())
-def test_order_of_the_names_means_nothing(shown, clear, random):
+def test_order_of_the_names_means_nothing(levels, clear, random):
     mixed = random.sample(clear, len(clear))
-    assert borrowed_levels(shown, clear) == borrowed_levels(shown[::-1], mixed)
+    assert borrowed_levels(levels, clear) == borrowed_levels(levels[::-1], mixed)
 
 
 def test_without_a_finding_anywhere_the_middle_is_shown():

@@ -163,8 +163,8 @@ def test_cancer_on_both_sides_leaves_the_histology_open(tree):
 
 def test_planes_outside_the_five_regions_are_set_aside(tree):
     _, scan = tree("fetal-planes-db", "zenodo")
-    kept = {entry.anatomy.value for entry in scan().values() if isinstance(entry, Case)}
-    assert kept == {"Brain", "Chest"}
+    anatomies = {entry.anatomy.value for entry in scan().values() if isinstance(entry, Case)}
+    assert anatomies == {"Brain", "Chest"}
 
 
 @pytest.mark.real

@@ -149,7 +149,7 @@ def test_pictures_are_passed_on_only_with_what_the_owner_says(card_file, toy_car
         load_card(card_file(toy_card.replace(basis, "")))
     card = load_card(card_file(toy_card))
     assert card.access.passed_on == "yes"
-    assert card.access.known() == "CC BY 4.0 (see https://example.org/toy)."
+    assert card.access.describe() == "CC BY 4.0 (see https://example.org/toy)."
     withheld = toy_card.replace("redistribute = true", "redistribute = false")
     assert load_card(card_file(withheld)).access.passed_on == "no"
 
@@ -157,12 +157,14 @@ def test_pictures_are_passed_on_only_with_what_the_owner_says(card_file, toy_car
 def test_what_nobody_has_seen_is_not_called_terms(card_file, toy_card):
     basis = next(line for line in toy_card.splitlines() if line.startswith("basis"))
     text = toy_card.replace("redistribute = true", "redistribute = false")
-    access_text = load_card(card_file(text.replace(basis, 'unknown = "its terms"'))).access.known()
+    access_text = load_card(
+        card_file(text.replace(basis, 'unknown = "its terms"'))
+    ).access.describe()
     assert access_text == (
         "No licence text and no statement of the owner has been seen. Not known: its terms."
     )
     quoted = basis.replace(" }", ', read = "a loader" }')
-    access_text = load_card(card_file(text.replace(basis, quoted))).access.known()
+    access_text = load_card(card_file(text.replace(basis, quoted))).access.describe()
     assert access_text == "CC BY 4.0 (quoted from https://example.org/toy by a loader)."
 
 
@@ -170,7 +172,7 @@ def test_rights_that_differ_by_row_are_neither_yes_nor_no(card_file, toy_card):
     rows = 'redistribute = false\nrows = "the column License"'
     card = load_card(card_file(toy_card.replace("redistribute = true", rows)))
     assert card.access.passed_on == "by row"
-    assert "Rights differ by row: the column License." in card.access.known()
+    assert "Rights differ by row: the column License." in card.access.describe()
     with pytest.raises(CardError, match=r"'access\.rows': expected redistribute = false"):
         load_card(card_file(toy_card.replace("redistribute = true", rows.replace("false", "true"))))
 
@@ -386,7 +388,7 @@ def test_a_measure_states_unit_range_and_reasons(card_file, toy_card, old, new, 
         load_card(card_file(toy_card + FIELD + MEASURE.replace(old, new, 1)))
 
 
-ASKED = (
+TASK_MEASURE = (
     MEASURE.replace(
         'basis = "study"\n',
         """basis = "study"
@@ -404,10 +406,10 @@ visible = { reason = "It is outlined.", evidence = "the image" }
 
 
 def test_a_measure_may_name_the_task_that_asks_it(card_file, toy_card):
-    measure = load_card(card_file(toy_card + FIELD + ASKED)).measures["size"]
-    assert (measure.origin, measure.asked.task) == ("longest", Task("Longest Diameter"))
-    assert measure.asked.tolerance.bounds(10, 12) == pytest.approx((8.333, 14.4), abs=0.001)
-    assert (measure.asked.grade, measure.asked.visible) == (Grade.B, Visibility.YES)
+    measure = load_card(card_file(toy_card + FIELD + TASK_MEASURE)).measures["size"]
+    assert (measure.origin, measure.task_settings.task) == ("longest", Task("Longest Diameter"))
+    assert measure.task_settings.tolerance.bounds(10, 12) == pytest.approx((8.333, 14.4), abs=0.001)
+    assert (measure.task_settings.grade, measure.task_settings.visible) == (Grade.B, Visibility.YES)
     assert set(measure.reasons) == {"basis", "plausible", "tolerance", "visible"}
 
 
@@ -432,9 +434,9 @@ def test_a_measure_may_name_the_task_that_asks_it(card_file, toy_card):
     ],
 )
 def test_what_a_measure_is_asked_by_is_checked(card_file, toy_card, old, new, says):
-    assert old in ASKED
+    assert old in TASK_MEASURE
     with pytest.raises(CardError, match=re.escape(says)):
-        load_card(card_file(toy_card + FIELD + ASKED.replace(old, new, 1)))
+        load_card(card_file(toy_card + FIELD + TASK_MEASURE.replace(old, new, 1)))
 
 
 @pytest.mark.parametrize(

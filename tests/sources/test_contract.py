@@ -56,7 +56,7 @@ RENDERED_APART = [
 
 
 @pytest.fixture(scope="module")
-def chosen(request):
+def sources_for(request):
     """``(test)`` -> the sources that this session asks a test of this module about."""
 
     def sources(test):
@@ -70,9 +70,9 @@ def chosen(request):
 
 
 @pytest.fixture(scope="module")
-def by_four_workers(chosen, built_layout, build_raw_trees, tmp_path_factory):
+def by_four_workers(sources_for, built_layout, build_raw_trees, tmp_path_factory):
     """One build by four workers of every source that is rendered apart."""
-    sources = chosen("test_four_workers_give_the_bytes_of_one")
+    sources = sources_for("test_four_workers_give_the_bytes_of_one")
     roots = {
         source.id: built_layout(source.id, source.card.layouts[0].name).sources[source.id]
         for source in sources
@@ -84,13 +84,13 @@ def by_four_workers(chosen, built_layout, build_raw_trees, tmp_path_factory):
 @pytest.fixture(scope="session")
 def scanned(fixture_tree):
     """``(source, layout)`` -> what the adapter finds in the synthetic tree, found once."""
-    made = {}
+    scans = {}
 
     def scan(source, layout):
-        if (source.id, layout) not in made:
+        if (source.id, layout) not in scans:
             entries = source.scan(fixture_tree(source.id, layout), layout)
-            made[source.id, layout] = tuple(entries)
-        return made[source.id, layout]
+            scans[source.id, layout] = tuple(entries)
+        return scans[source.id, layout]
 
     return scan
 
@@ -98,10 +98,10 @@ def scanned(fixture_tree):
 @pytest.fixture(scope="session")
 def identifiers(scanned, fixture_tree):
     """``source`` -> every identifier that must not leave any of its layouts."""
-    made = {}
+    cache = {}
 
     def find(source):
-        if source.id not in made:
+        if source.id not in cache:
             copies = [
                 FixtureCopy(
                     root=fixture_tree(source.id, layout.name),
@@ -111,8 +111,8 @@ def identifiers(scanned, fixture_tree):
                 )
                 for layout in source.card.layouts
             ]
-            made[source.id] = secret_identifiers(copies)
-        return made[source.id]
+            cache[source.id] = secret_identifiers(copies)
+        return cache[source.id]
 
     return find
 
@@ -263,11 +263,11 @@ def test_every_map_entry_is_used_by_a_fixture(source, scanned):
 
 @each_source
 def test_every_text_that_the_card_reads_is_given_by_a_fixture(source, scanned):
-    given = {FILE_NAME}
+    names = {FILE_NAME}
     for layout in source.card.layouts:
         for entry in scanned(source, layout.name):
-            given |= {words.name for words in getattr(entry, "words", ())}
-    assert {name for text in source.card.texts for name in text.sources} <= given
+            names |= {words.name for words in getattr(entry, "words", ())}
+    assert {name for text in source.card.texts for name in text.sources} <= names
 
 
 @pytest.mark.few(2)

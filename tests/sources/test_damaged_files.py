@@ -55,6 +55,6 @@ def test_a_file_of_one_case_sets_that_case_aside(tmp_path, source_id, layout, gl
     after = scan(source_id, layout, tmp_path)
     aside = [entry for entry in after.values() if not isinstance(entry, Case)]
     assert [entry for entry in aside if path.name in entry.reason]
-    kept = [key for key, value in after.items() if isinstance(value, Case)]
-    assert kept
-    assert len(kept) < sum(isinstance(entry, Case) for entry in before.values())
+    keys = [key for key, value in after.items() if isinstance(value, Case)]
+    assert keys
+    assert len(keys) < sum(isinstance(entry, Case) for entry in before.values())

@@ -48,7 +48,7 @@ class Cells:
 
     lines: dict = field(default_factory=dict)  # (table, column) -> line -> cell
 
-    def chosen(self):
+    def ends(self):
         """The first filled cell of each column, and the last."""
         for (table, column), cells in sorted(self.lines.items()):
             filled = [line for line, cell in cells.items() if cell]
@@ -57,17 +57,17 @@ class Cells:
 
 
 @contextmanager
-def reading(change=None, seen=None):
+def reading(change=None, cells_read=None):
     """Let ``change(table, line, values)`` give the cells of each row, and note what is read."""
-    begin, read = TableRow.__init__, TableRow.__getitem__
+    begin, get_item = TableRow.__init__, TableRow.__getitem__
 
     def start(self, values, table, line, lines=None, **rest):
         begin(self, change(table, line, values) if change else values, table, line, lines, **rest)
 
     def get(self, column):
-        value = read(self, column)
-        if seen is not None:
-            cells = seen.lines.setdefault((self.table, column), {})
+        value = get_item(self, column)
+        if cells_read is not None:
+            cells = cells_read.lines.setdefault((self.table, column), {})
             cells.setdefault(self.line, self._values[column])
         return value
 
@@ -96,14 +96,14 @@ def intact(tmp_path_factory):
 
     @functools.cache
     def make(source_id):
-        source, known = SOURCES[source_id], {}
+        source, scans = SOURCES[source_id], {}
         for layout in (entry.name for entry in source.card.layouts):
             root = tmp_path_factory.mktemp(source.id) / "raw"
             source.build_fixture(root, layout)
-            tree, seen = RawTree(root), Cells()
-            with reading(seen=seen):
-                known[layout] = tree, scan(source, tree, layout), seen
-        return known
+            tree, cells_read = RawTree(root), Cells()
+            with reading(cells_read=cells_read):
+                scans[layout] = tree, scan(source, tree, layout), cells_read
+        return scans
 
     return make
 
@@ -112,8 +112,8 @@ def intact(tmp_path_factory):
 @each_source
 def test_a_cell_that_cannot_be_used_sets_its_own_case_aside(source, intact):
     tried, names = set(), set()
-    for layout, (tree, before, seen) in intact(source.id).items():
-        for table, line, column in seen.chosen():
+    for layout, (tree, before, cells_read) in intact(source.id).items():
+        for table, line, column in cells_read.ends():
             values = ("", "nan", "???") if (table, column) not in tried else ()
             if any(
                 entry[0] == source.id and table.startswith(entry[1]) and entry[2] == column
@@ -130,24 +130,24 @@ def test_a_cell_that_cannot_be_used_sets_its_own_case_aside(source, intact):
                     names.add((table, column))
                 # Any other text may be the name of something that is not in this copy.
                 _check(before, after, place, text=value != "???" or (table, column) not in names)
-        tried |= seen.lines.keys()
+        tried |= cells_read.lines.keys()
 
 
 @pytest.mark.thorough
 @each_source
 def test_a_byte_that_is_no_text_costs_its_row_alone(source, intact):
-    for layout, (tree, before, seen) in intact(source.id).items():
-        last = {(table, column): line for table, line, column in seen.chosen()}
+    for layout, (tree, before, cells_read) in intact(source.id).items():
+        last = {(table, column): line for table, line, column in cells_read.ends()}
         for (table, column), line in last.items():
-            known = (source.id, table, column)
+            place = (source.id, table, column)
             if table.endswith((".xls", ".xlsx")) or any(
-                entry[::2] == known[::2] and table.startswith(entry[1])
+                entry[::2] == place[::2] and table.startswith(entry[1])
                 for entry in BLANK_IS_A_VALUE
             ):
                 continue  # a cell of a spreadsheet is text in any case
             with reading(functools.partial(_put, (table, line), column, "a\udcffb")):
                 after = scan(source, tree, layout)
-            cases, held = (
+            cases, other_cases = (
                 [
                     key
                     for key, value in entry.items()
@@ -158,7 +158,7 @@ def test_a_byte_that_is_no_text_costs_its_row_alone(source, intact):
             named = [
                 entry.reason for entry in after.values() if _is_bad(entry) and table in entry.reason
             ]
-            assert named or cases == held, f"{table}:{line} {column}: nothing tells of it"
+            assert named or cases == other_cases, f"{table}:{line} {column}: nothing tells of it"
             _check(before, after, f"{table}:{line} {column}=", text=False)
 
 
@@ -185,10 +185,10 @@ def _check(before, after, place, *, text):
             for entry in bad.values()
             if entry.startswith(f"{table}:") or f" {table}:" in entry
         ]
-        known = [
+        causes = [
             entry for entry in bad.values() if "???" in entry
         ]  # it may be told beside another cell
-        assert known or any(f" {cell}" in entry for entry in named), f"{place}: {bad}"
+        assert causes or any(f" {cell}" in entry for entry in named), f"{place}: {bad}"
     lost = [key for key, entry in before.items() if isinstance(entry, Case) and key not in after]
     new = after.keys() - before.keys()
     assert not lost or new, f"{place}: nothing tells why {lost} are lost"
@@ -208,10 +208,10 @@ def test_a_row_that_may_speak_of_any_picture_leaves_no_absence(
     intact, source_id, layout, table, column, fields
 ):
     source, terms = SOURCES[source_id], load_terms()
-    tree, before, seen = intact(source_id)[layout]
-    held = [line for line in seen.lines if line[0].startswith(table) and line[1] == column]
-    (name,) = [entry[0] for entry in held]
-    with reading(functools.partial(_put, (name, max(seen.lines[name, column])), column, "")):
+    tree, before, cells_read = intact(source_id)[layout]
+    lines = [line for line in cells_read.lines if line[0].startswith(table) and line[1] == column]
+    (name,) = [entry[0] for entry in lines]
+    with reading(functools.partial(_put, (name, max(cells_read.lines[name, column])), column, "")):
         after = scan(source, tree, layout)
     (notice,) = [entry for entry in after.values() if not isinstance(entry, Case) and entry.opens]
     assert "no absence in" in notice.reason
@@ -245,13 +245,13 @@ def test_a_box_of_nih_without_a_name_takes_the_boxes_of_its_finding_alone(intact
         after = scan(source, tree, "official")
     (notice,) = [entry for entry in after.values() if not isinstance(entry, Case) and entry.opens]
     assert f"no absence in finding {finding!r}" in notice.reason or not finding
-    kept = {
+    regions_by_key = {
         key: tuple(region for region in case.regions if lost and region.value not in lost)
         for key, case in before.items()
         if isinstance(case, Case)
     }
-    assert any(kept.values()) == bool(lost)
-    assert {key: after[key].regions for key in kept} == kept
+    assert any(regions_by_key.values()) == bool(lost)
+    assert {key: after[key].regions for key in regions_by_key} == regions_by_key
     unknown = {
         label.value for label in after["00000001_000"].labels if label.state is LabelState.UNKNOWN
     }
@@ -272,8 +272,8 @@ def test_a_box_of_nih_without_a_name_takes_the_boxes_of_its_finding_alone(intact
 )
 def test_a_blank_name_in_a_table_of_mimic_is_told_with_its_place(intact, table, column):
     source = SOURCES["mimic-cxr-jpg"]
-    tree, _, seen = intact(source.id)["2.1.0"]
-    line = max(seen.lines[table, column])
+    tree, _, cells_read = intact(source.id)["2.1.0"]
+    line = max(cells_read.lines[table, column])
     with reading(functools.partial(_put, (table, line), column, "")):
         after = scan(source, tree, "2.1.0")
     place = f"{table}:{line} {column}=: is blank"
@@ -282,8 +282,8 @@ def test_a_blank_name_in_a_table_of_mimic_is_told_with_its_place(intact, table, 
 
 def test_two_rows_of_a_study_of_mimic_that_contradict_each_other_set_its_films_aside(intact):
     source, table = SOURCES["mimic-cxr-jpg"], "mimic-cxr-2.0.0-chexpert.csv"
-    tree, before, seen = intact(source.id)["2.1.0"]
-    (first, study), (second, _), *_ = sorted(seen.lines[table, "study_id"].items())
+    tree, before, cells_read = intact(source.id)["2.1.0"]
+    (first, study), (second, _), *_ = sorted(cells_read.lines[table, "study_id"].items())
     with reading(functools.partial(_put, (table, second), "study_id", study)):
         after = scan(source, tree, "2.1.0")
     bad = [entry for entry in after.values() if _is_bad(entry)]

@@ -121,12 +121,12 @@ def _states_nothing_new(before, after, place):
         denied = {
             (label.field, label.value) for label in case.labels if label.state is LabelState.ABSENT
         }
-        known = {
+        earlier = {
             (label.field, label.value)
             for label in before[key].labels
             if label.state is LabelState.ABSENT
         }
-        assert denied <= known, f"{place}: {key} denies {denied - known}"
+        assert denied <= earlier, f"{place}: {key} denies {denied - earlier}"
 
 
 @pytest.mark.parametrize(

@@ -84,11 +84,11 @@ class Reading:
 
     def cases(self, file):
         """Every case that shows the file, or one of several joined by ``|``."""
-        wanted = {self.root / name for name in file.split("|")}
+        paths = {self.root / name for name in file.split("|")}
         return [
             case
             for case in self.scan.cases
-            if any(wanted & {*image.paths, *image.parts} for image in case.images)
+            if any(paths & {*image.paths, *image.parts} for image in case.images)
         ]
 
     def alone(self, file):
@@ -133,12 +133,12 @@ def _names(concepts):
 
 @pytest.fixture(scope="session")
 def reading(tmp_path_factory):
-    made = {}
+    readings = {}
 
     def read(name):
-        if name not in made:
-            made[name] = _read(name, tmp_path_factory.mktemp("independent"))
-        return made[name]
+        if name not in readings:
+            readings[name] = _read(name, tmp_path_factory.mktemp("independent"))
+        return readings[name]
 
     return read
 
@@ -206,17 +206,19 @@ def test_the_tree_of_the_card_is_recognised_and_built(name, reading):
 
 @pytest.mark.parametrize("name", _all("refused_or"))
 def test_what_the_card_does_not_know_stops_the_build_or_gives_no_picture(name, reading):
-    seen = reading(name)
+    result = reading(name)
     files = TREES[name][1]["refused_or"]["no_picture"]
-    shown = [] if seen.error else [f for f in files for c in seen.cases(f) if len(seen.clean(c))]
-    assert shown == []
+    clean_files = (
+        [] if result.error else [f for f in files for c in result.cases(f) if len(result.clean(c))]
+    )
+    assert clean_files == []
 
 
 @pytest.mark.parametrize(("name", "file"), _each("present"))
 def test_what_is_true_is_stated(name, file, reading):
-    seen, fact = reading(name), _expected(name, file)
-    assert seen.cases(file), "no case shows this image"
-    assert _names(fact.get("present", ())) - seen.present(seen.cases(file)) == set()
+    result, fact = reading(name), _expected(name, file)
+    assert result.cases(file), "no case shows this image"
+    assert _names(fact.get("present", ())) - result.present(result.cases(file)) == set()
 
 
 @pytest.mark.parametrize(("name", "file"), _each("panel"))
@@ -228,42 +230,42 @@ def test_what_one_of_several_images_shows_is_stated_of_it_alone(name, file, read
 
 @pytest.mark.parametrize(("name", "file"), _each("never never_single"))
 def test_what_is_not_true_is_never_stated(name, file, reading):
-    seen, fact = reading(name), _expected(name, file)
-    assert _names(fact.get("never", ())) & seen.present(seen.cases(file)) == set()
-    assert _names(fact.get("never_single", ())) & seen.present(seen.alone(file)) == set()
+    result, fact = reading(name), _expected(name, file)
+    assert _names(fact.get("never", ())) & result.present(result.cases(file)) == set()
+    assert _names(fact.get("never_single", ())) & result.present(result.alone(file)) == set()
 
 
 @pytest.mark.parametrize(("name", "file"), _each("absent"))
 def test_what_was_read_as_absent_is_absent(name, file, reading):
-    seen = reading(name)
-    assert seen.cases(file), "no case shows this image"
-    assert _names(_expected(name, file)["absent"]) - seen.absent(seen.cases(file)) == set()
+    result = reading(name)
+    assert result.cases(file), "no case shows this image"
+    assert _names(_expected(name, file)["absent"]) - result.absent(result.cases(file)) == set()
 
 
 @pytest.mark.parametrize(("name", "file"), _each("open"))
 def test_what_nobody_knows_is_neither_present_nor_absent(name, file, reading):
-    seen = reading(name)
-    cases = seen.cases(file)
+    result = reading(name)
+    cases = result.cases(file)
     assert cases, "no case shows this image"
-    absent = seen.absent(cases) | seen.present(cases)
+    absent = result.absent(cases) | result.present(cases)
     assert _names(_expected(name, file)["open"]) & absent == set()
 
 
 @pytest.mark.parametrize("name", _all("constants"))
 def test_what_holds_for_the_whole_dataset_is_stated(name, reading):
-    seen, expected = reading(name), TREES[name][1]
-    for case in seen.scan.cases:
-        assert _names(expected["constants"]) - seen.present([case]) == set()
+    result, expected = reading(name), TREES[name][1]
+    for case in result.scan.cases:
+        assert _names(expected["constants"]) - result.present([case]) == set()
 
 
 @pytest.mark.parametrize("name", TREES)
 def test_patients_are_told_apart_as_the_source_does(name, reading):
-    seen = reading(name)
+    result = reading(name)
     pairs = [
         (fact["patient"], case.patient or f"none:{case.key}")
         for file, fact in TREES[name][1]["cases"].items()
         if fact.get("patient")
-        for case in seen.cases(file)
+        for case in result.cases(file)
     ]
     assert _one_to_one(pairs) == []
 
@@ -278,12 +280,12 @@ def test_no_patient_lies_in_two_splits(name, reading):
 
 @pytest.mark.parametrize("name", TREES)
 def test_splits_are_those_of_the_source(name, reading):
-    seen = reading(name)
+    result = reading(name)
     pairs = [
         (fact["split"], case.split or "none")
         for file, fact in TREES[name][1]["cases"].items()
         if fact.get("split")
-        for case in seen.cases(file)
+        for case in result.cases(file)
     ]
     assert _one_to_one(pairs) == []
 
@@ -297,9 +299,9 @@ def _one_to_one(pairs):
 
 @pytest.mark.parametrize(("name", "file"), _each("redistribute"))
 def test_a_free_image_may_be_passed_on(name, file, reading):
-    seen = reading(name)
-    card = seen.source.card.access.redistribute
-    cases = seen.cases(file)
+    result = reading(name)
+    card = result.source.card.access.redistribute
+    cases = result.cases(file)
     assert [c.redistribute if c.redistribute is not None else card for c in cases] == [True] * len(
         cases
     )
@@ -315,15 +317,15 @@ def test_a_free_image_may_be_passed_on(name, file, reading):
     ],
 )
 def test_an_image_without_a_free_licence_is_not_passed_on(name, file, reading):
-    seen = reading(name)
-    card = seen.source.card.access.redistribute
-    for case in seen.cases(file):
+    result = reading(name)
+    card = result.source.card.access.redistribute
+    for case in result.cases(file):
         assert (case.redistribute if case.redistribute is not None else card) is False
 
 
-def _masks(seen, case):
+def _masks(result, case):
     """Boxes of the regions on the slice that is shown, by concept, and the picture's size."""
-    (job,) = plan_jobs(seen.source, seen.root, [case])
+    (job,) = plan_jobs(result.source, result.root, [case])
     tiles = open_case_images(job)
     choice = choose_case_slices(job, tiles)[0]
     boxes = {}
@@ -342,48 +344,48 @@ def _masks(seen, case):
     ],
 )
 def test_regions_lie_where_they_belong(name, file, reading):
-    seen, fact = reading(name), _expected(name, file)
-    assert seen.alone(file), "no case shows this image alone"
+    result, fact = reading(name), _expected(name, file)
+    assert result.alone(file), "no case shows this image alone"
     values, scale = {}, 1.0
-    for case in seen.alone(file):
-        boxes, shape = _masks(seen, case)
+    for case in result.alone(file):
+        boxes, shape = _masks(result, case)
         scale = shape[1] / np.shape(fact["shows"])[1]
         for concept, these in boxes.items():
             key = "*" if "*" in fact.get("regions", ()) else concept
             values.setdefault(key, []).extend(these)
-    wanted = fact["regions"] if "regions" in fact else fact["some_regions"]
+    expected_boxes = fact["regions"] if "regions" in fact else fact["some_regions"]
     if "some_regions" in fact:
-        values = {concept: boxes for concept, boxes in values.items() if concept in wanted}
-    assert {k: len(v) for k, v in values.items()} == {k: len(v) for k, v in wanted.items()}
-    for concept, boxes in wanted.items():
+        values = {concept: boxes for concept, boxes in values.items() if concept in expected_boxes}
+    assert {k: len(v) for k, v in values.items()} == {k: len(v) for k, v in expected_boxes.items()}
+    for concept, boxes in expected_boxes.items():
         actual = np.array(sorted(values[concept])) / scale
         np.testing.assert_allclose(actual, sorted(boxes), atol=fact.get("tolerance", 1), rtol=0)
 
 
 @pytest.mark.parametrize(("name", "file"), _each("no_grounding"))
 def test_unsure_contours_are_no_truth_for_boxes(name, file, reading):
-    seen = reading(name)
-    keys = {case.key for case in seen.cases(file)}
-    rows = seen.samples[seen.samples["case"].isin(keys)]
-    asked = [i.task for i in seen.items if i.sample in set(rows["id"]) and "ROI" in i.task]
-    assert asked == []
+    result = reading(name)
+    keys = {case.key for case in result.cases(file)}
+    rows = result.samples[result.samples["case"].isin(keys)]
+    tasks = [i.task for i in result.items if i.sample in set(rows["id"]) and "ROI" in i.task]
+    assert tasks == []
 
 
 @pytest.mark.parametrize(("name", "file"), _each("frame"))
 def test_a_good_slice_is_shown(name, file, reading):
-    seen = reading(name)
+    result = reading(name)
     first, last = _expected(name, file)["frame"]
-    for case in seen.alone(file):
-        for frame in seen.clean(case)["frames"]:
+    for case in result.alone(file):
+        for frame in result.clean(case)["frames"]:
             assert first <= int(frame) <= last
 
 
 @pytest.mark.parametrize(("name", "file"), _each("companion"))
 def test_the_companion_shows_the_slice_that_was_chosen_at_end_diastole(name, file, reading):
-    seen = reading(name)
-    chosen = str(_expected(name, file)["companion"])
-    shown = [f for case in seen.cases(file) for f in seen.clean(case)["frames"]]
-    assert {frame for frames in shown for frame in frames.split("+")} == {chosen}
+    result = reading(name)
+    slice_id = str(_expected(name, file)["companion"])
+    frame_sets = [f for case in result.cases(file) for f in result.clean(case)["frames"]]
+    assert {frame for frames in frame_sets for frame in frames.split("+")} == {slice_id}
 
 
 @pytest.mark.parametrize(
@@ -396,23 +398,23 @@ def test_the_companion_shows_the_slice_that_was_chosen_at_end_diastole(name, fil
     ],
 )
 def test_the_picture_shows_the_body_as_it_should(name, file, reading):
-    seen, fact = reading(name), _expected(name, file)
-    assert seen.cases(file), "no case shows this image"
-    for case in seen.alone(file):
-        rows = seen.clean(case)
+    result, fact = reading(name), _expected(name, file)
+    assert result.cases(file), "no case shows this image"
+    for case in result.alone(file):
+        rows = result.clean(case)
         assert len(rows) == 1
         row = rows.iloc[0]
-        wanted = fact["shows"]
+        model = fact["shows"]
         if fact.get("shows_by_frame"):
-            wanted = fact["shows_by_frame"][int(row["frames"])]
-        picture = np.asarray(Image.open(seen.workspace / row["image"]).convert("L"))
-        height, width = wanted.shape
+            model = fact["shows_by_frame"][int(row["frames"])]
+        picture = np.asarray(Image.open(result.workspace / row["image"]).convert("L"))
+        height, width = model.shape
         assert picture.shape[1] / picture.shape[0] == pytest.approx(width / height, rel=0.02)
-        likeness = {turn: _likeness(picture, turned) for turn, turned in _turns(wanted)}
+        likeness = {turn: _likeness(picture, turned) for turn, turned in _turns(model)}
         assert max(likeness, key=likeness.get) == "upright"
         assert likeness["upright"] > 0.95
         if "greys" in fact:
-            assert np.abs(picture - wanted).max() <= fact["greys"]
+            assert np.abs(picture - model).max() <= fact["greys"]
 
 
 def _turns(picture):
@@ -427,83 +429,83 @@ def _turns(picture):
     yield "inverted", -picture
 
 
-def _likeness(picture, wanted):
+def _likeness(picture, expected):
     size = (picture.shape[1], picture.shape[0])
-    resized = Image.fromarray(wanted.astype(np.float32)).resize(size, Image.Resampling.BILINEAR)
+    resized = Image.fromarray(expected.astype(np.float32)).resize(size, Image.Resampling.BILINEAR)
     return float(np.corrcoef(picture.ravel(), np.asarray(resized).ravel())[0, 1])
 
 
 @pytest.mark.parametrize("name", _all("never"))
 def test_what_is_no_picture_of_the_dataset_becomes_no_case(name, reading):
-    seen = reading(name)
-    assert seen.error == ""
-    assert [file for file in TREES[name][1]["never"] if seen.cases(file)] == []
+    result = reading(name)
+    assert result.error == ""
+    assert [file for file in TREES[name][1]["never"] if result.cases(file)] == []
 
 
 @pytest.mark.parametrize("name", _all("no_picture"))
 def test_a_broken_file_gives_no_picture_and_is_named(name, reading):
-    seen = reading(name)
+    result = reading(name)
     for file in TREES[name][1]["no_picture"]:
-        assert [c.key for c in seen.cases(file) if len(seen.clean(c))] == []
-        assert _is_named(seen, file)
+        assert [c.key for c in result.cases(file) if len(result.clean(c))] == []
+        assert _is_named(result, file)
 
 
 @pytest.mark.parametrize("name", _all("reported"))
 def test_what_is_left_out_is_named_in_the_quarantine(name, reading):
-    seen = reading(name)
-    assert [file for file in TREES[name][1]["reported"] if not _is_named(seen, file)] == []
+    result = reading(name)
+    assert [file for file in TREES[name][1]["reported"] if not _is_named(result, file)] == []
 
 
-def _is_named(seen, file):
+def _is_named(result, file):
     stem = file.rsplit("/", 1)[-1].split(".")[0].lower()
     return any(
         stem in f"{case} {text}".lower()
-        for case, text in zip(seen.quarantine["case"], seen.quarantine["message"], strict=True)
+        for case, text in zip(result.quarantine["case"], result.quarantine["message"], strict=True)
     )
 
 
 @pytest.mark.parametrize("name", _all("undiagnosed"))
 def test_an_unsure_label_is_no_diagnosis(name, reading):
-    seen = reading(name)
+    result = reading(name)
     for file, diagnoses in TREES[name][1]["undiagnosed"].items():
-        assert seen.present(seen.cases(file)) & _names(diagnoses) == set()
+        assert result.present(result.cases(file)) & _names(diagnoses) == set()
 
 
 @pytest.mark.parametrize("name", _all("unlabelled"))
 def test_an_image_that_nobody_read_states_no_absence(name, reading):
-    seen = reading(name)
+    result = reading(name)
     for file in TREES[name][1]["unlabelled"]:
-        assert seen.absent(seen.cases(file)) == set()
+        assert result.absent(result.cases(file)) == set()
 
 
 @pytest.mark.parametrize("name", _all("never_asked"))
 def test_what_is_no_answer_stands_in_no_item(name, reading):
-    seen = reading(name)
-    offered = _names(option.concept for item in seen.items for option in item.options)
+    result = reading(name)
+    offered = _names(option.concept for item in result.items for option in item.options)
     assert offered & _names(TREES[name][1]["never_asked"]) == set()
 
 
 @pytest.mark.parametrize("name", _all("pairs_only"))
 def test_what_one_frame_cannot_show_is_asked_of_pairs_only(name, reading):
-    seen = reading(name)
+    result = reading(name)
     words = set(TREES[name][1]["pairs_only"])
-    frames = dict(zip(seen.samples["id"], seen.samples["frames"], strict=True))
-    asked = [item for item in seen.items if item.concept in words]
-    assert [item.id for item in asked if "+" not in frames[item.sample]] == []
+    frames = dict(zip(result.samples["id"], result.samples["frames"], strict=True))
+    items = [item for item in result.items if item.concept in words]
+    assert [item.id for item in items if "+" not in frames[item.sample]] == []
 
 
 @pytest.mark.parametrize("name", _all("no_boxes"))
 def test_a_mask_of_another_size_gives_no_box(name, reading):
-    seen = reading(name)
-    keys = {case.key for file in TREES[name][1]["no_boxes"] for case in seen.cases(file)}
-    rows = seen.samples[seen.samples["case"].isin(keys)]
+    result = reading(name)
+    keys = {case.key for file in TREES[name][1]["no_boxes"] for case in result.cases(file)}
+    rows = result.samples[result.samples["case"].isin(keys)]
     assert set(rows["artefact"]) <= {"clean"}
 
 
 @pytest.mark.parametrize("name", _all("muscles"))
 def test_an_open_line_is_closed_over_the_corner_of_its_side(name, reading):
-    seen = reading(name)
-    for file, wanted in TREES[name][1]["muscles"].items():
-        (case,) = seen.alone(file)
-        boxes = [box for these in _masks(seen, case)[0].values() for box in these]
-        assert any(np.abs(np.subtract(box, wanted)).max() <= 2 for box in boxes)
+    result = reading(name)
+    for file, expected in TREES[name][1]["muscles"].items():
+        (case,) = result.alone(file)
+        boxes = [box for these in _masks(result, case)[0].values() for box in these]
+        assert any(np.abs(np.subtract(box, expected)).max() <= 2 for box in boxes)

@@ -20,8 +20,8 @@ SOURCES = find_sources()
 
 
 @pytest.fixture
-def made(tmp_path):
-    """Write the fixture of a source: ``made("covid-ct", "kaggle")`` returns its root."""
+def write_fixture(tmp_path):
+    """Write the fixture of a source: ``write_fixture("covid-ct", "kaggle")`` returns its root."""
 
     def make(source, layout):
         root = tmp_path / source
@@ -44,8 +44,8 @@ def stack(units):
     return Volume(slices=np.array(units, np.int16))
 
 
-def test_lidc_takes_a_nodule_that_three_of_four_readers_marked(made):
-    source_scan = scan("lidc-idri", made("lidc-idri", "classic"), "classic")
+def test_lidc_takes_a_nodule_that_three_of_four_readers_marked(write_fixture):
+    source_scan = scan("lidc-idri", write_fixture("lidc-idri", "classic"), "classic")
     counts = Counter(
         len(region.shape.readings)
         for case in source_scan.values()
@@ -57,8 +57,8 @@ def test_lidc_takes_a_nodule_that_three_of_four_readers_marked(made):
     assert any("2 of 4" in skip.reason for skip in source_scan.values() if isinstance(skip, Skip))
 
 
-def test_lidc_shows_the_slice_on_which_the_readers_agree_most(made):
-    root = made("lidc-idri", "classic")
+def test_lidc_shows_the_slice_on_which_the_readers_agree_most(write_fixture):
+    root = write_fixture("lidc-idri", "classic")
     source_scan = scan("lidc-idri", root, "classic")
     case = next(case for key, case in source_scan.items() if key.startswith("LIDC-IDRI-0001"))
     (folder,) = {path.parent for path in case.files()}
@@ -68,21 +68,21 @@ def test_lidc_shows_the_slice_on_which_the_readers_agree_most(made):
     assert {o.slice for r in region.readings for o in r.outlines} == {largest_slice(nodule)}
 
 
-def test_lidc_leaves_open_what_a_single_reader_chose(made):
-    source_scan = scan("lidc-idri", made("lidc-idri", "classic"), "classic")
+def test_lidc_leaves_open_what_a_single_reader_chose(write_fixture):
+    source_scan = scan("lidc-idri", write_fixture("lidc-idri", "classic"), "classic")
     case = next(case for key, case in source_scan.items() if key.startswith("LIDC-IDRI-0001"))
     assert ("malignancy", "5", LabelState.PRESENT) in labels(case)
     assert ("malignancy", "4", LabelState.UNKNOWN) in labels(case)
 
 
-def test_lidc_shows_several_nodules_for_the_diagnosis_of_a_patient(made):
-    source_scan = scan("lidc-idri", made("lidc-idri", "descriptive"), "descriptive")
+def test_lidc_shows_several_nodules_for_the_diagnosis_of_a_patient(write_fixture):
+    source_scan = scan("lidc-idri", write_fixture("lidc-idri", "descriptive"), "descriptive")
     case = source_scan["LIDC-IDRI-0003-diagnosis"]
     assert (len(case.images), case.shows) == (2, Scope.PATIENT)
 
 
-def test_lidc_refuses_a_series_whose_readings_contradict_each_other(made):
-    root = made("lidc-idri", "classic")
+def test_lidc_refuses_a_series_whose_readings_contradict_each_other(write_fixture):
+    root = write_fixture("lidc-idri", "classic")
     (root / "161-resubmitted-correction-3-9-12.xml").unlink()
     source_scan = scan("lidc-idri", root, "classic")
     assert any(
@@ -90,8 +90,8 @@ def test_lidc_refuses_a_series_whose_readings_contradict_each_other(made):
     )
 
 
-def test_a_cut_reading_of_lidc_sets_its_series_aside_and_no_other(made):
-    root = made("lidc-idri", "classic")
+def test_a_cut_reading_of_lidc_sets_its_series_aside_and_no_other(write_fixture):
+    root = write_fixture("lidc-idri", "classic")
     before = scan("lidc-idri", root, "classic")
     reading = next(root.rglob("LIDC-IDRI-0006/**/*.xml"))
     reading.write_bytes(reading.read_bytes()[:-200])
@@ -104,8 +104,8 @@ def test_a_cut_reading_of_lidc_sets_its_series_aside_and_no_other(made):
     assert {key: before[key] for key in others}.items() <= after.items()
 
 
-def test_a_reading_of_lidc_that_tells_no_series_is_named(made):
-    root = made("lidc-idri", "classic")
+def test_a_reading_of_lidc_that_tells_no_series_is_named(write_fixture):
+    root = write_fixture("lidc-idri", "classic")
     before = scan("lidc-idri", root, "classic")
     (root / "tcia-lidc-xml/900").mkdir(parents=True)
     (root / "tcia-lidc-xml/900/1.xml").write_bytes(b"<LidcReadMessage>")
@@ -116,8 +116,8 @@ def test_a_reading_of_lidc_that_tells_no_series_is_named(made):
     assert before.items() <= after.items()
 
 
-def test_diagnoses_of_lidc_that_cannot_be_read_are_named_and_not_asked(made):
-    root = made("lidc-idri", "classic")
+def test_diagnoses_of_lidc_that_cannot_be_read_are_named_and_not_asked(write_fixture):
+    root = write_fixture("lidc-idri", "classic")
     table = next(root.rglob("tcia-diagnosis-data*"))
     table.write_bytes(b"PK\x03\x04 cut")
     source_scan = scan("lidc-idri", root, "classic")
@@ -141,8 +141,8 @@ def test_lidc_understands_every_row_of_the_real_diagnoses(real_raw):
     assert {label.value for label in diagnoses.values()} == {"0", "1", "2", "3"}
 
 
-def test_mosmed_sets_a_study_aside_where_registry_and_folder_disagree(made):
-    root = made("mosmed-covid19", "nifti")
+def test_mosmed_sets_a_study_aside_where_registry_and_folder_disagree(write_fixture):
+    root = write_fixture("mosmed-covid19", "nifti")
     studies = root / "COVID19_1110/studies"
     shutil.move(studies / "CT-0/study_0001.nii.gz", studies / "CT-3/study_0001.nii.gz")
     case = scan("mosmed-covid19", root, "nifti")["study_0001"]
@@ -150,8 +150,8 @@ def test_mosmed_sets_a_study_aside_where_registry_and_folder_disagree(made):
     assert (case.code, "re-sorted" in case.reason) == ("bad-row", True)
 
 
-def test_mosmed_sets_a_study_aside_where_the_registry_has_other_columns(made):
-    root = made("mosmed-covid19", "nifti")
+def test_mosmed_sets_a_study_aside_where_the_registry_has_other_columns(write_fixture):
+    root = write_fixture("mosmed-covid19", "nifti")
     rows = [["category", "study_file"], ["CT-0", "/studies/CT-0/study_0001.nii.gz"]]
     registry = root / "COVID19_1110/dataset_registry.xlsx"
     write_spreadsheet(registry, {"MosMedData COVID19_1110": rows})
@@ -161,8 +161,8 @@ def test_mosmed_sets_a_study_aside_where_the_registry_has_other_columns(made):
     assert "dataset_registry.xlsx:2 second column=(like /xxxxxxx/XX-9/xxxxx_9999" in case.reason
 
 
-def test_mosmed_refuses_the_teaching_edition(made):
-    root = made("mosmed-covid19", "nifti")
+def test_mosmed_refuses_the_teaching_edition(write_fixture):
+    root = write_fixture("mosmed-covid19", "nifti")
     (root / "COVID19_1110/studies/CT-23").mkdir()
     (root / "COVID19_1110/studies/CT-23/study_0256.nii.gz").touch()
     with pytest.raises(SourceError, match="teaching edition"):
@@ -176,8 +176,8 @@ def test_mosmed_asks_a_grade_of_the_slice_with_the_most_aerated_lung():
     assert frames(graded, stack([outside, soft, lung])) == [2]
 
 
-def test_iq_refuses_a_copy_with_more_pictures_than_the_release(made):
-    root = made("iq-othnccd", "original")
+def test_iq_refuses_a_copy_with_more_pictures_than_the_release(write_fixture):
+    root = write_fixture("iq-othnccd", "original")
     normal = next(root.rglob("Normal case (3).jpg"))
     shutil.copy(normal, normal.with_name("Normal case (417).jpg"))
     with pytest.raises(SourceError, match="augmented"):
@@ -189,21 +189,21 @@ def test_iq_refuses_sizes_that_give_the_class_away():
         SOURCES["iq-othnccd"].hook("frames")(Case(key="x", images=()), stack([[[0] * 3] * 4]))
 
 
-def test_iq_orders_pictures_by_number(made):
-    source_scans = scan("iq-othnccd", made("iq-othnccd", "original"), "original")
+def test_iq_orders_pictures_by_number(write_fixture):
+    source_scans = scan("iq-othnccd", write_fixture("iq-othnccd", "original"), "original")
     benign = [key for key in source_scans if key.startswith("Benign")]
     assert benign == [f"Benign case ({n})" for n in (1, 2, 10, 120)]
 
 
-def test_covid_ct_finds_rows_that_lack_the_suffix_of_the_file(made):
-    source_scan = scan("covid-ct", made("covid-ct", "repository"), "repository")
+def test_covid_ct_finds_rows_that_lack_the_suffix_of_the_file(write_fixture):
+    source_scan = scan("covid-ct", write_fixture("covid-ct", "repository"), "repository")
     patients = {key: case.patient for key, case in source_scan.items()}
     assert patients["CT_COVID/2020.02.10.20021584-p6-52%0.png"] == "CT_COVID:Patient 2"
     assert patients["CT_NonCOVID/1%0.jpg"] == "CT_NonCOVID:crawled_patient_1"
 
 
-def test_covid_ct_leaves_a_converted_copy_out_but_not_a_listed_twin(made):
-    root = made("covid-ct", "repository")
+def test_covid_ct_leaves_a_converted_copy_out_but_not_a_listed_twin(write_fixture):
+    root = write_fixture("covid-ct", "repository")
     folder = root / "Images-processed/CT_NonCOVID"
     shutil.copy(folder / "2.png", folder / "0.png")
     shutil.copy(folder / "0.jpg", folder / "2.jpg")
@@ -212,8 +212,8 @@ def test_covid_ct_leaves_a_converted_copy_out_but_not_a_listed_twin(made):
     assert isinstance(source_scan["CT_NonCOVID/2.png"], Case)
 
 
-def test_nsclc_falls_back_to_the_structure_set(made):
-    root = made("nsclc-radiomics", "descriptive")
+def test_nsclc_falls_back_to_the_structure_set(write_fixture):
+    root = write_fixture("nsclc-radiomics", "descriptive")
     for path in root.rglob("LUNG1-001/*/300*/1-1.dcm"):
         path.unlink()
     source_scan = scan("nsclc-radiomics", root, "descriptive")
@@ -223,8 +223,8 @@ def test_nsclc_falls_back_to_the_structure_set(made):
     assert (region.shape.member, region.shape.values) == (None, (1,))
 
 
-def test_nsclc_sets_a_series_of_another_patient_aside(made):
-    root = made("nsclc-radiomics", "descriptive")
+def test_nsclc_sets_a_series_of_another_patient_aside(write_fixture):
+    root = write_fixture("nsclc-radiomics", "descriptive")
     study = next(root.rglob("LUNG1-001/*"))
     shutil.copytree(next(root.rglob("LUNG1-002/*/1.*")), study / "nested")
     source_scan = scan("nsclc-radiomics", root, "descriptive")
@@ -232,8 +232,8 @@ def test_nsclc_sets_a_series_of_another_patient_aside(made):
     assert all("nested" not in str(path) for path in source_scan["LUNG1-001-tumor"].files())
 
 
-def test_msd_leaves_metadata_files_of_macos_alone(made):
-    source_scan = scan("msd-lung", made("msd-lung", "original"), "original")
+def test_msd_leaves_metadata_files_of_macos_alone(write_fixture):
+    source_scan = scan("msd-lung", write_fixture("msd-lung", "original"), "original")
     assert {case.patient for case in source_scan.values()} == {"lung_001", "lung_053", "lung_096"}
 
 
@@ -241,8 +241,8 @@ def test_msd_leaves_metadata_files_of_macos_alone(made):
     ("source", "layout", "patient"),
     [("lidc-idri", "classic", "LIDC-IDRI-0002"), ("nsclc-radiomics", "classic", "LUNG1-002")],
 )
-def test_a_damaged_header_costs_its_patient_and_no_other(made, source, layout, patient):
-    root = made(source, layout)
+def test_a_damaged_header_costs_its_patient_and_no_other(write_fixture, source, layout, patient):
+    root = write_fixture(source, layout)
     before = scan(source, root, layout)
     damaged = next(root.rglob(f"{patient}/*/*/000001.dcm"))
     damaged.write_bytes(damaged.read_bytes()[:132] + b"\xff" * 64)

@@ -46,8 +46,8 @@ def _block():
 @pytest.mark.parametrize("axes", [(0, 1, 2), (1, 2, 0), (2, 0, 1)])
 def test_slices_are_counted_as_the_build_shows_them(write, axes, signs, plane):
     path = write(axes, signs)
-    shown = reorient(read(path), plane)
-    areas = (np.asarray(shown.slices) > 0).sum(axis=(1, 2))
+    view = reorient(read(path), plane)
+    areas = (np.asarray(view.slices) > 0).sum(axis=(1, 2))
     marked = load_labels(path).marked()
     assert marked.areas(plane).tolist() == areas.tolist()
     assert marked.largest(plane) == int(areas.argmax())
@@ -61,9 +61,9 @@ def test_a_slice_is_found_again_on_a_grid_of_other_spacing(write, tmp_path, plan
     fine.affine[:3, 3] = (4.5 + 15, 4.5 + 19, 4.5)
     path = tmp_path / "fine.nii"
     nibabel.save(nibabel.Nifti1Image(fine.dataobj, fine.affine), path)
-    shown = reorient(read(path), plane)
-    index = slice_at(shown, place)
-    back = shown.affine @ [index, *((np.asarray(shown.slices.shape[1:]) - 1) / 2), 1]
+    view = reorient(read(path), plane)
+    index = slice_at(view, place)
+    back = view.affine @ [index, *((np.asarray(view.slices.shape[1:]) - 1) / 2), 1]
     axis = {"axial": 2, "coronal": 1, "sagittal": 0}[plane]
     assert back[axis] == pytest.approx(place[axis], abs=0.51)
 
@@ -119,10 +119,10 @@ def test_a_volume_without_directions_is_refused(tmp_path):
 @pytest.mark.parametrize("axes", [(0, 1, 2), (2, 0, 1)])
 def test_places_of_a_mask_are_those_of_the_displayed_volume(write, plane, axes):
     path = write(axes, (1, -1, 1))
-    shown = reorient(read(path), plane)
-    places = load_labels(path).marked(4).places_on(shown)
+    view = reorient(read(path), plane)
+    places = load_labels(path).marked(4).places_on(view)
     assert [tuple(place) for place in places] == [
-        tuple(place) for place in np.argwhere(np.asarray(shown.slices) == 4)
+        tuple(place) for place in np.argwhere(np.asarray(view.slices) == 4)
     ]
 
 

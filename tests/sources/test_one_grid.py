@@ -125,12 +125,12 @@ def test_a_mask_on_the_grid_of_its_image_is_taken(masked):
 @pytest.mark.parametrize("wrong", WRONG)
 def test_a_mask_of_a_wrong_affine_is_refused_for_every_case_that_it_marks(masked, wrong):
     jobs, mask = masked
-    kept = mask.read_bytes()
+    content = mask.read_bytes()
     move(mask, WRONG[wrong])
     try:
         codes = {job.case.key: _refusal(job) for job in jobs}
     finally:
-        mask.write_bytes(kept)
+        mask.write_bytes(content)
     assert set(codes.values()) == {"mask-place"}, codes
 
 
@@ -142,19 +142,19 @@ def test_a_mask_stored_along_other_axes_marks_the_same_place_unless_affines_are_
     if mask.suffix == ".mhd":
         return
     before = {job.case.key: _marks(job) for job in jobs}
-    kept = mask.read_bytes()
+    content = mask.read_bytes()
     image = loaded(mask)
-    wanted = nibabel.orientations.axcodes2ornt(axes)
+    orientation = nibabel.orientations.axcodes2ornt(axes)
     if image.ndim < 3:
         return
-    walk = nibabel.orientations.ornt_transform(nibabel.io_orientation(image.affine), wanted)
+    walk = nibabel.orientations.ornt_transform(nibabel.io_orientation(image.affine), orientation)
     same = nibabel.aff2axcodes(image.affine) == tuple(axes)
     nibabel.save(image.as_reoriented(walk), mask)
     try:
         codes = {job.case.key: _refusal(job) for job in jobs}
         after = {job.case.key: _marks(job) for job in jobs if not codes[job.case.key]}
     finally:
-        mask.write_bytes(kept)
+        mask.write_bytes(content)
     if jobs[0].policy.orient == "stored" and not same:
         assert "" not in codes.values(), codes
     else:
@@ -165,7 +165,7 @@ def test_a_mask_that_alone_says_how_it_lies_is_refused_where_affines_are_dummies
     jobs, mask = masked
     if mask.suffix == ".mhd" or jobs[0].policy.orient != "stored":
         return
-    kept = mask.read_bytes()
+    content = mask.read_bytes()
     image = loaded(mask)
     image.set_sform(None, 0)
     image.set_qform(None, 0)
@@ -174,7 +174,7 @@ def test_a_mask_that_alone_says_how_it_lies_is_refused_where_affines_are_dummies
     try:
         codes = {job.case.key: _refusal(job) for job in jobs}
     finally:
-        mask.write_bytes(kept)
+        mask.write_bytes(content)
     assert set(codes.values()) == {"mask-place"}, codes
 
 
@@ -196,14 +196,14 @@ def test_a_mask_of_another_size_is_refused_for_every_case_that_it_marks(masked):
     jobs, mask = masked
     if mask.suffix == ".mhd":
         return
-    kept = mask.read_bytes()
+    content = mask.read_bytes()
     image = nibabel.load(mask)
     values = np.ones((*image.shape[:1], image.shape[1] - 1, *image.shape[2:]), np.uint8)
     nibabel.save(nibabel.Nifti1Image(values, image.affine), mask)
     try:
         codes = {job.case.key: _refusal(job) for job in jobs}
     finally:
-        mask.write_bytes(kept)
+        mask.write_bytes(content)
     assert set(codes.values()) == {"mask-size"}, codes
 
 

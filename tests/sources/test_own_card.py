@@ -15,7 +15,7 @@ from medrcube.sources.registry import find_sources
 
 SOURCES = find_sources()
 CASE = Case(key="a", images=(ImageRef(paths=(Path("a.png"),)),))
-ASKED = r"""
+CARD_TEXT = r"""
 [numbers]
 side_px = 1024 # counted
 window_hu = [-950, 400] # the paper
@@ -44,7 +44,7 @@ def frames(case, volume):
 
 @pytest.fixture
 def own(tmp_path):
-    (tmp_path / "card.toml").write_text(ASKED)
+    (tmp_path / "card.toml").write_text(CARD_TEXT)
     return own_card(str(tmp_path / "adapter.py"))
 
 
@@ -108,14 +108,14 @@ def test_keys_that_nobody_asks_for_are_named(own):
 )
 def test_a_mistake_in_what_an_adapter_may_ask_for_is_named(tmp_path, toy_card, old, new, says):
     path = tmp_path / "card.toml"
-    assert old in ASKED
-    path.write_text(toy_card + ASKED.replace(old, new))
+    assert old in CARD_TEXT
+    path.write_text(toy_card + CARD_TEXT.replace(old, new))
     with pytest.raises(CardError, match=says):
         load_card(path)
 
 
 def test_a_number_without_a_comment_is_named(toy_card):
-    text = ASKED.replace(" # counted", "").replace("[names]\n", "[names]\n# looked at\n")
+    text = CARD_TEXT.replace(" # counted", "").replace("[names]\n", "[names]\n# looked at\n")
     keys = {"numbers": ("side_px", "window_hu"), "names": ("stray",)}
     assert list(uncommented_keys(toy_card + text, keys)) == ["[numbers] side_px"]
 

@@ -78,7 +78,7 @@ def test_a_case_takes_a_tenth_of_its_memory(monkeypatch):
     films = list(map(_film, range(8_192)))
     loose = tracemalloc.get_traced_memory()[0]
     packed = PackedEntries(map(_film, range(8_192)), _joined)
-    held = tracemalloc.get_traced_memory()[0] - loose
+    size = tracemalloc.get_traced_memory()[0] - loose
     tracemalloc.stop()
     assert list(packed) == films
-    assert held < loose / 10
+    assert size < loose / 10

@@ -26,27 +26,27 @@ def card(tmp_path, toy_card):
 
 
 @pytest.fixture
-def seen(card, tmp_path):
+def layout_tree(card, tmp_path):
     """A function that sees files as those of the layout."""
     layout = card(LAYOUT).layouts[0]
     return lambda *names: RawTree(tmp_path, names).of_layout(layout, {"masks"})
 
 
-def test_a_part_is_all_that_its_globs_fit_each_file_once_and_in_order(seen, tmp_path):
-    tree = seen("train/b.png", "test/c.PNG", "train/train/a.png", "labels.csv")
+def test_a_part_is_all_that_its_globs_fit_each_file_once_and_in_order(layout_tree, tmp_path):
+    tree = layout_tree("train/b.png", "test/c.PNG", "train/train/a.png", "labels.csv")
     names = [path.relative_to(tmp_path).as_posix() for path in tree.part("films")]
     assert names == ["test/c.PNG", "train/b.png", "train/train/a.png"]
     assert tree.index("films")["a.png"] == tmp_path / "train/train/a.png"
 
 
-def test_files_of_a_part_are_in_order_of_path_and_not_of_text(seen):
-    tree = seen("train-b/x/a.png", "train/x.png", "train b/a.png", "train/x/a.png")
+def test_files_of_a_part_are_in_order_of_path_and_not_of_text(layout_tree):
+    tree = layout_tree("train-b/x/a.png", "train/x.png", "train b/a.png", "train/x/a.png")
     assert tree.part("films") == sorted(tree.part("films"))
     assert len(tree.part("films")) == 4
 
 
-def test_the_first_file_of_a_stem_is_kept_and_can_be_taken_out(seen, tmp_path):
-    stems = seen("train/b.png", "train/a.png", "test/a.png").stems("films")
+def test_the_first_file_of_a_stem_is_kept_and_can_be_taken_out(layout_tree, tmp_path):
+    stems = layout_tree("train/b.png", "train/a.png", "test/a.png").stems("films")
     assert stems == {"a": tmp_path / "test/a.png", "b": tmp_path / "train/b.png"}
     assert stems.get("c") is None
     assert stems.pop("a") == tmp_path / "test/a.png"
@@ -55,23 +55,23 @@ def test_the_first_file_of_a_stem_is_kept_and_can_be_taken_out(seen, tmp_path):
     assert stems["c"] == tmp_path / "train/d.png"
 
 
-def test_only_what_a_glob_of_the_layout_fits_is_shown(seen):
-    tree = seen("train/a.png", "thumbs/a.gif", "notes.txt", "other/labels.csv", "._a.png")
+def test_only_what_a_glob_of_the_layout_fits_is_shown(layout_tree):
+    tree = layout_tree("train/a.png", "thumbs/a.gif", "notes.txt", "other/labels.csv", "._a.png")
     assert tree.names == ("train/a.png", "thumbs/a.gif")
 
 
 @pytest.mark.parametrize("part", ["boxes", "masks"])
-def test_a_part_that_a_copy_or_its_layout_lacks_is_empty(seen, part):
-    assert seen("train/a.png").part(part) == []
+def test_a_part_that_a_copy_or_its_layout_lacks_is_empty(layout_tree, part):
+    assert layout_tree("train/a.png").part(part) == []
 
 
-def test_a_part_of_no_layout_is_an_error(seen):
+def test_a_part_of_no_layout_is_an_error(layout_tree):
     with pytest.raises(SourceError, match=r"names no part 'mask' \(parts: boxes, films, masks, ta"):
-        seen("train/a.png").part("mask")
+        layout_tree("train/a.png").part("mask")
 
 
-def test_files_stored_in_another_format_are_the_same_part(seen, tmp_path):
-    tree = seen("train/a.jpg", "labels.csv.gz")
+def test_files_stored_in_another_format_are_the_same_part(layout_tree, tmp_path):
+    tree = layout_tree("train/a.jpg", "labels.csv.gz")
     assert tree.part("films") == [tmp_path / "train/a.jpg"]
     assert tree.part("table") == [tmp_path / "labels.csv.gz"]
 

@@ -25,11 +25,11 @@ def test_identifier_in_a_shifted_cell_stands_in_no_reason(source, tmp_path, monk
     layout = source.card.layouts[0].name
     source.build_fixture(tmp_path, layout)
     tree, columns = RawTree(tmp_path), set()
-    begin, read = TableRow.__init__, TableRow.__getitem__
+    begin, get_item = TableRow.__init__, TableRow.__getitem__
 
     def note(self, column):
         columns.add((self.table, column))
-        return read(self, column)
+        return get_item(self, column)
 
     with monkeypatch.context() as patch:
         patch.setattr(TableRow, "__getitem__", note)
@@ -55,7 +55,7 @@ def _swap(self, start, cell, words, *values, **named):
 
 
 @pytest.mark.parametrize(
-    ("reason", "shown"),
+    ("reason", "text"),
     [
         (f"t.csv:2 age={WORDS[0]}: expected a number", "t.csv:2 age=(like XXXXXXXX99999999)"),
         ("t.csv:2 age=1950-12-31: expected a number", "age=(like 9999-99-99)"),
@@ -64,15 +64,15 @@ def _swap(self, start, cell, words, *values, **named):
         ("t.csv: has 2000000000 bytes", "t.csv: has 2000000000 bytes"),
     ],
 )
-def test_word_that_may_identify_somebody_is_told_by_its_shape(reason, shown):
+def test_word_that_may_identify_somebody_is_told_by_its_shape(reason, text):
     skip = Skip(key="x", reason=reason, code=BAD_ROW)
-    assert redact_reason(skip, ["files/p10/s50414267/a.jpg"]).reason.startswith(shown) or (
-        shown in redact_reason(skip, ["files/p10/s50414267/a.jpg"]).reason
+    assert redact_reason(skip, ["files/p10/s50414267/a.jpg"]).reason.startswith(text) or (
+        text in redact_reason(skip, ["files/p10/s50414267/a.jpg"]).reason
     )
 
 
 @pytest.mark.parametrize(
-    ("cell", "shown"),
+    ("cell", "text"),
     [
         ("Muller Anna", "(like Xxxxxx Xxxx)"),
         ("KIM", "(like XXX)"),
@@ -89,8 +89,8 @@ def test_word_that_may_identify_somebody_is_told_by_its_shape(reason, shown):
         ("erect lateral", "erect lateral"),
     ],
 )
-def test_cell_is_shown_only_where_it_cannot_be_personal(cell, shown):
-    assert redact_cell(cell, ("Lateral", "AP erect")) == shown
+def test_cell_is_shown_only_where_it_cannot_be_personal(cell, text):
+    assert redact_cell(cell, ("Lateral", "AP erect")) == text
 
 
 def test_fault_of_code_shows_no_cell_that_python_quotes():
@@ -99,8 +99,8 @@ def test_fault_of_code_shows_no_cell_that_python_quotes():
     assert redact_exception(fault.value).endswith("base 10: (like Xxxxxx Xxxx)")
 
 
-@pytest.mark.parametrize(("patients", "shown"), [(2, "(like XXXXXXX)"), (3, "OBLIQUE")])
-def test_unmapped_value_that_several_patients_share_is_shown(tmp_path, patients, shown):
+@pytest.mark.parametrize(("patients", "value_text"), [(2, "(like XXXXXXX)"), (3, "OBLIQUE")])
+def test_unmapped_value_that_several_patients_share_is_shown(tmp_path, patients, value_text):
     source = SOURCES["padchest"]
     source.build_fixture(tmp_path, source.card.layouts[0].name)
     (table,) = tmp_path.rglob("PADCHEST*.csv.gz")
@@ -119,7 +119,7 @@ def test_unmapped_value_that_several_patients_share_is_shown(tmp_path, patients,
         if isinstance(entry, Skip) and "of field 'view'" in entry.reason
     ]
     assert len(reasons) == patients
-    assert all(f"value {shown!r}" in reason for reason in reasons)
+    assert all(f"value {value_text!r}" in reason for reason in reasons)
 
 
 def test_header_that_may_be_a_row_of_a_person_is_told_by_its_shape(tmp_path):

@@ -49,6 +49,6 @@ def test_the_picture_counts_the_sources_of_every_cell():
 def test_the_rights_of_every_source_stand_with_what_they_rest_on():
     lines = _sources_page(CARDS).splitlines()
     for card in CARDS:
-        assert any(line.endswith(f" | {card.access.known()} |") for line in lines), card.id
+        assert any(line.endswith(f" | {card.access.describe()} |") for line in lines), card.id
     by_row = {card.id for card in CARDS if card.access.passed_on == "by row"}
     assert by_row == {"covid-chestxray", "pocus-lung"}

@@ -50,10 +50,10 @@ def test_a_root_four_levels_below_is_named_by_nothing(card, tree):
     assert not inspect_copy(card, tree(*(f"a/b/c/d/{name}" for name in COPY))).fits
 
 
-@pytest.mark.parametrize("given", ["images", "tables"])
-def test_the_folder_above_is_taken_when_a_layout_names_the_one_given(card, tree, given):
+@pytest.mark.parametrize("subfolder", ["images", "tables"])
+def test_the_folder_above_is_taken_when_a_layout_names_the_one_given(card, tree, subfolder):
     root = tree(*COPY)
-    report = inspect_copy(card, root / given)
+    report = inspect_copy(card, root / subfolder)
     assert (report.fits, report.root) == (True, root)
 
 
@@ -216,44 +216,42 @@ SAME = [
 
 
 @pytest.mark.parametrize(
-    ("asked", "there"), [*SAME, *((b, a) for a, b in SAME), ("a/1.csv.zip", "a/1.CSV")]
+    ("name", "there"), [*SAME, *((b, a) for a, b in SAME), ("a/1.csv.zip", "a/1.CSV")]
 )
-def test_a_file_is_found_under_an_extension_that_stands_for_the_same(asked, there, tmp_path):
+def test_a_file_is_found_under_an_extension_that_stands_for_the_same(name, there, tmp_path):
     tree = RawTree(tmp_path, [there])
-    assert tree / asked == tmp_path / there
-    assert list(tree.match(asked.replace("1", "*"))) == [there]
-    assert NameIndex([tmp_path / there])[asked[2:]] == tmp_path / there
+    assert tree / name == tmp_path / there
+    assert list(tree.match(name.replace("1", "*"))) == [there]
+    assert NameIndex([tmp_path / there])[name[2:]] == tmp_path / there
 
 
-@pytest.mark.parametrize(("asked", "there"), SAME)
-def test_a_file_that_is_there_packed_and_unpacked_counts_once(asked, there, tmp_path):
-    tree = RawTree(tmp_path, [there, asked, "a/2" + there[3:]])
-    assert list(tree.match(asked.replace("1", "*"))) == [asked, "a/2" + there[3:]]
-    assert (tree / asked, tree / there) == (tmp_path / asked, tmp_path / there)
-    index = NameIndex([tmp_path / there, tmp_path / asked])
-    assert (index[asked[2:]], index[there[2:]]) == (tmp_path / asked, tmp_path / there)
+@pytest.mark.parametrize(("name", "there"), SAME)
+def test_a_file_that_is_there_packed_and_unpacked_counts_once(name, there, tmp_path):
+    tree = RawTree(tmp_path, [there, name, "a/2" + there[3:]])
+    assert list(tree.match(name.replace("1", "*"))) == [name, "a/2" + there[3:]]
+    assert (tree / name, tree / there) == (tmp_path / name, tmp_path / there)
+    index = NameIndex([tmp_path / there, tmp_path / name])
+    assert (index[name[2:]], index[there[2:]]) == (tmp_path / name, tmp_path / there)
 
 
 RESAVED = [("a/1.png", "a/1.jpeg"), ("a/1.jpg", "a/1.PNG"), ("a/1.xlsx", "a/1.csv")]
 
 
-@pytest.mark.parametrize(("asked", "there"), RESAVED)
-def test_a_whole_copy_in_another_format_is_found(asked, there, tmp_path):
+@pytest.mark.parametrize(("name", "there"), RESAVED)
+def test_a_whole_copy_in_another_format_is_found(name, there, tmp_path):
     tree = RawTree(tmp_path, [there])
-    assert tree / asked == tmp_path / there
-    assert list(tree.match(asked.replace("1", "*"))) == [there]
-    assert NameIndex([tmp_path / there])[asked[2:]] == tmp_path / there
+    assert tree / name == tmp_path / there
+    assert list(tree.match(name.replace("1", "*"))) == [there]
+    assert NameIndex([tmp_path / there])[name[2:]] == tmp_path / there
 
 
-@pytest.mark.parametrize(("asked", "there"), RESAVED)
-def test_a_namesake_in_another_format_is_another_file_where_both_formats_are(
-    asked, there, tmp_path
-):
-    other = asked.replace("1", "2")
+@pytest.mark.parametrize(("name", "there"), RESAVED)
+def test_a_namesake_in_another_format_is_another_file_where_both_formats_are(name, there, tmp_path):
+    other = name.replace("1", "2")
     tree = RawTree(tmp_path, [there, other])
-    assert tree / asked == tmp_path / asked
-    assert list(tree.match(asked.replace("1", "*"))) == [other]
-    assert asked[2:] not in NameIndex([tmp_path / there, tmp_path / other])
+    assert tree / name == tmp_path / name
+    assert list(tree.match(name.replace("1", "*"))) == [other]
+    assert name[2:] not in NameIndex([tmp_path / there, tmp_path / other])
 
 
 def test_files_below_a_folder_are_those_of_no_other(tmp_path):

@@ -63,23 +63,23 @@ each_tree = pytest.mark.parametrize("tree", TREES)
 
 
 @pytest.fixture
-def made(tmp_path, tree):
+def draft(tmp_path, tree):
     root = tmp_path / "raw"
     TREES[tree](root)
     return load_source(new_source("my-source", root, tmp_path / "sources")), root
 
 
 @each_tree
-def test_the_layout_fits_the_tree_that_it_was_made_of(made):
-    source, root = made
+def test_the_layout_fits_the_tree_that_it_was_made_of(draft):
+    source, root = draft
     report = inspect_copy(source.card, root)
     assert report.complete
     assert source.folder.name == "my_source"
 
 
 @each_tree
-def test_every_picture_of_the_tree_becomes_a_case(made, tree):
-    source, root = made
+def test_every_picture_of_the_tree_becomes_a_case(draft, tree):
+    source, root = draft
     entries = [entry for entry in source.scan(root, "files") if isinstance(entry, Case)]
     expected = {"table": 6, "classes": 6, "series": 2, "volumes": 2}
     assert len(entries) == expected[tree]
@@ -88,8 +88,8 @@ def test_every_picture_of_the_tree_becomes_a_case(made, tree):
 
 @pytest.mark.few(1)
 @each_tree
-def test_the_fixture_builds_into_pictures_and_items(made, tmp_path):
-    source, _ = made
+def test_the_fixture_builds_into_pictures_and_items(draft, tmp_path):
+    source, _ = draft
     raw = tmp_path / "fixture"
     source.build_fixture(raw, "files")
     settings = BuildSettings(even_keys=False)  # a lone source has one modality
@@ -106,8 +106,8 @@ def test_the_fixture_builds_into_pictures_and_items(made, tmp_path):
 
 
 @each_tree
-def test_what_a_person_must_decide_is_marked(made):
-    source, _ = made
+def test_what_a_person_must_decide_is_marked(draft):
+    source, _ = draft
     card = (source.folder / "card.toml").read_text(encoding="utf-8")
     for key in ("anatomy", "licence", "redistribute", "homepage", "steps", "evidence", "tasks"):
         assert "TODO" in next(line for line in card.splitlines() if line.startswith(key)), key
@@ -118,8 +118,8 @@ def test_what_a_person_must_decide_is_marked(made):
 
 
 @pytest.mark.parametrize("tree", ["table"])
-def test_values_of_a_column_about_persons_are_written_nowhere(made):
-    source, _ = made
+def test_values_of_a_column_about_persons_are_written_nowhere(draft):
+    source, _ = draft
     text = "".join(path.read_text(encoding="utf-8") for path in source.folder.glob("*.*"))
     assert not any(name in text for name in NAMES)
     assert "P1" not in text
@@ -127,18 +127,18 @@ def test_values_of_a_column_about_persons_are_written_nowhere(made):
 
 
 @pytest.mark.parametrize("tree", ["table"])
-def test_a_zero_is_not_taken_for_absence(made):
-    source, root = made
+def test_a_zero_is_not_taken_for_absence(draft):
+    source, root = draft
     cases = [entry for entry in source.scan(root, "files") if isinstance(entry, Case)]
     states = {label.state for case in cases for label in case.labels if label.field == "finding"}
     assert states == {LabelState.PRESENT, LabelState.UNKNOWN}
 
 
 @pytest.mark.parametrize("tree", ["table"])
-def test_columns_become_fields_patient_and_split(made):
-    card = (made[0].folder / "card.toml").read_text(encoding="utf-8")
+def test_columns_become_fields_patient_and_split(draft):
+    card = (draft[0].folder / "card.toml").read_text(encoding="utf-8")
     assert "this draft does not read it" not in card
-    source, root = made
+    source, root = draft
     *cases, last = source.scan(root, "files")
     assert source.card.patient == "known"
     assert {label.field: label.value for label in cases[1].labels} == {
@@ -151,8 +151,8 @@ def test_columns_become_fields_patient_and_split(made):
 
 
 @pytest.mark.parametrize("tree", ["classes"])
-def test_folders_become_values_and_masks_regions(made):
-    source, root = made
+def test_folders_become_values_and_masks_regions(draft):
+    source, root = draft
     assert list(source.card.fields["folder"].values) == ["benign", "no tumour"]
     case = next(iter(source.scan(root, "files")))
     assert case.labels[0].value == "benign"
@@ -169,22 +169,22 @@ def test_many_folders_are_classes_only_where_their_names_recur(tmp_path, splits,
 
 
 @pytest.mark.parametrize("tree", ["volumes"])
-def test_masks_in_a_folder_of_their_own_are_found_and_no_pictures(made):
-    source, root = made
+def test_masks_in_a_folder_of_their_own_are_found_and_no_pictures(draft):
+    source, root = draft
     case = next(iter(source.scan(root, "files")))
     assert case.images[0].paths[0].parent.name == "imagesTr"
     assert case.regions[0].shape.paths[0].parent.name == "labelsTr"
 
 
 @pytest.mark.parametrize("tree", ["volumes"])
-def test_headers_of_volumes_are_shown_to_the_person(made):
-    card = (made[0].folder / "card.toml").read_text(encoding="utf-8")
+def test_headers_of_volumes_are_shown_to_the_person(draft):
+    card = (draft[0].folder / "card.toml").read_text(encoding="utf-8")
     assert "shape 140 x 120 x 6, mm 1 x 1 x 3, axes to LPS, stored as int16" in card
 
 
 @pytest.mark.parametrize("tree", ["series"])
-def test_of_dicom_headers_only_listed_elements_are_shown(made):
-    card = (made[0].folder / "card.toml").read_text(encoding="utf-8")
+def test_of_dicom_headers_only_listed_elements_are_shown(draft):
+    card = (draft[0].folder / "card.toml").read_text(encoding="utf-8")
     assert "Modality OT, PhotometricInterpretation MONOCHROME2, Rows 120, Columns 140" in card
     assert CANARY not in card
 
@@ -290,8 +290,8 @@ def test_a_column_of_numbers_that_repeat_names_no_picture(tmp_path):
 
 
 @pytest.mark.parametrize("tree", ["table"])
-def test_the_concepts_nearest_to_a_value_stand_beside_it(made):
-    card = (made[0].folder / "card.toml").read_text(encoding="utf-8")
+def test_the_concepts_nearest_to_a_value_stand_beside_it(draft):
+    card = (draft[0].folder / "card.toml").read_text(encoding="utf-8")
     line = next(line for line in card.splitlines() if line.startswith('"Effusion" = ""'))
     assert '# nearest concepts: "Effusion", "Pleural Effusion"' in line
 
@@ -354,10 +354,10 @@ def test_what_a_link_leads_to_outside_the_tree_enters_no_draft(tmp_path, linked)
     (tree / "inner.png").symlink_to(tree / "films/f0.png")
     contents = survey(tree)
     folder = new_source("linked", tree, tmp_path / "sources")
-    written = "".join(file.read_text(encoding="utf-8") for file in folder.iterdir())
+    draft = "".join(file.read_text(encoding="utf-8") for file in folder.iterdir())
     assert "inner.png" in contents.pictures
     assert contents.tables == ()
-    assert not {word for word in ("secret", "hidden", "ward", "grade") if word in written}
+    assert not {word for word in ("secret", "hidden", "ward", "grade") if word in draft}
 
 
 def _draft_cases(tmp_path, name="mine"):

@@ -182,11 +182,11 @@ def test_a_whole_number_that_was_saved_again_is_the_same_number(cell, number):
 
 
 @pytest.mark.parametrize(
-    ("cell", "shown"),
+    ("cell", "text"),
     [("", ""), ("nan", "nan"), ("4.5", "4.5"), ("four", "(like xxxx)"), ("4.0.0", "4.0.0")],
 )
-def test_what_is_no_whole_number_names_table_row_and_column(cell, shown):
-    with pytest.raises(RowError, match=rf"t\.csv:3 n={re.escape(shown)}: expected a whole number"):
+def test_what_is_no_whole_number_names_table_row_and_column(cell, text):
+    with pytest.raises(RowError, match=rf"t\.csv:3 n={re.escape(text)}: expected a whole number"):
         TableRow({"n": cell}, "t.csv", 3).integer("n")
 
 

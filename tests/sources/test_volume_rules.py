@@ -30,7 +30,7 @@ def scanned(tmp_path):
     return scan
 
 
-def _chosen(name, case):
+def _frames(name, case):
     volume = reorient(read(case.images[0].paths[0]), case.plane or "axial")
     return SOURCES[name].hook("frames")(case, volume)
 
@@ -71,30 +71,30 @@ def test_isles_calls_a_slice_free_only_far_from_every_marked_voxel(scanned):
     for number in (1, 4, 9):
         case = entries[f"sub-strokecase{number:04}-dwi-clear"]
         areas = load_labels(case.guide[0].paths[0]).marked().areas("axial")
-        (index,) = _chosen("isles2022", case)
+        (index,) = _frames("isles2022", case)
         assert not areas[index - 2 : index + 3].any()
 
 
 def test_isles_shows_flair_at_the_height_of_the_lesion(scanned):
     entries = scanned("isles2022")
-    (dwi,) = _chosen("isles2022", entries["sub-strokecase0004-dwi"])
-    (flair,) = _chosen("isles2022", entries["sub-strokecase0004-flair"])
+    (dwi,) = _frames("isles2022", entries["sub-strokecase0004-dwi"])
+    (flair,) = _frames("isles2022", entries["sub-strokecase0004-flair"])
     assert (dwi, flair) == (12, round(12 * 5 / 6))
 
 
 def test_isles_calls_nothing_healthy_when_the_mask_is_empty(scanned):
     with pytest.raises(ReadError, match="nothing is marked"):
-        _chosen("isles2022", scanned("isles2022")["sub-strokecase0120-dwi-clear"])
+        _frames("isles2022", scanned("isles2022")["sub-strokecase0120-dwi-clear"])
 
 
 @pytest.mark.thorough
 def test_brats_shows_all_sequences_of_a_patient_at_one_place(scanned):
     entries = scanned("brats2021")
-    chosen = {
-        tuple(_chosen("brats2021", entries[f"BraTS2021_00003-{sequence}-axial"]))
+    slices = {
+        tuple(_frames("brats2021", entries[f"BraTS2021_00003-{sequence}-axial"]))
         for sequence in ("t1", "t1ce", "t2", "flair")
     }
-    assert len(chosen) == 1
+    assert len(slices) == 1
 
 
 @pytest.mark.thorough
@@ -119,7 +119,7 @@ def test_mmwhs_refuses_a_label_whose_directions_are_wrong(scanned):
     turned = np.diag([-1, 1, 1, 1]) @ stored.affine
     nibabel.save(nibabel.Nifti1Image(np.asarray(stored.dataobj), turned), label)
     with pytest.raises(ReadError, match="its directions are wrong"):
-        _chosen("mmwhs", case)
+        _frames("mmwhs", case)
 
 
 def test_mmwhs_refuses_a_ct_that_is_not_in_hounsfield_units(scanned):

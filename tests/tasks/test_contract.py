@@ -45,7 +45,7 @@ def test_every_wording_of_a_task_fits_into_a_prompt(task):
 @pytest.mark.parametrize("task", open_tasks())
 def test_every_wording_of_a_task_with_a_rule_fits_into_a_prompt(task):
     terms, wordings = load_terms(), package_wordings()
-    asked = [
+    questions = [
         question
         for card in CARDS
         for view in trial_views(task, card)
@@ -54,7 +54,7 @@ def test_every_wording_of_a_task_with_a_rule_fits_into_a_prompt(task):
     ]
     texts = {
         wordings.render(task, name, **question_values(question, terms))
-        for question in asked
+        for question in questions
         for name in wordings.variants(task)
     }
     assert texts

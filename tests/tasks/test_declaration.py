@@ -64,6 +64,6 @@ def test_a_folder_without_a_declaration_is_refused(tmp_path):
 
 def test_a_task_reaches_another_process_without_the_place_of_its_folder():
     task = Task("View Recognition")
-    sent = pickle.dumps(task)
-    assert str(task.declaration.folder).encode() not in sent
-    assert pickle.loads(sent) is task  # noqa: S301 -- our own bytes
+    data = pickle.dumps(task)
+    assert str(task.declaration.folder).encode() not in data
+    assert pickle.loads(data) is task  # noqa: S301 -- our own bytes

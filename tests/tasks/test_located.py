@@ -21,7 +21,7 @@ PIECES = {"pieces": 2}
 ELSEWHERE = {"x0": 350, "x1": 400}
 
 
-def asked(view):
+def questions_by_concept(view):
     return {question.concept: question for question in open_questions(view)}
 
 
@@ -31,7 +31,7 @@ def opacities(view_of):
 
     def make(task, opacity, lesion):
         view = view_of(task, "chexpert", ["Lung Lesion", "Lung Opacity"], lesion, opacity)
-        return asked(view)
+        return questions_by_concept(view)
 
     return make
 
@@ -50,7 +50,9 @@ def test_a_kind_of_it_within_the_mark_bars_nothing(opacities, task):
 
 def test_a_region_in_pieces_is_pointed_at_and_not_boxed(view_of):
     def reason(task):
-        (question,) = asked(view_of(task, "vindr-mammo", ["mass BI-RADS 3-5"], PIECES)).values()
+        (question,) = questions_by_concept(
+            view_of(task, "vindr-mammo", ["mass BI-RADS 3-5"], PIECES)
+        ).values()
         return question.barred
 
     assert [reason(task) for task in TASKS] == ["", "several-regions"]
@@ -69,7 +71,7 @@ def pointed(view_of):
 
     def ask(shape):
         view = view_of("Point Grounding", "vindr-mammo", ["mass BI-RADS 3-5"], {"shape": shape})
-        (question,) = asked(view).values()
+        (question,) = questions_by_concept(view).values()
         return question
 
     return ask
@@ -85,7 +87,7 @@ def test_beside_an_outlined_region_a_drawn_box_counts_as_its_ellipse(view_of):
     view = view_of("Point Grounding", "vindr-mammo", ["mass BI-RADS 3-5"])
     [row] = view.geometry
     box = replace(row, region=1, shape="box", mask="", x0=300, x1=400)
-    (question,) = asked(replace(view, geometry=(row, box))).values()
+    (question,) = questions_by_concept(replace(view, geometry=(row, box))).values()
     assert passes(question, 151.5, 181.5)
     assert passes(question, 350, 210)
     assert not passes(question, 303.5, 183.5)
@@ -94,7 +96,7 @@ def test_beside_an_outlined_region_a_drawn_box_counts_as_its_ellipse(view_of):
 @pytest.mark.parametrize("task", TASKS)
 def test_a_structure_of_which_there_are_two_is_asked_by_its_side_alone(view_of, task):
     def reason(concept):
-        return asked(view_of(task, "montgomery-tb", [concept]))[concept].barred
+        return questions_by_concept(view_of(task, "montgomery-tb", [concept]))[concept].barred
 
     assert reason("lung") == ONE_OF_TWO
     assert reason("left lung") == ""
@@ -102,7 +104,7 @@ def test_a_structure_of_which_there_are_two_is_asked_by_its_side_alone(view_of, 
 
 @pytest.mark.parametrize("task", TASKS)
 def test_a_name_in_words_keeps_the_category_of_what_alone_is_marked(view_of, task):
-    (question,) = asked(view_of(task, "vindr-mammo", ["mass BI-RADS 3-5"])).values()
+    (question,) = questions_by_concept(view_of(task, "vindr-mammo", ["mass BI-RADS 3-5"])).values()
     target = question_values(question, load_terms())["target"]
     assert target == "a breast mass (BI-RADS category 3 to 5)"
 
@@ -111,7 +113,7 @@ def test_a_finding_whose_mark_is_too_small_to_be_seen_is_not_asked_about(view_of
     def reason(pixels):
         marked = {"pixels": pixels}
         view = view_of("Presence", "lidc-idri", ["lung nodule >= 3 mm"], marked)
-        return asked(view)["lung nodule >= 3 mm"].barred
+        return questions_by_concept(view)["lung nodule >= 3 mm"].barred
 
     assert reason(52) == "too-small"
     assert reason(53) == ""
@@ -131,7 +133,7 @@ def test_of_two_names_of_one_place_one_is_asked(view_of, task):
             facts=replace(view.facts, present=present),
             geometry=tuple(rows),
         )
-        return {question.barred for question in asked(marked).values()}
+        return {question.barred for question in questions_by_concept(marked).values()}
 
     assert reasons(_without(0)) == {"", ANOTHER_NAME}
     assert reasons(_without(12)) == {"", ANOTHER_NAME}  # 38 of 50 columns are both

@@ -109,12 +109,12 @@ def test_a_structure_is_asked_about_once_on_an_image(view_of):
     view = view_of(TASK, "mmwhs", two_structures())
     first, second = view.geometry
     third = replace(second, concept="AO", x0=450, x1=500, centroid_x=475.0, region=2)
-    asked = Counter(
+    counts = Counter(
         question.concept
         for question in open_questions(replace(view, geometry=(first, second, third)))
         if not question.barred
     )
-    assert set(asked.values()) == {2}
+    assert set(counts.values()) == {2}
 
 
 def test_of_a_cavity_and_the_wall_around_it_one_is_asked(view_of):

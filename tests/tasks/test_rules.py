@@ -39,7 +39,7 @@ def changed(layer, name, old, new):
     return using_vocabulary([layer])
 
 
-def asked(task, card=CARDS[0]):
+def questions_of(task, card=CARDS[0]):
     return [question for view in trial_views(task, card) for question in open_questions(view)]
 
 
@@ -102,7 +102,7 @@ def test_a_rule_that_cannot_be_loaded_is_told_with_its_line(layer, old, new, mes
 )
 def test_a_rule_that_fails_is_told_with_its_line(layer, old, new, message):
     with changed(layer, "rule.py", old, new), pytest.raises(RuleError, match=message):
-        asked(Task("Lesion Box"))
+        questions_of(Task("Lesion Box"))
 
 
 @pytest.mark.parametrize(

@@ -30,12 +30,12 @@ def layer(tmp_path):
     return tmp_path
 
 
-def failures(layer, *, given=True):
+def failures(layer, *, is_given=True):
     with using_vocabulary([layer]):
         folder = Path(shutil.copytree(INBREAST, layer / "inbreast", dirs_exist_ok=True))
         path = folder / "card.toml"
         text = path.read_text(encoding="utf-8")
-        if given:
+        if is_given:
             assert '"Modality Recognition"' in text
             text = text.replace('"Modality Recognition"', '"Density Assessment"', 1)
         path.write_text(text, encoding="utf-8")
@@ -66,7 +66,7 @@ def test_concepts_of_a_layer_count_from_when_it_is_active(layer):
 
 
 def test_a_task_that_no_source_names_is_told(layer):
-    (failure,) = failures(layer, given=False)
+    (failure,) = failures(layer, is_given=False)
     assert failure.startswith("no source gives Density Assessment")
 
 
@@ -110,8 +110,8 @@ def test_a_task_whose_kind_no_source_states_is_told(layer):
     )
 
 
-@pytest.mark.parametrize(("scale", "held"), [("object", True), ("unknown", False)])
-def test_a_task_on_scale_bars_is_asked_where_a_card_trusts_its_spacing(layer, scale, held):
+@pytest.mark.parametrize(("scale", "holds"), [("object", True), ("unknown", False)])
+def test_a_task_on_scale_bars_is_asked_where_a_card_trusts_its_spacing(layer, scale, holds):
     path = layer / "tasks" / "density_assessment" / "task.toml"
     text = path.read_text(encoding="utf-8").replace('["attribute"]', '["structure"]')
     path.write_text(text.replace('["clean"]', '["scale-bar"]'), encoding="utf-8")
@@ -119,7 +119,7 @@ def test_a_task_on_scale_bars_is_asked_where_a_card_trusts_its_spacing(layer, sc
         task = Task("Density Assessment")
         card = replace(SOURCES["acdc"].card, tasks=(task,), geometry=GeometryTrust(scale=scale))
         entries = [failure for check in check_task(task, [card]) for failure in check.failures]
-    assert (entries == []) is held
+    assert (entries == []) is holds
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ TASK_OF = {
 }
 OTHER = "Pneumothorax"
 BLANK = {field.name: "" for field in fields(Sample)}
-ASKED = sorted(
+PLACES = sorted(
     {
         (TASK_OF[field.kind], field.group, card.anatomy, card.modality)
         for card in CARDS
@@ -40,7 +40,7 @@ ASKED = sorted(
 )
 
 
-def asked(task, key, group, anatomy, modality, *, scope=Scope.IMAGE, artefact="clean"):
+def candidate(task, key, group, anatomy, modality, *, scope=Scope.IMAGE, artefact="clean"):
     sample = replace(
         Sample(**BLANK), anatomy=anatomy, modality=modality, frames="0", artefact=artefact
     )
@@ -54,10 +54,10 @@ def asked(task, key, group, anatomy, modality, *, scope=Scope.IMAGE, artefact="c
 
 def errors(query, labels, *, ranks=()):
     """Errors of every wording with each of the labels as the key."""
-    shown = own_names(labels, TERMS)
+    names = own_names(labels, TERMS)
     draft = ItemText(
         question="",
-        options=tuple(shown[label].text for label in labels),
+        options=tuple(names[label].text for label in labels),
         key=0,
         kinds=tuple(TERMS[label].kind for label in labels),
         concepts=tuple(labels),
@@ -76,14 +76,14 @@ def errors(query, labels, *, ranks=()):
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(("task", "group", "anatomy", "modality"), ASKED, ids=str)
+@pytest.mark.parametrize(("task", "group", "anatomy", "modality"), PLACES, ids=str)
 def test_no_wording_breaks_a_rule_with_a_group_of_options(task, group, anatomy, modality):
     members = RELATIONS.group_members(group)
     ordered = RELATIONS.scale(group).ordered
     ranks = tuple(RELATIONS.rank(group, member) for member in members) if ordered else ()
     for scope in (Scope.IMAGE, Scope.STUDY, Scope.PATIENT):
         for artefact in ("clean", "outline"):
-            query = asked(
+            query = candidate(
                 task, members[0], group, anatomy, modality, scope=scope, artefact=artefact
             )
             assert errors(query, members, ranks=ranks) == []
@@ -109,7 +109,7 @@ def test_no_wording_breaks_a_rule_with_labels_of_a_source(source, task):
         for label in field.concepts()
     ]
     for label in dict.fromkeys(labels):
-        query = asked(task, label, None, card.anatomy, card.modality)
+        query = candidate(task, label, None, card.anatomy, card.modality)
         results = errors(query, (label, OTHER)) if label != OTHER else []
         form = {"mixed-kinds", "mixed-number"}  # of the other option, which is not an answer here
         assert [flaw for flaw in results if flaw[1] == label and flaw[2] not in form] == []
@@ -126,7 +126,7 @@ NUMBERED = [
 
 @pytest.mark.parametrize(("task", "artefact", "word", "label"), NUMBERED, ids=str)
 def test_no_wording_breaks_a_rule_with_boxes_or_frames(task, artefact, word, label):
-    query = asked(task, label, None, Anatomy("Heart"), Modality("MRI"), artefact=artefact)
+    query = candidate(task, label, None, Anatomy("Heart"), Modality("MRI"), artefact=artefact)
     values = wording_values(query, TERMS, RELATIONS)
     draft = ItemText(
         question="",

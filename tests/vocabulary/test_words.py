@@ -151,9 +151,9 @@ def test_a_word_brings_what_is_known_of_it_to_another_process(layer):
         word = Modality("Fundus")
         with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
             assert pool.submit(_told, word).result() == ("Fundus", "photograph", False)
-        sent = pickle.dumps(word)
-        assert pickle.loads(sent) is word  # noqa: S301 -- written above
-    assert pickle.loads(sent).image == "photograph"  # noqa: S301
+        data = pickle.dumps(word)
+        assert pickle.loads(data) is word  # noqa: S301 -- written above
+    assert pickle.loads(data).image == "photograph"  # noqa: S301
 
 
 def _told(word):
@@ -176,10 +176,10 @@ def test_a_word_cannot_be_changed():
 
 def test_the_digest_changes_with_any_file_of_a_layer(layer):
     folder = layer(EYE)
-    seen = {Vocabulary().digest, Vocabulary.of([folder]).digest}
+    digests = {Vocabulary().digest, Vocabulary.of([folder]).digest}
     (folder / "visible.csv").write_text("concept\n", encoding="utf-8")
-    seen.add(Vocabulary.of([folder]).digest)
-    assert len(seen) == 3
+    digests.add(Vocabulary.of([folder]).digest)
+    assert len(digests) == 3
 
 
 def test_an_image_is_called_as_the_layer_says(layer):

@@ -116,8 +116,8 @@ def _row(
 def _hit(values: Sequence[float], key: int, *, most: bool) -> float:
     """Probability that the box with the extreme value is the right one; ties count as a draw."""
     best = max(values) if most else min(values)
-    chosen = [index for index, value in enumerate(values) if abs(value - best) < _NEAR]
-    return (key in chosen) / len(chosen)
+    nearest = [index for index, value in enumerate(values) if abs(value - best) < _NEAR]
+    return (key in nearest) / len(nearest)
 
 
 Measure = Callable[[_Boxes], list[float]]

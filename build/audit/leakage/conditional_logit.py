@@ -66,11 +66,11 @@ class ConditionalLogit:
         return (question.key in winners) / len(winners)
 
     def _score(self, option: Mapping[Hashable, float]) -> float:
-        known = [
+        pairs = [
             (self._names[name], value) for name, value in option.items() if name in self._names
         ]
-        indexes = np.array([index for index, _ in known], dtype=np.int64)
-        return float(self._weights[indexes] @ np.array([value for _, value in known]))
+        indexes = np.array([index for index, _ in pairs], dtype=np.int64)
+        return float(self._weights[indexes] @ np.array([value for _, value in pairs]))
 
 
 def folds(groups: Iterable[str], count: int) -> dict[str, int]:

@@ -80,16 +80,16 @@ def blind_priors(
             view=str(view),
             regions=len(rows),
             patients=len(np.unique(_patients(rows))),
-            box=_left_out(_boxes(rows), lambda chosen, all_: _overlap(chosen, all_) >= iou, rows),
+            box=_left_out(_boxes(rows), lambda guesses, all_: _overlap(guesses, all_) >= iou, rows),
             point=_left_out(
                 _boxes(rows),
-                partial(_holds, drawn=(rows["shape"] == BOX).to_numpy()),
+                partial(_holds, is_ellipse=(rows["shape"] == BOX).to_numpy()),
                 rows,
             ),
             lengths=len(whole),
             length=_left_out(
                 (whole["longest"] * whole["mm_per_pixel"]).to_numpy(),
-                lambda chosen, all_: np.abs(chosen[:, None] - all_) <= tolerance * all_,
+                lambda guesses, all_: np.abs(guesses[:, None] - all_) <= tolerance * all_,
                 whole,
             ),
         )
@@ -129,24 +129,24 @@ def _boxes(rows: pd.DataFrame) -> NDArray[np.float64]:
     return np.asarray(rows[["x0", "y0", "x1", "y1"]].to_numpy(np.float64) / size)
 
 
-def _overlap(chosen: NDArray[np.float64], boxes: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the IoU of each chosen box with each box, ``(chosen, boxes)``.
+def _overlap(guesses: NDArray[np.float64], boxes: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the IoU of each guess with each box, ``(guesses, boxes)``.
 
     Boxes relative to width and height have the same area ratios as in pixels.
     """
-    low = np.maximum(chosen[:, None, :2], boxes[None, :, :2])
-    high = np.minimum(chosen[:, None, 2:], boxes[None, :, 2:])
+    low = np.maximum(guesses[:, None, :2], boxes[None, :, :2])
+    high = np.minimum(guesses[:, None, 2:], boxes[None, :, 2:])
     both = np.clip(high - low, 0, None).prod(axis=2)
-    areas = [(box[:, 2:] - box[:, :2]).prod(axis=1) for box in (chosen, boxes)]
+    areas = [(box[:, 2:] - box[:, :2]).prod(axis=1) for box in (guesses, boxes)]
     return np.asarray(both / (areas[0][:, None] + areas[1][None] - both))
 
 
 def _holds(
-    chosen: NDArray[np.float64], boxes: NDArray[np.float64], *, drawn: NDArray[np.bool_]
+    guesses: NDArray[np.float64], boxes: NDArray[np.float64], *, is_ellipse: NDArray[np.bool_]
 ) -> Passes:
-    """Return whether each box contains the centre of each chosen one; drawn boxes as ellipses."""
-    middle = (chosen[:, :2] + chosen[:, 2:]) / 2
+    """Return whether each box contains the centre of each guess; ellipses count as such."""
+    middle = (guesses[:, :2] + guesses[:, 2:]) / 2
     inside = (middle[:, None] >= boxes[None, :, :2]) & (middle[:, None] < boxes[None, :, 2:])
     sides = boxes[:, 2:] - boxes[:, :2]
     off = (2 * middle[:, None] - boxes[None, :, :2] - boxes[None, :, 2:]) / sides
-    return np.asarray(inside.all(axis=2) & (~drawn | ((off**2).sum(axis=2) <= 1)))
+    return np.asarray(inside.all(axis=2) & (~is_ellipse | ((off**2).sum(axis=2) <= 1)))

@@ -42,11 +42,11 @@ def image_size(items: Iterable[ChoiceItem], samples: Iterable[Sample]) -> list[R
     for (task, source), cell in sorted(cells.items()):
         if len({groups[item.id] for item in cell}) < _PATIENTS:
             continue
-        seen = _hits(cell, groups, lambda item: _size(pictures[item.sample]))
+        hits = _hits(cell, groups, lambda item: _size(pictures[item.sample]))
         blind = _hits(cell, groups, lambda _: None)
         lots = [1 / len(item.options) for item in cell]
         chances = blind if sum(blind) > sum(lots) else lots
-        answers = zip(seen, chances, (groups[item.id] for item in cell), strict=True)
+        answers = zip(hits, chances, (groups[item.id] for item in cell), strict=True)
         row = score_against_chance(list(answers))
         threshold = row["chance"] + _SE * row["se"]
         judged = {"least": 0.0, "threshold": threshold, "within": row["accuracy"] <= threshold}
@@ -71,6 +71,6 @@ def _hits(items: Sequence[ChoiceItem], groups: Mapping[str, str], cue: Cue) -> l
     for item in items:
         total, own = totals[cue(item)], counts[fold_of[groups[item.id]], cue(item)]
         others = [total[option.concept] - own[option.concept] for option in item.options]
-        chosen = [index for index, number in enumerate(others) if number == max(others)]
-        hits.append((item.key in chosen) / len(chosen))
+        largest = [index for index, number in enumerate(others) if number == max(others)]
+        hits.append((item.key in largest) / len(largest))
     return hits

@@ -35,25 +35,25 @@ def constant_prior(low: Numbers, high: Numbers) -> float:
 
 
 def scale_prior(
-    values: Numbers, low: Numbers, high: Numbers, seen: Numbers, patients: Sequence[str]
+    values: Numbers, low: Numbers, high: Numbers, visible: Numbers, patients: Sequence[str]
 ) -> float:
     """Share of items passed by a regression on what the frame of an image shows.
 
-    The logarithm of the value is regressed on ``seen`` over the other patients; the best constant
-    factor between value and prediction is then applied, so that the reader passes most items rather
-    than predicting their mean.
+    The logarithm of the value is regressed on ``visible`` over the other patients; the best
+    constant factor between value and prediction is then applied, so that the reader passes most
+    items rather than predicting their mean.
 
     Args:
         values: true values, above 0.
         low: smallest value that passes each.
         high: largest value that passes each.
-        seen: ``(n, k)``: for example the logarithms of the width of the image in millimetres and of
-            its height over its width.
+        visible: ``(n, k)``: for example the logarithms of the width of the image in millimetres
+            and of its height over its width.
         patients: patient of each item; with fewer than ``k + 2`` patients the regression cannot be
             fitted, and only the constant is tried.
     """
     names, patient = np.unique(np.asarray(patients, dtype=str), return_inverse=True)
-    table = np.column_stack([np.ones(len(values)), seen - seen.mean(axis=0)])
+    table = np.column_stack([np.ones(len(values)), visible - visible.mean(axis=0)])
     if len(names) <= table.shape[1]:
         return constant_prior(low, high)
     logs = np.log(values)

@@ -41,11 +41,11 @@ def numbers_by_frame(items: Sequence[OpenItem], samples: Iterable[Sample]) -> li
     patients = {sample.id: sample.patient or sample.case for sample in samples}
 
     def share(cell: Sequence[OpenItem], bands: NDArray[np.float64]) -> float | None:
-        seen = [[float(number) for number in item.seen.split()] for item in cell]
-        if not seen[0] or len({len(row) for row in seen}) > 1:
+        rows = [[float(number) for number in item.seen.split()] for item in cell]
+        if not rows[0] or len({len(row) for row in rows}) > 1:
             return None
         units = [patients[item.sample] for item in cell]
-        return scale_prior(bands[0], bands[1], bands[2], np.array(seen), units)
+        return scale_prior(bands[0], bands[1], bands[2], np.array(rows), units)
 
     return _rows(items, share)
 

@@ -102,10 +102,12 @@ def _rows(
     groups = _groups(pairs, images)
     for name in names:
         cues = [cue for own in CUES.values() for cue in own] if name == ALL_CUES else CUES[name]
-        features = _features([image for pair in pairs for image in _shown(pair, images)], cues)
+        features = _features(
+            [image for pair in pairs for image in _displayed_samples(pair, images)], cues
+        )
         questions = [
             LogitQuestion(
-                options=[features[image.id] for image in _shown(pair, images)],
+                options=[features[image.id] for image in _displayed_samples(pair, images)],
                 key=[member.role for member in pair].index(role),
             )
             for pair in pairs
@@ -133,7 +135,7 @@ def _pairs(items: Iterable[OpenItem], role: str) -> list[tuple[OpenItem, OpenIte
     ]
 
 
-def _shown(pair: Sequence[OpenItem], images: Mapping[str, Sample]) -> list[Sample]:
+def _displayed_samples(pair: Sequence[OpenItem], images: Mapping[str, Sample]) -> list[Sample]:
     return [images[item.sample] for item in pair]
 
 
@@ -174,8 +176,8 @@ def _groups(pairs: Sequence[tuple[OpenItem, OpenItem]], images: Mapping[str, Sam
         return name
 
     for first, second in pairs:
-        shown = _shown((first, second), images)
-        pixels = (f"pixels {image.pixel_sha256}" for image in shown)
+        samples = _displayed_samples((first, second), images)
+        pixels = (f"pixels {image.pixel_sha256}" for image in samples)
         for name in (patients[second.id], *pixels):
             low, high = sorted((root(patients[first.id]), root(name)))
             parents[high] = low

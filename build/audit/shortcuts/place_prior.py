@@ -52,8 +52,8 @@ def fixed_places(items: Sequence[OpenItem], samples: Iterable[Sample]) -> list[R
     patients = {sample.id: sample.patient or sample.case for sample in samples}
     rows = []
     for name, whole in cells_of(items, _PLACES).items():
-        chosen = np.linspace(0, len(whole) - 1, min(len(whole), _MOST)).astype(int)
-        cell = [whole[place] for place in chosen]
+        places = np.linspace(0, len(whole) - 1, min(len(whole), _MOST)).astype(int)
+        cell = [whole[place] for place in places]
         units = [patients[item.sample] for item in cell]
         if len(set(units)) < 2:
             continue

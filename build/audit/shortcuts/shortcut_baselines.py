@@ -128,26 +128,26 @@ def longest_option(items: Iterable[ChoiceItem], samples: Iterable[Sample]) -> li
 
     Items whose options are all equally long are uninformative and left out.
     """
-    chosen = {}
+    guesses = {}
     for item in items:
         sizes = [len(option.text) for option in item.options]
         longest = [index for index, size in enumerate(sizes) if size == max(sizes)]
         if len(longest) < len(sizes):
-            chosen[item] = longest
-    return _trick_rows(chosen, groups_of(chosen, samples), both_sides=True)
+            guesses[item] = longest
+    return _trick_rows(guesses, groups_of(guesses, samples), both_sides=True)
 
 
 def first_option(items: Iterable[ChoiceItem], samples: Iterable[Sample]) -> list[Row]:
     """Score of choosing the first option, for each task and overall, including scales and boxes."""
-    chosen = {item: [0] for item in items}
-    return _trick_rows(chosen, groups_of(chosen, samples), both_sides=False)
+    guesses = {item: [0] for item in items}
+    return _trick_rows(guesses, groups_of(guesses, samples), both_sides=False)
 
 
 def most_frequent_label(items: Iterable[ChoiceItem], samples: Iterable[Sample]) -> list[Row]:
     """Score of choosing the label that is most often a key in the other folds, by task."""
     labelled = [item for item in items if item.options[item.key].concept]
     groups = groups_of(labelled, samples)
-    chosen: dict[ChoiceItem, list[int]] = {}
+    guesses: dict[ChoiceItem, list[int]] = {}
     for members in _by_task(labelled).values():
         fold_of = folds((groups[item.id] for item in members), 5)
         if len(set(fold_of.values())) < 2:
@@ -159,8 +159,8 @@ def most_frequent_label(items: Iterable[ChoiceItem], samples: Iterable[Sample]) 
         for item in members:
             own = counts[fold_of[groups[item.id]]]
             often = [total[option.concept] - own[option.concept] for option in item.options]
-            chosen[item] = [index for index, n in enumerate(often) if n == max(often)]
-    return _trick_rows(chosen, groups, both_sides=False)
+            guesses[item] = [index for index, n in enumerate(often) if n == max(often)]
+    return _trick_rows(guesses, groups, both_sides=False)
 
 
 def other_keys(items: Iterable[ChoiceItem], samples: Iterable[Sample]) -> list[Row]:
@@ -175,15 +175,15 @@ def other_keys(items: Iterable[ChoiceItem], samples: Iterable[Sample]) -> list[R
     keyed = Counter((_text(item), _key_label(item)) for item in labelled)
     rows = []
     for trick, sign in (("least", -1), ("most", 1)):
-        chosen: dict[ChoiceItem, list[int]] = {}
+        guesses: dict[ChoiceItem, list[int]] = {}
         for item in labelled:
             text = _text(item)
             others = [
                 sign * (keyed[text, option.concept] - (place == item.key))
                 for place, option in enumerate(item.options)
             ]
-            chosen[item] = [place for place, n in enumerate(others) if n == max(others)]
-        rows += [{"trick": trick, **row} for row in _trick_rows(chosen, groups, both_sides=False)]
+            guesses[item] = [place for place, n in enumerate(others) if n == max(others)]
+        rows += [{"trick": trick, **row} for row in _trick_rows(guesses, groups, both_sides=False)]
     return rows
 
 
@@ -196,16 +196,16 @@ def _key_label(item: ChoiceItem) -> str:
 
 
 def _trick_rows(
-    chosen: dict[ChoiceItem, list[int]], groups: dict[str, str], *, both_sides: bool
+    guesses: dict[ChoiceItem, list[int]], groups: dict[str, str], *, both_sides: bool
 ) -> list[Row]:
     """Return one row for each task and one overall: choices of a shortcut against chance."""
-    tasks = _by_task(chosen)
+    tasks = _by_task(guesses)
     rows = []
-    for task, members in [*tasks.items(), *([(ALL, list(chosen))] if chosen else [])]:
+    for task, members in [*tasks.items(), *([(ALL, list(guesses))] if guesses else [])]:
         row = score_against_chance(
             [
                 (
-                    (item.key in chosen[item]) / len(chosen[item]),
+                    (item.key in guesses[item]) / len(guesses[item]),
                     1 / len(item.options),
                     groups[item.id],
                 )

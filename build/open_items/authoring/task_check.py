@@ -36,7 +36,7 @@ class _RuleTrial:
 
     task: Task
     cards: Sequence[Card]
-    asked: Sequence[OpenQuestion]
+    questions: Sequence[OpenQuestion]
     reasons: Sequence[str]
 
 
@@ -61,7 +61,7 @@ def check_open_task(task: Task, cards: Sequence[Card]) -> tuple[ContractCheck, .
     trial = _RuleTrial(
         task=task,
         cards=cards,
-        asked=[question for question in questions if not question.barred],
+        questions=[question for question in questions if not question.barred],
         reasons=sorted({question.barred for question in questions if question.barred}),
     )
     return (
@@ -108,7 +108,7 @@ def _words_fit(trial: _RuleTrial) -> Iterator[str]:
         return
     terms = load_terms()
     for name in wordings.variants(trial.task):
-        for question in trial.asked:
+        for question in trial.questions:
             values = question_values(question, terms)
             try:
                 text = render_wording(wordings, trial.task, name, values)
@@ -124,7 +124,7 @@ def _words_fit(trial: _RuleTrial) -> Iterator[str]:
 
 
 def _is_asked(trial: _RuleTrial) -> Iterator[str]:
-    if not trial.asked:
+    if not trial.questions:
         reasons = (
             f"; it bars all that it finds: {', '.join(trial.reasons)}" if trial.reasons else ""
         )
@@ -132,7 +132,7 @@ def _is_asked(trial: _RuleTrial) -> Iterator[str]:
 
 
 def _targets_are_sound(trial: _RuleTrial) -> Iterator[str]:
-    for question in trial.asked:
+    for question in trial.questions:
         fault = _target_fault(question)
         if fault:
             yield f"{question.sample.source}: {question.concept}: {fault}"
@@ -158,7 +158,7 @@ def _target_fault(question: OpenQuestion) -> str:
 def _sets_have_roles(trial: _RuleTrial) -> Iterator[str]:
     if trial.task.declaration.sets == "none":
         return
-    if any(not question.role for question in trial.asked):
+    if any(not question.role for question in trial.questions):
         yield "set = \"pair\" needs a role of every question, such as 'yes' and 'no'"
 
 

@@ -58,8 +58,8 @@ def trial_views(task: Task, card: Card) -> Iterator[CaseView]:
             _view(task, card, *second, LabelState.PRESENT),
         )
     for measure in card.measures.values():
-        if measure.asked and measure.asked.task == task:
-            yield _measured_view(task, card, measure, measure.asked)
+        if measure.task_settings and measure.task_settings.task == task:
+            yield _measured_view(task, card, measure, measure.task_settings)
 
 
 def unknown_views(task: Task, card: Card) -> Iterator[CaseView]:
@@ -104,16 +104,16 @@ def _view(task: Task, card: Card, field: CardField, concept: str, state: LabelSt
     )
 
 
-def _measured_view(task: Task, card: Card, measure: Measure, asked: MeasureTask) -> CaseView:
+def _measured_view(task: Task, card: Card, measure: Measure, settings: MeasureTask) -> CaseView:
     """Return a case for one number: stated for its images, or measured on its regions."""
     stated = measure.origin == STATED
     fields_of = {name: field for field in card.fields.values() for name in field.concepts()}
-    field = card.fields.get(measure.of) or fields_of[next(iter(asked.panels), measure.about)]
+    field = card.fields.get(measure.of) or fields_of[next(iter(settings.panels), measure.about)]
     concepts = (*measure.part, *measure.whole) or field.concepts()[:1]
     view = _view(task, card, field, concepts[0], LabelState.PRESENT)
     panels = (
         Label(field=fields_of[name].name, value=_raw(fields_of[name], name), evidence=_EVIDENCE)
-        for name in asked.panels
+        for name in settings.panels
     )
     shows = max(view.case.shows or card.shows, measure.scope)
     # A ratio in the middle of the plausible range, with the whole as wide as the image.
@@ -253,7 +253,7 @@ def _geometry(card: Card, case: Case, field: str, concept: str) -> Geometry:
     columns = (*(height, _SIDE - height) * (width - 1), height)
     runs = (x0 * _SIDE + y0, *columns, (_SIDE - x1) * _SIDE + _SIDE - y1)
     blank = {column.name: _BLANK.get(str(column.type), "") for column in fields(Geometry)}
-    known: dict[str, Any] = {
+    values: dict[str, Any] = {
         "sample": f"{case.key}/clean",
         "source": card.id,
         "case": case.key,
@@ -295,4 +295,4 @@ def _geometry(card: Card, case: Case, field: str, concept: str) -> Geometry:
         "from_midline": round(abs((x0 + x1) / 2 - _SIDE / 2) / _SIDE, 6),
         "mask": " ".join(map(str, runs)),
     }
-    return Geometry(**{**blank, **known})
+    return Geometry(**{**blank, **values})

@@ -130,8 +130,8 @@ def _constants(
     distinct: dict[Any, int] = {}
     for question, owner in zip(questions, unit, strict=True):
         answer = _answer(question.target)
-        known = distinct.setdefault(answer, int(owner))
-        if known != owner:
+        first_owner = distinct.setdefault(answer, int(owner))
+        if first_owner != owner:
             distinct[answer] = -1  # several patients have it
     tried = list(distinct)
     if len(tried) > _MOST:

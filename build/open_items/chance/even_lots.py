@@ -52,10 +52,10 @@ def _with_error(share: float, questions: int) -> float:
 
 def _capped(questions: Sequence[OpenQuestion], cap: int) -> list[OpenQuestion]:
     """Return at most ``cap`` questions of each size class, the first that were drawn."""
-    taken: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     capped = []
     for question in questions:
-        if taken[question.lot] < cap:
-            taken[question.lot] += 1
+        if counts[question.lot] < cap:
+            counts[question.lot] += 1
             capped.append(question)
     return capped

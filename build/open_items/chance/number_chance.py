@@ -30,7 +30,7 @@ def number_chance(questions: Sequence[OpenQuestion], patients: Sequence[str]) ->
         [(t.value, t.low, t.high) for t in targets if isinstance(t, NumberTarget)]
     ).T
     share = constant_prior(low, high)
-    seen = np.array([question.seen for question in questions])
-    if seen.ndim == 2 and seen.shape[1]:
-        share = max(share, scale_prior(values, low, high, seen, patients))
+    visible = np.array([question.visible_values for question in questions])
+    if visible.ndim == 2 and visible.shape[1]:
+        share = max(share, scale_prior(values, low, high, visible, patients))
     return share

@@ -56,25 +56,25 @@ def deal_pairs(
         )
         cells.setdefault(cell, []).append(question)
     dealt: list[Pair] = []
-    taken: set[tuple[str, str]] = set()
+    used_units: set[tuple[str, str]] = set()
     judged = any(BALANCED in question.task.declaration.audits for question in questions)
     balance = CueBalance(question.sample for question in questions) if judged else None
     lots = {cell: (_cell_lot(own, cell[-1], seed), repr(cell)) for cell, own in cells.items()}
     for cell in sorted(cells, key=lots.__getitem__):
-        dealt.extend(_deal(cells[cell], taken, seed, balance))
+        dealt.extend(_deal(cells[cell], used_units, seed, balance))
     return dealt
 
 
 def _deal(
     questions: Sequence[OpenQuestion],
-    taken: set[tuple[str, str]],
+    used_units: set[tuple[str, str]],
     seed: int,
     balance: CueBalance | None,
 ) -> Iterator[Pair]:
     lots = sorted(questions, key=lambda question: _lot(question, seed))
     by_unit: dict[str, list[OpenQuestion]] = {}
     for question in lots:
-        if (question.concept, unit_of(question)) not in taken:
+        if (question.concept, unit_of(question)) not in used_units:
             by_unit.setdefault(unit_of(question), []).append(question)
     single: list[OpenQuestion] = []
     for own in by_unit.values():
@@ -82,20 +82,20 @@ def _deal(
         if pair is None:
             single.append(own[0])
         else:
-            yield _kept(pair, taken, balance)
+            yield _keep(pair, used_units, balance)
     waiting = {role: Waiting(alike) for role, alike in _by_role(single).items()}
     while len(waiting) > 1:
         # The two roles with most questions, so that as few as possible are left over.
         larger_role, smaller_role = sorted(waiting, key=lambda role: (-len(waiting[role]), role))[
             :2
         ]
-        (left,) = waiting[larger_role].first(1)
-        waiting[larger_role].take(left)
+        (waiting_question,) = waiting[larger_role].first(1)
+        waiting[larger_role].take(waiting_question)
         partners = waiting[smaller_role].first(_CANDIDATES + 1)  # one image may be its own
-        pair = _best_pair(((left, partner) for partner in partners), balance)
+        pair = _best_pair(((waiting_question, partner) for partner in partners), balance)
         if pair is not None:
             waiting[smaller_role].take(pair[1])
-            yield _kept(pair, taken, balance)
+            yield _keep(pair, used_units, balance)
         waiting = {role: rest for role, rest in waiting.items() if rest}
 
 
@@ -114,8 +114,8 @@ def _by_role(questions: Iterable[OpenQuestion]) -> dict[str, list[OpenQuestion]]
     return by_role
 
 
-def _kept(pair: Pair, taken: set[tuple[str, str]], balance: CueBalance | None) -> Pair:
-    taken.update((question.concept, unit_of(question)) for question in pair)
+def _keep(pair: Pair, used_units: set[tuple[str, str]], balance: CueBalance | None) -> Pair:
+    used_units.update((question.concept, unit_of(question)) for question in pair)
     first, second = _in_order(pair)
     if balance is not None:
         balance.add(first.sample, second.sample)

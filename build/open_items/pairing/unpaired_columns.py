@@ -104,8 +104,8 @@ def _column(table: AskedTable[OpenQuestion], name: str) -> Sequence[Any]:
 
 def _numbers(values: Iterable[Any]) -> Codes:
     """Encode values as numbers; equal values get equal numbers."""
-    known: dict[Any, int] = {}
-    return np.array([known.setdefault(value, len(known)) for value in values], np.int64)
+    numbers: dict[Any, int] = {}
+    return np.array([numbers.setdefault(value, len(numbers)) for value in values], np.int64)
 
 
 def _repeated(numbers: Codes) -> NDArray[np.bool_]:

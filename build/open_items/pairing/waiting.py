@@ -29,10 +29,10 @@ class Waiting:
             self._queues.setdefault(image, deque()).append((place, question))
         self._heads = [(queue[0][0], image) for image, queue in self._queues.items()]
         heapify(self._heads)
-        self._left = len(questions)
+        self._count = len(questions)
 
     def __len__(self) -> int:
-        return self._left
+        return self._count
 
     def first(self, most: int) -> list[OpenQuestion]:
         """Return the first question of each image, for at most ``most`` images."""
@@ -59,4 +59,4 @@ class Waiting:
         queue.popleft()
         if queue:
             heappush(self._heads, (queue[0][0], image))
-        self._left -= 1
+        self._count -= 1

@@ -36,8 +36,8 @@ def new_task(name: str, into: Path, *, rule: bool = False) -> Path:
             "capitals, such as 'Density Assessment'"
         )
     name = " ".join(words)
-    taken = {spelling for task in Task for spelling in task.spellings()}
-    if fold(name) in taken:
+    spellings = {spelling for task in Task for spelling in task.spellings()}
+    if fold(name) in spellings:
         raise MedrcubeError(f"{name!r} is a task already; see  medrcube tasks show '{name}'")
     folder = into / slug_of(name)
     if folder.exists():
@@ -45,7 +45,7 @@ def new_task(name: str, into: Path, *, rule: bool = False) -> Path:
     initials = "".join(word[0] for word in words)[:4]
     short = initials if len(words) > 1 else "".join(letters[:2]).upper()
     others = (f"{short[:3]}{letter}" for letter in ascii_uppercase)
-    short = next(candidate for candidate in (short, *others) if fold(candidate) not in taken)
+    short = next(candidate for candidate in (short, *others) if fold(candidate) not in spellings)
     folder.mkdir(parents=True)
     texts = {
         "task.toml": render_card("scaffold_task.toml", name=name, abbreviation=short, rule=rule),

@@ -49,12 +49,12 @@ class DrawnQuestions:
     """Selected questions and statistics on the others.
 
     Attributes:
-        asked: questions that the quota keeps, in seeded random order.
+        questions: questions that the quota keeps, in seeded random order.
         ready: task -> number of questions that could be asked.
         dropped: ``task: reason`` -> number of questions that could not.
     """
 
-    asked: tuple[EligibleQuestion, ...]
+    questions: tuple[EligibleQuestion, ...]
     ready: Counter[str]
     dropped: Counter[str]
 
@@ -98,7 +98,7 @@ def draw_questions(
     for alike in ready:
         counts[alike.query.task.value] += len(alike.places)
     draw = _Draw(columns, ready, seed).cells(per_cell)
-    return DrawnQuestions(asked=by_lot(draw), ready=counts, dropped=dropped)
+    return DrawnQuestions(questions=by_lot(draw), ready=counts, dropped=dropped)
 
 
 def _options(
@@ -150,8 +150,8 @@ class _QuestionColumns:
         numbers = {what: number for number, what in enumerate(dict.fromkeys(queries))}
         number = np.array([numbers[what] for what in queries], np.int64)
         # A question asked twice about one image counts once; the last one is kept.
-        asked = paired(number[table.kind], self.rows)
-        self._places: Codes = len(asked) - 1 - np.unique(asked[::-1], return_index=True)[1]
+        pairs = paired(number[table.kind], self.rows)
+        self._places: Codes = len(pairs) - 1 - np.unique(pairs[::-1], return_index=True)[1]
         self.lots = self._lots(queries, seed)
 
     def _lots(self, queries: Sequence[tuple[str, str, str]], seed: int) -> NDArray[np.uint64]:
@@ -160,16 +160,16 @@ class _QuestionColumns:
         lots = np.zeros(len(self.table), np.uint64)
         places = self._places[np.argsort(self.rows[self._places], kind="stable")]
         rows = self.rows[places]
-        first = done = 0
+        first = start = 0
         for images in self.codes.texts(("source", "case", "id"), "|"):
             end = int(np.searchsorted(rows, first + len(images)))
-            kinds = self.table.kind[places[done:end]].tolist()
-            which = zip(kinds, (rows[done:end] - first).tolist(), strict=True)
+            kinds = self.table.kind[places[start:end]].tolist()
+            which = zip(kinds, (rows[start:end] - first).tolist(), strict=True)
             texts = (f"{starts[kind]}{images[row]}{ends[kind]}" for kind, row in which)
-            lots[places[done:end]] = [
+            lots[places[start:end]] = [
                 int.from_bytes(sha256(text.encode()).digest()[:8]) for text in texts
             ]
-            first, done = first + len(images), end
+            first, start = first + len(images), end
         return lots
 
     def grounds(self) -> Iterator[tuple[str, CaseFacts, int]]:
@@ -228,16 +228,16 @@ class _Draw:
         self._cells: dict[tuple[str, str], list[_Alike]] = {}
         self._answers: dict[tuple[str, ...], set[str]] = {}
         tasks: dict[str, int] = {}
-        shown: list[Codes] = [np.empty(0, np.int64)]
+        slice_parts: list[Codes] = [np.empty(0, np.int64)]
         numbers: list[Codes] = [np.empty(0, np.int64)]
         slices = columns.codes.slices
         for alike in ready:
             task = alike.query.task
             self._cells.setdefault((alike.query.sample.source, task), []).append(alike)
             self._answers.setdefault(alike.kind, set()).add(alike.answer)
-            shown.append(slices[columns.rows[alike.places]])
+            slice_parts.append(slices[columns.rows[alike.places]])
             numbers.append(np.full(len(alike.places), tasks.setdefault(task, len(tasks))))
-        once = np.unique(paired(np.concatenate(shown), np.concatenate(numbers)))
+        once = np.unique(paired(np.concatenate(slice_parts), np.concatenate(numbers)))
         once //= max(len(tasks), 1)
         self._tasks = np.bincount(once, minlength=int(slices.max(initial=0)) + 1)
 
@@ -246,7 +246,7 @@ class _Draw:
         columns, slices = self._columns, self._columns.codes.slices
         drawing = QuotaDraw()
         in_use = np.zeros(len(self._tasks), np.bool_)
-        chosen: list[EligibleQuestion] = []
+        selection: list[EligibleQuestion] = []
         sizes = {
             cell: range(sum(len(alike.places) for alike in members))
             for cell, members in self._cells.items()
@@ -260,11 +260,11 @@ class _Draw:
                     places[id(entry.ready)] = place
                     entries.append(entry)
             drawing.answers.clear()
-            taken = drawing.fill(entries, per_cell)
-            chosen += taken
-            rows = columns.rows[[places[id(question)] for question in taken]]
+            portion = drawing.fill(entries, per_cell)
+            selection += portion
+            rows = columns.rows[[places[id(question)] for question in portion]]
             in_use[slices[rows]] = True
-        return chosen
+        return selection
 
     def _entries(
         self, members: Sequence[_Alike], quota: int, in_use: NDArray[np.bool_]
@@ -278,8 +278,8 @@ class _Draw:
         columns = self._columns
         places = np.concatenate([alike.places for alike in members])
         which = np.repeat(np.arange(len(members)), [len(alike.places) for alike in members])
-        shown = columns.codes.slices[columns.rows[places]]
-        order = np.lexsort((columns.lots[places], -self._tasks[shown], ~in_use[shown]))
+        slices = columns.codes.slices[columns.rows[places]]
+        order = np.lexsort((columns.lots[places], -self._tasks[slices], ~in_use[slices]))
         patients = columns.codes.patients[columns.rows[places[order]]]
         first = np.sort(np.unique(patients, return_index=True)[1])
         order = order[: first[quota] + 1] if len(first) > quota else order

@@ -79,11 +79,11 @@ def _fill(
     block = sha256("\x1f".join((seed, *names)).encode()).hexdigest()[:12]
     keys = _keys(names, count * len(names), f"{seed}|{block}")
     for start in range(0, len(keys), len(names)):
-        taken = [
+        drawn_members = [
             own.take(key, names) or spare_pool.take(key, names)
             for key in keys[start : start + len(names)]
         ]
-        members = tuple(member for member in taken if member is not None)
+        members = tuple(member for member in drawn_members if member is not None)
         if members:
             yield QuestionGroup(block=block, members=members)
 

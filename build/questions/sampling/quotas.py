@@ -104,11 +104,11 @@ def select_questions(
         query = candidate.ready.query
         cells.setdefault((query.sample.source, query.task), []).append(candidate)
     drawing = QuotaDraw()
-    chosen: list[EligibleQuestion] = []
+    selection: list[EligibleQuestion] = []
     for _, members in sorted(cells.items(), key=least_choice):
         drawing.answers.clear()
-        chosen += drawing.fill(members, per_cell)
-    return by_lot(chosen)
+        selection += drawing.fill(members, per_cell)
+    return by_lot(selection)
 
 
 def select_cells(
@@ -131,10 +131,10 @@ def select_cells(
     for candidate in _quota_entries(ready):
         entries.setdefault(cell_of(candidate.ready), []).append(candidate)
     drawing = QuotaDraw(per_patient=per_patient, due=lots, sources_per_key=sources_per_key)
-    chosen: list[EligibleQuestion] = []
+    selection: list[EligibleQuestion] = []
     for cell, members in sorted(entries.items(), key=least_choice):
-        chosen += drawing.fill(members, cells.get(cell, 0))
-    return by_lot(chosen)
+        selection += drawing.fill(members, cells.get(cell, 0))
+    return by_lot(selection)
 
 
 def cell_of(question: EligibleQuestion) -> Voxel:
@@ -224,7 +224,7 @@ class QuotaDraw:
         """Take the rarest answer so far, and of its questions that of the least used patient."""
         patients: Counter[str] = Counter()
         sources: Counter[str] = Counter()
-        taken: Counter[AnswerCell | None] = Counter()
+        counts: Counter[AnswerCell | None] = Counter()
 
         def rank(candidate: QuotaEntry) -> tuple[int, bool, int, str]:
             fresh = candidate.picture not in self.in_use
@@ -236,7 +236,7 @@ class QuotaDraw:
         def turn(kind: _EntryKind) -> tuple[bool, bool, int, int, _EntryKind]:
             return (
                 self._is_spread(kind),
-                taken[kind.lot] >= due(kind.lot),
+                counts[kind.lot] >= due(kind.lot),
                 self.answers[kind.key],
                 sources[kind.source],
                 kind,
@@ -248,8 +248,8 @@ class QuotaDraw:
             heaps.setdefault(self._kind(candidate.ready), []).append(entry)
         for heap in heaps.values():
             heapify(heap)
-        chosen: list[QuotaEntry] = []
-        while heaps and len(chosen) < quota:
+        selection: list[QuotaEntry] = []
+        while heaps and len(selection) < quota:
             kind = min(heaps, key=turn)
             old, identity, candidate = heappop(heaps[kind])
             full = self.per_patient is not None and patients[candidate.patient] >= self.per_patient
@@ -263,11 +263,11 @@ class QuotaDraw:
                 continue
             self._note(kind)
             sources[kind.source] += 1
-            taken[kind.lot] += 1
+            counts[kind.lot] += 1
             patients[candidate.patient] += 1
-            chosen.append(candidate)
-        self.in_use.update(candidate.picture for candidate in chosen)
-        return [candidate.ready for candidate in chosen]
+            selection.append(candidate)
+        self.in_use.update(candidate.picture for candidate in selection)
+        return [candidate.ready for candidate in selection]
 
     def _note(self, kind: _EntryKind) -> None:
         self.answers[kind.key] += 1

@@ -114,14 +114,14 @@ def _checked_syntax(path: Path, header: Dataset) -> UID:
     syntax = header.file_meta.get("TransferSyntaxUID") if hasattr(header, "file_meta") else None
     if syntax is None:
         raise unreadable(path, "has no transfer syntax, so the coding of its pixels is unknown")
-    known = _known_syntax(syntax)
-    if known is None:
+    entry = _known_syntax(syntax)
+    if entry is None:
         raise ReadError(
             f"{path.name}: is coded as {syntax.name}, which is not supported; decompress "
             "it with another tool (gdcmconv, dcmdjpeg) or leave it out",
             code="unsupported-syntax",
         )
-    uid, is_available = known
+    uid, is_available = entry
     if not is_available:
         raise ReadError(
             f"{path.name}: is coded as {syntax.name}, whose decoder is not installed: run  "

@@ -59,7 +59,7 @@ _PLAIN = frozenset(("CS", "DS", "FD", "FL", "IS", "SL", "SS", "UI", "UL", "US"))
 """VRs whose values depend neither on a character set nor on another element."""
 _SHORT_VALUE = 128
 _Elements = dict[BaseTag, RawDataElement | DataElement]
-_Read = Callable[[bytes, int], tuple[str | None, int, int]]
+_ElementReader = Callable[[bytes, int], tuple[str | None, int, int]]
 _DEEPEST = 8
 """Most nested sequences that are skipped."""
 
@@ -69,15 +69,15 @@ class ScannedHeader(Dataset):
 
     pixels_at = 0
 
-    def convert(self, wanted: AbstractSet[int]) -> None:
+    def convert(self, tags: AbstractSet[int]) -> None:
         """Convert the wanted elements that are still raw.
 
         Raises:
             Exception: of nearly any type, for a damaged element.
         """
-        raw = [tag for tag, held in self._dict.items() if isinstance(held, RawDataElement)]
+        raw = [tag for tag, element in self._dict.items() if isinstance(element, RawDataElement)]
         for tag in raw:
-            if tag in wanted:
+            if tag in tags:
                 self[tag]
 
     def get(self, key: Any, default: Any = None) -> Any:
@@ -107,16 +107,16 @@ class _UnusualError(Exception):
     """The file must be read by pydicom."""
 
 
-def scan_header(file: BinaryIO, wanted: AbstractSet[int]) -> ScannedHeader | None:
+def scan_header(file: BinaryIO, tags: AbstractSet[int]) -> ScannedHeader | None:
     """Return the wanted elements before the pixel data; ``None`` if pydicom has to read the file.
 
     Args:
         file: at its start; left at the pixel data element, or at its start again.
-        wanted: tags.
+        tags: tags.
     """
     head = file.read(_HEAD)
     try:
-        header = _scanned(head, wanted | {_CHARACTER_SET})
+        header = _scanned(head, tags | {_CHARACTER_SET})
     except (_UnusualError, struct.error):
         file.seek(0)
         return None
@@ -124,7 +124,7 @@ def scan_header(file: BinaryIO, wanted: AbstractSet[int]) -> ScannedHeader | Non
     return header
 
 
-def _scanned(head: bytes, wanted: AbstractSet[int]) -> ScannedHeader:
+def _scanned(head: bytes, tags: AbstractSet[int]) -> ScannedHeader:
     if head[_PREAMBLE:_META_START] != b"DICM":
         raise _UnusualError
     meta, place = _elements(head, _META_START, _explicit, {_SYNTAX}, _is_behind_meta)
@@ -136,8 +136,8 @@ def _scanned(head: bytes, wanted: AbstractSet[int]) -> ScannedHeader:
     implicit = uid == ImplicitVRLittleEndian
     if implicit and head[place + 4 : place + 6].isupper():
         raise _UnusualError  # the VR is missing
-    read = _implicit if implicit else _explicit
-    elements, place = _elements(head, place, read, wanted, _PIXEL_DATA.__contains__)
+    read_element = _implicit if implicit else _explicit
+    elements, place = _elements(head, place, read_element, tags, _PIXEL_DATA.__contains__)
     header = ScannedHeader(elements)
     header.file_meta = _meta_of(uid)
     header.set_original_encoding(
@@ -171,8 +171,8 @@ def _is_behind_meta(tag: int) -> bool:
 def _elements(
     data: bytes,
     place: int,
-    read: _Read,
-    wanted: AbstractSet[int],
+    read_element: _ElementReader,
+    tags: AbstractSet[int],
     is_behind: Callable[[int], bool],
 ) -> tuple[_Elements, int]:
     """Return the wanted elements, and the offset of the first one after them."""
@@ -183,18 +183,18 @@ def _elements(
         tag = group << 16 | number
         if is_behind(tag):
             return elements, place
-        vr, length, start = read(data, place)
+        vr, length, start = read_element(data, place)
         if tag < _FIRST_GROUP or tag in _DELIMITERS:
             raise _UnusualError
         if length == _UNDEFINED:
-            if tag in wanted or (vr or _vr_of(tag)) != "SQ":
+            if tag in tags or (vr or _vr_of(tag)) != "SQ":
                 raise _UnusualError
-            place = _behind_sequence(data, start, read, _DEEPEST)
+            place = _behind_sequence(data, start, read_element, _DEEPEST)
             continue
         place = start + length
         if place > len(data):
             raise _UnusualError
-        if tag in wanted:
+        if tag in tags:
             plain = length <= _SHORT_VALUE and (vr or _vr_of(tag)) in _PLAIN
             make = _converted if plain else _raw
             elements[_key_of(tag)] = make(tag, vr, data[start:place])
@@ -248,7 +248,7 @@ def _vr_of(tag: int) -> str:
     return dictionary_VR(tag) if dictionary_has_tag(tag) else ""
 
 
-def _behind_sequence(data: bytes, place: int, read: _Read, deepest: int) -> int:
+def _behind_sequence(data: bytes, place: int, read_element: _ElementReader, deepest: int) -> int:
     """Return where a sequence of undefined length ends."""
     if not deepest:
         raise _UnusualError
@@ -260,20 +260,20 @@ def _behind_sequence(data: bytes, place: int, read: _Read, deepest: int) -> int:
         if group << 16 | number != _ITEM:
             raise _UnusualError
         if length == _UNDEFINED:
-            place = _behind_item(data, place, read, deepest)
+            place = _behind_item(data, place, read_element, deepest)
         else:
             place += length
 
 
-def _behind_item(data: bytes, place: int, read: _Read, deepest: int) -> int:
+def _behind_item(data: bytes, place: int, read_element: _ElementReader, deepest: int) -> int:
     """Return where an item of undefined length ends."""
     while (halves := _TAG.unpack_from(data, place)) != _ITEM_END_HALVES:
         tag = halves[0] << 16 | halves[1]
-        vr, length, place = read(data, place)
+        vr, length, place = read_element(data, place)
         if length != _UNDEFINED:
             place += length
         elif (vr or _vr_of(tag)) == "SQ":
-            place = _behind_sequence(data, place, read, deepest - 1)
+            place = _behind_sequence(data, place, read_element, deepest - 1)
         else:
             raise _UnusualError
     return place + 8

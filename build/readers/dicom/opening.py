@@ -128,16 +128,16 @@ def _read_header(path: Path, file: BinaryIO, tags: tuple[str, ...]) -> Dataset:
     if scanned is not None:
         return scanned
     check_deflated(path, file)
-    wanted: list[Any] = [*tags, *mosaic.KEYWORDS, *mosaic.PRIVATE]
-    return dcmread(file, stop_before_pixels=True, specific_tags=wanted, force=True)
+    all_tags: list[Any] = [*tags, *mosaic.KEYWORDS, *mosaic.PRIVATE]
+    return dcmread(file, stop_before_pixels=True, specific_tags=all_tags, force=True)
 
 
-def _convert(header: Dataset, wanted: frozenset[int]) -> None:
+def _convert(header: Dataset, tags: frozenset[int]) -> None:
     """Convert the wanted elements, so that a damaged one is noticed here."""
     if isinstance(header, ScannedHeader):
-        header.convert(wanted)
+        header.convert(tags)
         return
-    for tag in header.keys() & wanted:
+    for tag in header.keys() & tags:
         header[tag]
 
 

@@ -100,18 +100,18 @@ def read(path: Path, values: Collection[int], volume: Volume) -> Mask:
             f"{', '.join(map(str, sorted(stored.segments))) or '(none)'}",
             code="missing-segment",
         )
-    wanted = set(values) or set(stored.segments)
-    return Mask.of(volume.slices.shape, _placed(path, stored, wanted, volume))
+    segments = set(values) or set(stored.segments)
+    return Mask.of(volume.slices.shape, _placed(path, stored, segments, volume))
 
 
 def _placed(
-    path: Path, stored: _Segmentation, wanted: Collection[int], volume: Volume
+    path: Path, stored: _Segmentation, segments: Collection[int], volume: Volume
 ) -> Iterator[tuple[int, NDArray[np.bool_]]]:
     """Yield every frame with a mark, and the slice to which it is assigned."""
     for frame in stored.frames:
-        if stored.kind != "LABELMAP" and frame.segment not in wanted:
+        if stored.kind != "LABELMAP" and frame.segment not in segments:
             continue
-        marked = _marked(path, stored, frame, wanted)
+        marked = _marked(path, stored, frame, segments)
         if not marked.any():
             continue
         k = _slice_of(path, frame, marked.shape, volume)
@@ -164,11 +164,11 @@ def _sources(group: Dataset) -> Iterator[str]:
 
 
 def _marked(
-    path: Path, stored: _Segmentation, frame: _Frame, wanted: Collection[int]
+    path: Path, stored: _Segmentation, frame: _Frame, segments: Collection[int]
 ) -> NDArray[np.bool_]:
     pixels = _decode(path, stored.header, frame.number)
     if stored.kind == "LABELMAP":
-        return np.isin(pixels, list(wanted))
+        return np.isin(pixels, list(segments))
     if stored.kind == "BINARY":
         return pixels > 0
     most = stored.header.get("MaximumFractionalValue")

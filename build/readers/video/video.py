@@ -50,19 +50,21 @@ def read(path: Path, frame: int | None = None, member: str | None = None) -> Vol
     if frame is not None:
         return _single(path, frame, convert)
     frames: list[av.VideoFrame] = []
-    count, size, held, grey = 0, (0, 0), 0, True
+    count, size, memory, grey = 0, (0, 0), 0, True
     spacing = None
     with _opened(path) as opened:
         ratio = opened[1].sample_aspect_ratio
         for decoded in _frames(path, *opened):
-            shown = _size(path, decoded)
+            frame_size = _size(path, decoded)
             if not count:
-                size, spacing = shown, _spacing(path, ratio, decoded)
-            if shown != size:
-                raise unsupported(path, f"changes its size from {size} to {shown} at frame {count}")
+                size, spacing = frame_size, _spacing(path, ratio, decoded)
+            if frame_size != size:
+                raise unsupported(
+                    path, f"changes its size from {size} to {frame_size} at frame {count}"
+                )
             grey = grey and convert(decoded, count).ndim == 2
-            held += frame_bytes(decoded)
-            if held > _MOST_KEPT:
+            memory += frame_bytes(decoded)
+            if memory > _MOST_KEPT:
                 frames.clear()
             else:
                 frames.append(decoded)
@@ -71,7 +73,7 @@ def read(path: Path, frame: int | None = None, member: str | None = None) -> Vol
         raise truncated(path, "has no frame that can be decoded")
     shape = (count, *size) if grey else (count, *size, 3)
     slices: SliceStack = _Decoded(frames, shape, convert)
-    if held > _MOST_KEPT:
+    if memory > _MOST_KEPT:
         slices = ForwardSlices(lambda: _pictures(path, convert, colour=not grey), shape)
     return Volume(slices=slices, spacing=spacing, measured=False)
 
@@ -113,11 +115,11 @@ class _Converter:
             colour: whether it is RGB in any case.
         """
         try:
-            shown = self._frames.rgb(frame) if colour else self._frames.grey_or_rgb(frame)
+            pixels = self._frames.rgb(frame) if colour else self._frames.grey_or_rgb(frame)
         except (av.error.FFmpegError, ValueError) as error:
             raise _undecodable(self._path, number, error) from error
         quarters = _quarters(self._path, frame)
-        return np.rot90(shown, k=quarters) if quarters else shown
+        return np.rot90(pixels, k=quarters) if quarters else pixels
 
 
 class _Decoded(LazySlices):
@@ -137,19 +139,19 @@ class _Decoded(LazySlices):
         return self._last[1]
 
 
-def _single(path: Path, wanted: int, convert: _Converter) -> Volume:
-    check_frame(path, wanted if wanted < 0 else None, 0)
+def _single(path: Path, index: int, convert: _Converter) -> Volume:
+    check_frame(path, index if index < 0 else None, 0)
     count, spacing = 0, None
     with _opened(path) as opened:
         ratio = opened[1].sample_aspect_ratio
         for decoded in _frames(path, *opened):
             if not count:
                 spacing = _spacing(path, ratio, decoded)
-            if count == wanted:
+            if count == index:
                 slices = np.ascontiguousarray(convert(decoded, count))[None]
                 return Volume(slices=slices, spacing=spacing, measured=False)
             count += 1
-    check_frame(path, wanted, count)
+    check_frame(path, index, count)
     raise truncated(path, "has no frame that can be decoded")
 
 
@@ -175,13 +177,13 @@ def _frames(
     path: Path, container: InputContainer, stream: av.VideoStream
 ) -> Iterator[av.VideoFrame]:
     """Decode frames in display order."""
-    done = 0
+    count = 0
     try:
         for frame in container.decode(stream):
             yield frame
-            done += 1
+            count += 1
     except (av.error.FFmpegError, ValueError) as error:
-        raise _undecodable(path, done, error) from error
+        raise _undecodable(path, count, error) from error
 
 
 def _pictures(path: Path, convert: _Converter, *, colour: bool) -> Iterator[Array]:
@@ -190,9 +192,9 @@ def _pictures(path: Path, convert: _Converter, *, colour: bool) -> Iterator[Arra
             yield convert(frame, number, colour=colour)
 
 
-def _undecodable(path: Path, done: int, error: Exception) -> ReadError:
-    if done or isinstance(error, av.error.EOFError):
-        return truncated(path, f"cannot be decoded beyond frame {done}")
+def _undecodable(path: Path, count: int, error: Exception) -> ReadError:
+    if count or isinstance(error, av.error.EOFError):
+        return truncated(path, f"cannot be decoded beyond frame {count}")
     return unreadable(path, f"cannot be decoded as video ({error.__class__.__name__})")
 
 

@@ -55,8 +55,8 @@ class FrameConverter:
         odd = bool(frame.width % 2)
         coding = (frame.format.name, int(frame.colorspace), int(frame.color_range), odd)
         if coding not in self._tables:
-            shown = FrameConverter().rgb(_ramp(*coding))
-            greys = without_equal_channels(shown)
+            colours = FrameConverter().rgb(_ramp(*coding))
+            greys = without_equal_channels(colours)
             self._tables[coding] = greys[0, : len(_LEVELS)].tobytes() if greys.ndim == 2 else None
         return self._tables[coding]
 

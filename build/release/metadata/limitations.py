@@ -62,7 +62,7 @@ def _items(number: int) -> str:
 
 def faults_of(card: Card) -> list[str]:
     """Return known faults of one source and how they are handled, and its overlaps."""
-    done = {
+    wording = {
         "drop": "left out",
         "marked": "kept without questions about findings, diseases and places",
         "undiagnosed": "kept without questions about diagnoses and lesions",
@@ -70,7 +70,7 @@ def faults_of(card: Card) -> list[str]:
         "regions": "kept; not asked where they lie by a copy with fewer marks",
         "note": "known",
     }
-    faults = [f"{done[quirk.action]}: {' '.join(quirk.reason.split())}" for quirk in card.quirks]
+    faults = [f"{wording[quirk.action]}: {' '.join(quirk.reason.split())}" for quirk in card.quirks]
     shared = [
         f"shares images with {overlap.source}: {' '.join(overlap.note.split())}"
         for overlap in card.overlaps

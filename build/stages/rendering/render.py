@@ -84,7 +84,7 @@ def _render_job(job: RenderJob, images: Path) -> RenderResult:
     return RenderResult(
         case=job.case.key,
         pictures=tuple(picture for picture, _ in output),
-        written=tuple(file for _, file in output),
+        files=tuple(file for _, file in output),
         geometry=geometry,
         digests=digests,
         problems=problems,

@@ -84,7 +84,7 @@ class RenderResult:
 
     case: str
     pictures: tuple[RenderedPicture, ...] = ()
-    written: tuple[WrittenImage, ...] = field(default=(), compare=False)
+    files: tuple[WrittenImage, ...] = field(default=(), compare=False)
     geometry: tuple[RegionGeometry, ...] = ()
     digests: tuple[tuple[str, str], ...] = ()
     problems: tuple[QuarantineRow, ...] = ()

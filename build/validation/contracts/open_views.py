@@ -51,11 +51,11 @@ def open_record_view(rows: Iterable[tuple[ReleaseRow, Mapping[str, Any]]]) -> pd
             row.image,
             row.question,
             row.form,
-            json.dumps(written.get("ask"), sort_keys=True),
-            written.get("chance"),
-            written.get("restricted"),
+            json.dumps(raw.get("ask"), sort_keys=True),
+            raw.get("chance"),
+            raw.get("restricted"),
         )
-        for row, written in rows
+        for row, raw in rows
     ]
     return pd.DataFrame(table, columns=list(columns), dtype=object)
 

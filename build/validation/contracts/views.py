@@ -53,11 +53,11 @@ def record_view(rows: Iterable[tuple[ReleaseRow, Mapping[str, Any]]]) -> pd.Data
             row.dataset,
             row.image,
             row.question,
-            written.get("correct_index"),
-            written.get("restricted"),
+            raw.get("correct_index"),
+            raw.get("restricted"),
             _joined(text for _, text in row.options),
         )
-        for row, written in rows
+        for row, raw in rows
     ]
     return pd.DataFrame(table, columns=list(columns), dtype=object)
 

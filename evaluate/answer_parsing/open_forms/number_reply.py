@@ -23,7 +23,7 @@ __all__ = ["read_number_part"]
 
 def read_number_part(text: str, ask: NumberAsk) -> PartReading:
     """Parse the number in a part of a reply, in the unit of the item."""
-    wanted = find_unit(ask.unit)
+    unit = find_unit(ask.unit)
     plain = _without_side_numbers(_plain(text))
     outside = _BRACKETS.sub(" ", plain)
     values = list(_values(outside))
@@ -34,13 +34,13 @@ def read_number_part(text: str, ask: NumberAsk) -> PartReading:
         return PartReading(None, "")
     if problem := _problem(outside):
         return PartReading(None, problem)
-    readings, explicit = _in_unit(values, wanted)
+    readings, explicit = _in_unit(values, unit)
     if not readings:
         return PartReading(None, "other-unit")
     first = readings[0]
     if any(not math.isclose(first, other, rel_tol=1e-6) for other in readings):
         return PartReading(None, "several-numbers")
-    if explicit and _contradicts(first, _in_unit(aside, wanted, strict=True)[0]):
+    if explicit and _contradicts(first, _in_unit(aside, unit, strict=True)[0]):
         return PartReading(None, "contradiction")
     return PartReading(first, "")
 
@@ -193,9 +193,7 @@ def _problem(text: str) -> str:
     return ""
 
 
-def _in_unit(
-    values: list[_Value], wanted: Unit, *, strict: bool = False
-) -> tuple[list[float], bool]:
+def _in_unit(values: list[_Value], unit: Unit, *, strict: bool = False) -> tuple[list[float], bool]:
     """Return the values in the wanted unit, and whether one states its unit.
 
     A number without a unit is taken to be in the wanted unit. Values of another dimension are
@@ -206,11 +204,11 @@ def _in_unit(
         if value.unit is None:
             if not strict:
                 readings.append(value.number)
-        elif (converted := convert(value.number, value.unit, wanted)) is not None:
+        elif (converted := convert(value.number, value.unit, unit)) is not None:
             readings.append(converted)
             explicit = True
-    foreign = any(value.unit and value.unit.dimension != wanted.dimension for value in values)
-    if foreign and not explicit and wanted.name:
+    foreign = any(value.unit and value.unit.dimension != unit.dimension for value in values)
+    if foreign and not explicit and unit.name:
         return [], False
     return readings, explicit
 

@@ -87,10 +87,10 @@ def read_open_reply(reply: str, ask: Ask) -> OpenReading:
     text = _NEXT_QUESTION.split(text, maxsplit=1)[0]
     if not text.strip():
         return OpenReading(None, "empty")
-    read = READERS[ask.form]
+    reader = READERS[ask.form]
     for mark in reversed(marked_answers(text)[-_MOST_MARKS:]):
         part = _SENTENCE_END.split(mark.text, maxsplit=1)[0] if ask.form == "number" else mark.text
-        reading = read(part, ask)
+        reading = reader(part, ask)
         if reading.answer is not None:
             return OpenReading(reading.answer, mark.rule)
         if reading.problem:

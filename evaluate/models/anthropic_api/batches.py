@@ -78,11 +78,11 @@ class AnthropicBatches:
         """Submit a batch and return its id. The token is part of every question's name."""
         del uploaded, token
         size = (await asyncio.to_thread(file.stat)).st_size
-        sent = await self._http.send(_PATH, file_parts(file), size, "application/json")
-        return safe_id(sent.get("id"))
+        response = await self._http.send(_PATH, file_parts(file), size, "application/json")
+        return safe_id(response.get("id"))
 
     async def search(
-        self, token: str, *, questions: int, known: Collection[str], since: float
+        self, token: str, *, questions: int, known_ids: Collection[str], since: float
     ) -> BatchSearch:
         """Search for a batch by the token in its question names, which only its results reveal."""
         after: dict[str, str | int] = {}
@@ -93,7 +93,11 @@ class AnthropicBatches:
             batches = [row for row in rows if isinstance(row, dict)] if rows else []
             for batch in batches:
                 name = safe_id(batch.get("id"))
-                if name in known or _total(batch) != questions or _created(batch) < since - _DAY:
+                if (
+                    name in known_ids
+                    or _total(batch) != questions
+                    or _created(batch) < since - _DAY
+                ):
                     continue
                 if batch.get("processing_status") != "ended":
                     unsure += 1

@@ -41,7 +41,7 @@ API_VERSION = "2023-06-01"
 """API version; newer versions accept no temperature for any model."""
 
 _OWN = ("model", "messages", "stream", "system", "max_tokens")
-_KEPT = 16 * 2**20
+_CACHE_BYTES = 16 * 2**20
 
 
 def open_anthropic(name: str, settings: ModelSettings) -> AnthropicModel:
@@ -75,7 +75,7 @@ class AnthropicModel:
         self._settings = settings
         self._parameters = _parameters(settings, sender.model)
         self._pictures: SingleFlightCache[tuple[str, bytes]] = SingleFlightCache(
-            most=_KEPT, weigh=lambda p: len(p[1])
+            most=_CACHE_BYTES, weigh=lambda p: len(p[1])
         )
         self._client: ChatClient | None = None
         self._connecting = asyncio.Lock()
@@ -191,6 +191,6 @@ def _parameters(settings: ModelSettings, model: str) -> dict[str, Json]:
     thinks = isinstance(thinking, Mapping) and thinking.get("type") != "disabled"
     plain = temperature_of(settings, model)
     temperature = None if thinks and not settings.temperature else plain
-    chosen: dict[str, Json] = {"temperature": temperature, "max_tokens": settings.max_tokens}
-    parameters = {name: value for name, value in chosen.items() if value is not None}
+    options: dict[str, Json] = {"temperature": temperature, "max_tokens": settings.max_tokens}
+    parameters = {name: value for name, value in options.items() if value is not None}
     return {**parameters, **settings.extra_body}

@@ -18,7 +18,7 @@ _ENDS = {
     "model_context_window_exceeded": "length",
     "refusal": "refusal",
 }
-_SENT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+_PROMPT_COUNTS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,15 +114,15 @@ def _message(data: str) -> Mapping[str, Any]:
 
 def _usage(value: object) -> dict[str, int]:
     counts = value if isinstance(value, dict) else {}
-    sent = [counts[name] for name in _SENT if type(counts.get(name)) is int]
-    written = counts.get("output_tokens")
-    if not sent or type(written) is not int:
+    prompt_counts = [counts[name] for name in _PROMPT_COUNTS if type(counts.get(name)) is int]
+    completion_tokens = counts.get("output_tokens")
+    if not prompt_counts or type(completion_tokens) is not int:
         return {}
-    total = sum(sent)
+    total = sum(prompt_counts)
     return {
         "prompt_tokens": total,
-        "completion_tokens": written,
-        "total_tokens": total + written,
+        "completion_tokens": completion_tokens,
+        "total_tokens": total + completion_tokens,
     }
 
 

@@ -50,8 +50,8 @@ class BatchHttp:
     ) -> Mapping[str, Any]:
         """Send a small request and return the JSON object of the response."""
         content = None if body is None else json.dumps(body).encode()
-        sent = {"Content-Type": "application/json"} if content else {}
-        return await self._object(method, path, content, sent, parameters)
+        headers = {"Content-Type": "application/json"} if content else {}
+        return await self._object(method, path, content, headers, parameters)
 
     async def send(
         self, path: str, parts: AsyncIterator[bytes], size: int, content_type: str

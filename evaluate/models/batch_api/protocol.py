@@ -62,7 +62,7 @@ class BatchState:
     Attributes:
         status: status name used by the provider.
         ended: whether its state is final.
-        done: finished questions; ``None`` if the provider does not report them yet.
+        done_count: finished questions; ``None`` if the provider does not report them yet.
         void: why nothing was run or charged; empty otherwise.
         crowded: whether it is void because the account has too many questions queued.
         seconds: from its creation to its end.
@@ -71,7 +71,7 @@ class BatchState:
 
     status: str
     ended: bool
-    done: int | None = None
+    done_count: int | None = None
     void: str = ""
     crowded: bool = False
     seconds: float = 0.0
@@ -121,14 +121,14 @@ class BatchInterface(Protocol):
         ...
 
     async def search(
-        self, token: str, *, questions: int, known: Collection[str], since: float
+        self, token: str, *, questions: int, known_ids: Collection[str], since: float
     ) -> BatchSearch:
         """Search for a batch by its token after its id was lost.
 
         Args:
             token: token of the batch.
             questions: questions in the batch.
-            known: ids that belong to other tokens, to be excluded.
+            known_ids: ids that belong to other tokens, to be excluded.
             since: time of sending, in seconds since the epoch.
         """
         ...

@@ -25,10 +25,10 @@ def line_of(data: bytes, sender: Sender) -> Mapping[str, Any] | None:
     return line if named else None
 
 
-def reply_or_error(read: Callable[[], Reply]) -> Reply | AnswerError:
+def reply_or_error(get_reply: Callable[[], Reply]) -> Reply | AnswerError:
     """Return the reply, or the error that parsing it raised."""
     try:
-        return read()
+        return get_reply()
     except AnswerError as error:
         return error
 

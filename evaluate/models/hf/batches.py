@@ -180,7 +180,7 @@ class Batcher:
                 if not waiting.answer.done():
                     waiting.answer.set_exception(error)
 
-    def _wake(self, _done: asyncio.Task[None]) -> None:
+    def _wake(self, _task: asyncio.Task[None]) -> None:
         self._changed.set()
 
     async def _gather(self) -> list[_WaitingJob]:
@@ -205,14 +205,14 @@ class Batcher:
         blind = first.job.request.picture is None
         alike = [w for w in self._waiting if (w.job.request.picture is None) == blind]
         alike.sort(key=lambda w: (w is not first, abs(w.job.length - first.job.length)))
-        chosen: list[_WaitingJob] = []
+        batch: list[_WaitingJob] = []
         for waiting in alike[: self._batch_size]:
-            if chosen and self._too_large([w.job for w in (*chosen, waiting)]):
+            if batch and self._too_large([w.job for w in (*batch, waiting)]):
                 break
-            chosen.append(waiting)
-        chosen_ids = set(map(id, chosen))
+            batch.append(waiting)
+        chosen_ids = set(map(id, batch))
         self._waiting = [w for w in self._waiting if id(w) not in chosen_ids]
-        return chosen
+        return batch
 
     def _prepared(self, jobs: Sequence[GenerationJob]) -> _PreparedBatch:
         try:

@@ -173,9 +173,9 @@ class TransformersEngine:
 
     def parameters(self) -> dict[str, Json]:
         """The generation parameters: the model's defaults overridden by the user's settings."""
-        chosen = self._generation().to_diff_dict()
+        generation = self._generation().to_diff_dict()
         dropped = ("transformers_version", "_from_model_config")
-        facts = {key: value for key, value in chosen.items() if key not in dropped}
+        facts = {key: value for key, value in generation.items() if key not in dropped}
         return {**facts, "scoring": str(self._local.scoring)}
 
     def _visual_tokens(self, picture: ImageFile) -> int:
@@ -234,14 +234,14 @@ class TransformersEngine:
         for number, (tokens, prompt, spelling, job) in enumerate(rows):
             scores = first.scores(number, spelling)
             if self._local.scoring == Scoring.LIKELIHOOD:
-                yield _chosen(scores, prompt, 0, job)
+                yield _choice(scores, prompt, 0, job)
                 continue
-            written = next((n for n, token in enumerate(tokens) if token in ends), None)
-            reply_tokens = tokens if written is None else tokens[:written]
+            end = next((n for n, token in enumerate(tokens) if token in ends), None)
+            reply_tokens = tokens if end is None else tokens[:end]
             yield Generation(
                 text=self._text(reply_tokens),
-                finish_reason="length" if written is None else "stop",
-                usage=_usage(prompt, len(reply_tokens) + (written is not None)),
+                finish_reason="length" if end is None else "stop",
+                usage=_usage(prompt, len(reply_tokens) + (end is not None)),
                 scores=scores,
             )
 
@@ -256,7 +256,7 @@ class TransformersEngine:
             inputs = tensors.to(self._opened.device, dtype=self._opened.dtype)
             scores = self._scorer.scores(inputs, options)
             computed = sum(len(tokens) for tokens in options.values())
-            yield _chosen(scores, inputs["input_ids"].shape[1], computed, job)
+            yield _choice(scores, inputs["input_ids"].shape[1], computed, job)
 
     def _interrupt(self, ids: Any, _scores: Any, **_others: Any) -> Any:
         return torch.full((ids.shape[0],), self._stopped.is_set(), device=ids.device)
@@ -295,7 +295,7 @@ def _parts_thinking(text: str) -> bool:
     return not visible.closed or visible.text != text
 
 
-def _chosen(
+def _choice(
     scores: Mapping[str, float], prompt: int, computed: int, job: GenerationJob
 ) -> Generation:
     if not scores:
@@ -311,11 +311,11 @@ def _chosen(
     )
 
 
-def _usage(prompt: int, written: int) -> dict[str, int]:
+def _usage(prompt: int, reply_tokens: int) -> dict[str, int]:
     return {
         "prompt_tokens": prompt,
-        "completion_tokens": written,
-        "total_tokens": prompt + written,
+        "completion_tokens": reply_tokens,
+        "total_tokens": prompt + reply_tokens,
     }
 
 

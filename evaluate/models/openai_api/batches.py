@@ -74,10 +74,10 @@ class OpenAIBatches:
         ).encode()
         tail = f"\r\n--{mark}--\r\n".encode()
         size = len(head) + (await asyncio.to_thread(file.stat)).st_size + len(tail)
-        sent = await self._http.send(
+        response = await self._http.send(
             "files", file_parts(file, head, tail), size, f"multipart/form-data; boundary={mark}"
         )
-        return safe_id(sent.get("id"))
+        return safe_id(response.get("id"))
 
     async def create(self, uploaded: str, file: Path, token: str) -> str:
         """Submit a batch and return its id."""
@@ -91,10 +91,10 @@ class OpenAIBatches:
         return safe_id((await self._http.json("POST", "batches", body=body)).get("id"))
 
     async def search(
-        self, token: str, *, questions: int, known: Collection[str], since: float
+        self, token: str, *, questions: int, known_ids: Collection[str], since: float
     ) -> BatchSearch:
         """Search for a batch by the token in its metadata."""
-        del questions, known
+        del questions, known_ids
         after: dict[str, str | int] = {}
         while True:
             page = await self._http.json("GET", "batches", parameters={"limit": _PAGE, **after})
@@ -128,7 +128,7 @@ class OpenAIBatches:
         return BatchState(
             status=status,
             ended=status in _ENDED,
-            done=int(_number(counts, "completed") + _number(counts, "failed")),
+            done_count=int(_number(counts, "completed") + _number(counts, "failed")),
             void=self._sender.scrub(void),
             crowded=crowded,
             seconds=max(0.0, ended - _number(batch_object, "created_at")) if ended else 0.0,

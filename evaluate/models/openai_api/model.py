@@ -57,7 +57,7 @@ TOP_LOGPROBS = 20
 """Maximum number of alternatives per token that OpenAI and, by default, vLLM return."""
 
 _OWN = ("model", "messages", "stream", "n")
-_KEPT = 16 * 2**20
+_CACHE_BYTES = 16 * 2**20
 
 
 KEY_ENV = "OPENAI_API_KEY"
@@ -150,7 +150,7 @@ class OpenAIModel:
         self._provider = provider
         self._forwards = forwards
         self._parameters = _parameters(settings, sender)
-        self._pictures: SingleFlightCache[bytes] = SingleFlightCache(most=_KEPT, weigh=len)
+        self._pictures: SingleFlightCache[bytes] = SingleFlightCache(most=_CACHE_BYTES, weigh=len)
         self._client: ChatClient | None = None
         self._connecting = asyncio.Lock()
 
@@ -255,12 +255,12 @@ class OpenAIModel:
 
 
 def _parameters(settings: ModelSettings, sender: Sender) -> dict[str, Json]:
-    chosen: dict[str, Json] = {
+    options: dict[str, Json] = {
         "temperature": temperature_of(settings, sender.model, sender.url),
         limit_field(sender.url): settings.max_tokens,
         "seed": settings.seed,
     }
     if settings.logprobs:
-        chosen |= {"logprobs": True, "top_logprobs": TOP_LOGPROBS}
-    parameters = {name: value for name, value in chosen.items() if value is not None}
+        options |= {"logprobs": True, "top_logprobs": TOP_LOGPROBS}
+    parameters = {name: value for name, value in options.items() if value is not None}
     return {**parameters, **settings.extra_body}

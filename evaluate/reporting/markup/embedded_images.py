@@ -63,7 +63,7 @@ class ImageEmbedder:
         """
         if result.item.restricted:
             return None, "This image may not be redistributed."
-        digest = result.asked.image_sha256
+        digest = result.question.image_sha256
         image = result.item.image
         if digest is None or image is None:
             return None, "No image was shown."

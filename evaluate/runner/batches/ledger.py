@@ -77,23 +77,25 @@ class BatchLedger:
 
     async def planned(self, token: str, questions: Sequence[SentQuestion]) -> SentBatch:
         """Log that a batch is about to be sent."""
-        sent = SentBatch(token=token, at=time.time(), questions=tuple(questions))
+        sent_batch = SentBatch(token=token, at=time.time(), questions=tuple(questions))
         rows = [[question.key, question.item, question.letters] for question in questions]
-        await self.log.append({"event": "planned", "token": token, "at": sent.at, "asks": rows})
-        return sent
+        await self.log.append(
+            {"event": "planned", "token": token, "at": sent_batch.at, "asks": rows}
+        )
+        return sent_batch
 
-    async def created(self, sent: SentBatch, batch: str) -> SentBatch:
+    async def created(self, sent_batch: SentBatch, batch: str) -> SentBatch:
         """Log the id that the provider has given to a batch."""
-        await self.log.append({"event": "created", "token": sent.token, "batch": batch})
-        return replace(sent, batch=batch)
+        await self.log.append({"event": "created", "token": sent_batch.token, "batch": batch})
+        return replace(sent_batch, batch=batch)
 
-    async def kept(self, sent: SentBatch, counts: Mapping[str, int]) -> None:
+    async def log_kept(self, sent_batch: SentBatch, counts: Mapping[str, int]) -> None:
         """Log that all results are on disk."""
-        await self.log.append({"event": "kept", "token": sent.token, "counts": dict(counts)})
+        await self.log.append({"event": "kept", "token": sent_batch.token, "counts": dict(counts)})
 
-    async def void(self, sent: SentBatch, why: str) -> None:
+    async def void(self, sent_batch: SentBatch, why: str) -> None:
         """Log that none of it was run."""
-        await self.log.append({"event": "void", "token": sent.token, "why": why})
+        await self.log.append({"event": "void", "token": sent_batch.token, "why": why})
 
 
 def open_batches(run: Path) -> list[SentBatch]:
@@ -145,25 +147,25 @@ def require_no_open_batches(run: Path) -> None:
     Raises:
         WorkspaceError: batches of the run are open.
     """
-    if sent := open_batches(run):
-        count = sum(len(batch.questions) for batch in sent)
+    if batches := open_batches(run):
+        count = sum(len(batch.questions) for batch in batches)
         raise WorkspaceError(
             f"{run}: {counted(count, 'question')} in batches under way; the same command with  "
             "--batch  fetches their results; later calls may omit it"
         )
 
 
-def open_batches_text(sent: Sequence[SentBatch], through: Mapping[str, int]) -> str:
+def open_batches_text(batches: Sequence[SentBatch], through: Mapping[str, int]) -> str:
     """Describe open batches in words.
 
     Args:
-        sent: the open batches.
+        batches: the open batches.
         through: number of finished questions by batch token, if the provider reports it.
     """
-    counts = [through.get(batch.token) for batch in sent]
-    questions = counted(sum(len(batch.questions) for batch in sent), "question")
+    counts = [through.get(batch.token) for batch in batches]
+    questions = counted(sum(len(batch.questions) for batch in batches), "question")
     # Anthropic reports counts only at the end.
     if None not in counts:
-        done = sum(count for count in counts if count is not None)
-        questions = f"{done:,} of {questions} done"
-    return f"{counted(len(sent), 'batch')} under way, {questions}"
+        done_count = sum(count for count in counts if count is not None)
+        questions = f"{done_count:,} of {questions} done"
+    return f"{counted(len(batches), 'batch')} under way, {questions}"

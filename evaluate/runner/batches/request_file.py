@@ -66,7 +66,7 @@ async def write_batch(
             while queue and len(file.turns) < min(most, limits.questions):
                 turn = queue[0]
                 try:
-                    request = await requests.build(turn.asked)
+                    request = await requests.build(turn.question)
                     pieces = await interface.question(f"{token}-{len(file.turns)}", request)
                     grown = _fit(
                         pieces, size + len(frame.between), limits.size, alone=not file.turns

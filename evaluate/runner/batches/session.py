@@ -93,10 +93,10 @@ class BatchSession:
         """
         delete_batch_files(self.out)
         self._open = open_batches(self.out)
-        self.tally.want((QueuedQuestion(asked=question) for question in todo), self._open)
+        self.tally.want((QueuedQuestion(question=question) for question in todo), self._open)
         try:
             if self.tally.queue and not self._open and not self.single.budget.counted:
-                await self.single.ask_all([self.tally.queue.popleft().asked])
+                await self.single.ask_all([self.tally.queue.popleft().question])
                 self.tally.progress = self.single.progress
             await self._go_on()
         finally:
@@ -161,22 +161,22 @@ class BatchSession:
         except TransientError as error:
             self._put_back(turns, error)
             return
-        sent = await self.ledger.planned(token, [question_of(turn) for turn in turns])
+        sent_batch = await self.ledger.planned(token, [question_of(turn) for turn in turns])
         try:
             batch = await self.interface.create(uploaded, path, token)
         except TransientError as error:
             if error.code == RATE_LIMIT:
-                await self.ledger.void(sent, str(error))
+                await self.ledger.void(sent_batch, str(error))
                 self._put_back(turns, error)
                 return
             # It may have been created anyway; a later poll will tell.
-            self._open.append(sent)
+            self._open.append(sent_batch)
             self._reach(error)
         except (RejectedError, ModelError) as error:
-            await self.ledger.void(sent, str(error))
+            await self.ledger.void(sent_batch, str(error))
             raise
         else:
-            self._open.append(await self.ledger.created(sent, batch))
+            self._open.append(await self.ledger.created(sent_batch, batch))
             self._heard = time.monotonic()
         for turn in turns:
             turn.tries += 1
@@ -189,15 +189,15 @@ class BatchSession:
     async def _look(self) -> bool:
         """Poll every batch once; return whether one has ended."""
         ended = False
-        for sent in list(self._open):
+        for sent_batch in list(self._open):
             try:
-                if sent.batch is None:
-                    await self._search(sent)
+                if sent_batch.batch is None:
+                    await self._search(sent_batch)
                 else:
-                    state = await self.interface.state(sent.batch)
-                    if state.done is not None:
-                        self._through[sent.token] = state.done
-                    ended |= state.ended and await self._settle(sent.batch, sent, state)
+                    state = await self.interface.state(sent_batch.batch)
+                    if state.done_count is not None:
+                        self._through[sent_batch.token] = state.done_count
+                    ended |= state.ended and await self._settle(sent_batch.batch, sent_batch, state)
                 self._heard = time.monotonic()
             except TransientError as error:
                 self._reach(error)
@@ -219,54 +219,56 @@ class BatchSession:
                 "their results"
             )
 
-    async def _search(self, sent: SentBatch) -> None:
+    async def _search(self, sent_batch: SentBatch) -> None:
         """Find a batch whose id was lost, or establish that the provider never accepted it."""
-        if time.time() - sent.at < self.polling.settled:
+        if time.time() - sent_batch.at < self.polling.settled:
             return
         search = await self.interface.search(
-            sent.token,
-            questions=len(sent.questions),
-            known=set(created_batch_ids(self.out)),
-            since=sent.at,
+            sent_batch.token,
+            questions=len(sent_batch.questions),
+            known_ids=set(created_batch_ids(self.out)),
+            since=sent_batch.at,
         )
-        place = self._open.index(sent)
+        place = self._open.index(sent_batch)
         if search.batch is not None:
-            self._open[place] = await self.ledger.created(sent, search.batch)
+            self._open[place] = await self.ledger.created(sent_batch, search.batch)
         elif search.unsure:
             self.tally.advance(
-                note=f"the id of a batch of {counted(len(sent.questions), 'question')} was lost; "
-                "candidates at the provider can be identified only once they end"
+                note=f"the id of a batch of {counted(len(sent_batch.questions), 'question')} was "
+                "lost; candidates at the provider can be identified only once they end"
             )
         else:
-            await self.ledger.void(sent, "the provider does not know it")
+            await self.ledger.void(sent_batch, "the provider does not know it")
             del self._open[place]
-            self.tally.again(sent, "a batch never reached the provider; it is sent again")
+            self.tally.again(sent_batch, "a batch never reached the provider; it is sent again")
 
-    async def _settle(self, batch: str, sent: SentBatch, state: BatchState) -> bool:
+    async def _settle(self, batch: str, sent_batch: SentBatch, state: BatchState) -> bool:
         """Store the results of a batch and requeue the rest; return whether it was run.
 
         Raises:
             ModelError: it was refused as a whole, or every question of it was.
         """
         if state.void:
-            await self.ledger.void(sent, state.void)
-            self._open.remove(sent)
+            await self.ledger.void(sent_batch, state.void)
+            self._open.remove(sent_batch)
             await self._forget(batch, state)
             if not state.crowded:
                 raise ModelError(f"the batch {batch} was not run: {state.void}")
-            self._most = max(_FEWEST, len(sent.questions) // 2)
+            self._most = max(_FEWEST, len(sent_batch.questions) // 2)
             self._paused = True
-            self.tally.again(sent, state.void)
+            self.tally.again(sent_batch, state.void)
             return False
 
         def letters(name: str) -> str:
-            question = sent.question(name)
+            question = sent_batch.question(name)
             return "" if question is None else question.letters
 
         self.tally.advance(waiting="fetching the results of a batch")
-        result = await self.tally.keep(batch, sent, self.interface.results(batch, state, letters))
-        await self.ledger.kept(sent, result.counts)
-        self._open.remove(sent)
+        result = await self.tally.keep(
+            batch, sent_batch, self.interface.results(batch, state, letters)
+        )
+        await self.ledger.log_kept(sent_batch, result.counts)
+        self._open.remove(sent_batch)
         await self._forget(batch, state)
         if result.refused:
             raise ModelError(f"every question of the batch {batch} was refused: {result.refused}")

@@ -66,14 +66,14 @@ class BatchTally:
         self.models = self.single.models
         self._earlier = _earlier(self.out)
 
-    def want(self, turns: Iterable[QueuedQuestion], sent: Iterable[SentBatch]) -> None:
+    def want(self, turns: Iterable[QueuedQuestion], batches: Iterable[SentBatch]) -> None:
         """Add questions; those in an open batch are not sent again."""
-        self.todo = {str(turn.asked.key): turn for turn in turns}
-        in_batches = {question.key for batch in sent for question in batch.questions}
+        self.todo = {str(turn.question.key): turn for turn in turns}
+        in_batches = {question.key for batch in batches for question in batch.questions}
         self.queue.extend(turn for key, turn in self.todo.items() if key not in in_batches)
 
     async def keep(
-        self, batch: str, sent: SentBatch, results: AsyncIterator[tuple[str, Result]]
+        self, batch: str, sent_batch: SentBatch, results: AsyncIterator[tuple[str, Result]]
     ) -> BatchResult:
         """Store the results of a batch, except those that an earlier session stored.
 
@@ -84,32 +84,34 @@ class BatchTally:
         refused: list[str] = []
         fresh: list[tuple[SentQuestion, Result]] = []
         async for name, result in results:
-            question = sent.question(name)
+            question = sent_batch.question(name)
             if question is None or question.key in recorded:
                 continue
             recorded.add(question.key)
             fresh.append((question, result))
             if len(fresh) >= _TOGETHER:
                 await self._record_all(batch, fresh, counts, refused)
-        for question in sent.questions:
+        for question in sent_batch.questions:
             if question.key not in recorded:
                 error = TransientError("the results have no line for it", code=_NO_LINE)
                 fresh.append((question, error))
             else:
                 self._count_earlier(batch, question.key)
         await self._record_all(batch, fresh, counts, refused)
-        whole = len(refused) == len(sent.questions) > 1
+        whole = len(refused) == len(sent_batch.questions) > 1
         return BatchResult(counts=counts, refused=refused[0] if whole else "")
 
     async def refuse(self, turn: QueuedQuestion, error: AnswerError) -> None:
         """Record that a question could not be sent."""
         await self._append(question_of(turn), turn.tries + 1, error_record(error))
-        self.advance(done=1, failed=1, note=str(error))
+        self.advance(done_count=1, failed=1, note=str(error))
 
-    def again(self, sent: SentBatch, why: str) -> None:
+    def again(self, sent_batch: SentBatch, why: str) -> None:
         """Requeue the questions of a batch that was not run."""
         turns = [
-            self.todo[question.key] for question in sent.questions if question.key in self.todo
+            self.todo[question.key]
+            for question in sent_batch.questions
+            if question.key in self.todo
         ]
         self.queue.extendleft(reversed(turns))
         self.advance(note=why)
@@ -117,7 +119,7 @@ class BatchTally:
     def advance(
         self,
         *,
-        done: int = 0,
+        done_count: int = 0,
         failed: int = 0,
         retries: int = 0,
         note: str | None = None,
@@ -127,7 +129,7 @@ class BatchTally:
         progress, budget = self.progress, self.single.budget
         self.progress = replace(
             progress,
-            done=progress.done + done,
+            done_count=progress.done_count + done_count,
             failed=progress.failed + failed,
             retries=progress.retries + retries,
             cost=budget.spent if budget.prices else None,
@@ -163,11 +165,11 @@ class BatchTally:
         if turn is None:
             return
         if isinstance(result, Reply):
-            self.advance(done=1)
+            self.advance(done_count=1)
         elif isinstance(result, TransientError):
             self._retry(turn, str(result))
         else:
-            self.advance(done=1, failed=1, note=str(result))
+            self.advance(done_count=1, failed=1, note=str(result))
 
     def _count_earlier(self, batch: str, key: str) -> None:
         """Count a result that a killed session had stored."""
@@ -175,7 +177,7 @@ class BatchTally:
         if replied is None or key not in self.todo:
             return
         if replied:
-            self.advance(done=1)
+            self.advance(done_count=1)
         else:
             self._retry(self.todo[key], "an attempt of an earlier session got no reply")
 
@@ -183,7 +185,7 @@ class BatchTally:
         """Requeue a question for a further batch, unless its attempts are used up."""
         turn.errors += 1
         if turn.errors >= self.single.retry.attempts:
-            self.advance(done=1, failed=1, note=why)
+            self.advance(done_count=1, failed=1, note=why)
         else:
             self.queue.append(turn)
             self.advance(retries=1, note=why)
@@ -197,9 +199,9 @@ class BatchTally:
 
 def question_of(turn: QueuedQuestion) -> SentQuestion:
     """Return a question as the batch ledger stores it."""
-    item = turn.asked.item
+    item = turn.question.item
     letters = "".join(letter for letter, _ in item.options)
-    return SentQuestion(str(turn.asked.key), item.name, letters)
+    return SentQuestion(str(turn.question.key), item.name, letters)
 
 
 def _earlier(run: Path) -> dict[tuple[str, str], bool]:

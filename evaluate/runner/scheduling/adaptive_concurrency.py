@@ -30,7 +30,7 @@ GROWTH = 1.05
 COOLDOWN = 15.0
 """Seconds in which refusals count as one episode, unless the server states a delay."""
 
-_KEPT = 1000
+_HISTORY = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +69,7 @@ class ConcurrencyLimiter:
     limit: int = field(init=False)
     running: int = field(default=0, init=False)
     most: int = field(default=0, init=False)
-    changes: deque[LimitChange] = field(default_factory=lambda: deque(maxlen=_KEPT), init=False)
+    changes: deque[LimitChange] = field(default_factory=lambda: deque(maxlen=_HISTORY), init=False)
     _slow_start: bool = field(default=True, init=False)
     _clean: int = field(default=0, init=False)
     _round_most: int = field(default=0, init=False)
@@ -94,7 +94,7 @@ class ConcurrencyLimiter:
         active = self._served is not None and now < self._served_until
         return self._served_until if active else None
 
-    def sent(self) -> None:
+    def note_request(self) -> None:
         """Record that a question was sent."""
         self.running += 1
         self.most = max(self.most, self.running)

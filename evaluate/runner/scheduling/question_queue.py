@@ -17,13 +17,13 @@ class QueuedQuestion:
     """One question and its attempts in this session.
 
     Attributes:
-        asked: the question.
+        question: the question.
         tries: number of attempts.
         refusals: of these, ended by a rate limit.
         errors: of these, ended by another error.
     """
 
-    asked: AskedQuestion
+    question: AskedQuestion
     tries: int = 0
     refusals: int = 0
     errors: int = 0
@@ -42,7 +42,7 @@ class QuestionQueue:
         if self._waiting and self._waiting[0][0] <= now:
             return heapq.heappop(self._waiting)[2]
         question = next(self._new, None)
-        return None if question is None else QueuedQuestion(asked=question)
+        return None if question is None else QueuedQuestion(question=question)
 
     def put_back(self, turn: QueuedQuestion, *, due: float) -> None:
         """Requeue a question, due no earlier than ``due``."""

@@ -22,7 +22,7 @@ class Watchdog:
     _under_way: dict[str, tuple[str, float]] = field(default_factory=dict, init=False)
     _heard: float = field(default=0.0, init=False)
 
-    def sent(self, key: str, name: str, now: float) -> None:
+    def note_request(self, key: str, name: str, now: float) -> None:
         """Record that a question was sent; silence counts from the first concurrent question on."""
         if not self._under_way:
             self._heard = now

@@ -49,18 +49,18 @@ class AnswerTable:
 
         return np.asarray(self.replied.all(axis=0))
 
-    def differences(self, first: int, second: int, chosen: Flags | None = None) -> list[UnitTally]:
+    def differences(self, first: int, second: int, mask: Flags | None = None) -> list[UnitTally]:
         """Return first minus second run by unit, over the chosen questions with a reply in both."""
         import numpy as np  # noqa: PLC0415
 
         both = self.replied[first] & self.replied[second]
-        both = both if chosen is None else both & chosen
+        both = both if mask is None else both & mask
         change = self.right[first].astype(np.int8) - self.right[second]
         return self._by_unit(change, both)
 
-    def shares(self, run: int, chosen: Flags | None = None) -> list[UnitTally]:
+    def shares(self, run: int, mask: Flags | None = None) -> list[UnitTally]:
         """Return correct answers of a run, by unit, over the chosen questions with a reply."""
-        replied = self.replied[run] if chosen is None else self.replied[run] & chosen
+        replied = self.replied[run] if mask is None else self.replied[run] & mask
         return self._by_unit(self.right[run], replied)
 
     def _by_unit(self, values: NDArray[np.int8] | Flags, selected: Flags) -> list[UnitTally]:

@@ -157,8 +157,8 @@ def compare_table(table: AnswerTable, by: Axis) -> dict[str, Any]:
     order = sorted(range(len(shares)), key=lambda run: -shares[run])
     overall = _ComparedGroup(table, replied, order)
     groups = [
-        (dict(zip(COLUMNS[by], key, strict=True)), _ComparedGroup(table, chosen, order))
-        for key, chosen in _chosen(table, replied, by)
+        (dict(zip(COLUMNS[by], key, strict=True)), _ComparedGroup(table, mask, order))
+        for key, mask in _masks(table, replied, by)
     ]
     over_all = overall.p_values()
     in_groups = [[] if group.small else group.p_values() for _, group in groups]
@@ -182,10 +182,10 @@ def compare_table(table: AnswerTable, by: Axis) -> dict[str, Any]:
 class _ComparedGroup:
     """Comparison of ordered runs on a set of questions with a reply in every run."""
 
-    def __init__(self, table: AnswerTable, chosen: Flags, order: Sequence[int]) -> None:
-        self._table, self._chosen, self._order = table, chosen, order
+    def __init__(self, table: AnswerTable, mask: Flags, order: Sequence[int]) -> None:
+        self._table, self._mask, self._order = table, mask, order
         self._pairs = list(itertools.combinations(range(len(order)), 2))
-        self.n = int(chosen.sum())
+        self.n = int(mask.sum())
         self.small = self.n < SMALL
 
     def p_values(self) -> list[float]:
@@ -197,7 +197,7 @@ class _ComparedGroup:
         tested = self._pairs if p_values else []
         apart = {pair for pair, p in zip(tested, adjusted, strict=True) if p < ALPHA}
         letters = compact_letters(len(self._order), apart) if tested else [""] * len(self._order)
-        members = [r for r, is_in in zip(self._table.results, self._chosen, strict=True) if is_in]
+        members = [r for r, is_in in zip(self._table.results, self._mask, strict=True) if is_in]
         return {
             "n": self.n,
             "small": self.small,
@@ -210,7 +210,7 @@ class _ComparedGroup:
         }
 
     def _share(self, run: int, letters: str) -> dict[str, Any]:
-        units = self._table.shares(run, self._chosen)
+        units = self._table.shares(run, self._mask)
         correct, n = _sums(units)
         interval = share_interval(units)
         return {
@@ -246,7 +246,7 @@ class _ComparedGroup:
         if len(units) < FEWEST_FOR_POWER:
             return None
         first, second = (self._order[place] for place in pair)
-        right = self._table.right[:, self._chosen]
+        right = self._table.right[:, self._mask]
         differing = int((right[first] != right[second]).sum())
         return minimum_detectable_effect(
             self.n,
@@ -257,21 +257,19 @@ class _ComparedGroup:
         )
 
     def _difference(self, first: int, second: int) -> list[UnitTally]:
-        return self._table.differences(self._order[first], self._order[second], self._chosen)
+        return self._table.differences(self._order[first], self._order[second], self._mask)
 
 
 def _sums(units: Sequence[UnitTally]) -> tuple[int, int]:
     return sum(unit.total for unit in units), sum(unit.size for unit in units)
 
 
-def _chosen(
-    table: AnswerTable, replied: Flags, by: Axis
-) -> Iterator[tuple[tuple[str, ...], Flags]]:
+def _masks(table: AnswerTable, replied: Flags, by: Axis) -> Iterator[tuple[tuple[str, ...], Flags]]:
     """Yield names and questions of each group."""
     import numpy as np  # noqa: PLC0415 - an import that only scoring pays
 
     places = [place for place in range(len(table.results)) if replied[place]]
     for key, members in grouped(by, places, lambda place: table.results[place].item).items():
-        chosen = np.zeros(len(replied), dtype=bool)
-        chosen[members] = True
-        yield key, chosen
+        mask = np.zeros(len(replied), dtype=bool)
+        mask[members] = True
+        yield key, mask

@@ -79,7 +79,7 @@ class ComparedRun:
             results = {
                 result.item.name: result
                 for result in self.results
-                if (presentation := result.asked.presentation).condition is condition
+                if (presentation := result.question.presentation).condition is condition
                 and presentation.turn == presentation.epoch == 0
             }
             if results:
@@ -194,7 +194,7 @@ def _all_of(runs: Sequence[ComparedRun]) -> str:
 def same_item(first: Result, *others: Result) -> bool:
     """Whether all results have the same question, options, key and image."""
     # An imported run may not know the image, so the others are compared with one another too.
-    pictures = {result.asked.subject for result in (first, *others)} - {None}
+    pictures = {result.question.subject for result in (first, *others)} - {None}
     return len(pictures) < 2 and all(result.item == first.item for result in others)
 
 

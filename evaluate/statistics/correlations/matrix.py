@@ -103,8 +103,10 @@ def model_draws(accuracy: Floats, method: Method) -> Floats:
     import numpy as np  # noqa: PLC0415
 
     count = accuracy.shape[1]
-    chosen = np.random.default_rng(seed_of_values(accuracy)).integers(0, count, size=(DRAWS, count))
-    return correlate(np.moveaxis(accuracy[:, chosen], 0, 1), method)
+    indexes = np.random.default_rng(seed_of_values(accuracy)).integers(
+        0, count, size=(DRAWS, count)
+    )
+    return correlate(np.moveaxis(accuracy[:, indexes], 0, 1), method)
 
 
 def item_draws(right: Floats, sizes: Floats) -> Floats:

@@ -55,7 +55,7 @@ class EvaluationJob:
         release: folder of the release.
         out: folder of the run.
         name: of the model.
-        chosen: items that the options choose.
+        item_filter: items that the options choose.
         sendable: the same without those that may not be sent to this model.
         leave: sources under an agreement that may be sent.
         again: outcomes of questions to ask again.
@@ -69,7 +69,7 @@ class EvaluationJob:
     benchmark: Benchmark
     edition: Benchmark | None
     model: Model
-    chosen: ItemFilter
+    item_filter: ItemFilter
     sendable: ItemFilter
     leave: frozenset[str]
     asking: QuestionSetup
@@ -164,7 +164,7 @@ def _run(job: EvaluationJob, reporter: Reporter, first: int | None = None) -> Ru
                 edition=job.edition,
                 again=job.again,
                 first=first,
-                choice=job.chosen,
+                choice=job.item_filter,
                 may_send=job.leave,
                 asking=job.asking,
                 selfcheck=selfcheck,

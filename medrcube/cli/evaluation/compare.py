@@ -110,8 +110,8 @@ def _show_many(reporter: Reporter, comparison: Mapping[str, Any]) -> None:
 
     _head(reporter, comparison)
     _left_out(reporter, comparison["items"], "only_some", "not in all runs")
-    shown = len(comparison["overall"]["runs"])
-    marks = [chr(ord("A") + n) if n < 26 else f"A{n}" for n in range(shown)]
+    count = len(comparison["overall"]["runs"])
+    marks = [chr(ord("A") + n) if n < 26 else f"A{n}" for n in range(count)]
     reporter.table(
         ("", "run", "n", "%", "95 % interval", "group"),
         [
@@ -154,13 +154,13 @@ def _show_many(reporter: Reporter, comparison: Mapping[str, Any]) -> None:
 
 def _head(reporter: Reporter, comparison: Mapping[str, Any]) -> None:
     """State which condition the figures are for, if ambiguous, and what else differs."""
-    left = [
+    omissions = [
         f"{', '.join(names)} of {run['label']}"
         for run, names in zip(comparison["runs"], comparison["conditions_left"], strict=True)
         if names
     ]
-    if left or comparison["condition"] != "full":
-        more = f"; not compared: {'; '.join(left)}" if left else ""
+    if omissions or comparison["condition"] != "full":
+        more = f"; not compared: {'; '.join(omissions)}" if omissions else ""
         reporter.result(f"all figures are of the condition {comparison['condition']}{more}")
     for note in comparison["notes"]:
         reporter.result(note)

@@ -117,9 +117,9 @@ def tell_forecast(forecast: CostForecast, reporter: Reporter) -> dict[str, Any]:
         f"{forecast.tokens_pictures:,} of images ({forecast.pictures_counted})"
     )
     each, most = forecast.tokens_out_each, forecast.tokens_out_most
-    known = f"{each:.0f} in each reply so far; " if each is not None else ""
+    average = f"{each:.0f} in each reply so far; " if each is not None else ""
     limit = "no limit is set" if most is None else f"at most {most:,}"
-    reporter.result(f"tokens out: {known}{limit}")
+    reporter.result(f"tokens out: {average}{limit}")
     if forecast.cost_in is not None:
         parts = [f"{dollars(forecast.cost_in)} US dollars for input"]
         if forecast.cost is not None:
@@ -166,7 +166,7 @@ def tell_estimate(estimate: CostEstimate, reporter: Reporter) -> dict[str, Any]:
     return estimate.to_json()
 
 
-def _interval(low: str, high: float | None, shown: Callable[[float], str]) -> str:
+def _interval(low: str, high: float | None, show: Callable[[float], str]) -> str:
     if high is None:
         return f"at least {low}: one item gives no estimate of the spread"
-    return f"95 % interval {low} to {shown(high)}"
+    return f"95 % interval {low} to {show(high)}"

@@ -205,7 +205,7 @@ def evaluate(
     benchmark = read_release(directory)
     note_unknown_forms(benchmark, reporter)
     other = None if edition is None else load_benchmark(edition)
-    chosen = choice_of(task, anatomy, modality, source, where, ids, present_only=present_only)
+    item_filter = choice_of(task, anatomy, modality, source, where, ids, present_only=present_only)
 
     def job_of(name: str) -> EvaluationJob:
         opened = open_model(name, settings)
@@ -217,8 +217,8 @@ def evaluate(
             benchmark=benchmark,
             edition=other,
             model=opened,
-            chosen=chosen,
-            sendable=withhold_agreement_sources(chosen, benchmark.items, opened, leave),
+            item_filter=item_filter,
+            sendable=withhold_agreement_sources(item_filter, benchmark.items, opened, leave),
             leave=leave,
             asking=asking,
             conditions=conditions,

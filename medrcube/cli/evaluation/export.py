@@ -142,12 +142,12 @@ def _export_release(
         raise WorkspaceError(
             f"{release} is not a run; a log such as {out} needs the folder of a scored run"
         )
-    chosen = select_exportable(benchmark, private=private)
-    for sentence in chosen.left_out():
+    selection = select_exportable(benchmark, private=private)
+    for sentence in selection.left_out():
         reporter.result(sentence)
-    path = write_export(chosen, out, to)
-    reporter.result(f"wrote {path}: {counted(len(chosen.items), 'item')}")
-    if chosen.private:
+    path = write_export(selection, out, to)
+    reporter.result(f"wrote {path}: {counted(len(selection.items), 'item')}")
+    if selection.private:
         reporter.result(f"{out} contains restricted images; never share it")
 
 
@@ -186,5 +186,5 @@ def _condition(name: str | None) -> Condition | None:
     try:
         return Condition(name) if name else None
     except ValueError as error:
-        known = ", ".join(condition.value for condition in Condition)
-        raise WorkspaceError(f"no condition {name!r}; expected one of: {known}") from error
+        names = ", ".join(condition.value for condition in Condition)
+        raise WorkspaceError(f"no condition {name!r}; expected one of: {names}") from error

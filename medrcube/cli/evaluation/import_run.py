@@ -51,20 +51,20 @@ def import_run(
     from medrcube.console.progress import Reporter
     from medrcube.evaluate.dataset import load_benchmark
     from medrcube.evaluate.imports.import_run import import_run as import_file
-    from medrcube.evaluate.imports.shown_options import SHOWN
+    from medrcube.evaluate.imports.shown_options import LIST_LIMIT
     from medrcube.evaluate.reporting.interval_text import accuracy_text
 
     other = None if edition is None else load_benchmark(edition)
     imported = import_file(file, read_release(release), out, model=model, edition=other)
     reporter = Reporter()
     if imported.unanswered:
-        named = ", ".join(imported.unanswered[:SHOWN])
+        named = ", ".join(imported.unanswered[:LIST_LIMIT])
         count = len(imported.unanswered)
         reporter.result(f"{counted(count, 'item')} without a reply, counted as failed: {named}")
     if differing := imported.matched.differing:
         reporter.result(
             f"{counted(len(differing), 'item')} with a different question or options, left out: "
-            f"{', '.join(differing[:SHOWN])}"
+            f"{', '.join(differing[:LIST_LIMIT])}"
         )
     total = imported.metrics["global"]
     between = "between " if total["accuracy"] is None else ""

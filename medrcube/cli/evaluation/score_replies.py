@@ -147,7 +147,7 @@ def _data(imported: ImportedRun, items: int, out: Path | None) -> dict[str, Any]
 
 
 def _first(names: Sequence[str]) -> str:
-    from medrcube.evaluate.imports.shown_options import SHOWN
+    from medrcube.evaluate.imports.shown_options import LIST_LIMIT
 
-    more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
-    return ", ".join(names[:SHOWN]) + more
+    more = f" and {len(names) - LIST_LIMIT:,} more" if len(names) > LIST_LIMIT else ""
+    return ", ".join(names[:LIST_LIMIT]) + more

@@ -11,7 +11,7 @@ from medrcube.cli.options.shared import Json
 
 __all__ = ["validate_run"]
 
-_SHOWN = 12
+_LIST_LIMIT = 12
 """Problems shown without ``-v``."""
 
 
@@ -38,9 +38,9 @@ def validate_run(
 
     reporter = Reporter(json_output=json_output)
     validation = check_run(run, release, sealing=seal)
-    for problem in validation.problems[: reporter.limit(_SHOWN)]:
+    for problem in validation.problems[: reporter.limit(_LIST_LIMIT)]:
         reporter.result(f"ERROR {problem}")
-    if more := len(validation.problems) - len(validation.problems[: reporter.limit(_SHOWN)]):
+    if more := len(validation.problems) - len(validation.problems[: reporter.limit(_LIST_LIMIT)]):
         reporter.result(f"and {more} more; medrcube -v shows all")
     for note in validation.notes:
         reporter.result(f"note: {note}")

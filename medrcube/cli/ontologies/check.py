@@ -37,13 +37,13 @@ def check(
     with OntologyIndex(find_index(index)) as opened:
         findings = check_terms(terms, opened)
         editions = {edition.ontology: edition.version for edition in opened.editions}
-    shown = [finding for finding in findings if everything or not finding.known]
-    if shown:
+    open_findings = [finding for finding in findings if everything or not finding.known]
+    if open_findings:
         reporter.table(
             ("finding", "label", "id", "detail"),
             [
                 (finding.kind, finding.label, finding.identity or finding.ontology, finding.detail)
-                for finding in shown
+                for finding in open_findings
             ],
         )
     broken = sum(finding.kind in BROKEN for finding in findings)

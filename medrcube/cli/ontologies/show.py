@@ -100,8 +100,8 @@ def _show_page(page: dict[str, Any], reporter: Reporter) -> None:
         if rows:
             reporter.result(f"\n{title}")
             reporter.table(columns, rows)
-    shown = len(page["children"][: reporter.limit(_CHILDREN)])
-    if more := len(page["children"]) - shown:
+    count = len(page["children"][: reporter.limit(_CHILDREN)])
+    if more := len(page["children"]) - count:
         reporter.result(f"... and {more:,} more children; medrcube -v shows all")
     edition = page["edition"]
     reporter.result(

@@ -151,10 +151,10 @@ def leave_of(
     named = [name.strip() for value in may_send or () for name in value.split(",") if name.strip()]
     if not (named and sends_outside(model)):
         return frozenset()
-    known = known_cards()
-    sent = permitted_sources(named, sources_under_agreement(benchmark.items, known))
-    for folder in sorted(sent):
+    cards = known_cards()
+    folders = permitted_sources(named, sources_under_agreement(benchmark.items, cards))
+    for folder in sorted(folders):
         reporter.note(
-            f"sent to another machine, as you stated you may: {rights_text(folder, known)}"
+            f"sent to another machine, as you stated you may: {rights_text(folder, cards)}"
         )
-    return sent
+    return folders

@@ -110,11 +110,11 @@ def local_of(models: Iterable[str], **settings: Any) -> LocalSettings:
     """
     from medrcube.evaluate.models.hf.settings import LocalSettings
 
-    chosen = LocalSettings(**settings)
+    local_settings = LocalSettings(**settings)
     others = [name for name in models if not name.startswith("hf/")]
-    if others and (chosen.min_pixels or chosen.max_pixels):
+    if others and (local_settings.min_pixels or local_settings.max_pixels):
         raise ModelError(
             f"--min-pixels and --max-pixels apply to hf/... only; for {others[0]}, set the limits "
             f"on its server, or use --image-size"
         )
-    return chosen
+    return local_settings

@@ -75,13 +75,13 @@ def asking_of(
     from medrcube.evaluate.questions.prompts import default_prompt, read_prompt
     from medrcube.evaluate.questions.question_setup import QuestionSetup
 
-    wanted = None
+    few_shot = None
     if shots is not None:
         from medrcube.evaluate.questions.few_shot import FewShotSettings
 
-        wanted = FewShotSettings(count=shots, seed=shots_seed)
+        few_shot = FewShotSettings(count=shots, seed=shots_seed)
     return QuestionSetup(
         prompt=default_prompt() if prompt is None else read_prompt(prompt),
-        shots=wanted,
+        shots=few_shot,
         image_size=image_size,
     )

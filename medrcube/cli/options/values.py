@@ -71,14 +71,14 @@ def again_of(value: str | None) -> list[AnswerOutcome]:
     """
     from medrcube.evaluate.outcomes import AnswerOutcome
 
-    known = {"cut": AnswerOutcome.CUT, "failed": AnswerOutcome.FAILED}
+    outcomes = {"cut": AnswerOutcome.CUT, "failed": AnswerOutcome.FAILED}
     names = [name.strip() for name in (value or "").split(",") if name.strip()]
-    if value is not None and (not names or set(names) - set(known)):
+    if value is not None and (not names or set(names) - set(outcomes)):
         raise ModelError(
             f"--again {value}: expected cut, failed, or cut,failed; any other outcome is a result "
             f"of the model"
         )
-    return [known[name] for name in names]
+    return [outcomes[name] for name in names]
 
 
 def conditions_of(names: Sequence[str]) -> tuple[list[Condition], Degradation | None]:

@@ -43,10 +43,10 @@ def gold(
     gold_draw = draw_gold(from_defects, console_user().pseudonym, seed=seed, clean=sound)
     reporter.table(("kind", "gold items"), list(gold_draw.counts.items()))
     reporter.result(f"{counted(gold_draw.defective, 'gold item')} with a defect")
-    for wanted, drawn_items, words in (
-        (gold_draw.wanted, gold_draw.defective, "suitable items: one per case, not copied yet"),
+    for target, drawn_items, words in (
+        (gold_draw.target, gold_draw.defective, "suitable items: one per case, not copied yet"),
         (sound, gold_draw.counts.get("sound", 0), "accepted items not copied yet"),
     ):
-        if drawn_items < wanted:
-            reporter.note(f"{drawn_items} of {wanted}: there are no more {words}")
-    reporter.data({"made": dict(gold_draw.counts), "wanted": gold_draw.wanted})
+        if drawn_items < target:
+            reporter.note(f"{drawn_items} of {target}: there are no more {words}")
+    reporter.data({"made": dict(gold_draw.counts), "wanted": gold_draw.target})

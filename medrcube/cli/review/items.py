@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["export", "freeze", "import_items"]
 
 
-_SHOWN = 10
+_LIST_LIMIT = 10
 """Refused items shown without ``-v``."""
 
 
@@ -135,9 +135,9 @@ def _show_import(report: ImportReport, reporter: Reporter) -> None:
         )
     refused = [(row.item, row.reason) for row in report.refused]
     for word, rows in (("REFUSED", refused), ("SETTLED", report.settled)):
-        for name, reason in rows[: reporter.limit(_SHOWN)]:
+        for name, reason in rows[: reporter.limit(_LIST_LIMIT)]:
             reporter.result(f"{word} {name}: {reason}")
-        if more := len(rows) - len(rows[: reporter.limit(_SHOWN)]):
+        if more := len(rows) - len(rows[: reporter.limit(_LIST_LIMIT)]):
             reporter.result(f"{word} {more:,} more; medrcube -v shows all")
     if report.copies_damaged:
         reporter.result(

@@ -85,12 +85,12 @@ def import_annotations(
     from medrcube.review.exchange.labelstudio import import_labelstudio_annotations as take_in
 
     reporter = Reporter(json_output=json_output)
-    taken = take_in(file, _pseudonyms(reviewer))
-    for refusal in taken.refused:
+    report = take_in(file, _pseudonyms(reviewer))
+    for refusal in report.refused:
         reporter.result(f"REFUSED {refusal.annotation}: {refusal.reason}")
-    reporter.result(f"{taken.reviews:,} reviews imported, {len(taken.refused):,} refused")
-    reporter.data(asdict(taken))
-    raise typer.Exit(1 if taken.refused else 0)
+    reporter.result(f"{report.reviews:,} reviews imported, {len(report.refused):,} refused")
+    reporter.data(asdict(report))
+    raise typer.Exit(1 if report.refused else 0)
 
 
 def _pseudonyms(values: Sequence[str]) -> dict[str, str]:

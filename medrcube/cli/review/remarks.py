@@ -15,7 +15,7 @@ from medrcube.console.counts import counted
 __all__ = ["remarks"]
 
 
-_SHOWN = 10
+_LIST_LIMIT = 10
 """Unknown items shown without ``-v``."""
 
 
@@ -44,20 +44,20 @@ def remarks(
     open_queue(directory)
     from medrcube.review.exchange.remarks import import_remarks
 
-    taken = import_remarks(file, origin=origin)
+    report = import_remarks(file, origin=origin)
     reporter = Reporter(json_output=json_output, wide=wide)
-    for row in taken.refused:
+    for row in report.refused:
         reporter.result(f"REFUSED {row.place}: {row.reason}")
-    for name in taken.unknown[: reporter.limit(_SHOWN)]:
+    for name in report.unknown[: reporter.limit(_LIST_LIMIT)]:
         reporter.result(f"UNKNOWN {name}: not in the queue")
-    if more := len(taken.unknown) - len(taken.unknown[: reporter.limit(_SHOWN)]):
+    if more := len(report.unknown) - len(report.unknown[: reporter.limit(_LIST_LIMIT)]):
         reporter.result(f"UNKNOWN {more:,} more; medrcube -v shows all")
-    if taken.items:
-        reporter.table(("item", "state"), list(taken.items.items()))
+    if report.items:
+        reporter.table(("item", "state"), list(report.items.items()))
     reporter.result(
-        f"{counted(taken.added, 'remark')} on {counted(len(taken.items), 'item')} imported, "
-        f"{taken.already_imported:,} already imported, {len(taken.refused):,} refused, "
-        f"{counted(len(taken.unknown), 'unknown item')}"
+        f"{counted(report.added, 'remark')} on {counted(len(report.items), 'item')} imported, "
+        f"{report.already_imported:,} already imported, {len(report.refused):,} refused, "
+        f"{counted(len(report.unknown), 'unknown item')}"
     )
-    reporter.data(asdict(taken))
-    raise typer.Exit(1 if taken.refused or taken.unknown else 0)
+    reporter.data(asdict(report))
+    raise typer.Exit(1 if report.refused or report.unknown else 0)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["get"]
 
-_SHOWN = 10
+_LIST_LIMIT = 10
 """Missing files shown without ``-v``."""
 
 
@@ -69,15 +69,17 @@ def get(
     if card.home is None:
         _show_steps(card, to, reporter)
         raise typer.Exit(1)
-    wanted = _wanted(name, needed, listed, sources, reporter)
-    if wanted is not None and not wanted:
+    names = _requested_files(name, needed, listed, sources, reporter)
+    if names is not None and not names:
         reporter.note(f"{name}: no files are needed")
         return
     _accept(card, licence, reporter)
-    done = download(card, card.home, DownloadRequest(folder=to.absolute(), wanted=wanted), reporter)
-    left = unpack_commands(card.home, to, done)
-    _show(done, reporter)
-    for number, step in enumerate((*(f"Run  {line}" for line in left), *card.home.then), 1):
+    files = download(
+        card, card.home, DownloadRequest(folder=to.absolute(), requested_files=names), reporter
+    )
+    commands = unpack_commands(card.home, to, files)
+    _show(files, reporter)
+    for number, step in enumerate((*(f"Run  {line}" for line in commands), *card.home.then), 1):
         reporter.result(f"  {number}. {step}")
     reporter.result(f"then:  medrcube sources validate {card.id} {to}")
     reporter.data(
@@ -85,15 +87,15 @@ def get(
             "source": card.id,
             "folder": str(to),
             "licence": card.access.licence,
-            "files": [asdict(file) for file in done],
-            "commands": list(left),
+            "files": [asdict(file) for file in files],
+            "commands": list(commands),
             "then": list(card.home.then),
         }
     )
-    raise typer.Exit(0 if all(file.there for file in done) else 1)
+    raise typer.Exit(0 if all(file.there for file in files) else 1)
 
 
-def _wanted(
+def _requested_files(
     name: str,
     release: Path | None,
     listed: Path | None,
@@ -127,7 +129,7 @@ def _accept(card: Card, licence: str | None, reporter: Reporter) -> None:
     access = card.access
     reporter.note(
         f"{card.title}\n{card.homepage}\nlicence: {access.licence}; access: {access.mode}; "
-        f"images may be redistributed: {access.passed_on}\nrights: {access.known()}"
+        f"images may be redistributed: {access.passed_on}\nrights: {access.describe()}"
     )
     if licence is not None:
         if licence != access.licence:
@@ -159,13 +161,13 @@ def _show_steps(card: Card, to: Path, reporter: Reporter) -> None:
     reporter.data({**summary, "files": [], "commands": [], "then": list(card.access.steps)})
 
 
-def _show(done: Sequence[DownloadedFile], reporter: Reporter) -> None:
-    counts = Counter(file.status for file in done)
+def _show(files: Sequence[DownloadedFile], reporter: Reporter) -> None:
+    counts = Counter(file.status for file in files)
     reporter.result(", ".join(f"{count:,} {status}" for status, count in counts.items()))
-    absent = [file for file in done if not file.there]
-    for file in absent[: reporter.limit(_SHOWN)]:
+    absent = [file for file in files if not file.there]
+    for file in absent[: reporter.limit(_LIST_LIMIT)]:
         reporter.result(
             f"{file.status}  {file.name}: {file.detail or 'the home does not offer it'}"
         )
-    if more := len(absent) - len(absent[: reporter.limit(_SHOWN)]):
+    if more := len(absent) - len(absent[: reporter.limit(_LIST_LIMIT)]):
         reporter.result(f"and {more:,} more; medrcube -v shows all")

@@ -88,14 +88,14 @@ def _parsed(names: Sequence[str] | None, parse: Callable[[str], _Name]) -> froze
     return frozenset(map(parse, names or ()))
 
 
-def _mode(text: str, known: Sequence[str]) -> str:
+def _mode(text: str, modes: Sequence[str]) -> str:
     from difflib import get_close_matches
 
-    if text in known:
+    if text in modes:
         return text
-    near = get_close_matches(text.casefold(), known, n=1)
+    near = get_close_matches(text.casefold(), modes, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
-    raise MedrcubeError(f"--access {text}: expected one of: {', '.join(known)}{hint}")
+    raise MedrcubeError(f"--access {text}: expected one of: {', '.join(modes)}{hint}")
 
 
 def _summary(card: Card) -> dict[str, Any]:
@@ -109,7 +109,7 @@ def _summary(card: Card) -> dict[str, Any]:
         "licence": card.access.licence,
         "redistribute": card.access.redistribute,
         "passed_on": card.access.passed_on,
-        "rights": card.access.known(),
+        "rights": card.access.describe(),
         "layouts": [layout.name for layout in card.layouts],
         "tasks": list(card.tasks),
     }

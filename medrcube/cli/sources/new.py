@@ -26,8 +26,10 @@ def new(
     from medrcube.sources._framework.scaffold import new_source
     from medrcube.sources.registry import find_sources
 
-    taken = find_sources().get(name)
-    if taken is not None:
-        raise MedrcubeError(f"the id {name!r} is already taken by {taken.folder}; choose another")
+    namesake = find_sources().get(name)
+    if namesake is not None:
+        raise MedrcubeError(
+            f"the id {name!r} is already taken by {namesake.folder}; choose another"
+        )
     folder = new_source(name, root, into)
     Reporter().result(f"wrote {folder}; complete every line marked TODO")

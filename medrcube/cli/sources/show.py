@@ -22,7 +22,7 @@ def show(name: SourceId, source_path: SourcePath = None) -> None:
         f"access: {card.access.mode}; licence: {card.access.licence}; images may be "
         f"redistributed: {card.access.passed_on}"
     )
-    reporter.result(f"rights: {card.access.known()}")
+    reporter.result(f"rights: {card.access.describe()}")
     reporter.result("\nHow to get it")
     for number, step in enumerate(card.access.steps, 1):
         reporter.result(f"  {number}. {step}")

@@ -37,7 +37,7 @@ def validate(
     source = get_source(find_sources(source_path or ()), name)
     with reporter.stage("files", None) as advance:
         tree = inspect_tree(source, root, advance)
-    report = compare_layouts(source.card, tree.seen)
+    report = compare_layouts(source.card, tree.visible_tree)
     sentences = (f"{report.describe()} ({report.seconds:.2f} s)", describe_root(root, report.root))
     reporter.result("; ".join(filter(None, sentences)))
     cases, codes = 0, Counter[str]()

@@ -227,7 +227,7 @@ def is_blind(version: int, item: str, user: int) -> bool:
 
 
 def insert_claim(
-    chosen: ClaimCandidate,
+    candidate: ClaimCandidate,
     user: int,
     slot: int,
     token: uuid.UUID,
@@ -246,14 +246,14 @@ def insert_claim(
         (version_id, user_id, slot, token, claimed_at, expires_at, outcome, blinded, specialist)
         VALUES (%s, %s, %s, %s, %s, %s, '', %s, %s) RETURNING id
         """,
-        chosen.version,
+        candidate.version,
         user,
         slot,
         to_db_uuid(token),
         to_db_time(now),
         to_db_time(expires),
-        chosen.blinded,
-        chosen.specialist,
+        candidate.blinded,
+        candidate.specialist,
     )
     return int(row[0]) if row else 0
 

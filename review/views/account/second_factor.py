@@ -35,14 +35,14 @@ def second_factor_page(request: HttpRequest) -> HttpResponse:
     user = signed_in_user(request)
     if request.method != "POST":
         return _page(request, user)
-    sent = SecondFactorForm(request.POST)
-    sent.is_valid()
-    wanted, code = sent.cleaned_data.get("form"), sent.cleaned_data.get("code", "")
+    posted_form = SecondFactorForm(request.POST)
+    posted_form.is_valid()
+    form, code = posted_form.cleaned_data.get("form"), posted_form.cleaned_data.get("code", "")
     name = f"code of {user.pk}"
     if not login_throttle.count_attempt(name, name):
         return _page(request, user, "too many attempts; wait 15 minutes", 429)
     try:
-        codes = _apply(request, user, wanted, code)
+        codes = _apply(request, user, form, code)
     except InvalidAnswerError as error:
         return _page(request, user, str(error))
     login_throttle.clear_attempts(name, name)
@@ -52,11 +52,11 @@ def second_factor_page(request: HttpRequest) -> HttpResponse:
     return redirect("me")
 
 
-def _apply(request: HttpRequest, user: User, wanted: str | None, code: str) -> Sequence[str]:
+def _apply(request: HttpRequest, user: User, action: str | None, code: str) -> Sequence[str]:
     """Apply the action; return new recovery codes, if any."""
-    if wanted == "codes":
+    if action == "codes":
         return second_factor.new_recovery_codes(user, code)
-    if wanted != "remove":
+    if action != "remove":
         return second_factor.confirm_setup(user, request.session, code)
     if user.role in settings.SITE.second_factor:
         raise InvalidAnswerError("your role requires a second factor on this server")

@@ -30,11 +30,11 @@ def account_page(request: HttpRequest) -> HttpResponse:
     if request.method != "POST":
         return _page(request)
     try:
-        sent = OwnAccountForm.read(request.POST)
-        if sent["form"] == "password":
-            _change_password(request, user, sent)
-        elif sent["form"] == "keys":
-            switch_single_keys(user, on=sent["single_keys"])
+        values = OwnAccountForm.read(request.POST)
+        if values["form"] == "password":
+            _change_password(request, user, values)
+        elif values["form"] == "keys":
+            switch_single_keys(user, on=values["single_keys"])
             messages.success(request, "Your choice is saved.")
     except InvalidAnswerError as error:
         return _page(request, form=request.POST.get("form", ""), error=str(error))
@@ -49,14 +49,14 @@ def keys_page(request: HttpRequest) -> HttpResponse:
     return render(request, "review/keys.html", {"key_rows": key_rows()})
 
 
-def _change_password(request: HttpRequest, user: User, sent: FormValues) -> None:
+def _change_password(request: HttpRequest, user: User, values: FormValues) -> None:
     """Change the password; attempts at the old one are throttled as at sign-in."""
     address = login_throttle.client_address(request)
     if not login_throttle.count_attempt(user.email, address):
         raise InvalidAnswerError("too many attempts; wait 15 minutes")
-    if user.check_password(sent["old"]):
+    if user.check_password(values["old"]):
         login_throttle.clear_attempts(user.email, address)
-    change_password(user, old=sent["old"], new=sent["new"], again=sent["again"])
+    change_password(user, old=values["old"], new=values["new"], again=values["again"])
     update_session_auth_hash(request, user)
     messages.success(
         request, "Your password has been changed. You have been signed out everywhere else."

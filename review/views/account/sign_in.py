@@ -45,15 +45,15 @@ def sign_in_page(request: HttpRequest) -> HttpResponse:
             if request.user.is_authenticated
             else _sign_in_form(request)
         )
-    sent = SignInForm(request.POST)
-    valid = sent.is_valid()  # an invalid form counts as a wrong password
-    account = sent.cleaned_data.get("email", "")
+    form = SignInForm(request.POST)
+    valid = form.is_valid()  # an invalid form counts as a wrong password
+    account = form.cleaned_data.get("email", "")
     address = login_throttle.client_address(request)
     if not login_throttle.count_attempt(account, address):
         return _too_many(_sign_in_form(request, _too_many_text(), 429))
     user = None
     if valid:
-        user = authenticate(request, username=account, password=sent.cleaned_data["password"])
+        user = authenticate(request, username=account, password=form.cleaned_data["password"])
     if not isinstance(user, User):
         return _sign_in_form(request, _WRONG, 422)
     login_throttle.clear_attempts(account, address)
@@ -61,7 +61,7 @@ def sign_in_page(request: HttpRequest) -> HttpResponse:
         return _let_in(request, user)
     if not _by_script(request):
         return _ask_code(request, user)
-    return _check_code(request, user, sent.cleaned_data["code"], _sign_in_form)
+    return _check_code(request, user, form.cleaned_data["code"], _sign_in_form)
 
 
 @never_cache
@@ -74,9 +74,9 @@ def code_page(request: HttpRequest) -> HttpResponse:
         return redirect("sign-in")
     if request.method != "POST":
         return _code_form(request)
-    sent = CodeForm(request.POST)
-    sent.is_valid()
-    return _check_code(request, user, sent.cleaned_data.get("code", ""), _code_form)
+    form = CodeForm(request.POST)
+    form.is_valid()
+    return _check_code(request, user, form.cleaned_data.get("code", ""), _code_form)
 
 
 @never_cache
@@ -221,8 +221,8 @@ def _next_address(request: HttpRequest) -> str:
 
 def _safe_target(request: HttpRequest) -> str:
     """Return the requested target if it is a page of this site."""
-    wanted = _next_address(request)
+    target = _next_address(request)
     ours = url_has_allowed_host_and_scheme(
-        wanted, allowed_hosts={request.get_host()}, require_https=request.is_secure()
+        target, allowed_hosts={request.get_host()}, require_https=request.is_secure()
     )
-    return wanted if ours and wanted.startswith("/") else resolve_url(settings.LOGIN_REDIRECT_URL)
+    return target if ours and target.startswith("/") else resolve_url(settings.LOGIN_REDIRECT_URL)

@@ -36,13 +36,13 @@ def accounts_page(request: HttpRequest) -> HttpResponse:
     if request.method != "POST":
         return _list_page(request)
     try:
-        sent = AccountForm.read(request.POST)
-        password, made_here = _password(sent)
+        values = AccountForm.read(request.POST)
+        password, made_here = _password(values)
         user = accounts.add_account(
             signed_in_user(request),
-            email=sent["email"],
-            role=sent["role"],
-            specialties=sent["specialties"],
+            email=values["email"],
+            role=values["role"],
+            specialties=values["specialties"],
             password=password,
         )
     except InvalidAnswerError as error:
@@ -67,39 +67,43 @@ def account_page(request: HttpRequest, user: int) -> HttpResponse:
         return _one_page(request, account)
     actor = signed_in_user(request)
     try:
-        sent = AccountForm.read(request.POST)
-        form = sent["form"]
+        values = AccountForm.read(request.POST)
+        form = values["form"]
         if form == "password":
-            password, made_here = _password(sent)
+            password, made_here = _password(values)
             accounts.reset_password(actor, user, password)
             if made_here:
                 return _show_password_once(request, account, password)
-            done = "The password has been changed; the account has been signed out everywhere else."
+            message = (
+                "The password has been changed; the account has been signed out everywhere else."
+            )
         elif form == "role":
-            accounts.change_account(actor, user, role=sent["role"], specialties=sent["specialties"])
-            done = "Role and specialties have been saved."
+            accounts.change_account(
+                actor, user, role=values["role"], specialties=values["specialties"]
+            )
+            message = "Role and specialties have been saved."
         elif form in ("open", "close"):
             accounts.set_active(actor, user, active=form == "open")
-            done = "The account is open." if form == "open" else "The account is closed."
+            message = "The account is open." if form == "open" else "The account is closed."
         elif form == "second-factor":
             second_factor.remove_second_factor(actor, account)
-            done = "No code is required until the person sets up a second factor again."
+            message = "No code is required until the person sets up a second factor again."
         elif form == "unlink":
             single_sign_on.unlink_identity(actor, account)
-            done = "The account is no longer linked to single sign-on."
+            message = "The account is no longer linked to single sign-on."
         else:
             raise InvalidAnswerError("the form is not valid for this page; reload it")
     except ReviewError as error:
         account.refresh_from_db()
         status = 409 if isinstance(error, ConflictError) else 422
         return _one_page(request, account, str(error), status)
-    messages.success(request, done)
+    messages.success(request, message)
     return redirect("person", user=user)
 
 
-def _password(sent: FormValues) -> tuple[str, bool]:
+def _password(values: FormValues) -> tuple[str, bool]:
     """Return the typed password, or a generated one that must be shown."""
-    typed = sent["password"]
+    typed = values["password"]
     return (typed, False) if typed else (accounts.random_password(), True)
 
 
@@ -127,13 +131,13 @@ def _list_page(request: HttpRequest, error: str = "") -> HttpResponse:
 def _one_page(
     request: HttpRequest, account: User, error: str = "", status: int = 200
 ) -> HttpResponse:
-    sent = request.POST.get("form") == "role"
-    chosen = request.POST.getlist("specialties") if sent else account.specialties
+    is_sent = request.POST.get("form") == "role"
+    selected_names = request.POST.getlist("specialties") if is_sent else account.specialties
     context = {
         "person": account,
         "roles": _ROLES,
-        "role": request.POST.get("role", "") if sent else account.role,
-        "specialties": [(name, name in chosen) for name in specialties.all_specialties()],
+        "role": request.POST.get("role", "") if is_sent else account.role,
+        "specialties": [(name, name in selected_names) for name in specialties.all_specialties()],
         "factor": second_factor.has_second_factor(account),
         "identity": Identity.objects.filter(user=account).first(),
         "error": error,

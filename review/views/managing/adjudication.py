@@ -76,9 +76,9 @@ def adjudication_page(request: HttpRequest, item: str) -> HttpResponse:
             return redirect("item", item=item)
         return _page(request, row)
     try:
-        sent = AdjudicationForm.read(request.POST)
+        values = AdjudicationForm.read(request.POST)
         decisions.adjudicate(
-            item, sent["version"], user, outcome=sent["outcome"], rationale=sent["rationale"]
+            item, values["version"], user, outcome=values["outcome"], rationale=values["rationale"]
         )
     except InvalidAnswerError as error:
         return _page(request, row, str(error))
@@ -91,11 +91,11 @@ def adjudication_page(request: HttpRequest, item: str) -> HttpResponse:
 def items_to_decide(user: User) -> QuerySet[Item]:
     """Return items in adjudication whose current version this user neither wrote nor reviewed."""
     number = OuterRef("version")
-    written = ItemVersion.objects.filter(
+    own_versions = ItemVersion.objects.filter(
         _wrote_or_proposed(user), item=OuterRef("pk"), number=number
     )
     return Item.objects.filter(
-        ~Exists(written), ~Exists(_reviews_by(user)), state=ReviewState.ADJUDICATION
+        ~Exists(own_versions), ~Exists(_reviews_by(user)), state=ReviewState.ADJUDICATION
     )
 
 

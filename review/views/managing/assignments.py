@@ -29,11 +29,13 @@ def assignments_page(request: HttpRequest) -> HttpResponse:
     if request.method != "POST":
         return _page(request)
     try:
-        sent = AssigningForm.read(request.POST)
-        done = _FORMS.get(sent["form"], _unknown_form)(request, sent, signed_in_user(request))
+        values = AssigningForm.read(request.POST)
+        message = _FORMS.get(values["form"], _unknown_form)(
+            request, values, signed_in_user(request)
+        )
     except ReviewError as error:
         return _page(request, str(error), 409 if isinstance(error, ConflictError) else 422)
-    messages.success(request, done)
+    messages.success(request, message)
     return redirect("assigning")
 
 
@@ -42,10 +44,10 @@ def _page(request: HttpRequest, error: str = "", status: int = 200) -> HttpRespo
     queued = outstanding.queued_groups()
     coverage = specialties.all_specialties()
     people = User.objects.filter(role=Role.REVIEWER, is_active=True).order_by("pseudonym")
-    sent = request.POST
-    wanted = sent.getlist("specialties")
-    chosen = sent.getlist("reviewers")
-    refused = _account_key(sent.get("reviewer", ""))
+    post_data = request.POST
+    codes = post_data.getlist("specialties")
+    reader_keys = post_data.getlist("reviewers")
+    refused = _account_key(post_data.get("reviewer", ""))
     context = {
         "rules": rules,
         "counts": range(rules.reviews + 1),
@@ -56,7 +58,7 @@ def _page(request: HttpRequest, error: str = "", status: int = 200) -> HttpRespo
             for row, reviewers in assignment.active_assignments()
         ],
         "columns": [
-            (name, name.capitalize(), sent.get(name, ""), values)
+            (name, name.capitalize(), post_data.get(name, ""), values)
             for name, values in (
                 ("source", sorted({kind.source for kind in queued})),
                 ("task", [task.value for task in Task]),
@@ -67,34 +69,38 @@ def _page(request: HttpRequest, error: str = "", status: int = 200) -> HttpRespo
         "people": [
             (
                 user,
-                str(user.pk) in chosen,
+                str(user.pk) in reader_keys,
                 [
-                    (name, name in (wanted if user.pk == refused else user.specialties))
+                    (name, name in (codes if user.pk == refused else user.specialties))
                     for name in coverage
                 ],
             )
             for user in people
         ],
         "fields": coverage.values(),
-        "mode": sent.get("mode", "") or "only",
-        "specialty": sent.get("specialty", ""),
+        "mode": post_data.get("mode", "") or "only",
+        "specialty": post_data.get("specialty", ""),
         "refused": refused,
-        "name": sent.get("name", ""),
-        "anatomies": [(part.value, part.value in sent.getlist("anatomies")) for part in Anatomy],
-        "modalities": [(kind.value, kind.value in sent.getlist("modalities")) for kind in Modality],
+        "name": post_data.get("name", ""),
+        "anatomies": [
+            (part.value, part.value in post_data.getlist("anatomies")) for part in Anatomy
+        ],
+        "modalities": [
+            (kind.value, kind.value in post_data.getlist("modalities")) for kind in Modality
+        ],
         "error": error,
     }
     return render(request, "review/managing/assigning.html", context, status=status)
 
 
-def _assign(request: HttpRequest, sent: FormValues, user: User) -> str:
+def _assign(request: HttpRequest, values: FormValues, user: User) -> str:
     names = (field.name for field in fields(assignment.AssignmentScope))
     row = assignment.create_assignment(
         user,
-        assignment.AssignmentScope(**{name: sent[name] for name in names}),
+        assignment.AssignmentScope(**{name: values[name] for name in names}),
         [_account_key(text) for text in request.POST.getlist("reviewers")],
-        mode=sent["mode"],
-        specialty=sent["specialty"],
+        mode=values["mode"],
+        specialty=values["specialty"],
     )
     return f"Assignment {row.pk} is now in force."
 
@@ -104,34 +110,34 @@ def _account_key(text: str) -> int:
     return int(text) if text.isdecimal() and len(text) < 10 else 0
 
 
-def _end(_request: HttpRequest, sent: FormValues, user: User) -> str:
-    ended = assignment.end_assignment(user, sent["assignment"])
+def _end(_request: HttpRequest, values: FormValues, user: User) -> str:
+    ended = assignment.end_assignment(user, values["assignment"])
     return f"Assignment {ended.pk} has ended."
 
 
-def _set_specialist_rule(_request: HttpRequest, sent: FormValues, user: User) -> str:
-    wanted = sent["specialists"]
-    change_policy(user.pseudonym, {"specialists": wanted})
+def _set_specialist_rule(_request: HttpRequest, values: FormValues, user: User) -> str:
+    rule = values["specialists"]
+    change_policy(user.pseudonym, {"specialists": rule})
     return "The rule has been saved; affected items have been moved."
 
 
-def _set_specialties(request: HttpRequest, sent: FormValues, user: User) -> str:
+def _set_specialties(request: HttpRequest, values: FormValues, user: User) -> str:
     names = request.POST.getlist("specialties")
-    changed = assignment.set_specialties(user, sent["reviewer"], names)
+    changed = assignment.set_specialties(user, values["reviewer"], names)
     return f"The specialties of {changed.pseudonym} are stored."
 
 
-def _add_specialty(request: HttpRequest, sent: FormValues, user: User) -> str:
+def _add_specialty(request: HttpRequest, values: FormValues, user: User) -> str:
     row = assignment.add_specialty(
         user,
-        sent["name"],
+        values["name"],
         anatomies=request.POST.getlist("anatomies"),
         modalities=request.POST.getlist("modalities"),
     )
     return f"{row.name} can be given to reviewers now."
 
 
-def _unknown_form(_request: HttpRequest, _sent: FormValues, _user: User) -> str:
+def _unknown_form(_request: HttpRequest, _values: FormValues, _user: User) -> str:
     raise InvalidAnswerError("the form is not valid for this page; reload it")
 
 

@@ -25,18 +25,18 @@ def trail_page(request: HttpRequest) -> HttpResponse:
     """List events, newest first; POST verifies the chain and compares the tables with it."""
     verdict, error = None, ""
     if request.method == "POST":
-        sent = HeadForm.read(request.POST)
-        noted, number = sent["sha256"].lower(), sent["number"]
+        values = HeadForm.read(request.POST)
+        noted, number = values["sha256"].lower(), values["number"]
         if noted and number < 1:
             error = "a head consists of a number and a hash; enter both, or neither"
         else:
             verdict = replay.verify_trail(ChainHead(number=number, sha256=noted) if noted else None)
-    chosen = {name: query_text(request, name) for name, _ in _FILTERS}
-    events = Event.objects.filter(**{name: value for name, value in chosen.items() if value})
+    filters = {name: query_text(request, name) for name, _ in _FILTERS}
+    events = Event.objects.filter(**{name: value for name, value in filters.items() if value})
     context = {
         "page": page_of(events.values(*_COLUMNS), request, "number", newest_first=True),
-        "filters": [(name, text, chosen[name]) for name, text in _FILTERS],
-        "narrowed": any(chosen.values()),
+        "filters": [(name, text, filters[name]) for name, text in _FILTERS],
+        "narrowed": any(filters.values()),
         "head": event_chain.chain_head(),
         "verdict": verdict,
         "error": error,

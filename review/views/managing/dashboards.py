@@ -100,11 +100,11 @@ def progress_page(request: HttpRequest) -> HttpResponse:
 @require_safe
 def agreement_page(request: HttpRequest) -> HttpResponse:
     """Show panel and table for all strata or one of them, and the verdict of each."""
-    wanted = query_text(request, "stratum")
+    stratum = query_text(request, "stratum")
     strata: list[StratumAgreement] = []
     counted = None
-    if wanted:
-        agreement = agreement_of(wanted)
+    if stratum:
+        agreement = agreement_of(stratum)
         if not agreement.raters:
             raise Http404
     else:
@@ -122,25 +122,25 @@ def agreement_page(request: HttpRequest) -> HttpResponse:
 
 
 def _post_switch(request: HttpRequest) -> HttpResponse:
-    sent = SwitchForm.read(request.POST)
-    form = sent["form"]
+    values = SwitchForm.read(request.POST)
+    form = values["form"]
     act = _ACTIONS.get(form)
     try:
         if act is None:
             raise InvalidAnswerError("the form is not valid for this page; reload it")
-        act(sent["reviewer"], signed_in_user(request), sent["note"])
+        act(values["reviewer"], signed_in_user(request), values["note"])
     except ConflictError as error:
-        return error_page(request, 409, str(error), sent["note"])
+        return error_page(request, 409, str(error), values["note"])
     except ReviewError as error:
         return _progress(request, str(error))
     PROGRESS.forget()
     REVIEWERS.forget()
-    done = {
+    phrases = {
         "pause": "gets no new items",
         "resume": "gets new items again",
         "second-factor": "can sign in without a code until a second factor is set up again",
     }
-    messages.success(request, f"The reviewer {done[form]}.")
+    messages.success(request, f"The reviewer {phrases[form]}.")
     return redirect("dashboard")
 
 

@@ -70,16 +70,16 @@ _FINAL = frozenset({ReviewState.RELEASED, ReviewState.WITHDRAWN})
 def items_page(request: HttpRequest) -> HttpResponse:
     """List items by id, filtered by state, source, task, stratum and id prefix."""
     user = signed_in_user(request)
-    chosen = {
+    filters = {
         name: query_text(request, name)
         for name in ("state", "source", "task", "stratum", "id", "gold")
     }
-    page = page_of(filter_items(chosen, user).values(*_COLUMNS), request, "id")
+    page = page_of(filter_items(filters, user).values(*_COLUMNS), request, "id")
     context = {
         "page": page,
-        "chosen": chosen,
+        "chosen": filters,
         "filters": [
-            (name, name.capitalize(), chosen[name], values)
+            (name, name.capitalize(), filters[name], values)
             for name, values in (
                 ("state", [state.value for state in ReviewState]),
                 ("task", [task.value for task in Task]),
@@ -87,7 +87,7 @@ def items_page(request: HttpRequest) -> HttpResponse:
                 ("stratum", _distinct_values("stratum")),
             )
         ],
-        "narrowed": any(chosen.values()),
+        "narrowed": any(filters.values()),
     }
     return render(request, "review/managing/items.html", context)
 
@@ -101,14 +101,14 @@ def item_page(request: HttpRequest, item: str) -> HttpResponse:
     if request.method != "POST":
         return _item_page(request, row)
     try:
-        sent = ItemForm.read(request.POST)
-        done = _FORMS.get(sent["form"], _unknown_form)(sent, row, user)
+        values = ItemForm.read(request.POST)
+        message = _FORMS.get(values["form"], _unknown_form)(values, row, user)
     except InvalidAnswerError as error:
         return _item_page(request, row, str(error), 422)
     except (ConflictError, IllegalTransitionError) as error:
         row.refresh_from_db()
         return _item_page(request, row, str(error), 409)
-    messages.success(request, done)
+    messages.success(request, message)
     return redirect("item", item=item)
 
 
@@ -128,14 +128,14 @@ def edit_page(request: HttpRequest, item: str) -> HttpResponse:
         return _wording_page(
             request, row, "review/managing/edit.html", _proposed_edit(request, row)
         )
-    sent = WordingForm.read(request.POST)
-    change, proposal = _edit_of(sent), sent["proposal"]
+    values = WordingForm.read(request.POST)
+    change, proposal = _edit_of(values), values["proposal"]
     try:
         if not change.note.strip():
             raise InvalidAnswerError("state the reason for the change; the next reviewers see it")
         edits.edit(
             item,
-            sent["version"],
+            values["version"],
             user,
             change,
             proposal=proposal if proposal >= 0 else None,
@@ -156,11 +156,11 @@ def gold_page(request: HttpRequest, item: str) -> HttpResponse:
         raise Http404
     if request.method != "POST":
         return _wording_page(request, row, "review/managing/gold.html")
-    sent = WordingForm.read(request.POST)
-    change = _edit_of(sent)
+    values = WordingForm.read(request.POST)
+    change = _edit_of(values)
     try:
         gold = gold_items.make_gold(
-            item, sent["version"], user, defect=sent["defect"], change=change
+            item, values["version"], user, defect=values["defect"], change=change
         )
     except ReviewError as error:
         return _wording_page(request, row, "review/managing/gold.html", change, error)
@@ -168,18 +168,18 @@ def gold_page(request: HttpRequest, item: str) -> HttpResponse:
     return redirect("item", item=gold.pk)
 
 
-def filter_items(chosen: dict[str, str], user: User) -> QuerySet[Item]:
+def filter_items(filters: dict[str, str], user: User) -> QuerySet[Item]:
     """Return items that match all filters; gold items are visible to managers only."""
     rows = Item.objects.all()
     for name in ("state", "source", "task", "stratum"):
-        if chosen[name]:
-            rows = rows.filter(**{name: chosen[name]})
-    if chosen["id"]:
+        if filters[name]:
+            rows = rows.filter(**{name: filters[name]})
+    if filters["id"]:
         # The first condition uses the index to find the start; the second needs no index.
-        rows = rows.filter(pk__gte=chosen["id"], pk__startswith=chosen["id"])
+        rows = rows.filter(pk__gte=filters["id"], pk__startswith=filters["id"])
     if user.role != Role.MANAGER:
         return rows.filter(gold_defect="")
-    return rows.exclude(gold_defect="") if chosen["gold"] else rows
+    return rows.exclude(gold_defect="") if filters["gold"] else rows
 
 
 def _distinct_values(column: str) -> list[str]:
@@ -286,51 +286,53 @@ def _proposed_edit(request: HttpRequest, item: Item) -> Edit | None:
     return None
 
 
-def _edit_of(sent: FormValues) -> Edit:
-    return Edit(**{name: sent[name] for name in ("question", "options", "key", "note")})
+def _edit_of(values: FormValues) -> Edit:
+    return Edit(**{name: values[name] for name in ("question", "options", "key", "note")})
 
 
 def _as_wording(typed: Edit) -> Wording:
     return Wording(question=typed.question, options=typed.options, key=typed.key)
 
 
-def _comment(sent: FormValues, item: Item, user: User) -> str:
-    comments.add_comment(item.pk, sent["version"], user, sent["text"])
+def _comment(values: FormValues, item: Item, user: User) -> str:
+    comments.add_comment(item.pk, values["version"], user, values["text"])
     return "The comment has been saved."
 
 
-def _resolve(sent: FormValues, item: Item, user: User) -> str:
-    comments.resolve_comment(item.pk, sent["comment"], user)
+def _resolve(values: FormValues, item: Item, user: User) -> str:
+    comments.resolve_comment(item.pk, values["comment"], user)
     return "The comment is resolved."
 
 
-def _report(sent: FormValues, item: Item, user: User) -> str:
-    decisions.report_harm(item.pk, sent["version"], user, reason=sent["reason"], note=sent["text"])
+def _report(values: FormValues, item: Item, user: User) -> str:
+    decisions.report_harm(
+        item.pk, values["version"], user, reason=values["reason"], note=values["text"]
+    )
     return "The item is in quarantine; no reviewer gets it."
 
 
-def _withdraw(sent: FormValues, item: Item, user: User) -> str:
+def _withdraw(values: FormValues, item: Item, user: User) -> str:
     if user.role != Role.MANAGER:
         raise Http404
-    decisions.withdraw(item.pk, sent["version"], user, sent["text"])
+    decisions.withdraw(item.pk, values["version"], user, values["text"])
     return "The item is withdrawn."
 
 
-def _void(sent: FormValues, _item: Item, user: User) -> str:
+def _void(values: FormValues, _item: Item, user: User) -> str:
     if user.role != Role.MANAGER:
         raise Http404
-    voiding.void_review(sent["claim"], user, sent["text"])
+    voiding.void_review(values["claim"], user, values["text"])
     return "The review no longer counts."
 
 
-def _reopen(sent: FormValues, item: Item, user: User) -> str:
+def _reopen(values: FormValues, item: Item, user: User) -> str:
     if user.role != Role.MANAGER:
         raise Http404
-    voiding.reopen(item.pk, sent["version"], user, sent["text"])
+    voiding.reopen(item.pk, values["version"], user, values["text"])
     return "The item is back in the queue; other reviewers will review it."
 
 
-def _unknown_form(_sent: FormValues, _item: Item, _user: User) -> str:
+def _unknown_form(_values: FormValues, _item: Item, _user: User) -> str:
     raise InvalidAnswerError("the form is not valid for this page; reload it")
 
 

@@ -24,7 +24,7 @@ from medrcube.review.visibility import privacy_incidents
 
 __all__ = ["post_decision", "post_incident_decision", "quarantine_page"]
 
-_HELD = Q(items__state=ReviewState.QUARANTINED)
+_IN_QUARANTINE = Q(items__state=ReviewState.QUARANTINED)
 _COLUMNS = ("id", "task", "anatomy", "modality", "version", "gold_defect")
 
 
@@ -41,22 +41,22 @@ def post_decision(request: HttpRequest, item: str) -> HttpResponse:
     """Return an item to the queue, or reject it."""
     user = signed_in_user(request)
     row = item_record.visible_item(item, user)
-    sent = QuarantineForm.read(request.POST)
-    decision = sent["decision"]
+    values = QuarantineForm.read(request.POST)
+    decision = values["decision"]
     if decision not in ("clear", "reject"):
         return _list(request, row, "choose: restore or reject")
     try:
         decisions.decide_quarantine(
-            item, sent["version"], user, clear=decision == "clear", note=sent["note"]
+            item, values["version"], user, clear=decision == "clear", note=values["note"]
         )
     except InvalidAnswerError as error:
         if row.state != ReviewState.QUARANTINED:
-            return error_page(request, 409, "This item is not in quarantine.", sent["note"])
+            return error_page(request, 409, "This item is not in quarantine.", values["note"])
         return _list(request, row, str(error))
     except (ConflictError, IllegalTransitionError) as error:
-        return error_page(request, 409, str(error), sent["note"])
-    done = "is back in the queue" if decision == "clear" else "is rejected"
-    messages.success(request, f"Item {item} {done}.")
+        return error_page(request, 409, str(error), values["note"])
+    outcome = "is back in the queue" if decision == "clear" else "is rejected"
+    messages.success(request, f"Item {item} {outcome}.")
     return redirect("quarantine")
 
 
@@ -64,11 +64,11 @@ def post_decision(request: HttpRequest, item: str) -> HttpResponse:
 @require_POST
 def post_incident_decision(request: HttpRequest, incident: int) -> HttpResponse:
     """Return or reject all items of one privacy incident."""
-    sent = QuarantineForm.read(request.POST)
-    decision = sent["decision"]
+    values = QuarantineForm.read(request.POST)
+    decision = values["decision"]
     if decision not in ("clear", "reject"):
         return _list(request, error="choose: restore or reject", report=incident)
-    clear, note = decision == "clear", sent["note"]
+    clear, note = decision == "clear", values["note"]
     try:
         count = privacy_incidents.decide_incident(
             incident, signed_in_user(request), clear=clear, note=note
@@ -77,8 +77,8 @@ def post_incident_decision(request: HttpRequest, incident: int) -> HttpResponse:
         return _list(request, error=str(error), report=incident)
     except (ConflictError, IllegalTransitionError) as error:
         return error_page(request, 409, str(error), note)
-    done = "back in the queue" if clear else "rejected"
-    messages.success(request, f"{count} items are {done}.")
+    outcome = "back in the queue" if clear else "rejected"
+    messages.success(request, f"{count} items are {outcome}.")
     return redirect("quarantine")
 
 
@@ -95,7 +95,9 @@ def _list(
     context = {
         "page": page,
         "rows": [(row, why.get(row["id"])) for row in page.rows],
-        "reports": privacy_incidents.open_incidents().annotate(held=Count("items", filter=_HELD)),
+        "reports": privacy_incidents.open_incidents().annotate(
+            held=Count("items", filter=_IN_QUARANTINE)
+        ),
         "failed_report": report,
         "failed": failed.pk if failed else "",
         "note": request.POST.get("note", ""),

@@ -71,15 +71,15 @@ def _kinds(reviewer: ReviewerFigures) -> list[FigureCell]:
 
 
 def _cell(name: str, estimate: IntervalEstimate, *, percent: bool = False) -> FigureCell:
-    def shown(value: float) -> str:
+    def number_text(value: float) -> str:
         return f"{100 * value:.0f}" if percent else f"{value:.2f}"
 
     interval = ""
     if estimate.low is not None and estimate.high is not None:
-        interval = f"{shown(estimate.low)} to {shown(estimate.high)}"
+        interval = f"{number_text(estimate.low)} to {number_text(estimate.high)}"
     value = "none"
     if estimate.value is not None:
-        value = f"{shown(estimate.value)} %" if percent else shown(estimate.value)
+        value = f"{number_text(estimate.value)} %" if percent else number_text(estimate.value)
     return FigureCell(
         name=name,
         value=value,

@@ -89,12 +89,16 @@ def _has_claim_on(user: User, asset: Asset) -> bool:
     """
     values = (user.pk, to_db_uuid(asset.pk), to_db_uuid(asset.pk))
     in_hand = fetch_one(
-        f"{_SHOWN} AND c.submitted_at IS NULL AND c.expires_at > %s", *values, to_db_time(now())
+        f"{_IMAGES_OF_READER} AND c.submitted_at IS NULL AND c.expires_at > %s",
+        *values,
+        to_db_time(now()),
     )
-    return bool(in_hand or fetch_one(f"{_SHOWN} AND c.submitted_at IS NOT NULL LIMIT 1", *values))
+    return bool(
+        in_hand or fetch_one(f"{_IMAGES_OF_READER} AND c.submitted_at IS NOT NULL LIMIT 1", *values)
+    )
 
 
-_SHOWN = """
+_IMAGES_OF_READER = """
     SELECT 1 FROM review_claim c JOIN review_itemversion v ON v.id = c.version_id
     WHERE c.user_id = %s AND c.released_at IS NULL AND (
         v.picture_id = %s OR v.overlay_id = %s AND (v.asks_mark OR EXISTS (

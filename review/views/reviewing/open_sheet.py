@@ -156,8 +156,8 @@ def answer_fields(version: ItemVersion, values: DraftValues) -> AnswerInputs:
     if isinstance(target, PairTarget):
         return AnswerInputs(form=target.form, statements=list(_statements(target, values)))
     size: tuple[int, int] = target.size  # type: ignore[attr-defined]  # a point or a box
-    sent = places_of(target.form, values)
-    clicks = [(text, place) for text in sent if (place := read_place(text))]
+    texts = places_of(target.form, values)
+    clicks = [(text, place) for text in texts if (place := read_place(text))]
     return AnswerInputs(
         form=target.form,
         images=[ClickImage(f"at{width}", *shown_size(width, size)) for width in WIDTHS],
@@ -205,7 +205,7 @@ def _typed(
 ) -> Iterator[TypedPlace]:
     """Yield the fields with the typed values or clicked positions."""
     for number, label in enumerate(_PLACE_NAMES[form]):
-        known = places[number] if number < len(places) else None
+        known_place = places[number] if number < len(places) else None
         yield TypedPlace(
             label,
             [
@@ -213,8 +213,8 @@ def _typed(
                     name,
                     side,
                     next(iter(values.get(name, ())), "")
-                    if name in values or known is None
-                    else f"{known[axis] * 100 / SCALE:.4g}",
+                    if name in values or known_place is None
+                    else f"{known_place[axis] * 100 / SCALE:.4g}",
                 )
                 for axis, (name, side) in enumerate(zip(TYPED_FIELDS[number], _FROM, strict=True))
             ],
@@ -225,18 +225,18 @@ def _ranks(target: OrderTarget, values: DraftValues) -> Iterator[RankField]:
     labels = target.ask.labels
     for place, label in enumerate(labels):
         name = f"rank.{place}"
-        chosen = next(iter(values.get(name, ())), "")
+        choice = next(iter(values.get(name, ())), "")
         ranks = [str(rank) for rank in range(1, len(labels) + 1)]
         yield RankField(
-            name, label, [ChoiceInput(name, rank, rank, rank == chosen) for rank in ranks]
+            name, label, [ChoiceInput(name, rank, rank, rank == choice) for rank in ranks]
         )
 
 
 def _statements(target: PairTarget, values: DraftValues) -> Iterator[ChoiceGroup]:
     for place, statement in enumerate(target.ask.statements):
         name = f"statement.{place}"
-        chosen = next(iter(values.get(name, ())), "")
-        choices = [ChoiceInput(name, value, text, value == chosen) for value, text in _YES_NO]
+        choice = next(iter(values.get(name, ())), "")
+        choices = [ChoiceInput(name, value, text, value == choice) for value, text in _YES_NO]
         yield ChoiceGroup(name, statement, choices)
 
 

@@ -31,9 +31,11 @@ _TONES = {Decision.ACCEPT: "good", Decision.REVISE: "open", Decision.REJECT: "ba
 def own_reviews_page(request: HttpRequest) -> HttpResponse:
     """List the reviewer's submitted reviews, newest first."""
     user, now = signed_in_user(request), timezone.now()
-    done = Claim.objects.filter(user=user, review__isnull=False)
-    page = page_of(done.values("id"), request, "id", newest_first=True)
-    related = done.select_related("review", "version__item").prefetch_related("review__reasons")
+    own_claims = Claim.objects.filter(user=user, review__isnull=False)
+    page = page_of(own_claims.values("id"), request, "id", newest_first=True)
+    related = own_claims.select_related("review", "version__item").prefetch_related(
+        "review__reasons"
+    )
     claims = related.in_bulk([row["id"] for row in page.rows])
     rows = []
     for row in page.rows:

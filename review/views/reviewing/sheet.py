@@ -261,28 +261,28 @@ def typed_text(values: DraftValues, now: Wording) -> str:
         values: submitted values.
         now: initial wording of the form; fields equal to it were not edited.
     """
-    written = {
+    initial_texts = {
         "comment": "",
         "wording.question": now.question,
         **{f"wording.option.{place}": text for place, text in enumerate(now.options)},
     }
-    texts = {name: next(iter(values.get(name, ())), "") for name in written}
-    return "\n".join(text for name, text in texts.items() if text and text != written[name])
+    texts = {name: next(iter(values.get(name, ())), "") for name in initial_texts}
+    return "\n".join(text for name, text in texts.items() if text and text != initial_texts[name])
 
 
 def _wording(values: DraftValues, now: Wording) -> WordingSheet:
-    def kept(name: str, usual: str) -> str:
+    def text_of(name: str, usual: str) -> str:
         return next(iter(values.get(f"wording.{name}", ())), usual)
 
-    key = kept("key", str(now.key))
+    key = text_of("key", str(now.key))
     rows = [
         WordingRow(
-            option_letter(place), f"wording.option.{place}", kept(f"option.{place}", text), text
+            option_letter(place), f"wording.option.{place}", text_of(f"option.{place}", text), text
         )
         for place, text in enumerate(now.options)
     ]
     return WordingSheet(
-        question=kept("question", now.question),
+        question=text_of("question", now.question),
         was=now.question,
         rows=rows,
         key=int(key) if key.isdigit() else now.key,

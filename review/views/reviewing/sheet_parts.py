@@ -69,7 +69,7 @@ class Pane:
     closed: bool = False
 
     @property
-    def shown(self) -> Asset:
+    def initial_image(self) -> Asset:
         """Image that is shown initially."""
         return self.overlay if self.marked and self.overlay else self.picture
 

@@ -121,9 +121,9 @@ def post_answer(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
     try:
         if _keep_click(request.POST, context, token, user):
             return redirect("review", token=token)
-        sent = BlindForm(request.POST, context.options, context.target).read()
+        values = BlindForm(request.POST, context.options, context.target).read()
         typed = BlindForm.draft_values(request.POST)
-        steps.answer_blind(token, user, sent["answer"], typed=typed)
+        steps.answer_blind(token, user, values["answer"], typed=typed)
     except (InvalidAnswerError, ConflictError) as error:
         claim = _claim(token, user)
         if _is_live(claim) and _is_answered(claim):
@@ -148,16 +148,16 @@ def post_review(request: HttpRequest, token: uuid.UUID) -> HttpResponse:
         return _claim_lost(request, claim, _LOST, request.POST)
     try:
         now = _judged_wording(ItemVersion.objects.get(pk=context.version))
-        sent = ReviewForm(request.POST, now).read()
+        values = ReviewForm(request.POST, now).read()
         steps.submit_review(
-            token, user, sent["ruling"], typed=ReviewForm.draft_values(request.POST)
+            token, user, values["ruling"], typed=ReviewForm.draft_values(request.POST)
         )
     except InvalidAnswerError as error:
         return _form_error(request, _claim(token, user), user, str(error))
     except (ConflictError, IllegalTransitionError) as error:
         return _claim_lost(request, _claim(token, user), str(error), request.POST)
     messages.success(request, "Your review is stored.")
-    return next_item(request, user) if sent["then"] == "next" else redirect("queue")
+    return next_item(request, user) if values["then"] == "next" else redirect("queue")
 
 
 @allow(Role.REVIEWER)
@@ -248,7 +248,7 @@ def _is_answered(claim: Claim) -> bool:
     return hasattr(claim, "blind")
 
 
-def _keep_click(sent: QueryDict, context: ClaimContext, token: uuid.UUID, user: User) -> bool:
+def _keep_click(post_data: QueryDict, context: ClaimContext, token: uuid.UUID, user: User) -> bool:
     """Save clicked points, or typed ones to be drawn, in the draft; return whether any were sent.
 
     Raises:
@@ -259,12 +259,12 @@ def _keep_click(sent: QueryDict, context: ClaimContext, token: uuid.UUID, user: 
     if target is None or target["form"] not in PLACES or context.answered:
         return False
     width, height = target["truth"]["size"]
-    values = BlindForm.draft_values(sent)
-    if SHOW_PLACES in sent:
+    values = BlindForm.draft_values(post_data)
+    if SHOW_PLACES in post_data:
         read_answer(read_target(target), values)
         claims.renew(token, user, values)
         return True
-    places = clicked(target["form"], dict(sent.lists()), (width, height))
+    places = clicked(target["form"], dict(post_data.lists()), (width, height))
     if places is None:
         return False
     typed = {name for pair in TYPED_FIELDS for name in pair}
@@ -349,9 +349,9 @@ def _held_by_others(user: User) -> dict[str, object]:
     versions = ItemVersion.objects.select_related("item").in_bulk(
         [claim.version_id for claim in live]
     )
-    done = Claim.objects.filter(user=user, version__in=list(versions))
+    own_claims = Claim.objects.filter(user=user, version__in=list(versions))
     ended = set(
-        done.exclude(outcome__in=("expired", "given-back")).values_list("version", flat=True)
+        own_claims.exclude(outcome__in=("expired", "given-back")).values_list("version", flat=True)
     )
     free = {
         pk

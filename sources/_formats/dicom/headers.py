@@ -118,16 +118,16 @@ def read_header(path: Path, keywords: Iterable[str]) -> Mapping[str, str]:
         ReadError: code ``missing-file``, ``unreadable``.
         MissingExtraError: pydicom is not installed.
     """
-    wanted = tuple(keywords)
-    for keyword in wanted:
+    names = tuple(keywords)
+    for keyword in names:
         if keyword not in FACTS | IDENTIFIERS:
             raise SourceError(
                 f"{path.name}: DICOM element {keyword!r} may not be read by an adapter: it is in "
                 "neither FACTS nor IDENTIFIERS of sources/_formats/dicom/headers.py; expected an "
                 "element that holds no name, date or address"
             )
-    data = _load(path, wanted)
-    values = {keyword: _text(data.get(keyword)) for keyword in wanted}
+    data = _load(path, names)
+    values = {keyword: _text(data.get(keyword)) for keyword in names}
     return {keyword: text for keyword, text in values.items() if text}
 
 

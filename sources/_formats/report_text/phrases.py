@@ -57,7 +57,7 @@ def parse_free_text(table: TomlTable, concepts: Mapping[str, tuple[str, ...]]) -
     if field and field not in concepts:
         table.fail("field", f"one of {', '.join(concepts)}", field)
     of_field = concepts.get(field, ())
-    read = FreeText(
+    report = FreeText(
         field=field,
         sources=table.texts("from", least=1),
         terms=_by_concept(table, "terms", of_field),
@@ -66,9 +66,9 @@ def parse_free_text(table: TomlTable, concepts: Mapping[str, tuple[str, ...]]) -
         spares=table.texts("spares", default=()),
         evidence=table.text("evidence"),
     )
-    if bool(field) == bool(read.normal) or bool(field) != bool(read.terms or read.against):
+    if bool(field) == bool(report.normal) or bool(field) != bool(report.terms or report.against):
         table.fail("field", "a field with terms or against, or normal without a field", field)
-    return read
+    return report
 
 
 def _by_concept(

@@ -60,7 +60,7 @@ class Access:
             return "by row"
         return "yes" if self.redistribute else "no"
 
-    def known(self) -> str:
+    def describe(self) -> str:
         """Return the known and unknown rights as sentences without line breaks."""
         sentences = []
         if self.basis:

@@ -95,7 +95,7 @@ class Measure:
         part: concepts whose width is the numerator of a ratio.
         whole: concepts whose joint width is the denominator.
         about: concept of a number that belongs to no single marked region; else empty.
-        asked: settings of the task that asks for it, or ``None``.
+        task_settings: settings of the task that asks for it, or ``None``.
         reasons: reasons for ``basis``, ``plausible`` and the task settings.
     """
 
@@ -110,7 +110,7 @@ class Measure:
     part: tuple[str, ...] = ()
     whole: tuple[str, ...] = ()
     about: str = ""
-    asked: MeasureTask | None = None
+    task_settings: MeasureTask | None = None
     reasons: Mapping[str, CitedReason]
 
     def fault(self, quantity: Quantity) -> str:
@@ -158,8 +158,8 @@ def parse_measure(table: TomlTable, fields: Mapping[str, Collection[str]]) -> Me
         for key in ("part", "whole")
     )
     reasons = table.table("reasons")
-    asked = _asked(table, fields) if table.has("task") else None
-    claims = ("basis", "plausible", *(("tolerance", "visible") if asked else ()))
+    task = _task_settings(table, fields) if table.has("task") else None
+    claims = ("basis", "plausible", *(("tolerance", "visible") if task else ()))
     return Measure(
         name=table.text("name", pattern=r"[a-z][a-z0-9_]*"),
         unit=unit,
@@ -171,31 +171,33 @@ def parse_measure(table: TomlTable, fields: Mapping[str, Collection[str]]) -> Me
         origin=origin,
         part=part,
         whole=whole,
-        about=table.text("about") if asked and origin in (STATED, RATIO) else "",
-        asked=asked,
+        about=table.text("about") if task and origin in (STATED, RATIO) else "",
+        task_settings=task,
         reasons={key: parse_reason(reasons.table(key)) for key in claims},
     )
 
 
 def _concepts(
-    table: TomlTable, key: str, known: Collection[str], *, needed: bool
+    table: TomlTable, key: str, concept_names: Collection[str], *, needed: bool
 ) -> tuple[str, ...]:
     """Read a list of concepts of the measured field: required for a ratio, else not allowed."""
     names: tuple[str, ...] = table.texts(key, default=())
-    if bool(names) != needed or not set(names) <= set(known):
-        expected = f"some of {', '.join(known)}" if needed else 'nothing but with from = "ratio"'
+    if bool(names) != needed or not set(names) <= set(concept_names):
+        expected = (
+            f"some of {', '.join(concept_names)}" if needed else 'nothing but with from = "ratio"'
+        )
         table.fail(key, expected, list(names))
     return names
 
 
-def _asked(table: TomlTable, fields: Mapping[str, Collection[str]]) -> MeasureTask:
+def _task_settings(table: TomlTable, fields: Mapping[str, Collection[str]]) -> MeasureTask:
     tolerance = table.table("tolerance")
     share, points = (tolerance.number(key, default=0.0) for key in ("share", "points"))
     if (share > 0) == (points > 0) or share >= 1:
         table.fail("tolerance", "a share below 1, or points of the unit", [share, points])
     panels: tuple[str, ...] = table.texts("panels", default=())
-    known = {name for concepts in fields.values() for name in concepts}
-    if not set(panels) <= known:
+    concept_names = {name for concepts in fields.values() for name in concepts}
+    if not set(panels) <= concept_names:
         table.fail("panels", "concepts of fields of the card", list(panels))
     return MeasureTask(
         task=table.choice("task", Task),

@@ -93,8 +93,8 @@ def uncommented_keys(text: str, keys: Mapping[str, Sequence[str]]) -> Iterator[s
         if "#" in plain or above.startswith("#"):
             commented.add((table, key))
         above = line
-    for name, wanted in keys.items():
-        yield from (f"[{name}] {key}" for key in wanted if (name, key) not in commented)
+    for name, values in keys.items():
+        yield from (f"[{name}] {key}" for key in values if (name, key) not in commented)
 
 
 def _keys(table: TomlTable) -> tuple[str, ...]:

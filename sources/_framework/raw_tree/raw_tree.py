@@ -164,7 +164,7 @@ class RawTree:
     def resolve(self, path: Path) -> Path:
         """Return the file that a path stands for in this copy, or the path itself if none does."""
         name = self.name_of(path)
-        if not name or name in self.known:
+        if not name or name in self.files_below:
             return path
         plain = plain_name(name)
         file = self._find(plain) or self._resaved(plain)
@@ -218,7 +218,7 @@ class RawTree:
     def _is_twin(self, name: str, own: str) -> bool:
         """Whether the same file exists in the same folder with the requested extension."""
         other = extension(name)
-        return other != own and f"{name.removesuffix(other)}{own}" in self.known
+        return other != own and f"{name.removesuffix(other)}{own}" in self.files_below
 
     def _resaved(self, plain: str) -> str | None:
         """Return the converted file of ``plain``, if no file in its folder has its extension."""
@@ -228,7 +228,7 @@ class RawTree:
         return next((file for other in others if (file := self._find(other))), None)
 
     def _find(self, plain: str) -> str | None:
-        return plain if plain in self.known else self._plain.get(plain)
+        return plain if plain in self.files_below else self._plain.get(plain)
 
     @cached_property
     def _kinds(self) -> frozenset[tuple[str, str]]:
@@ -245,7 +245,7 @@ class RawTree:
         return sorted(self.names)
 
     @cached_property
-    def known(self) -> frozenset[str]:
+    def files_below(self) -> frozenset[str]:
         """The names as a set, for lookup."""
         return frozenset(self.names)
 
@@ -267,7 +267,7 @@ class RawTree:
             for name in names:
                 file = name.rpartition("/")[2]
                 plain = short if file == last else f"{short}/{file}"
-                if (file == last or short != folder) and plain not in self.known:
+                if (file == last or short != folder) and plain not in self.files_below:
                     short_names[name] = plain
         return short_names
 
@@ -286,17 +286,17 @@ class _Lazily(Iterable[Item]):
     """Lazy list: items of an iterator, fetched on demand and cached."""
 
     def __init__(self, source: Iterator[Item]) -> None:
-        self._source, self._taken = source, list[Item]()
+        self._source, self._items = source, list[Item]()
 
     def __iter__(self) -> Iterator[Item]:
         place = 0
         while True:
-            if place == len(self._taken):
+            if place == len(self._items):
                 try:
-                    self._taken.append(next(self._source))
+                    self._items.append(next(self._source))
                 except StopIteration:
                     return
-            yield self._taken[place]
+            yield self._items[place]
             place += 1
 
 

@@ -37,9 +37,11 @@ def _samples(rows):
 
 
 @given(ROWS, st.sets(st.integers(0, 11)))
-def test_items_have_the_groups_that_all_images_give(rows, asked):
+def test_items_have_the_groups_that_all_images_give(rows, item_numbers):
     samples = _samples(rows)
-    items = [SimpleNamespace(id=f"i{n}", sample=f"s{n}") for n in sorted(asked) if n < len(rows)]
+    items = [
+        SimpleNamespace(id=f"i{n}", sample=f"s{n}") for n in sorted(item_numbers) if n < len(rows)
+    ]
     table = SAMPLES.table(samples)
     near = related_pictures(table, {item.sample for item in items})
     assert groups_of(items, near) == groups_of(items, samples)

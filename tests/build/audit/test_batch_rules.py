@@ -81,14 +81,14 @@ def test_a_fair_batch_keeps_every_rule():
 
 
 def test_rules_are_ready_for_json_and_do_not_depend_on_the_order_of_the_input():
-    made, pictures = fair(60), samples(60)
-    first = json.dumps(batch_rules(made, pictures), sort_keys=True)
-    assert first == json.dumps(batch_rules(made[::-1], pictures[::-1]), sort_keys=True)
+    items, pictures = fair(60), samples(60)
+    first = json.dumps(batch_rules(items, pictures), sort_keys=True)
+    assert first == json.dumps(batch_rules(items[::-1], pictures[::-1]), sort_keys=True)
 
 
 def test_a_rule_that_does_not_hold_names_the_worst_figure_its_chance_and_what_to_change():
-    made = [item(n, FOUR if n % 2 else FOUR[::-1], 0) for n in range(80)]
-    rule = batch_rules(made, samples(80))["first-option"]
+    items = [item(n, FOUR if n % 2 else FOUR[::-1], 0) for n in range(80)]
+    rule = batch_rules(items, samples(80))["first-option"]
     assert rule["holds"] is False
     assert (rule["figure"], rule["threshold"]) == (1.0, pytest.approx(0.25 + 3 * 0.0484, abs=1e-3))
     assert "100.0 % against a chance of 25.0 % (standard error 4.8 %, 80 items)" in rule["message"]
@@ -124,8 +124,8 @@ def test_a_broken_item_is_left_to_the_failures_of_the_audit():
 
 
 def test_a_handful_of_items_does_not_fail_by_bad_luck():
-    made = [item(n, ("edema", "hernia"), int(n == 1)) for n in range(3)]
-    rules = batch_rules(made, samples(3))
+    items = [item(n, ("edema", "hernia"), int(n == 1)) for n in range(3)]
+    rules = batch_rules(items, samples(3))
     assert not [name for name, rule in rules.items() if rule["holds"] is False]
 
 
@@ -210,27 +210,27 @@ def test_a_label_that_is_a_key_once_tells_nothing_about_itself():
 def test_a_word_in_a_fifth_of_the_keys_is_seen_from_100_items_on(options):
     for seed in range(5):
         lots = random.Random(seed)
-        made = [item(n, lots.sample(FOUR, options), n % options) for n in range(100)]
+        items = [item(n, lots.sample(FOUR, options), n % options) for n in range(100)]
         marked = []
-        for entry in made:
+        for entry in items:
             texts = list(entry.options)
             if int(entry.id[1:]) < 20:
                 texts[entry.key] = replace(
                     texts[entry.key], text=f"{texts[entry.key].text} confirmed"
                 )
             marked.append(replace(entry, options=tuple(texts)))
-        (before,), (row,) = key_words(made), key_words(marked)
+        (before,), (row,) = key_words(items), key_words(marked)
         assert before["smallest_cue"] <= 20
         assert (row["word"], row["key"], row["within"]) == ("confirmed", 20, False)
 
 
 @pytest.mark.parametrize("options", [2, 4])
 def test_the_smallest_mark_that_is_seen_is_stated(options):
-    made = [item(n, FOUR[:options], n % options) for n in range(200)]
-    smallest = key_words(made)[0]["smallest_cue"]
+    items = [item(n, FOUR[:options], n % options) for n in range(200)]
+    smallest = key_words(items)[0]["smallest_cue"]
     for count, within in ((smallest, False), (smallest - 1, True)):
         marked = []
-        for entry in made:
+        for entry in items:
             texts = list(entry.options)
             if int(entry.id[1:]) < count:
                 texts[entry.key] = replace(
@@ -241,8 +241,8 @@ def test_the_smallest_mark_that_is_seen_is_stated(options):
 
 
 def test_a_word_that_distractors_alone_have_is_seen():
-    made = [item(n, FOUR, 1 + n % 3) for n in range(100)]
-    (row,) = key_words(made)
+    items = [item(n, FOUR, 1 + n % 3) for n in range(100)]
+    (row,) = key_words(items)
     assert (row["word"], row["key"], row["due"], row["within"]) == ("edema", 0, 25.0, False)
 
 
@@ -259,8 +259,8 @@ def test_how_far_out_a_count_is_bounds_the_binomial_tail(items, data):
 
 def test_who_holds_the_other_keys_of_a_block_names_the_last():
     """Each option is the key once: the least used one is always right, the most used never."""
-    made = [item(n, FOUR, n % 4) for n in range(40)]
-    rows = {(row["trick"], row["task"]): row for row in other_keys(made, samples(40))}
+    items = [item(n, FOUR, n % 4) for n in range(40)]
+    rows = {(row["trick"], row["task"]): row for row in other_keys(items, samples(40))}
     assert rows["least", ALL]["accuracy"] == 1
     assert not rows["least", ALL]["within"]
     assert rows["most", ALL]["accuracy"] == 0
@@ -272,7 +272,7 @@ def even_batch(count, **changes):
 
 
 @pytest.mark.parametrize(
-    ("made", "concept", "key", "shown"),
+    ("items", "concept", "key", "count"),
     [
         pytest.param(
             [item(n, FOUR, n % 3) for n in range(10)], "goiter", 0, 10, id="never-in-a-set"
@@ -288,15 +288,15 @@ def even_batch(count, **changes):
         pytest.param([item(0)], "edema", 1, 1, id="single-key-of-a-source"),
     ],
 )
-def test_an_option_that_is_always_or_never_the_key_is_an_error(made, concept, key, shown):
-    rule = batch_rules(made, samples(100))["even-keys"]
+def test_an_option_that_is_always_or_never_the_key_is_an_error(items, concept, key, count):
+    rule = batch_rules(items, samples(100))["even-keys"]
     assert (rule["level"], rule["holds"]) == ("error", False)
-    assert (concept, key, shown) in {(r["concept"], r["key"], r["shown"]) for r in rule["rows"]}
+    assert (concept, key, count) in {(r["concept"], r["key"], r["shown"]) for r in rule["rows"]}
 
 
 def test_nine_items_are_too_few_to_learn_from():
-    made = [item(n, FOUR, n % 3) for n in range(9)]
-    assert batch_rules(made, samples(9))["even-keys"]["holds"] is True
+    items = [item(n, FOUR, n % 3) for n in range(9)]
+    assert batch_rules(items, samples(9))["even-keys"]["holds"] is True
 
 
 def test_a_modality_is_compared_over_all_sources_and_a_view_is_not():
@@ -313,11 +313,11 @@ def test_a_modality_is_compared_over_all_sources_and_a_view_is_not():
 
 
 def test_what_is_uneven_is_left_out_until_nothing_is():
-    made = even_batch(40)
-    made += [item(100 + n, (*FOUR[:2], "mass"), n % 2) for n in range(10)]
-    kept = drop_unbalanced(made)
-    assert unbalanced_options(kept) == []
-    assert [entry.id for entry in kept] == [entry.id for entry in made[:40]]
+    items = even_batch(40)
+    items += [item(100 + n, (*FOUR[:2], "mass"), n % 2) for n in range(10)]
+    remaining = drop_unbalanced(items)
+    assert unbalanced_options(remaining) == []
+    assert [entry.id for entry in remaining] == [entry.id for entry in items[:40]]
 
 
 def test_boxes_have_no_label_and_no_prior():
@@ -339,8 +339,8 @@ def test_a_label_that_is_a_key_more_often_than_its_share_is_named():
 
 
 def test_items_out_of_order_are_counted():
-    made = [item(n, key=n % 4, warnings=("order",) * (n < 2)) for n in range(20)]
-    rule = batch_rules(made, samples(20))["option-order"]
+    items = [item(n, key=n % 4, warnings=("order",) * (n < 2)) for n in range(20)]
+    rule = batch_rules(items, samples(20))["option-order"]
     assert rule["holds"] is False
     assert rule["message"].startswith("2 of 20 items")
 

@@ -133,9 +133,9 @@ def test_no_restricted_picture_is_on_the_page_by_its_pixels(released, tables, wo
     small = [(sample, pixels(thumbnail(workspace.root / sample.image))) for sample in samples]
     assert any(not sample.redistribute for sample in samples)
     page = Page((released(private=True) / "audit.html").read_text())
-    shown = [pixels(uri) for uri in page.pictures]
-    assert len(shown) > 5
-    for picture in shown:
+    page_images = [pixels(uri) for uri in page.pictures]
+    assert len(page_images) > 5
+    for picture in page_images:
         distances = [
             np.abs(picture - other).mean() if picture.shape == other.shape else 255
             for _, other in small
@@ -332,12 +332,12 @@ def test_sheets_show_every_source_and_answer_in_turn_and_no_picture_twice(tables
     cells = {(item.anatomy, item.modality, item.task) for item in items}
     assert {sheet.cell for sheet in gallery.sheets} == cells
     for sheet in gallery.sheets:
-        uris = [shown.uri for shown in sheet.shown]
+        uris = [thumbnail.uri for thumbnail in sheet.thumbnails]
         assert len(set(uris)) == len(uris) <= IN_CELL
         members = [item for item in items if (item.anatomy, item.modality, item.task) == sheet.cell]
         free = [member for member in members if by_id(samples)[member.sample].redistribute]
         answers = {item.options[item.key].text for item in free}
-        assert len({entry.title for entry in sheet.shown}) == min(len(answers), IN_CELL)
+        assert len({entry.title for entry in sheet.thumbnails}) == min(len(answers), IN_CELL)
 
 
 @pytest.mark.thorough
@@ -346,13 +346,13 @@ def test_the_truth_of_a_box_is_drawn_over_its_picture(tables, workspace, built):
     sample = next(each for each in samples if each.redistribute)
     truth = {"size": [64, 48], "box": [8, 6, 32, 24], "iou": 0.5}
     first = next(item for item in items if item.sample == sample.id)
-    known = {"form": "box", "ask": "{}", "truth": json.dumps(truth), "chance": 0.1, "grade": "B"}
+    facts = {"form": "box", "ask": "{}", "truth": json.dumps(truth), "chance": 0.1, "grade": "B"}
     shared = {
         name: getattr(first, name) for name in ("sample", "source", "anatomy", "modality", "seed")
     }
     box = OpenItem(
         id="box", task="Box Grounding", question="Where?", field="lesion", concept="lesion",
-        visible="yes", variant="0", template="1", **known, **shared,
+        visible="yes", variant="0", template="1", **facts, **shared,
     )  # fmt: skip
     gallery = make_gallery([box], by_id(samples), (), workspace.root)
     result, _ = release_audit(built, items, samples, workspace.root)
@@ -367,7 +367,7 @@ def test_the_page_of_a_full_cube_stays_small(tables, tmp_path, built):
     items, samples = tables
     lots = np.random.default_rng(0)
     template, item = samples[0], items[0]
-    pictures, asked = [], []
+    pictures, all_items = [], []
     for n in range(16):
         grey = lots.integers(0, 256, (140, 140, 3), np.uint8)
         Image.fromarray(grey).save(tmp_path / f"{n}.png")
@@ -387,12 +387,15 @@ def test_the_page_of_a_full_cube_stays_small(tables, tmp_path, built):
         for n in range(16):
             name = f"{number:03}-{n:02}"
             where = {"anatomy": anatomy.value, "modality": modality.value, "task": task.value}
-            asked.append(replace(item, id=name, sample=f"s{n}", **where))
-    gallery = make_gallery(asked, by_id(pictures), (), tmp_path)
+            all_items.append(replace(item, id=name, sample=f"s{n}", **where))
+    gallery = make_gallery(all_items, by_id(pictures), (), tmp_path)
     assert len(gallery.sheets) == len(cells) == 160
-    assert all(sheet.shown for sheet in gallery.sheets)
-    assert sum(len(shown.uri) for sheet in gallery.sheets for shown in sheet.shown) <= LARGEST
-    result, _ = release_audit(built, asked, pictures, tmp_path)
+    assert all(sheet.thumbnails for sheet in gallery.sheets)
+    assert (
+        sum(len(thumbnail.uri) for sheet in gallery.sheets for thumbnail in sheet.thumbnails)
+        <= LARGEST
+    )
+    result, _ = release_audit(built, all_items, pictures, tmp_path)
     assert len(audit_page(result, gallery)) < 6_000_000
 
 

@@ -120,9 +120,9 @@ def circle_in_company(lots, _number):
 
 def batch(plan, seed=0, *, n=160, each=1):
     lots = random.Random(f"{plan.__name__} {seed}")
-    drawn = [plan(lots, number) for number in range(n)]
+    plans = [plan(lots, number) for number in range(n)]
     samples = [sample(number, patient=f"p{number // each}") for number in range(n)]
-    return [item(number, *made) for number, made in enumerate(drawn)], samples
+    return [item(number, *arguments) for number, arguments in enumerate(plans)], samples
 
 
 LEAKS = (
@@ -162,11 +162,11 @@ def test_keys_that_run_in_patients_do_not_seem_to_leak():
     for seed in range(40):
         lots = random.Random(seed)
         truth = [lots.choice(LABELS[:4]) for _ in range(12)]
-        made = []
+        items = []
         for number in range(96):
             texts = lots.sample(LABELS[:4], 4)
-            made.append(item(number, texts, texts.index(truth[number // 8])))
-        row = options_only(made, [sample(n, patient=f"p{n // 8}") for n in range(96)])[0]
+            items.append(item(number, texts, texts.index(truth[number // 8])))
+        row = options_only(items, [sample(n, patient=f"p{n // 8}") for n in range(96)])[0]
         alarms += not row["within"]
     assert alarms <= 4
 
@@ -183,15 +183,15 @@ def test_tasks_are_judged_apart_and_together():
 
 
 def test_chance_is_the_mean_of_one_over_the_options():
-    made = [item(n, LABELS[: 2 + 2 * (n % 2)], 0) for n in range(8)]
-    row = options_only(made, [sample(n) for n in range(8)])[0]
+    items = [item(n, LABELS[: 2 + 2 * (n % 2)], 0) for n in range(8)]
+    row = options_only(items, [sample(n) for n in range(8)])[0]
     assert row["chance"] == pytest.approx(3 / 8)
     assert row["groups"] == 8
 
 
 def test_one_patient_alone_cannot_be_measured():
-    made, _ = batch(position, n=30)
-    (row,) = options_only(made, [sample(n, patient="p") for n in range(30)])
+    items, _ = batch(position, n=30)
+    (row,) = options_only(items, [sample(n, patient="p") for n in range(30)])
     assert (row["accuracy"], row["se"], row["within"]) == (None, None, None)
     assert row["n"] == 30
 
@@ -202,24 +202,24 @@ def test_an_empty_batch_has_no_rows():
 
 
 def test_the_order_of_the_input_changes_nothing():
-    made, samples = batch(longest, n=60)
-    assert options_only(made, samples) == options_only(made[::-1], samples[::-1])
+    items, samples = batch(longest, n=60)
+    assert options_only(items, samples) == options_only(items[::-1], samples[::-1])
 
 
 def test_a_wording_that_goes_with_the_key_is_found_and_others_are_not():
-    def asked(tells):
+    def leak_row(tells):
         lots = random.Random(5)
-        made = []
+        items = []
         for number in range(120):
             texts, key = fair(lots, number)
             other = LABELS.index(texts[key] if tells else lots.choice(LABELS))
             words = ("View", "Plane", "Slice", "Frame", "Film", "Field", "Scene", "Scan")
-            made.append(item(number, texts, key, question=f"{words[other]}: which finding?"))
-        return text_only(made, [sample(n) for n in range(120)])[0]
+            items.append(item(number, texts, key, question=f"{words[other]}: which finding?"))
+        return text_only(items, [sample(n) for n in range(120)])[0]
 
-    assert asked(tells=True)["accuracy"] > 0.8
-    assert not asked(tells=True)["within"]
-    assert asked(tells=False)["within"]
+    assert leak_row(tells=True)["accuracy"] > 0.8
+    assert not leak_row(tells=True)["within"]
+    assert leak_row(tells=False)["within"]
 
 
 def test_patients_cases_and_equal_pictures_stay_together():
@@ -280,8 +280,8 @@ def test_rare_options_and_strange_company_can_be_seen():
     trio = [item(n, ("edema", "hernia"), 0) for n in range(3)] + [
         item(3, ("edema", "hernia", "goiter"), 0)
     ]
-    known, _, stranger = option_features(trio)[3]
-    assert known["close"] > stranger["close"] == 0
+    first_option, _, stranger = option_features(trio)[3]
+    assert first_option["close"] > stranger["close"] == 0
     assert "least close" in stranger
 
 

@@ -40,8 +40,8 @@ def test_sizes_that_follow_the_extent_of_the_image_are_noticed():
     luck = np.random.default_rng(0)
     extent = np.exp(luck.uniform(np.log(50), np.log(400), 300))
     values = 0.4 * extent * np.exp(luck.normal(0, 0.05, 300))
-    seen = np.log(extent)[:, None]
-    assert scale_prior(values, *bands(values), seen, names(300)) > 0.95
+    visible = np.log(extent)[:, None]
+    assert scale_prior(values, *bands(values), visible, names(300)) > 0.95
     assert constant_prior(*bands(values)) < 0.35
 
 
@@ -54,13 +54,13 @@ def test_images_of_one_size_tell_a_regression_no_more_than_a_constant():
 
 def test_a_patient_is_no_help_for_own_items():
     values = np.array([5.0, 5.0, 50.0, 50.0, 9.0, 20.0])
-    seen = np.array([1.0, 1, 2, 2, 1.4, 1.6])[:, None]
+    visible = np.array([1.0, 1, 2, 2, 1.4, 1.6])[:, None]
     pairs = ["a", "a", "b", "b", "c", "d"]
-    alone = scale_prior(values, *bands(values, 0.02), seen, names(6))
-    assert scale_prior(values, *bands(values, 0.02), seen, pairs) <= alone
+    alone = scale_prior(values, *bands(values, 0.02), visible, names(6))
+    assert scale_prior(values, *bands(values, 0.02), visible, pairs) <= alone
 
 
 def test_of_too_few_patients_nothing_is_learnt():
     values = np.array([5.0, 50.0])
-    seen = np.log(values)[:, None]
-    assert scale_prior(values, *bands(values), seen, names(2)) == 0.5
+    visible = np.log(values)[:, None]
+    assert scale_prior(values, *bands(values), visible, names(2)) == 0.5

@@ -34,14 +34,14 @@ def pairs():
         for number in range(60):
             for yes in (True, False):
                 name = f"{number}-{(number * 7 + yes) % 2}"  # ids do not tell the roles
-                known = {cue: value(number, yes) for cue, value in cues.items()}
+                cue_values = {cue: value(number, yes) for cue, value in cues.items()}
                 samples.append(
                     replace(
                         SAMPLE,
                         id=name,
                         case=name,
                         patient=patient(number),
-                        **{"pixel_sha256": name, **known},
+                        **{"pixel_sha256": name, **cue_values},
                     )
                 )
                 items.append(
@@ -173,9 +173,9 @@ def boxes(place, chance, patients=40):
         name = f"b{number}"
         samples.append(replace(SAMPLE, id=name, case=name, patient=f"p{number}"))
         truth = {"size": [100, 100], "box": list(place(number)), "iou": 0.5}
-        known = {"task": "Box Grounding", "form": "box", "truth": json.dumps(truth)}
+        fields = {"task": "Box Grounding", "form": "box", "truth": json.dumps(truth)}
         items.append(
-            replace(ITEM, id=name, sample=name, prior="toy; Edema", chance=chance, **known)
+            replace(ITEM, id=name, sample=name, prior="toy; Edema", chance=chance, **fields)
         )
     return items, samples
 

@@ -24,14 +24,14 @@ PLANTED = {
 def sample(number, lots):
     blank = dict.fromkeys(Sample.__dataclass_fields__, "")
     numbers = {"choices": 0, "area": 0.0, "regions": 0, "height": 100, "redistribute": True}
-    drawn = {
+    cue_values = {
         "source": lots.choice(("set0", "set1")),
         "width": lots.choice((100, 101)),
         "file_bytes": lots.randrange(4000),
         "grey": 160 * lots.random(),
         "colour": lots.random() < 0.5,
     }
-    return Sample(**{**blank, **numbers, **drawn, "id": f"s{number}", "case": f"c{number}"})
+    return Sample(**{**blank, **numbers, **cue_values, "id": f"s{number}", "case": f"c{number}"})
 
 
 def item(number, key, source="set0", texts=LABELS):

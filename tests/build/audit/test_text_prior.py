@@ -23,13 +23,13 @@ def items_of(rights, question=lambda _: ITEM.question):
     options = ["To the left", "To the right"]
     items = []
     for number, right in enumerate(rights):
-        shown = options[:: (-1) ** number]
-        key = shown.index(options["lr".index(right)])
+        texts = options[:: (-1) ** number]
+        key = texts.index(options["lr".index(right)])
         items.append(
             replace(
                 ITEM,
                 id=f"{number:03}",
-                ask=json.dumps({"options": shown}),
+                ask=json.dumps({"options": texts}),
                 truth=json.dumps({"key": key}),
                 set=f"pair-{number // 2}",
                 question=question(number // 2),

@@ -27,7 +27,7 @@ def tissue(seed=0, shape=(400, 520)):
     return np.clip(ndimage.gaussian_filter(grey, 1), 0, 255).astype(np.uint8)
 
 
-def drawn(paint, background=None, colour=WHITE):
+def paint_on(paint, background=None, colour=WHITE):
     image = Image.fromarray(tissue() if background is None else background)
     if isinstance(colour, tuple):
         image = image.convert("RGB")
@@ -64,7 +64,7 @@ def test_tissue_alone_carries_no_mark(seed):
     width=st.sampled_from((1, 2, 3)),
 )
 def test_a_caliper_is_found_wherever_it_is_set(x, y, arm, width):
-    marks = detect_marks(drawn(cross(x, y, arm, width)), "ultrasound")
+    marks = detect_marks(paint_on(cross(x, y, arm, width)), "ultrasound")
     assert any(
         mark.kind == "caliper"
         and mark.extent.left <= x < mark.extent.right
@@ -79,18 +79,18 @@ def test_a_line_and_a_corner_are_no_caliper():
         draw.line((100, 300, 120, 300), colour, 3)
         draw.line((100, 300, 100, 320), colour, 3)
 
-    assert "caliper" not in kinds(drawn(paint))
+    assert "caliper" not in kinds(paint_on(paint))
 
 
 def test_words_are_found_as_one_row():
-    marks = [m for m in detect_marks(drawn(words(40, 340)), "ultrasound") if m.kind == "text"]
+    marks = [m for m in detect_marks(paint_on(words(40, 340)), "ultrasound") if m.kind == "text"]
     left = min(mark.extent.left for mark in marks)
     assert 38 <= left <= 45
     assert max(mark.extent.right for mark in marks) >= 100
 
 
 def test_a_coloured_drawing_on_grey_tissue_is_found():
-    assert "colour" in kinds(drawn(cross(*CENTRE), colour=(250, 240, 20)))
+    assert "colour" in kinds(paint_on(cross(*CENTRE), colour=(250, 240, 20)))
 
 
 def test_a_picture_that_is_tinted_throughout_carries_no_coloured_drawing():
@@ -103,12 +103,12 @@ def test_a_picture_that_is_tinted_throughout_carries_no_coloured_drawing():
     [(words(210, 180), "on"), (words(210, 245), "near"), (words(10, 360), "apart")],
 )
 def test_words_have_a_place_beside_the_region(paint, place):
-    assert graphics_of(drawn(paint), "ultrasound", [LESION]) == f"text:{place}"
+    assert graphics_of(paint_on(paint), "ultrasound", [LESION]) == f"text:{place}"
 
 
 @pytest.mark.parametrize(("where", "place"), [((210, 180), "inside"), ((10, 10), "rim")])
 def test_without_a_region_words_lie_inside_or_on_the_rim(where, place):
-    assert graphics_of(drawn(words(*where)), "ultrasound", []) == f"text:{place}"
+    assert graphics_of(paint_on(words(*where)), "ultrasound", []) == f"text:{place}"
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def arrow(x, y, size=60):
 )
 def test_an_arrow_on_a_film_is_found(background, colour, kind):
     x = 260 if background == "lung" else 430
-    assert kind in kinds(drawn(arrow(x, 350), film(), colour), "film")
+    assert kind in kinds(paint_on(arrow(x, 350), film(), colour), "film")
 
 
 def test_a_film_carries_no_arrow_by_itself():
@@ -207,7 +207,7 @@ def test_a_film_carries_no_arrow_by_itself():
 @pytest.mark.parametrize(("x", "y"), [(60, 30), (740, 40), (60, 660)])
 @pytest.mark.parametrize("colour", [255, (90, 250, 250)])
 def test_side_letters_and_words_of_the_viewer_are_no_arrows(x, y, colour):
-    assert detect_marks(drawn(words(x, y, "L"), film(), colour), "film") == []
+    assert detect_marks(paint_on(words(x, y, "L"), film(), colour), "film") == []
 
 
 @pytest.mark.parametrize("y", [40, 650])
@@ -217,7 +217,7 @@ def test_a_large_letter_in_the_outer_rows_is_no_arrow(y):
             [(60, y), (68, y), (68, y + 30), (90, y + 30), (90, y + 38), (60, y + 38)], colour
         )
 
-    assert detect_marks(drawn(paint, film(), 255), "film") == []
+    assert detect_marks(paint_on(paint, film(), 255), "film") == []
 
 
 @pytest.mark.real

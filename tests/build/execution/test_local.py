@@ -59,10 +59,10 @@ def test_an_unexpected_error_becomes_a_problem_without_its_text(toy, raw, tmp_pa
 def test_the_command_loads_nothing_before_it_runs():
     """Workers of a build import the program that started them."""
     script = "import sys, medrcube.__main__; print('medrcube.cli.app' in sys.modules)"
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, check=True, text=True
     )
-    assert done.stdout == "False\n"
+    assert process.stdout == "False\n"
 
 
 def test_usable_cores_is_what_this_process_may_use():

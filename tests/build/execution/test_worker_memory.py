@@ -106,13 +106,13 @@ def work(tmp_path):
     def run(*jobs):
         (tmp_path / "jobs").write_bytes(pickle.dumps(jobs))
         command = (sys.executable, "-c", CLIENT, tmp_path / "jobs", tmp_path / "out")
-        done = subprocess.run(
+        process = subprocess.run(
             [str(part) for part in command],
             env={name: value for name, value in os.environ.items() if "COV" not in name},
             stdout=subprocess.PIPE,
             check=True,
         )
-        turns = pickle.loads(done.stdout)  # noqa: S301  # written by the lines above
+        turns = pickle.loads(process.stdout)  # noqa: S301  # written by the lines above
         for rendered, *_ in turns:
             assert not [problem for problem in rendered.problems if problem.stage == "render"]
         return [Turn(len(rendered.pictures), peak, loaded) for rendered, peak, loaded in turns]

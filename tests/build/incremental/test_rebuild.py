@@ -61,7 +61,7 @@ class Work:
         monkeypatch.setattr(changed_sources, "keep_scan", counting_scan)
         monkeypatch.setattr(shard_result, "derive_questions", counting_derive)
 
-    def done(self):
+    def take_counts(self):
         """(sources scanned, cases rendered, cases derived) since the last call."""
         counts = (Counter(self.scans), Counter(self.engine.jobs), Counter(self.derived))
         for counter in (self.scans, self.engine.jobs, self.derived):
@@ -97,7 +97,7 @@ def clean(run, work, tmp_path):
         (root / "cache").mkdir(parents=True)
         shutil.copy(workspace.root / "cache" / "patient.key", root / "cache" / "patient.key")
         run(replace(workspace, root=root))
-        work.done()
+        work.take_counts()
         return _files(root)
 
     return build_clean
@@ -125,9 +125,9 @@ NOTHING = (Counter(), Counter(), Counter())
 def test_where_nothing_has_changed_nothing_is_done_and_nothing_is_written(run, workspace, work):
     first = run(workspace)
     before = _states(workspace.root)
-    work.done()
+    work.take_counts()
     report = run(workspace)
-    assert work.done() == NOTHING
+    assert work.take_counts() == NOTHING
     assert _states(workspace.root) == before
     assert (report.rendered, report.reused) == (0, 6)
     assert replace(report, rendered=6, reused=0, seconds=first.seconds) == first
@@ -135,7 +135,7 @@ def test_where_nothing_has_changed_nothing_is_done_and_nothing_is_written(run, w
 
 def test_the_first_build_of_a_workspace_does_all_of_it(run, workspace, work):
     run(workspace)
-    assert work.done() == (Counter(toy=1), Counter(toy=6), Counter(toy=6))
+    assert work.take_counts() == (Counter(toy=1), Counter(toy=6), Counter(toy=6))
 
 
 def _unseen(path, data):
@@ -287,9 +287,9 @@ def test_after_any_change_a_build_gives_what_one_from_nothing_gives(
 ):
     run(workspace)
     change(workspace, toy, raw)
-    work.done()
+    work.take_counts()
     run(workspace)
-    assert work.done() != NOTHING
+    assert work.take_counts() != NOTHING
     assert _files(workspace.root) == clean(workspace)
 
 
@@ -300,9 +300,9 @@ def test_the_build_after_that_has_nothing_to_do(run, workspace, toy, raw, work, 
     run(workspace)
     change(workspace, toy, raw)
     run(workspace)
-    work.done()
+    work.take_counts()
     run(workspace)
-    scanned, _, derived = work.done()
+    scanned, _, derived = work.take_counts()
     assert (scanned, derived) == (Counter(), Counter())
 
 
@@ -330,10 +330,10 @@ def test_a_table_that_was_edited_or_lost_is_written_again(run, workspace, work, 
         path.with_suffix(".new").replace(path)
     else:
         path.unlink()
-    work.done()
+    work.take_counts()
     run(workspace)
     assert _files(workspace.root) == before
-    assert work.done() == NOTHING
+    assert work.take_counts() == NOTHING
 
 
 @pytest.mark.few(2)
@@ -379,23 +379,23 @@ def test_a_touched_raw_file_is_read_and_not_rendered(run, workspace, raw, work):
     run(workspace)
     for path in raw.iterdir():
         os.utime(path, (1, 1))
-    work.done()
+    work.take_counts()
     assert run(workspace).rendered == 0
-    assert work.done()[1] == Counter()
+    assert work.take_counts()[1] == Counter()
 
 
 @pytest.mark.thorough
 def test_a_touched_raw_file_is_read_once(run, workspace, toy, raw, monkeypatch):
     run(workspace)
     os.utime(raw / "g (0).png", (1, 1))
-    read = []
+    paths = []
     monkeypatch.setattr(
-        cache_database, "sha256_of", lambda path: read.append(path) or sha256_of(path)
+        cache_database, "sha256_of", lambda path: paths.append(path) or sha256_of(path)
     )
     run(workspace)
     _card_licence(workspace, toy, raw)
     run(workspace)
-    assert read == [raw / "g (0).png"]
+    assert paths == [raw / "g (0).png"]
 
 
 GREY = '[pixels]\ncolour = "grey"\n\n[case]'
@@ -428,10 +428,10 @@ def test_changing_one_card_rebuilds_that_source_only(run, clean, two, work):
     workspace, card = two
     run(workspace)
     pictures = _states(workspace.images / "toy")
-    work.done()
+    work.take_counts()
     _edit_text(card, "[case]", GREY)
     report = run(workspace)
-    assert work.done() == (Counter(twin=1), Counter(twin=3), Counter(twin=3))
+    assert work.take_counts() == (Counter(twin=1), Counter(twin=3), Counter(twin=3))
     assert (report.rendered, report.reused) == (3, 6)
     assert _states(workspace.images / "toy") == pictures
     assert _files(workspace.root) == clean(workspace)
@@ -440,20 +440,20 @@ def test_changing_one_card_rebuilds_that_source_only(run, clean, two, work):
 def test_a_card_that_says_the_same_of_the_pixels_renders_nothing(run, clean, two, work):
     workspace, card = two
     run(workspace)
-    work.done()
+    work.take_counts()
     _edit_text(card, "CC-BY-4.0", "CC0-1.0")
     assert run(workspace).rendered == 0
-    assert work.done() == (Counter(twin=1), Counter(), Counter(twin=3))
+    assert work.take_counts() == (Counter(twin=1), Counter(), Counter(twin=3))
     assert _files(workspace.root) == clean(workspace)
 
 
 def test_one_changed_raw_file_goes_through_its_source_only(run, clean, two, raw, write_case, work):
     workspace, _ = two
     run(workspace)
-    work.done()
+    work.take_counts()
     write_case(raw, "g (0)", seed=99)
     run(workspace)
-    assert work.done() == (Counter(toy=1), Counter(toy=1), Counter(toy=6))
+    assert work.take_counts() == (Counter(toy=1), Counter(toy=1), Counter(toy=6))
     assert _files(workspace.root) == clean(workspace)
 
 
@@ -461,9 +461,9 @@ def test_a_source_that_is_added_leaves_the_others_as_they_were(run, clean, two, 
     workspace, _ = two
     alone = replace(workspace, sources={"toy": workspace.sources["toy"]})
     run(alone)
-    work.done()
+    work.take_counts()
     run(workspace)
-    assert work.done() == (Counter(twin=1), Counter(twin=3), Counter(twin=3))
+    assert work.take_counts() == (Counter(twin=1), Counter(twin=3), Counter(twin=3))
     assert _files(workspace.root) == clean(workspace)
 
 
@@ -471,9 +471,9 @@ def test_what_cannot_be_read_is_tried_again_and_nothing_else(run, workspace, raw
     _raw_truncated(workspace, None, raw)
     run(workspace)
     before = _states(workspace.root)
-    work.done()
+    work.take_counts()
     report = run(workspace)
-    assert work.done() == (Counter(), Counter(toy=1), Counter())
+    assert work.take_counts() == (Counter(), Counter(toy=1), Counter())
     assert (report.rendered, report.reused) == (1, 5)
     assert _states(workspace.root) == before
 
@@ -515,10 +515,10 @@ class Meddles:
         self._change = change
 
     def run(self, jobs, images):
-        done = list(ONE.run(jobs, images))
-        yield from done[:-1]
+        results = list(ONE.run(jobs, images))
+        yield from results[:-1]
         self._change()
-        yield done[-1]
+        yield results[-1]
 
 
 @pytest.mark.few(1)
@@ -688,10 +688,10 @@ def test_a_rendering_without_measurements_is_made_again_to_the_same_pictures(
         database.execute(change)
         database.execute("DELETE FROM memory")
         database.commit()
-    work.done()
+    work.take_counts()
     run(workspace)
     assert _files(workspace.root) == before
-    assert work.done()[1] == Counter(toy=6)
+    assert work.take_counts()[1] == Counter(toy=6)
 
 
 def test_another_trust_in_geometry_renders_nothing_and_changes_its_table_alone(
@@ -703,11 +703,11 @@ def test_another_trust_in_geometry_renders_nothing_and_changes_its_table_alone(
     reason = 'orientation = { reason = "all stand upright", evidence = "test" }'
     claim = f'[geometry]\norientation = "stated"\n[geometry.reasons]\n{reason}\n'
     card.write_text(f"{card.read_text()}\n{claim}")
-    work.done()
+    work.take_counts()
     run(workspace)
     after = _files(workspace.root)
     assert {name for name in after if after[name] != before[name]} == {"geometry.parquet"}
-    assert work.done()[1] == Counter()
+    assert work.take_counts()[1] == Counter()
 
 
 @pytest.mark.thorough
@@ -724,11 +724,11 @@ def test_another_edition_of_the_package_gives_what_it_gives_from_nothing(
     def run(*roots):
         command = [sys.executable, script, package, raw, toy.folder, *roots]
         environment = {**os.environ, "PYTHONPATH": str(package.parent)}
-        done = subprocess.run(
+        process = subprocess.run(
             command, capture_output=True, text=True, timeout=600, check=False, env=environment
         )
-        assert done.returncode == 0, done.stderr
-        return [json.loads(line) for line in done.stdout.splitlines()]
+        assert process.returncode == 0, process.stderr
+        return [json.loads(line) for line in process.stdout.splitlines()]
 
     assert run(workspace.root, workspace.root) == [[1, 6], [0, 0]]
     assert run(workspace.root) == [[0, 0]]

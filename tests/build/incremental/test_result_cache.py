@@ -42,26 +42,26 @@ def counting(toy):
     return load_source(toy.folder), lambda: len(list(marks.iterdir()))
 
 
-def _kept(source, raw, cache, key=KEY):
+def _keep(source, raw, cache, key=KEY):
     return keep_scan(source, inspect_tree(source, raw), key, cache)
 
 
-def _cases(kept):
-    return [job.case for portion in kept.head.portions for job in kept.jobs(portion)]
+def _cases(kept_scan):
+    return [job.case for portion in kept_scan.head.portions for job in kept_scan.jobs(portion)]
 
 
 def test_an_unchanged_tree_is_looked_through_once(counting, raw, cache):
     source, looks = counting
-    first, again = (_kept(source, raw, cache) for _ in range(2))
+    first, again = (_keep(source, raw, cache) for _ in range(2))
     assert (first.head, _cases(first)) == (again.head, _cases(again))
     assert looks() == 1
 
 
 def test_another_image_in_the_place_of_one_leaves_the_scan_as_it_was(counting, raw, cache):
     source, looks = counting
-    first = _kept(source, raw, cache)
+    first = _keep(source, raw, cache)
     (raw / "g (0).png").write_bytes((raw / "g (0).png").read_bytes()[::-1])
-    assert _kept(source, raw, cache).head == first.head
+    assert _keep(source, raw, cache).head == first.head
     assert looks() == 1
 
 
@@ -71,18 +71,18 @@ def test_an_image_that_the_adapter_opens_counts_as_read(counting, raw, cache):
     line = '    (root / "g (0).png").read_bytes()\n'
     adapter.write_text(adapter.read_text().replace("layout):\n", "layout):\n" + line))
     source = load_source(source.folder)
-    _kept(source, raw, cache)
+    _keep(source, raw, cache)
     os.utime(raw / "g (0).png", (1, 1))
-    _kept(source, raw, cache)
+    _keep(source, raw, cache)
     assert looks() == 2
 
 
 def test_an_image_of_a_format_that_c_libraries_open_counts_as_read(counting, raw, cache):
     source, looks = counting
     (raw / "volume.mha").write_bytes(b"x")
-    _kept(source, raw, cache)
+    _keep(source, raw, cache)
     (raw / "volume.mha").write_bytes(b"y")
-    _kept(source, raw, cache)
+    _keep(source, raw, cache)
     assert looks() == 2
 
 
@@ -111,16 +111,16 @@ def _adapter(_raw, source):
 @pytest.mark.parametrize("change", [_empty, _gone, _grow, _card, _adapter])
 def test_any_change_of_tree_card_or_adapter_makes_it_look_again(counting, raw, cache, change):
     source, looks = counting
-    _kept(source, raw, cache)
+    _keep(source, raw, cache)
     change(raw, source)
-    _kept(load_source(source.folder), raw, cache)
+    _keep(load_source(source.folder), raw, cache)
     assert looks() == 2
 
 
 def test_another_key_for_patients_makes_it_look_again(counting, raw, cache):
     source, looks = counting
-    first = _cases(_kept(source, raw, cache))
-    again = _cases(_kept(source, raw, cache, b"l" * 32))
+    first = _cases(_keep(source, raw, cache))
+    again = _cases(_keep(source, raw, cache, b"l" * 32))
     assert again[0].patient != first[0].patient
     assert looks() == 2
 
@@ -203,10 +203,10 @@ def test_a_record_holds_no_call_but_of_its_own_kinds():
 )
 def test_a_record_that_cannot_be_used_counts_as_never_kept(counting, raw, cache, record):
     source, looks = counting
-    cases = _cases(_kept(source, raw, cache))
+    cases = _cases(_keep(source, raw, cache))
     cache._database.execute("UPDATE memory SET record = ?", (zlib.compress(record),))
-    assert _cases(_kept(source, raw, cache)) == cases
-    assert _cases(_kept(source, raw, cache)) == cases
+    assert _cases(_keep(source, raw, cache)) == cases
+    assert _cases(_keep(source, raw, cache)) == cases
     assert looks() == 2
 
 

@@ -95,14 +95,14 @@ def test_a_shard_whose_raw_tree_may_change_unseen_has_no_key(raw):
 @pytest.fixture
 def derived(monkeypatch):
     """Keys of the cases that were gone through."""
-    seen, derive = Counter(), shard_result.derive_questions
+    counts, derive = Counter(), shard_result.derive_questions
 
     def counting(card, case, *args, **kwargs):
-        seen[case.key] += 1
+        counts[case.key] += 1
         return derive(card, case, *args, **kwargs)
 
     monkeypatch.setattr(shard_result, "derive_questions", counting)
-    return seen
+    return counts
 
 
 @pytest.fixture
@@ -295,9 +295,9 @@ def test_the_cache_keeps_the_shards_of_the_last_build_alone(run, workspace, many
     (many / "g (103)_mask.png").unlink()
     run(workspace)
     with closing(sqlite3.connect(workspace.root / "cache" / "build.sqlite3")) as database:
-        left = [name for (name,) in database.execute("SELECT name FROM memory")]
+        names_now = [name for (name,) in database.execute("SELECT name FROM memory")]
     assert sum(name.startswith("shard/") for name in names) > 3
-    assert abs(len(left) - len(names)) <= 1
+    assert abs(len(names_now) - len(names)) <= 1
 
 
 @pytest.mark.few(1)

@@ -44,9 +44,9 @@ def test_a_subfolder_has_the_states_of_its_files_alone(states):
 
 
 @given(st.dictionaries(NAMES, STATES), st.dictionaries(NAMES, STATES), st.sets(NAMES))
-def test_changed_states_are_those_of_the_files_written_and_left(before, written, gone):
-    after = {name: state for name, state in {**before, **written}.items() if name not in gone}
-    assert dict(table(before).changed(table(written), gone)) == after
+def test_changed_states_are_those_of_the_files_written_and_left(before, new_states, gone):
+    after = {name: state for name, state in {**before, **new_states}.items() if name not in gone}
+    assert dict(table(before).changed(table(new_states), gone)) == after
 
 
 @given(st.dictionaries(NAMES, STATES))

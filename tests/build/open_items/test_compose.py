@@ -263,8 +263,8 @@ def contrasts_of(result):
 
 
 def test_a_normal_image_is_no_partner_where_another_finding_is_shown_elsewhere(boxed):
-    shown = [sign(boxed, n, "yes") for n in range(4)]
-    result = compose([*shown, *denied(boxed, "normal", "another", "normal", "unstated")])
+    positives = [sign(boxed, n, "yes") for n in range(4)]
+    result = compose([*positives, *denied(boxed, "normal", "another", "normal", "unstated")])
     assert contrasts_of(result) == {"another": 1}
     assert result.dropped["Lesion Sign: another image that denies it shows more"] == 3
     assert result.stated()["contrasts"] == {"Lesion Sign": {"another": 1}}
@@ -272,19 +272,19 @@ def test_a_normal_image_is_no_partner_where_another_finding_is_shown_elsewhere(b
 
 @pytest.mark.parametrize("best", ["unstated", "normal"])
 def test_the_best_contrast_that_a_source_has_is_asked(boxed, best):
-    shown = [sign(boxed, n, "yes") for n in range(4)]
-    result = compose([*shown, *denied(boxed, "normal", best, best)])
+    positives = [sign(boxed, n, "yes") for n in range(4)]
+    result = compose([*positives, *denied(boxed, "normal", best, best)])
     assert contrasts_of(result) == {best: 2 if best == "unstated" else 3}
 
 
 def test_contrasts_of_another_concept_or_source_do_not_matter(boxed):
-    shown = [sign(boxed, n, "yes") for n in range(4)]
+    positives = [sign(boxed, n, "yes") for n in range(4)]
     elsewhere = [
         replace(q, sample=replace(q.sample, source="bus-bra"), stratum=("bus-bra",))
         for q in denied(boxed, "another", first=20)
     ]
     other = [replace(q, concept="breast cyst") for q in denied(boxed, "another", first=30)]
-    result = compose([*shown, *denied(boxed, "normal"), *elsewhere, *other])
+    result = compose([*positives, *denied(boxed, "normal"), *elsewhere, *other])
     assert contrasts_of(result) == {"normal": 1}
 
 
@@ -299,9 +299,9 @@ def test_no_patient_has_more_than_the_task_says_and_concepts_are_asked_evenly(bo
         for n in range(4)
         for m, concept in enumerate("abcd")
     ]
-    kept = few_of_each_patient(bundles, 2)
-    assert set(Counter(bundle[0].sample.patient for bundle in kept).values()) == {2}
-    assert set(Counter(bundle[0].concept for bundle in kept).values()) == {2}
+    selection = few_of_each_patient(bundles, 2)
+    assert set(Counter(bundle[0].sample.patient for bundle in selection).values()) == {2}
+    assert set(Counter(bundle[0].concept for bundle in selection).values()) == {2}
     assert few_of_each_patient(bundles, None) == bundles
     assert few_of_each_patient(bundles[:3], 9) == bundles[:3]
 

@@ -24,7 +24,7 @@ SAMPLE = Sample(**{column.name: BLANK.get(str(column.type), "") for column in fi
 PATIENTS = count()
 
 
-def question_of(value, *, seen=(), within=8.0):
+def question_of(value, *, visible_values=(), within=8.0):
     target = NumberTarget(
         ask=NumberAsk(unit="%"), value=value, low=max(value - within, 0), high=value + within
     )
@@ -35,7 +35,7 @@ def question_of(value, *, seen=(), within=8.0):
         concept="LV",
         target=target,
         lot=str(int(value // 12.5)),
-        seen=seen,
+        visible_values=visible_values,
     )
 
 
@@ -56,18 +56,18 @@ def test_without_a_draw_one_number_passes_most(fractions):
 
 
 def test_an_even_draw_keeps_as_many_as_the_bound_allows(fractions):
-    kept = even_lots(fractions, most=0.4)
-    assert chance_of(kept) <= 0.4
-    sizes = Counter(question.lot for question in kept)
+    selection = even_lots(fractions, most=0.4)
+    assert chance_of(selection) <= 0.4
+    sizes = Counter(question.lot for question in selection)
     assert len(sizes) >= 4
-    assert 150 < len(kept) < 400
-    assert [question for question in fractions if question in kept] == kept
+    assert 150 < len(selection) < 400
+    assert [question for question in fractions if question in selection] == selection
 
 
 def test_a_bound_out_of_reach_keeps_more_than_a_handful(fractions):
-    kept = even_lots(fractions, most=0.1)
-    assert len(kept) > 50
-    assert chance_of(kept) < 0.45
+    selection = even_lots(fractions, most=0.1)
+    assert len(selection) > 50
+    assert chance_of(selection) < 0.45
 
 
 def test_nothing_is_left_out_where_the_bound_holds_or_there_are_few(fractions):
@@ -78,16 +78,17 @@ def test_nothing_is_left_out_where_the_bound_holds_or_there_are_few(fractions):
 
 def test_where_no_draw_keeps_to_the_bound_the_least_share_stays():
     questions = [question_of(60.0 + number / 100) for number in range(30)]
-    kept = even_lots(questions, most=0.25)
-    assert chance_of(kept) == 1.0
-    assert kept == questions
+    selection = even_lots(questions, most=0.25)
+    assert chance_of(selection) == 1.0
+    assert selection == questions
 
 
 def test_a_reader_of_the_frame_counts_as_blind():
     luck = np.random.default_rng(1)
     extents = luck.uniform(1, 3, 80)
     questions = [
-        question_of(float(np.exp(extent)), seen=(float(extent),), within=0.5) for extent in extents
+        question_of(float(np.exp(extent)), visible_values=(float(extent),), within=0.5)
+        for extent in extents
     ]
     untold = [question_of(question.target.value, within=0.5) for question in questions]
     assert chance_of(questions) > 0.9
@@ -96,14 +97,14 @@ def test_a_reader_of_the_frame_counts_as_blind():
 
 
 def test_answers_of_baselines_pass_no_more_than_the_chance(fractions):
-    kept = even_lots(fractions, most=0.4)
-    chance, form = chance_of(kept), form_of(kept[0].target)
-    spread = 2 * (chance * (1 - chance) / len(kept)) ** 0.5
+    selection = even_lots(fractions, most=0.4)
+    chance, form = chance_of(selection), form_of(selection[0].target)
+    spread = 2 * (chance * (1 - chance) / len(selection)) ** 0.5
     for draw in (None, Random(0), Random(1)):
         passed = [
             form.score(
                 float(form.blind_reply(question.target.ask, draw).split()[0]), question.target
             ).passed
-            for question in kept
+            for question in selection
         ]
         assert np.mean(passed) <= chance + spread

@@ -23,12 +23,12 @@ from medrcube.taxonomy import Task
 BLANK = {"str": "", "int": 0, "float": 0.0, "bool": False}
 
 
-def blank_of(record, **known):
-    given = {column.name: BLANK.get(str(column.type), "") for column in fields(record)}
-    return record(**{**given, **known})
+def blank_of(record, **columns):
+    blanks = {column.name: BLANK.get(str(column.type), "") for column in fields(record)}
+    return record(**{**blanks, **columns})
 
 
-def sample_of(artefact="clean", **known):
+def sample_of(artefact="clean", **columns):
     return blank_of(
         Sample,
         **{
@@ -40,12 +40,12 @@ def sample_of(artefact="clean", **known):
             "height": 512,
             "scope": "image",
             "frames": "0",
-            **known,
+            **columns,
         },
     )
 
 
-def row_of(**known):
+def row_of(**columns):
     return blank_of(
         Geometry,
         **{
@@ -56,7 +56,7 @@ def row_of(**known):
             "height": 512,
             "mm_per_pixel": 0.7,
             "scale": "object",
-            **known,
+            **columns,
         },
     )
 
@@ -76,16 +76,16 @@ def ask(task, source, case, samples, rows):
     return list(open_questions(view))
 
 
-def case_of(**known):
-    return Case(key="a", images=(ImageRef(paths=()),), **known)
+def case_of(**columns):
+    return Case(key="a", images=(ImageRef(paths=()),), **columns)
 
 
 NODULE = "lung nodule >= 3 mm"
 BAR = {"field": "nodule", "marked": NODULE, "height": 530}
 
 
-def ask_nodule(*, sample=None, rows=None, case=None, **known):
-    row = row_of(**{"field": "nodule", "concept": NODULE, "longest": 20.0, **known})
+def ask_nodule(*, sample=None, rows=None, case=None, **columns):
+    row = row_of(**{"field": "nodule", "concept": NODULE, "longest": 20.0, **columns})
     samples = [sample_of(), sample_of("scale-bar", **{**BAR, **(sample or {})})]
     replies = ask("Longest Diameter", "lidc-idri", case or case_of(), samples, rows or [row])
     assert {question.sample.artefact for question in replies} == {"scale-bar"}
@@ -104,7 +104,7 @@ def test_a_diameter_is_asked_in_mm_beside_the_bar_that_is_drawn():
 
 
 @pytest.mark.parametrize(
-    ("known", "reason"),
+    ("columns", "reason"),
     [
         ({"cut": True}, "cut"),
         ({"partial": True}, "partial"),
@@ -116,8 +116,8 @@ def test_a_diameter_is_asked_in_mm_beside_the_bar_that_is_drawn():
         ({"longest": 90.0}, "implausible"),
     ],
 )
-def test_a_region_whose_extent_is_not_that_of_the_thing_is_not_asked(known, reason):
-    [question] = ask_nodule(**known)
+def test_a_region_whose_extent_is_not_that_of_the_thing_is_not_asked(columns, reason):
+    [question] = ask_nodule(**columns)
     assert question.barred == reason
 
 
@@ -167,13 +167,13 @@ def test_a_bar_is_named_by_the_width_of_the_image_and_never_by_the_region():
 def test_the_source_must_trust_its_spacing_for_an_image_with_a_bar():
     card = find_sources()["lidc-idri"].card
     region = Region(field="nodule", value="nodule", shape=MaskFile(paths=()), evidence="a row")
-    wanted = Artefact(kind="scale-bar", field="nodule", concept=NODULE)
-    assert wanted in artefacts_of(card, case_of(regions=(region,)))
+    scale_bar = Artefact(kind="scale-bar", field="nodule", concept=NODULE)
+    assert scale_bar in artefacts_of(card, case_of(regions=(region,)))
     for scale in ("projection", "unknown"):
         doubted = replace(card, geometry=GeometryTrust(scale=scale))
-        assert wanted not in artefacts_of(doubted, case_of(regions=(region,)))
+        assert scale_bar not in artefacts_of(doubted, case_of(regions=(region,)))
     unasked = replace(card, measures={})
-    assert wanted not in artefacts_of(unasked, case_of(regions=(region,)))
+    assert scale_bar not in artefacts_of(unasked, case_of(regions=(region,)))
 
 
 HEART = {"field": "structure", "concept": "heart", "x0": 200, "x1": 380}
@@ -234,10 +234,10 @@ def test_an_ejection_fraction_is_asked_where_both_phases_stand_side_by_side():
 
 
 @pytest.mark.parametrize(
-    "known", [{"panels": ("ED",)}, {"panels": ()}, {"panels": ("ED", "ED")}, {"scope": "image"}]
+    "columns", [{"panels": ("ED",)}, {"panels": ()}, {"panels": ("ED", "ED")}, {"scope": "image"}]
 )
-def test_one_phase_does_not_show_an_ejection_fraction(known):
-    [question] = ask_fraction(**known)
+def test_one_phase_does_not_show_an_ejection_fraction(columns):
+    [question] = ask_fraction(**columns)
     assert question.barred == "scope"
 
 

@@ -23,8 +23,8 @@ LONG_MM, WIDE_MM = 48.0, 24.0
 
 
 @pytest.fixture
-def shown(toy, tmp_path):
-    """What is measured of an ellipse of one size in mm, and its image: ``shown(spacing)``."""
+def measure_ellipse(toy, tmp_path):
+    """What is measured of an ellipse of one size in mm, and its image: ``measure_ellipse(mm)``."""
 
     def render(spacing):
         x_mm, y_mm = spacing
@@ -62,8 +62,8 @@ def shown(toy, tmp_path):
 
 
 @pytest.mark.parametrize("spacing", [(0.8, 0.8), (0.4, 0.4), (1.6, 0.8), (0.8, 1.6)])
-def test_the_diameter_in_mm_is_that_of_the_body(shown, spacing):
-    _, region = shown(spacing)
+def test_the_diameter_in_mm_is_that_of_the_body(measure_ellipse, spacing):
+    _, region = measure_ellipse(spacing)
     coarse = max(spacing)
     assert region.measured.diameter * region.mm_per_pixel == pytest.approx(
         LONG_MM, abs=1.01 * coarse
@@ -71,8 +71,8 @@ def test_the_diameter_in_mm_is_that_of_the_body(shown, spacing):
 
 
 @pytest.mark.parametrize("spacing", [(0.8, 0.8), (0.4, 0.4), (1.6, 0.8), (0.8, 1.6)])
-def test_a_ruler_on_the_image_gives_the_diameter_of_the_body(shown, spacing):
-    image, region = shown(spacing)
+def test_a_ruler_on_the_image_gives_the_diameter_of_the_body(measure_ellipse, spacing):
+    image, region = measure_ellipse(spacing)
     red = (image[..., 0] == 255) & (image[..., 1] == 0)
     rows = np.flatnonzero(red.any(axis=1))
     line = max(1, round(max(region.width, region.height) / 256))

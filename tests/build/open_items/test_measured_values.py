@@ -32,9 +32,9 @@ VALUES = st.builds(
 )
 
 
-def row(**known):
+def row(**columns):
     blank = {column.name: BLANK[str(column.type)] for column in fields(Geometry)}
-    return Geometry(**{**blank, **known})
+    return Geometry(**{**blank, **columns})
 
 
 def row_of(mask, mm_per_pixel, readings=""):
@@ -61,15 +61,15 @@ def test_the_truth_and_every_reading_pass_and_what_lies_beyond_fails(measured, t
 @given(VALUES, TOLERANCES)
 def test_a_band_reaches_a_pixel_to_each_side_and_as_far_as_the_tolerance(measured, tolerance):
     target = number_target(measured, tolerance, "mm")
-    seen = (measured.value, *measured.readings)
+    readings = (measured.value, *measured.readings)
     assert target.high - measured.value >= measured.step - 1e-9
     assert measured.value - target.low >= min(measured.step, measured.value) - 1e-9
     if tolerance.share:
-        assert target.high >= max(seen) * (1 + tolerance.share) - 1e-9
-        assert target.low <= min(seen) / (1 + tolerance.share) + 1e-9
+        assert target.high >= max(readings) * (1 + tolerance.share) - 1e-9
+        assert target.low <= min(readings) / (1 + tolerance.share) + 1e-9
     else:
-        assert target.high >= max(seen) + tolerance.points - 1e-9
-        assert target.low <= max(min(seen) - tolerance.points, 0) + 1e-9
+        assert target.high >= max(readings) + tolerance.points - 1e-9
+        assert target.low <= max(min(readings) - tolerance.points, 0) + 1e-9
 
 
 def test_a_ratio_is_a_number_without_a_unit_to_three_digits():
@@ -106,9 +106,11 @@ def test_a_ruler_held_against_the_drawn_bar_passes(side, width):
     mask = np.zeros((40, 40), bool)
     mask[10:30, 12:27] = True
     ruler = bar.length_mm / bar.pixels
-    known = row_of(mask, side)
-    target = number_target(measured_region(known, "longest", ruler), Tolerance(share=0.001), "mm")
-    assert form_of(target).score(known.longest * ruler, target).passed
+    geometry = row_of(mask, side)
+    target = number_target(
+        measured_region(geometry, "longest", ruler), Tolerance(share=0.001), "mm"
+    )
+    assert form_of(target).score(geometry.longest * ruler, target).passed
 
 
 def test_each_reader_of_a_region_passes():

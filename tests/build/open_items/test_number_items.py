@@ -22,19 +22,25 @@ TASK = "Ejection Fraction"
 
 
 @pytest.fixture(scope="module")
-def asked():
+def placeholder():
     """A question that the rule asks of a placeholder case of echonet-dynamic."""
     views = trial_views(Task(TASK), find_sources()["echonet-dynamic"].card)
     return next(q for view in views for q in open_questions(view) if not q.barred)
 
 
-def fraction(question, number, value, seen=(0.0,)):
+def fraction(question, number, value, visible_values=(0.0,)):
     name = f"{number:04}"
     sample = replace(question.sample, id=name, case=name, patient=name, pixel_sha256=name)
     target = NumberTarget(
         ask=NumberAsk(unit="%"), value=value, low=max(value - 8, 0), high=value + 8
     )
-    return replace(question, sample=sample, target=target, seen=seen, lot=str(int(value / 100 * 8)))
+    return replace(
+        question,
+        sample=sample,
+        target=target,
+        visible_values=visible_values,
+        lot=str(int(value / 100 * 8)),
+    )
 
 
 def compose(questions, per_cell=None):
@@ -51,11 +57,11 @@ def compose(questions, per_cell=None):
 
 
 @pytest.fixture(scope="module")
-def clinic(asked):
+def clinic(placeholder):
     """Of 400 patients most have a normal fraction."""
     luck = np.random.default_rng(0)
     values = luck.permutation([*luck.uniform(12, 50, 120), *luck.normal(62, 5, 280)])
-    return [fraction(asked, n, round(float(value), 1)) for n, value in enumerate(values)]
+    return [fraction(placeholder, n, round(float(value), 1)) for n, value in enumerate(values)]
 
 
 def test_normal_numbers_do_not_fill_the_items(clinic):
@@ -82,17 +88,17 @@ def test_the_draw_depends_on_the_questions_and_the_seed_alone(clinic):
     assert compose(clinic) == compose(clinic[::-1])
 
 
-def test_a_quantity_of_which_one_number_passes_most_is_not_asked(asked):
-    alike = [fraction(asked, n, 60 + n / 10) for n in range(30)]
+def test_a_quantity_of_which_one_number_passes_most_is_not_asked(placeholder):
+    alike = [fraction(placeholder, n, 60 + n / 10) for n in range(30)]
     result = compose(alike)
     assert result.items == ()
     assert sum(result.dropped.values()) == 30
 
 
-def test_of_few_patients_all_are_asked_with_their_chance_and_a_warning(asked):
-    few = [fraction(asked, n, 60.0) for n in range(4)]
+def test_of_few_patients_all_are_asked_with_their_chance_and_a_warning(placeholder):
+    few = [fraction(placeholder, n, 60.0) for n in range(4)]
     assert compose(few).items == ()
-    result = compose([*few, fraction(asked, 4, 30.0)])
+    result = compose([*few, fraction(placeholder, 4, 30.0)])
     assert [item.chance for item in result.items] == [0.8] * 5
     [warning] = result.warnings
     assert "10 patients are needed to judge" in warning
@@ -110,11 +116,11 @@ def test_the_audit_finds_a_chance_that_is_stated_too_low(clinic):
         assert row["within"] is None
 
 
-def test_the_audit_finds_numbers_that_follow_the_frame(asked):
+def test_the_audit_finds_numbers_that_follow_the_frame(placeholder):
     luck = np.random.default_rng(1)
     extents = luck.uniform(2.5, 4.3, 60)
     lengths = [
-        fraction(asked, n, float(np.exp(extent)), seen=(float(extent),))
+        fraction(placeholder, n, float(np.exp(extent)), visible_values=(float(extent),))
         for n, extent in enumerate(extents)
     ]
     assert compose(lengths).items == ()

@@ -99,7 +99,7 @@ FORMS = {"Depth Order": ("DO", "order", 20), "Two Statements": ("TS", "pair", 21
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory, quiet):
+def forms_root(tmp_path_factory, quiet):
     """The folder of a release with orders and pairs, and of a run on it."""
     root = tmp_path_factory.mktemp("forms")
     init_workspace(root / "work")
@@ -114,26 +114,28 @@ def made(tmp_path_factory, quiet):
     sources["camus"].build_fixture(root / "raw", sources["camus"].card.layouts[0].name)
     build(workspace, sources, LocalEngine(1), quiet)
     release(workspace, sources, root / "release", name="x", allow_unreviewed=True)
-    done = reconstruct(root / "release", {"camus": root / "raw"}, sources, LocalEngine(1), quiet)
-    assert done.short == 0
+    reconstruction = reconstruct(
+        root / "release", {"camus": root / "raw"}, sources, LocalEngine(1), quiet
+    )
+    assert reconstruction.short == 0
     run_evaluation(load_benchmark(root / "release"), open_model("baseline/random"), root / "run")
     return root
 
 
-def test_items_of_both_forms_are_released_and_valid(made, check):
-    rows = json.loads((made / "release/CAMUS/open.json").read_text())
+def test_items_of_both_forms_are_released_and_valid(forms_root, check):
+    rows = json.loads((forms_root / "release/CAMUS/open.json").read_text())
     assert {row["form"] for row in rows} >= {"order", "pair"}
-    assert check(made / "release").findings == ()
+    assert check(forms_root / "release").findings == ()
 
 
-def test_their_replies_are_scored(made):
-    forms = read_metrics(made / "run")["forms"]
+def test_their_replies_are_scored(forms_root):
+    forms = read_metrics(forms_root / "run")["forms"]
     assert {"order", "pair"} <= forms.keys()
     assert all(forms[name]["no_answer"] == 0 for name in ("order", "pair"))
     assert 0 <= forms["order"]["credit"] <= 1
 
 
-def test_the_report_shows_them(made):
-    write_report([made / "run"], made / "report.html", made / "release")
-    page = (made / "report.html").read_text(encoding="utf-8")
+def test_the_report_shows_them(forms_root):
+    write_report([forms_root / "run"], forms_root / "report.html", forms_root / "release")
+    page = (forms_root / "report.html").read_text(encoding="utf-8")
     assert all(name in page for name in FORMS)

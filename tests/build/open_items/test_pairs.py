@@ -23,7 +23,7 @@ SAMPLE = Sample(
 )  # fmt: skip
 
 
-def asked(name, role, *, task="Presence", **cues):
+def question_of(name, role, *, task="Presence", **cues):
     sample = replace(SAMPLE, id=name, patient=name, pixel_sha256=name, **cues)
     key = "A" if role == "yes" else "B"
     return OpenQuestion(
@@ -50,7 +50,7 @@ def brighter():
     """Images of which those with the finding are brighter by about a standard deviation."""
     draw = random.Random(1)
     return [
-        asked(f"{role}{number}", role, grey=draw.gauss(100 + 10 * (role == "yes"), 10))
+        question_of(f"{role}{number}", role, grey=draw.gauss(100 + 10 * (role == "yes"), 10))
         for role in ("yes", "no")
         for number in range(100)
     ]
@@ -64,7 +64,7 @@ def test_a_partner_is_as_bright_as_the_lot_allows(brighter):
 
 def test_where_every_image_with_the_finding_is_brighter_few_pairs_are_made():
     questions = [
-        asked(f"{role}{number}", role, grey=90 + 20 * (role == "yes") + number % 3)
+        question_of(f"{role}{number}", role, grey=90 + 20 * (role == "yes") + number % 3)
         for role in ("yes", "no")
         for number in range(30)
     ]
@@ -74,7 +74,7 @@ def test_where_every_image_with_the_finding_is_brighter_few_pairs_are_made():
 def test_images_that_differ_by_lot_are_all_paired():
     draw = random.Random(2)
     questions = [
-        asked(
+        question_of(
             f"{role}{number}", role, grey=draw.gauss(100, 10), file_bytes=draw.randrange(900, 999)
         )
         for role in ("yes", "no")
@@ -91,7 +91,7 @@ def test_pairs_do_not_depend_on_the_order_of_the_questions(brighter):
 
 def test_a_task_without_the_audit_pairs_whatever_the_lot_gives():
     questions = [
-        asked(f"{role}{number}", role, task="Patient Side", grey=90 + 20 * (role == "yes"))
+        question_of(f"{role}{number}", role, task="Patient Side", grey=90 + 20 * (role == "yes"))
         for role in ("yes", "no")
         for number in range(30)
     ]
@@ -99,18 +99,18 @@ def test_a_task_without_the_audit_pairs_whatever_the_lot_gives():
 
 
 def test_a_question_and_its_equal_image_are_no_pair():
-    questions = [asked("a", "yes"), asked("b", "no")]
+    questions = [question_of("a", "yes"), question_of("b", "no")]
     twin = replace(questions[1], sample=replace(questions[1].sample, pixel_sha256="a"))
     assert deal([questions[0], twin]) == []
-    assert len(deal([questions[0], twin, asked("c", "no")])) == 1
+    assert len(deal([questions[0], twin, question_of("c", "no")])) == 1
 
 
 def test_two_images_of_one_patient_come_together_before_those_of_two():
     of_one = [
         replace(question, sample=replace(question.sample, patient="one"))
-        for question in (asked("a", "yes"), asked("b", "no"))
+        for question in (question_of("a", "yes"), question_of("b", "no"))
     ]
-    others = [asked(f"{role}{n}", role) for role in ("yes", "no") for n in range(5)]
+    others = [question_of(f"{role}{n}", role) for role in ("yes", "no") for n in range(5)]
     dealt = [{question.sample.id for question in pair} for pair in deal([*others, *of_one])]
     assert {"a", "b"} in dealt
     assert len(dealt) == 6
@@ -118,7 +118,7 @@ def test_two_images_of_one_patient_come_together_before_those_of_two():
 
 def test_waiting_questions_are_told_by_lot_one_of_each_image():
     questions = [
-        replace(asked(str(n), "yes"), sample=replace(SAMPLE, id=str(n), pixel_sha256=image))
+        replace(question_of(str(n), "yes"), sample=replace(SAMPLE, id=str(n), pixel_sha256=image))
         for n, image in enumerate("aabcab")
     ]
     waiting = Waiting(questions)
@@ -131,9 +131,9 @@ def test_waiting_questions_are_told_by_lot_one_of_each_image():
 
 
 def test_only_what_was_told_can_be_taken():
-    waiting = Waiting([asked("a", "yes")])
+    waiting = Waiting([question_of("a", "yes")])
     with pytest.raises(ValueError, match="not the first of its image"):
-        waiting.take(asked("a", "no"))
+        waiting.take(question_of("a", "no"))
 
 
 def looks(monkeypatch, questions):
@@ -150,7 +150,7 @@ def test_twice_the_questions_take_no_more_than_about_twice_the_looks(monkeypatch
     def batch(count):
         for n in range(count):
             role = "no" if "answer" in kind else ("yes", "no")[n % 2]
-            question = asked(f"{n:04}", role)
+            question = question_of(f"{n:04}", role)
             changes = {"pixel_sha256": "one"} if kind == "one image" else {"patient": "one"}
             yield replace(question, sample=replace(question.sample, **changes))
 

@@ -20,7 +20,7 @@ from medrcube.sources.registry import find_sources
 from medrcube.taxonomy import Task
 from medrcube.templates import Wordings
 
-ASKED = {
+QUESTIONS = {
     question.role: question
     for view in trial_views(Task("Presence"), find_sources()["busi"].card)
     for question in open_questions(view)
@@ -35,10 +35,10 @@ def _batches(draw):
     samples, questions = [], []
     for number in range(draw(st.integers(0, 30))):
         source = draw(st.sampled_from("ab"))
-        asked = ASKED.get(draw(st.sampled_from(roles[source])), ASKED["yes"])
+        question_of_role = QUESTIONS.get(draw(st.sampled_from(roles[source])), QUESTIONS["yes"])
         role = draw(st.sampled_from(roles[source]))
         sample = replace(
-            asked.sample,
+            question_of_role.sample,
             id=f"{number:03}",
             source=source,
             case=f"c{number}",
@@ -47,11 +47,11 @@ def _batches(draw):
         )
         samples.append(sample)
         question = replace(
-            asked,
+            question_of_role,
             sample=sample,
             role=role,
-            target=replace(asked.target, key="A" if role == "yes" else "B"),
-            stratum=(source, *asked.stratum[1:]),
+            target=replace(question_of_role.target, key="A" if role == "yes" else "B"),
+            stratum=(source, *question_of_role.stratum[1:]),
             prior=(),
             contrast=draw(st.sampled_from(CONTRASTS)) if role == "no" else "",
             grade=draw(st.sampled_from([Grade.A, Grade.A, Grade.C])),
@@ -86,14 +86,15 @@ def test_a_table_gives_the_items_and_counts_that_records_give(batch):
     assert _composed(_table(samples, questions)) == _composed(questions)
 
 
-@pytest.mark.parametrize(("roles", "left"), [(["yes"], 0), (["yes", "no"], 4)])
-def test_only_a_source_without_a_pair_is_counted_without_records(roles, left):
+@pytest.mark.parametrize(("roles", "count"), [(["yes"], 0), (["yes", "no"], 4)])
+def test_only_a_source_without_a_pair_is_counted_without_records(roles, count):
     samples = [
-        replace(ASKED["yes"].sample, id=str(n), case=str(n), pixel_sha256=str(n)) for n in range(4)
+        replace(QUESTIONS["yes"].sample, id=str(n), case=str(n), pixel_sha256=str(n))
+        for n in range(4)
     ]
     questions = [
-        replace(ASKED["yes"], sample=sample, role=roles[number % len(roles)])
+        replace(QUESTIONS["yes"], sample=sample, role=roles[number % len(roles)])
         for number, sample in enumerate(samples)
     ]
-    kept, dropped = split_unpaired(_table(samples, questions), Grade.B, Visibility.PARTLY)
-    assert (len(kept), dropped.total()) == (left, 4 - left)
+    kept_questions, dropped = split_unpaired(_table(samples, questions), Grade.B, Visibility.PARTLY)
+    assert (len(kept_questions), dropped.total()) == (count, 4 - count)

@@ -70,7 +70,7 @@ def refused(job):
     ["axial", *(pytest.param(p, marks=pytest.mark.thorough) for p in ("coronal", "sagittal"))],
 )
 def test_every_storage_of_a_series_gives_one_picture_and_one_mask(job, tmp_path, plane):
-    made = set()
+    results = set()
     for number, turn in enumerate(TURNS):
         place, (pixels, mask) = stored_as(STACK, turn, PIXELS, LESION)
         folder = tmp_path / str(number)
@@ -79,10 +79,10 @@ def test_every_storage_of_a_series_gives_one_picture_and_one_mask(job, tmp_path,
         here = job(reversed(paths), MaskFile(paths=(folder / "seg",)), plane=plane)
         tiles = open_case_images(here)
         (choice,) = choose_case_slices(here, tiles)
-        picture, drawn = tiles[0].picture(choice.index), tiles[0].masks_on(choice.index)[0]
-        assert picture.shape == drawn.shape
-        made.add((choice.index, picture.tobytes(), drawn.tobytes()))
-    assert len(made) == 1
+        picture, lesion = tiles[0].picture(choice.index), tiles[0].masks_on(choice.index)[0]
+        assert picture.shape == lesion.shape
+        results.add((choice.index, picture.tobytes(), lesion.tobytes()))
+    assert len(results) == 1
 
 
 def test_readers_outlines_and_boxes_lie_where_the_segmentation_does(job, tmp_path):
@@ -201,8 +201,8 @@ def test_rule_of_an_adapter_cannot_follow_the_pseudonym_of_a_patient(job, tmp_pa
     adapter = named.folder / "adapter.py"
     rule = "\n\ndef frames(case, volume):\n    return [0 if case.patient is None else 3]\n"
     adapter.write_text(adapter.read_text() + rule)
-    known = replace(named, case=replace(named.case, patient="4e2f"))
-    (choice,) = choose_case_slices(known, open_case_images(known))
+    pseudonymous_job = replace(named, case=replace(named.case, patient="4e2f"))
+    (choice,) = choose_case_slices(pseudonymous_job, open_case_images(pseudonymous_job))
     assert choice.index == 0
 
 
@@ -272,28 +272,28 @@ def test_a_volume_of_another_size_than_its_mask_is_refused(job, tmp_path):
     affine = np.eye(4)
     for name, shape in (("image", (8, 9, 5)), ("mask", (8, 10, 5))):
         nib.save(nib.Nifti1Image(np.ones(shape, np.uint8), affine), tmp_path / f"{name}.nii")
-    made = job([tmp_path / "image.nii"], MaskFile(paths=(tmp_path / "mask.nii",)))
-    assert refused(made).code == "mask-size"
+    case_job = job([tmp_path / "image.nii"], MaskFile(paths=(tmp_path / "mask.nii",)))
+    assert refused(case_job).code == "mask-size"
 
 
-@pytest.mark.parametrize(("held", "code"), [((0,), ""), ((0, 2), ""), ((0, 255), "empty-mask")])
+@pytest.mark.parametrize(("voxels", "code"), [((0,), ""), ((0, 2), ""), ((0, 255), "empty-mask")])
 def test_an_optional_region_may_be_missing_but_not_hide_behind_other_values(
-    job, tmp_path, held, code
+    job, tmp_path, voxels, code
 ):
     film = _png(tmp_path / "film.png", images.picture(24, 32, seed=1).astype(np.uint8))
     pixels = np.zeros((24, 32), np.uint8)
-    for k, value in enumerate(held):
+    for k, value in enumerate(voxels):
         pixels[4 * k : 4 * k + 4] = value
     mask = _png(tmp_path / "mask.png", pixels)
-    made = job([film], *(MaskFile(paths=(mask,), values=(value,)) for value in (1, 2)))
-    regions = tuple(replace(region, optional=True) for region in made.case.regions)
-    made = replace(made, case=replace(made.case, regions=regions))
+    case_job = job([film], *(MaskFile(paths=(mask,), values=(value,)) for value in (1, 2)))
+    regions = tuple(replace(region, optional=True) for region in case_job.case.regions)
+    case_job = replace(case_job, case=replace(case_job.case, regions=regions))
     if code:
-        error = refused(made)
+        error = refused(case_job)
         assert error.code == code
         assert "the mask holds 0, 255; expected 1" in str(error)
     else:
-        assert len(open_case_images(made)[0].masks) == len(held) - 1
+        assert len(open_case_images(case_job)[0].masks) == len(voxels) - 1
 
 
 @pytest.mark.parametrize(("place", "code"), [((2, 3, 1), "not-finite"), ((0, 0, 0), "")])
@@ -305,13 +305,13 @@ def test_a_voxel_without_a_value_is_background_but_for_a_marked_region(job, tmp_
     mask[2:5, 2:5, 1] = 1
     for name, values in (("image", image), ("mask", mask)):
         nib.save(nib.Nifti1Image(values, affine), tmp_path / f"{name}.nii")
-    made = job([tmp_path / "image.nii"], MaskFile(paths=(tmp_path / "mask.nii",)))
+    case_job = job([tmp_path / "image.nii"], MaskFile(paths=(tmp_path / "mask.nii",)))
     if code:
-        error = refused(made)
+        error = refused(case_job)
         assert error.code == code
         assert "1 of 9 voxels of the region 'g'" in str(error)
     else:
-        assert open_case_images(made)[0].volume.greys.filled == 1
+        assert open_case_images(case_job)[0].volume.greys.filled == 1
 
 
 @pytest.mark.parametrize(
@@ -335,8 +335,8 @@ def nifti(path, values, affine=None):
     return path
 
 
-def changed(made, **changes):
-    return replace(made, case=replace(made.case, **changes))
+def changed(case_job, **changes):
+    return replace(case_job, case=replace(case_job.case, **changes))
 
 
 def test_a_guide_chooses_the_slice_in_place_of_the_regions_and_turns_with_them(job, tmp_path):
@@ -344,14 +344,14 @@ def test_a_guide_chooses_the_slice_in_place_of_the_regions_and_turns_with_them(j
     region, guide = values.copy(), values.copy()
     region[1:4, 1:4, 2], guide[2, 3, 6] = 1, 1
     affine = np.diag([1.0, 1.0, -1.0, 1.0])
-    image, drawn, leading = (
+    image, mask_path, leading = (
         nifti(tmp_path / f"{name}.nii", array, affine)
         for name, array in (("image", values + 7), ("region", region), ("guide", guide))
     )
-    made = job([image], MaskFile(paths=(drawn,)))
-    (alone,) = choose_case_slices(made, open_case_images(made))
+    case_job = job([image], MaskFile(paths=(mask_path,)))
+    (alone,) = choose_case_slices(case_job, open_case_images(case_job))
     assert alone.index == 7 - 2
-    guided = changed(made, guide=(MaskFile(paths=(leading,)),))
+    guided = changed(case_job, guide=(MaskFile(paths=(leading,)),))
     (tile,) = images_of_case = open_case_images(guided)
     assert choose_case_slices(guided, images_of_case)[0].index == 7 - 6
     assert [mask.areas().tolist() for mask in tile.guide] == [[0, 1, 0, 0, 0, 0, 0, 0]]
@@ -366,9 +366,9 @@ def test_a_case_that_may_do_without_its_guide_says_why_it_did(job, tmp_path):
     spared = changed(guided, unguided="stride:4")
     tiles = open_case_images(spared)
     assert tiles[0].misled[0] == "mask-size"
-    chosen = choose_case_slices(spared, tiles)
-    assert [choice.index for choice in chosen] == [1, 5]
-    assert {choice.instead for choice in chosen} == {tiles[0].misled}
+    choices = choose_case_slices(spared, tiles)
+    assert [choice.index for choice in choices] == [1, 5]
+    assert {choice.instead for choice in choices} == {tiles[0].misled}
 
 
 def test_a_case_that_may_do_without_its_guide_follows_it_where_it_fits(job, tmp_path):
@@ -390,18 +390,18 @@ def test_a_guide_for_the_rule_of_an_adapter_lies_on_the_grid_of_the_image(
 ):
     image = nifti(tmp_path / "image.nii", np.zeros((6, 5, 8), np.uint8))
     leading = nifti(tmp_path / "guide.nii", np.ones(shape, np.uint8))
-    made = job([image])
-    adapter = made.folder / "adapter.py"
+    case_job = job([image])
+    adapter = case_job.folder / "adapter.py"
     rule = "\n\ndef frames(case, volume):\n    return [5, len(case.guide)]\n"
     adapter.write_text(adapter.read_text() + rule)
-    guided = changed(made, guide=(MaskFile(paths=(leading,)),))
+    guided = changed(case_job, guide=(MaskFile(paths=(leading,)),))
     if code:
         assert refused(guided).code == code
         return
     (tile,) = tiles = open_case_images(guided)
     assert tile.guide == ()
-    chosen = choose_case_slices(guided, tiles)
-    assert [(choice.index, choice.reason) for choice in chosen] == [
+    choices = choose_case_slices(guided, tiles)
+    assert [(choice.index, choice.reason) for choice in choices] == [
         (5, "the adapter's own rule"),
         (1, "the adapter's own rule"),
     ]
@@ -413,13 +413,13 @@ def test_the_guide_of_a_case_lies_on_its_first_image_alone(job, tmp_path):
         for name, shape in (("one", (6, 5, 8)), ("two", (7, 4, 8)))
     )
     leading = nifti(tmp_path / "guide.nii", np.ones((6, 5, 8), np.uint8))
-    made = job([first])
-    made = changed(
-        made,
-        images=(*made.case.images, ImageRef(paths=(second,))),
+    case_job = job([first])
+    case_job = changed(
+        case_job,
+        images=(*case_job.case.images, ImageRef(paths=(second,))),
         guide=(MaskFile(paths=(leading,)),),
     )
-    assert [len(tile.guide) for tile in open_case_images(made)] == [1, 0]
+    assert [len(tile.guide) for tile in open_case_images(case_job)] == [1, 0]
 
 
 @pytest.mark.parametrize(("orient", "code"), [("stored", "mask-place"), ("affine", "")])
@@ -431,21 +431,21 @@ def test_images_side_by_side_that_are_shown_as_stored_have_to_be_stored_alike(
         for number, sign in enumerate((1.0, 1.0, -1.0))
     ]
     beside = [ImageRef(paths=(path,)) for path in paths]
-    made = job(paths[:1], orient=orient)
-    assert len(open_case_images(changed(made, images=tuple(beside[:2])))) == 2
+    case_job = job(paths[:1], orient=orient)
+    assert len(open_case_images(changed(case_job, images=tuple(beside[:2])))) == 2
     for odd in (beside, beside[1:]):
         if code:
-            error = refused(changed(made, images=tuple(odd)))
+            error = refused(changed(case_job, images=tuple(odd)))
             assert error.code == code
             assert str(error).startswith("2.nii")
         else:
-            assert len(open_case_images(changed(made, images=tuple(odd)))) == len(odd)
+            assert len(open_case_images(changed(case_job, images=tuple(odd)))) == len(odd)
 
 
 def test_images_side_by_side_hold_equal_numbers_of_slices(job, tmp_path):
     paths = [nifti(tmp_path / f"{n}.nii", np.zeros((6, 5, n), np.uint8)) for n in (8, 9)]
-    made = job(paths[:1], slice="all")
-    uneven = changed(made, images=tuple(ImageRef(paths=(path,)) for path in paths))
+    case_job = job(paths[:1], slice="all")
+    uneven = changed(case_job, images=tuple(ImageRef(paths=(path,)) for path in paths))
     with pytest.raises(ReadError, match="8, 9") as caught:
         choose_case_slices(uneven, open_case_images(uneven))
     assert caught.value.code == "uneven-montage"
@@ -461,11 +461,11 @@ def test_a_frame_that_the_job_names_has_to_lie_in_the_volume(job, tmp_path):
 def test_a_region_of_another_image_or_of_no_question_is_not_read(job, tmp_path):
     path = nifti(tmp_path / "a.nii", np.zeros((6, 5, 8), np.uint8))
     mask = nifti(tmp_path / "m.nii", np.ones((6, 5, 8), np.uint8))
-    made = job([path], *[MaskFile(paths=(mask,))] * 3)
-    made = replace(made, concepts=("glioma", None, "glioma"))
-    regions = (*made.case.regions[:2], replace(made.case.regions[2], image=1))
-    made = changed(made, regions=regions, images=made.case.images * 2)
-    assert [sorted(tile.masks) for tile in open_case_images(made)] == [[0], [2]]
+    case_job = job([path], *[MaskFile(paths=(mask,))] * 3)
+    case_job = replace(case_job, concepts=("glioma", None, "glioma"))
+    regions = (*case_job.case.regions[:2], replace(case_job.case.regions[2], image=1))
+    case_job = changed(case_job, regions=regions, images=case_job.case.images * 2)
+    assert [sorted(tile.masks) for tile in open_case_images(case_job)] == [[0], [2]]
 
 
 @pytest.mark.parametrize(

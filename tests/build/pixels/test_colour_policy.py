@@ -49,12 +49,12 @@ def test_a_small_coloured_mark_and_the_noise_of_jpeg_are_not_colour():
 
 
 @pytest.mark.parametrize(
-    ("apart", "pixels", "kept"), [(41, 8, True), (41, 9, False), (40, 9, True)]
+    ("apart", "pixels", "is_kept"), [(41, 8, True), (41, 9, False), (40, 9, True)]
 )
-def test_up_to_a_fiftieth_of_the_pixels_may_have_a_colour(apart, pixels, kept):
+def test_up_to_a_fiftieth_of_the_pixels_may_have_a_colour(apart, pixels, is_kept):
     picture = np.full((20, 20, 3), 100, np.uint8)
     picture.reshape(-1, 3)[:pixels, 1] += apart
-    if kept:
+    if is_kept:
         assert apply_colour_policy(picture, "refuse").shape == (20, 20)
     else:
         with pytest.raises(ReadError, match="coloured"):

@@ -76,20 +76,20 @@ def test_the_body_is_the_brighter_of_the_two_classes_that_differ_most(seed, firs
     assert body_extent(Volume(slices=slices, solid=True)) == (first, first + size - 1)
 
 
-@pytest.mark.parametrize(("pixels", "shown"), [(5, True), (4, False)])
-def test_a_slice_shows_the_body_from_a_twentieth_of_the_largest_area_on(pixels, shown):
+@pytest.mark.parametrize(("pixels", "is_shown"), [(5, True), (4, False)])
+def test_a_slice_shows_the_body_from_a_twentieth_of_the_largest_area_on(pixels, is_shown):
     slices = np.zeros((5, 20, 20), np.int16)
     slices[2, :10, :10] = 500
     slices[4].flat[:pixels] = 500
-    assert body_extent(Volume(slices=slices)) == (2, 4 if shown else 2)
+    assert body_extent(Volume(slices=slices)) == (2, 4 if is_shown else 2)
 
 
 @given(share=st.fractions(0, 1), first=st.integers(0, 9), size=st.integers(1, 9))
 def test_a_height_of_a_solid_block_counts_its_slices(share, first, size):
     slices = np.zeros((20, 4, 4), np.int16)
     slices[first : first + size] = 100
-    wanted = min(first + int(share * size), first + size - 1)
-    assert slice_at_height(Volume(slices=slices), share) == wanted
+    expected = min(first + int(share * size), first + size - 1)
+    assert slice_at_height(Volume(slices=slices), share) == expected
 
 
 def levels(*greys):

@@ -78,8 +78,8 @@ def test_every_storage_of_one_body_gives_the_same_pictures_and_mask(tmp_path, ax
         paths[name] = tmp_path / f"{name}.nii"
         nib.save(nib.Nifti1Image(*stored_as(values, axes, signs)), paths[name])
     volume = read(ImageRef(paths=(paths["image"],)))
-    shown = reorient(volume, plane)
-    assert np.array_equal(shown.slices, expected(ras, plane))
+    view = reorient(volume, plane)
+    assert np.array_equal(view.slices, expected(ras, plane))
     mask = read_mask(MaskFile(paths=(paths["mask"],)), volume)
     orientation = orientation_of(volume, plane)
     turned = mask.turned(orientation.axes, orientation.flips)
@@ -92,14 +92,14 @@ def test_spacing_follows_its_axis(tmp_path, plane):
     ras, _ = phantom()
     for axes, signs in STORAGES[::5]:
         nib.save(nib.Nifti1Image(*stored_as(ras, axes, signs)), tmp_path / "a.nii")
-        shown = reorient(read(ImageRef(paths=(tmp_path / "a.nii",))), plane)
+        view = reorient(read(ImageRef(paths=(tmp_path / "a.nii",))), plane)
         right, front, top = SIZES
-        wanted = {
+        target = {
             "axial": (top, front, right),
             "coronal": (front, top, right),
             "sagittal": (right, top, front),
         }
-        assert shown.spacing == pytest.approx(wanted[plane])
+        assert view.spacing == pytest.approx(target[plane])
 
 
 @given(
@@ -117,12 +117,12 @@ def test_affine_of_the_pictures_maps_each_pixel_to_where_it_was(storage, plane, 
         turn[first, second], turn[second, first] = -np.sin(angle), np.sin(angle)
         affine = turn @ affine
     volume = volume_of(array, affine)
-    shown = reorient(volume, plane)
+    view = reorient(volume, plane)
     index = (3, 4, 2)
-    place = shown.affine @ (*index, 1)
+    place = view.affine @ (*index, 1)
     stored = np.rint(np.linalg.inv(volume.affine) @ place).astype(int)[:3]
     assert np.allclose(volume.affine @ (*stored, 1), place)
-    assert volume.slices[tuple(stored)] == shown.slices[index]
+    assert volume.slices[tuple(stored)] == view.slices[index]
 
 
 def test_arrays_are_viewed_and_not_copied():
@@ -203,17 +203,17 @@ def test_volume_without_affine_stays_as_stored():
 def test_one_slice_is_shown_in_its_own_plane():
     ras, _ = phantom()
     sagittal = ras[4:5]
-    shown = reorient(volume_of(sagittal, np.eye(4)), "axial")
-    assert np.array_equal(shown.slices[0], sagittal[0, ::-1, ::-1].T)
+    view = reorient(volume_of(sagittal, np.eye(4)), "axial")
+    assert np.array_equal(view.slices[0], sagittal[0, ::-1, ::-1].T)
 
 
 @pytest.mark.parametrize("plane", PLANES)
 def test_a_volume_that_is_one_voxel_thick_along_two_axes_is_cut_as_asked(plane):
     rod = np.arange(5).reshape(5, 1, 1)  # from front to back
-    shown = reorient(volume_of(rod.transpose(1, 0, 2), np.eye(4)), plane)
-    wanted = {"axial": (1, 5, 1), "coronal": (5, 1, 1), "sagittal": (1, 1, 5)}
-    assert shown.slices.shape == wanted[plane]
-    assert shown.slices.ravel().tolist() == [4, 3, 2, 1, 0]
+    view = reorient(volume_of(rod.transpose(1, 0, 2), np.eye(4)), plane)
+    target = {"axial": (1, 5, 1), "coronal": (5, 1, 1), "sagittal": (1, 1, 5)}
+    assert view.slices.shape == target[plane]
+    assert view.slices.ravel().tolist() == [4, 3, 2, 1, 0]
 
 
 def test_unknown_orient_is_refused():
@@ -226,12 +226,12 @@ class Lazy:
 
     def __init__(self, array):
         self.array = array
-        self.asked = []
+        self.indexes = []
         self.shape = array.shape
         self.dtype = array.dtype
 
     def __getitem__(self, k):
-        self.asked.append(k)
+        self.indexes.append(k)
         return self.array[k]
 
 
@@ -239,10 +239,10 @@ def test_lazy_slices_are_decoded_only_when_asked_for():
     ras, _ = phantom()
     eager = volume_of(ras, np.diag([1.0, 1.0, -1.0, 1.0]))
     lazy = Lazy(eager.slices)
-    shown = reorient(Volume(slices=lazy, affine=eager.affine), "axial")
-    assert lazy.asked == []
-    assert np.array_equal(shown.slices[1], reorient(eager, "axial").slices[1])
-    assert lazy.asked == [SHAPE[2] - 2]
+    view = reorient(Volume(slices=lazy, affine=eager.affine), "axial")
+    assert lazy.indexes == []
+    assert np.array_equal(view.slices[1], reorient(eager, "axial").slices[1])
+    assert lazy.indexes == [SHAPE[2] - 2]
 
 
 def test_lazy_slices_can_be_cut_across():
@@ -255,21 +255,21 @@ def test_lazy_slices_can_be_cut_across():
 def test_lazy_slices_end_where_the_stack_ends():
     ras, _ = phantom()
     eager = volume_of(ras, np.eye(4))
-    shown = reorient(Volume(slices=Lazy(eager.slices), affine=eager.affine), "axial")
-    assert shown.slices.dtype == np.int16
-    assert np.array_equal(stack_slices(shown.slices), reorient(eager, "axial").slices)
+    view = reorient(Volume(slices=Lazy(eager.slices), affine=eager.affine), "axial")
+    assert view.slices.dtype == np.int16
+    assert np.array_equal(stack_slices(view.slices), reorient(eager, "axial").slices)
     with pytest.raises(IndexError):
-        shown.slices[SHAPE[2]]
+        view.slices[SHAPE[2]]
 
 
 def test_lazy_slices_of_colour_are_turned_in_their_plane():
     ras, _ = phantom()
     grey = volume_of(ras, np.eye(4))
     colour = np.stack([grey.slices, grey.slices + 1, grey.slices + 2], axis=-1)
-    shown = reorient(Volume(slices=Lazy(colour), affine=grey.affine), "axial").slices
-    assert shown.shape == (SHAPE[2], SHAPE[1], SHAPE[0], 3)
+    view = reorient(Volume(slices=Lazy(colour), affine=grey.affine), "axial").slices
+    assert view.shape == (SHAPE[2], SHAPE[1], SHAPE[0], 3)
     turned = reorient(grey, "axial").slices
-    assert np.array_equal(stack_slices(shown), turned[..., None] + np.arange(3))
+    assert np.array_equal(stack_slices(view), turned[..., None] + np.arange(3))
 
 
 def test_colour_axis_stays_last():

@@ -54,9 +54,9 @@ def turned(angles):
 def affines(draw, most=0.7):
     """Boxes of unequal sides, turned and moved."""
     sides = draw(st.tuples(*[st.floats(0.4, 6)] * 3))
-    made = turned(draw(st.tuples(*[st.floats(-most, most)] * 3))) @ np.diag([*sides, 1.0])
-    made[:3, 3] = draw(st.tuples(*[st.floats(-300, 300)] * 3))
-    return made
+    affine = turned(draw(st.tuples(*[st.floats(-most, most)] * 3))) @ np.diag([*sides, 1.0])
+    affine[:3, 3] = draw(st.tuples(*[st.floats(-300, 300)] * 3))
+    return affine
 
 
 def marks(seed, shape=SHAPE):
@@ -127,14 +127,14 @@ def test_a_turn_keeps_every_value_at_its_place_and_is_found_again(orientation):
     affine = turned((0.2, -0.3, 0.1)) @ np.diag([2.0, 3.0, 5.0, 1.0])
     affine[:3, 3] = (7, -11, 13)
     there = turned_affine(affine, orientation, SHAPE)
-    shown = orientation.apply(values)
+    turned_values = orientation.apply(values)
     place_of = {int(values[at]): affine @ (*at, 1) for at in PLACES}
-    for at in itertools.product(*map(range, shown.shape)):
-        assert np.allclose(there @ (*at, 1), place_of[int(shown[at])])
+    for at in itertools.product(*map(range, turned_values.shape)):
+        assert np.allclose(there @ (*at, 1), place_of[int(turned_values[at])])
     assert axis_mapping(affine, there) == orientation
     back = axis_mapping(there, affine)
-    assert np.array_equal(back.apply(shown), values)
-    assert np.allclose(turned_affine(there, back, shown.shape), affine)
+    assert np.array_equal(back.apply(turned_values), values)
+    assert np.allclose(turned_affine(there, back, turned_values.shape), affine)
 
 
 def test_an_axis_that_lies_between_those_of_another_grid_has_no_part_there():
@@ -243,11 +243,11 @@ def test_a_resized_mask_takes_the_pixel_that_holds_the_middle_of_each_new_one(ol
     resized = resample_mask(mask, new)
     assert resized.shape == new
     for at in itertools.product(*map(range, new)):
-        held = tuple(
+        source_index = tuple(
             math.floor((x + 0.5) * before / after)
             for x, before, after in zip(at, old, new, strict=True)
         )
-        assert resized[at] == mask[held]
+        assert resized[at] == mask[source_index]
 
 
 def test_a_mask_of_the_size_wanted_is_not_copied():
@@ -264,9 +264,9 @@ def test_names_of_slices_follow_the_slices(flip, lazy):
     ids = {"a": 0, "b": 1, "c": 2, "copy of a": 0}
     stack = Stack(values) if lazy else values
     volume = Volume(slices=stack, affine=affine, spacing=(1.0, 2.0, 3.0), slice_ids=ids)
-    shown = reorient(volume, "axial")
+    view = reorient(volume, "axial")
     for name, k in ids.items():
-        assert shown.slices[shown.slice_ids[name]][0, 0] == values[k, 0, 0]
+        assert view.slices[view.slice_ids[name]][0, 0] == values[k, 0, 0]
     assert not reorient(volume, "coronal").slice_ids
 
 

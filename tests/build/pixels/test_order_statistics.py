@@ -35,13 +35,13 @@ def test_values_of_every_type_come_back_at_every_place(kind):
     dtype = np.dtype(kind)
     if dtype.kind == "f":
         ends = np.finfo(dtype).max if dtype.itemsize <= 8 else np.finfo(np.float64).max
-        drawn = [-ends, -1.5, -0.25, 0, 0.25, 1.5, 2, ends]
+        numbers = [-ends, -1.5, -0.25, 0, 0.25, 1.5, 2, ends]
     elif dtype.kind == "b":
-        drawn = [True, False, True]
+        numbers = [True, False, True]
     else:
         limits = np.iinfo(dtype)
-        drawn = [limits.max, limits.min, 0, 1, 2, 100, limits.max - 1, limits.min + 1]
-    values = np.array(drawn[::-1] + drawn[::2], dtype).reshape(1, 1, -1)
+        numbers = [limits.max, limits.min, 0, 1, 2, 100, limits.max - 1, limits.min + 1]
+    values = np.array(numbers[::-1] + numbers[::2], dtype).reshape(1, 1, -1)
     result = values_at_ranks(values, range(values.size))
     assert result.tolist() == np.sort(values, axis=None).tolist()
 

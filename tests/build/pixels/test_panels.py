@@ -24,9 +24,9 @@ def test_an_order_holds_every_image_once_and_is_the_same_again(source, case, cou
 
 def test_every_order_comes_about_as_often_as_any_other():
     for count, orders in ((2, 2), (3, 6)):
-        seen = Counter(panel_order("toy", f"case {n}", count) for n in range(600 * orders))
-        assert len(seen) == orders
-        assert all(500 < n < 700 for n in seen.values())
+        counts = Counter(panel_order("toy", f"case {n}", count) for n in range(600 * orders))
+        assert len(counts) == orders
+        assert all(500 < n < 700 for n in counts.values())
 
 
 @given(
@@ -44,8 +44,8 @@ def test_each_image_stands_whole_below_its_own_number(rows, columns, colour, dat
     strip = joined.shape[0] - max(rows)
     for place, index in enumerate(order):
         left = place * (columns + 8)
-        shown = joined[strip : strip + rows[index], left : left + columns]
-        assert (shown == grey[index]).all()
+        panel = joined[strip : strip + rows[index], left : left + columns]
+        assert (panel == grey[index]).all()
         assert set(np.unique(joined[:strip, left : left + columns])) <= {0, 255}
 
 
@@ -68,13 +68,13 @@ def test_of_images_that_are_compared_each_keeps_nearly_half_of_the_side_that_a_m
     job = SimpleNamespace(source="toy", case=SimpleNamespace(key="case"), panels=phases)
     artefact = Artefact(kind="compared", field="sequence", concept="phase 0")
     pictures = [np.full((240, 240), 50 * (number + 1), np.uint8) for number in range(count)]
-    drawn = draw_numbers(job, artefact, pictures)
+    canvas = draw_numbers(job, artefact, pictures)
     strip = 22
-    assert 240 * 448 / max(drawn.pixels.shape) > 202
-    for place, index in enumerate(drawn.order):
+    assert 240 * 448 / max(canvas.pixels.shape) > 202
+    for place, index in enumerate(canvas.order):
         top, left = (240 + strip + 8) * (place // 2) + strip, (240 + 8) * (place % 2)
-        shown = drawn.pixels[top : top + 240, left : left + 240]
-        assert (shown == pictures[index]).all()
+        panel = canvas.pixels[top : top + 240, left : left + 240]
+        assert (panel == pictures[index]).all()
 
 
 @given(
@@ -84,12 +84,12 @@ def test_of_images_that_are_compared_each_keeps_nearly_half_of_the_side_that_a_m
 def test_images_that_are_compared_are_shown_large_enough_by_one_whole_factor(sides, colour):
     rng = np.random.default_rng(len(sides))
     pictures = [rng.integers(0, 256, (*side, 3) if colour else side, np.uint8) for side in sides]
-    shown = enlarge_panels(pictures)
-    factor = shown[0].shape[0] // sides[0][0]
+    panels = enlarge_panels(pictures)
+    factor = panels[0].shape[0] // sides[0][0]
     least = min(min(side) for side in sides)
     assert least * factor >= LEAST_SIDE
     assert factor == 1 or least * (factor - 1) < LEAST_SIDE
-    for picture, large in zip(pictures, shown, strict=True):
+    for picture, large in zip(pictures, panels, strict=True):
         assert large.shape[:2] == (picture.shape[0] * factor, picture.shape[1] * factor)
         for row, column in product(range(factor), repeat=2):
             assert (large[row::factor, column::factor] == picture).all()
@@ -99,8 +99,8 @@ def test_images_that_are_compared_are_shown_large_enough_by_one_whole_factor(sid
 def test_frames_of_the_published_tasks_keep_their_size(kind):
     job = SimpleNamespace(source="toy", case=SimpleNamespace(key="case"), panels=["one", "two"])
     artefact = Artefact(kind=kind, field="phase", concept="one")
-    drawn = draw_numbers(job, artefact, [np.full((112, 112), 50, np.uint8)] * 2)
-    assert drawn.pixels.shape[1] == 8 + 2 * (224 if kind == "compared" else 112)
+    canvas = draw_numbers(job, artefact, [np.full((112, 112), 50, np.uint8)] * 2)
+    assert canvas.pixels.shape[1] == 8 + 2 * (224 if kind == "compared" else 112)
 
 
 @pytest.mark.parametrize("case", [f"case {n}" for n in range(8)])
@@ -111,9 +111,9 @@ def test_the_right_number_is_that_of_the_image_which_shows_the_fact(case, concep
     greys = dict(zip(phases, (90, 200), strict=True))
     pictures = [np.full((40, 40), greys[phase], np.uint8) for phase in phases]
     artefact = Artefact(kind="numbered", field="phase", concept=concept)
-    drawn = draw_numbers(job, artefact, pictures)
-    assert drawn.pixels[-1, (drawn.truth - 1) * 48] == greys[concept]
-    assert len(drawn.order) == 2
+    canvas = draw_numbers(job, artefact, pictures)
+    assert canvas.pixels[-1, (canvas.truth - 1) * 48] == greys[concept]
+    assert len(canvas.order) == 2
 
 
 @pytest.mark.parametrize("columns", [9, 10, 40, 41, 321])

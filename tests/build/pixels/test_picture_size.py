@@ -101,10 +101,10 @@ def test_marks_lie_on_the_grid_of_the_picture_and_only_where_their_slice_has_som
 ):
     rng = np.random.default_rng(seed)
     shape = (3, 7, 9)
-    drawn = rng.random((2, *shape)) < 0.3
-    drawn[0, 1] = False
-    drawn[:, 2] = False
-    masks = {n: Mask.of(shape, enumerate(array)) for n, array in zip((4, 7), drawn, strict=True)}
+    arrays = rng.random((2, *shape)) < 0.3
+    arrays[0, 1] = False
+    arrays[:, 2] = False
+    masks = {n: Mask.of(shape, enumerate(array)) for n, array in zip((4, 7), arrays, strict=True)}
     image = CaseImage(
         volume=Volume(slices=np.zeros((*shape, 3), np.uint8), spacing=(1.0, rows, columns)),
         greys=None,
@@ -116,20 +116,20 @@ def test_marks_lie_on_the_grid_of_the_picture_and_only_where_their_slice_has_som
     size = square_size(7, 9, rows, columns)
     for k in range(3):
         on = image.masks_on(k)
-        seen = [n for n, array in zip((4, 7), drawn, strict=True) if array[k].any()]
-        assert list(on) == seen
-        assert len(on) == len(seen)
+        visible = [n for n, array in zip((4, 7), arrays, strict=True) if array[k].any()]
+        assert list(on) == visible
+        assert len(on) == len(visible)
         assert image.picture(k).shape == (*size, 3)
-        for n, array in zip((4, 7), drawn, strict=True):
-            if n in seen:
+        for n, array in zip((4, 7), arrays, strict=True):
+            if n in visible:
                 assert np.array_equal(on[n], resample_mask(array[k], size))
         readings = list(image.readings_on(7, k))
-        wanted = [resample_mask(array[k], size) for array in drawn if array[k].any()]
-        assert len(readings) == len(wanted)
-        assert all(map(np.array_equal, readings, wanted))
+        expected = [resample_mask(array[k], size) for array in arrays if array[k].any()]
+        assert len(readings) == len(expected)
+        assert all(map(np.array_equal, readings, expected))
         assert not list(image.readings_on(4, k))
-        assert image.untrue_on(k) == {4, 7} - ({4} if len(seen) == 2 else set()) - (
-            {7} if 7 in seen else set()
+        assert image.untrue_on(k) == {4, 7} - ({4} if len(visible) == 2 else set()) - (
+            {7} if 7 in visible else set()
         )
     bare = image.without_pixels()
     assert bare.volume.slices.size == 0
@@ -154,10 +154,10 @@ def test_pictures_side_by_side_keep_every_pixel_with_black_between(sizes, colour
     left, lit = 0, 0
     for picture in pictures:
         height, width = picture.shape[:2]
-        shown = joined[:height, left : left + width]
-        wanted = picture if picture.ndim == joined.ndim else np.stack([picture] * 3, axis=-1)
-        assert np.array_equal(shown, wanted)
-        left, lit = left + width + GAP, lit + wanted.size
+        panel = joined[:height, left : left + width]
+        expected = picture if picture.ndim == joined.ndim else np.stack([picture] * 3, axis=-1)
+        assert np.array_equal(panel, expected)
+        left, lit = left + width + GAP, lit + expected.size
     assert np.count_nonzero(joined) == lit
 
 

@@ -40,11 +40,11 @@ def test_another_decoder_reads_the_same_pixels_in_any_order_of_memory(order, pix
 @pytest.mark.parametrize("height", [1, 2, 64, 65, 200])
 def test_a_picture_that_is_spent_gives_the_same_bytes(height):
     pixels = np.random.default_rng(height).integers(0, 255, (height, 7, 3)).astype(np.uint8)
-    drawn = blank_canvas(height, 7)
-    drawn[...] = pixels
-    assert encode_png(drawn) == encode_png(pixels)
-    assert np.array_equal(drawn, pixels)
-    assert encode_png(drawn, spend=True) == encode_png(pixels, spend=True) == encode_png(pixels)
+    canvas = blank_canvas(height, 7)
+    canvas[...] = pixels
+    assert encode_png(canvas) == encode_png(pixels)
+    assert np.array_equal(canvas, pixels)
+    assert encode_png(canvas, spend=True) == encode_png(pixels, spend=True) == encode_png(pixels)
 
 
 def test_a_picture_holds_pixel_chunks_only():

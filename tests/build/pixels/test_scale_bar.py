@@ -30,10 +30,10 @@ def test_a_bar_is_true_within_a_fortieth_and_fits(width, mm_per_pixel):
 def test_the_strip_covers_nothing_and_holds_a_bar_of_its_length(shape):
     picture = np.full(shape, 90, np.uint8)
     bar = ScaleBar(length_mm=20, pixels=37)
-    drawn = add_scale_bar(picture, bar)
-    assert drawn.shape[1:] == picture.shape[1:]
-    assert (drawn[: shape[0]] == picture).all()
-    strip = drawn[shape[0] :].reshape(-1, shape[1], *shape[2:])
+    canvas = add_scale_bar(picture, bar)
+    assert canvas.shape[1:] == picture.shape[1:]
+    assert (canvas[: shape[0]] == picture).all()
+    strip = canvas[shape[0] :].reshape(-1, shape[1], *shape[2:])
     white = (strip if strip.ndim == 2 else strip[..., 0]) == 255
     longest = max(np.flatnonzero(row).size for row in white)
     columns = np.flatnonzero(white.any(axis=0))

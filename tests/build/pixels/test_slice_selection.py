@@ -95,20 +95,24 @@ def test_the_reason_of_a_choice_is_kept():
 @example(areas=[0, 0, 0, 1, 0, 0, 0, 1, 0])
 def test_of_the_slices_with_most_marks_the_one_nearest_the_middle_is_chosen(areas):
     best = [k for k, area in enumerate(areas) if area == max(areas)]
-    (chosen,) = _indexes("largest-mask", len(areas), _mask(*areas))
+    (index,) = _indexes("largest-mask", len(areas), _mask(*areas))
     middle = Fraction(len(areas) - 1, 2)
-    assert chosen == min(best, key=lambda k: (abs(k - middle), k))
+    assert index == min(best, key=lambda k: (abs(k - middle), k))
 
 
 @given(
-    drawn=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=2, max_size=14),
+    areas_by_slice=st.lists(
+        st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=2, max_size=14
+    ),
 )
-def test_the_middle_of_the_slices_that_show_every_region_has_as_many_before_it_as_behind(drawn):
-    both = [k for k, areas in enumerate(drawn) if all(areas)]
+def test_the_middle_of_the_slices_that_show_every_region_has_as_many_before_it_as_behind(
+    areas_by_slice,
+):
+    both = [k for k, areas in enumerate(areas_by_slice) if all(areas)]
     if not both:
         return
-    masks = [_mask(*areas) for areas in zip(*drawn, strict=True)]
-    (choice,) = choose_slices("middle-of-mask", _film(len(drawn)), masks)
+    masks = [_mask(*areas) for areas in zip(*areas_by_slice, strict=True)]
+    (choice,) = choose_slices("middle-of-mask", _film(len(areas_by_slice)), masks)
     before, behind = (sum(k * sign < choice.index * sign for k in both) for sign in (1, -1))
     assert choice.index in both
     assert before - behind in (0, 1)
@@ -117,9 +121,9 @@ def test_the_middle_of_the_slices_that_show_every_region_has_as_many_before_it_a
 
 @given(count=st.integers(2, 60), step=st.integers(1, 20))
 def test_a_stride_leaves_as_much_at_one_end_as_at_the_other(count, step):
-    chosen = _indexes(f"stride:{step}", count)
-    assert {b - a for a, b in pairwise(chosen)} <= {step}
-    first, last = chosen[0], count - 1 - chosen[-1]
+    indexes = _indexes(f"stride:{step}", count)
+    assert {b - a for a, b in pairwise(indexes)} <= {step}
+    first, last = indexes[0], count - 1 - indexes[-1]
     assert last - first in (0, 1)
     assert first < step > last
 

@@ -42,7 +42,7 @@ def reference(values, centre, width, function):
     return np.asarray(out).reshape(values.shape)
 
 
-def shown(volume, policy):
+def greys_of(volume, policy):
     scale = display_transform(volume, policy)
     return np.stack([scale.apply(volume.slices[k]) for k in range(len(volume.slices))])
 
@@ -61,7 +61,7 @@ def test_integers_go_through_a_table_that_follows_the_standard(
     greys = PixelSemantics(
         slope=slope, intercept=intercept, windows=((centre, width),), function=function
     )
-    grey = shown(Volume(slices=stored, greys=greys), "header")
+    grey = greys_of(Volume(slices=stored, greys=greys), "header")
     exact = reference(stored * slope + intercept, centre, width, function)
     assert grey.dtype == np.uint8
     assert np.abs(grey - exact).max() <= 0.5 + 1e-6
@@ -70,9 +70,9 @@ def test_integers_go_through_a_table_that_follows_the_standard(
 @given(stored=INT16, centre=st.floats(-1000, 2000), width=st.floats(1, 3000))
 def test_fractions_and_integers_of_equal_value_are_equally_grey(stored, centre, width):
     greys = PixelSemantics(windows=((centre, width),))
-    whole = shown(Volume(slices=stored, greys=greys), "header")
-    fractions = shown(Volume(slices=stored.astype(np.float32), greys=greys), "header")
-    wide = shown(Volume(slices=stored.astype(np.int32), greys=greys), "header")
+    whole = greys_of(Volume(slices=stored, greys=greys), "header")
+    fractions = greys_of(Volume(slices=stored.astype(np.float32), greys=greys), "header")
+    wide = greys_of(Volume(slices=stored.astype(np.int32), greys=greys), "header")
     assert np.array_equal(whole, fractions)
     assert np.array_equal(whole, wide)
 
@@ -89,15 +89,15 @@ def test_both_polarities_of_one_picture_look_the_same(stored, centre, width, pol
     policy = "header" if policy == "range" else policy
     plain = PixelSemantics(windows=((centre, width),) * windows, bits=12)
     mirrored = PixelSemantics(windows=((4096 - centre, width),) * windows, bits=12, inverted=True)
-    first = shown(Volume(slices=stored, greys=plain), policy)
-    second = shown(Volume(slices=4095 - stored, greys=mirrored), policy)
+    first = greys_of(Volume(slices=stored, greys=plain), policy)
+    second = greys_of(Volume(slices=4095 - stored, greys=mirrored), policy)
     assert np.array_equal(first, second)
 
 
 def test_both_polarities_round_a_tie_to_the_same_grey():
     stored = np.arange(511, dtype=np.uint16).reshape(1, 7, 73)
-    plain = shown(Volume(slices=stored), "header")
-    mirrored = shown(Volume(slices=510 - stored, greys=PixelSemantics(inverted=True)), "header")
+    plain = greys_of(Volume(slices=stored), "header")
+    mirrored = greys_of(Volume(slices=510 - stored, greys=PixelSemantics(inverted=True)), "header")
     assert plain.ravel()[:4].tolist() == [0, 1, 1, 2]
     assert np.array_equal(plain, mirrored)
 
@@ -105,7 +105,7 @@ def test_both_polarities_round_a_tie_to_the_same_grey():
 def test_monochrome1_is_inverted_after_the_window():
     stored = np.array([[[0, 100, 200]]], np.uint16)
     greys = PixelSemantics(windows=((50.5, 101.0),), inverted=True)
-    assert shown(Volume(slices=stored, greys=greys), "header").tolist() == [[[255, 0, 0]]]
+    assert greys_of(Volume(slices=stored, greys=greys), "header").tolist() == [[[255, 0, 0]]]
 
 
 @pytest.mark.parametrize("dtype", [np.int16, np.uint16, np.int32, np.float32, ">i2", ">f4"])
@@ -115,7 +115,7 @@ def test_equal_values_are_equal_greys_in_every_slice(dtype, policy):
     stored[:, 0, 0] = 40
     stored[0, 1:] = 7
     stored[1, 1:] = 900
-    grey = shown(Volume(slices=stored), policy)
+    grey = greys_of(Volume(slices=stored), policy)
     assert len(set(grey[:, 0, 0].tolist())) == 1
     assert grey.max() > 0
 
@@ -123,7 +123,7 @@ def test_equal_values_are_equal_greys_in_every_slice(dtype, policy):
 @pytest.mark.parametrize("order", ["<", ">"])
 def test_byte_order_does_not_matter(order):
     stored = np.arange(-300, 300, dtype=f"{order}i2").reshape(1, 20, 30)
-    grey = shown(Volume(slices=stored, greys=PixelSemantics(windows=((0, 400),))), "header")
+    grey = greys_of(Volume(slices=stored, greys=PixelSemantics(windows=((0, 400),))), "header")
     exact = reference(stored, 0, 400, "linear")
     assert np.abs(grey - exact).max() <= 0.5
 
@@ -135,7 +135,7 @@ def test_byte_order_does_not_matter(order):
 def test_ct_presets_span_their_window_in_hounsfield_units(policy, black, white):
     hounsfield = np.arange(-2000, 2000, dtype=np.int16)
     stored = (hounsfield + 1024).reshape(1, 1, -1)
-    grey = shown(Volume(slices=stored, greys=PixelSemantics(intercept=-1024)), policy)[0, 0]
+    grey = greys_of(Volume(slices=stored, greys=PixelSemantics(intercept=-1024)), policy)[0, 0]
     assert grey[hounsfield <= black].max() == 0
     assert grey[hounsfield >= white].min() == 255
     assert 0 < grey[hounsfield == (black + white) // 2][0] < 255
@@ -191,13 +191,14 @@ def test_a_linear_window_narrower_than_one_is_none(function, centre):
 
 def test_values_near_the_end_of_all_numbers_are_spread_over_the_greys():
     stored = np.array([[[-1.6e308, 0.0, 1.6e308]]])
-    assert shown(Volume(slices=stored), "header").tolist() == [[[0, 128, 255]]]
+    assert greys_of(Volume(slices=stored), "header").tolist() == [[[0, 128, 255]]]
 
 
 def test_values_near_the_end_of_all_numbers_are_as_grey_as_small_ones():
     small = np.arange(511.0).reshape(1, 7, 73)
     assert np.array_equal(
-        shown(Volume(slices=small * 2.0**1010), "header"), shown(Volume(slices=small), "header")
+        greys_of(Volume(slices=small * 2.0**1010), "header"),
+        greys_of(Volume(slices=small), "header"),
     )
 
 
@@ -213,14 +214,14 @@ def test_a_sigmoid_is_equally_grey_up_to_its_ninth_digit():
     """exp() may differ in its last bit between platforms, which must not decide a half."""
     stored = np.array([[[-1e-12, 0.0, 1e-12]]])
     greys = PixelSemantics(windows=((0.0, 1.0),), function="sigmoid")
-    assert shown(Volume(slices=stored, greys=greys), "header").tolist() == [[[128, 128, 128]]]
+    assert greys_of(Volume(slices=stored, greys=greys), "header").tolist() == [[[128, 128, 128]]]
 
 
 def test_a_sigmoid_far_from_its_centre_is_black_or_white():
     stored = np.array([[[-1e9, 1e9]]])
     greys = PixelSemantics(windows=((0.0, 1.0),), function="sigmoid")
     with np.errstate(all="raise"):
-        assert shown(Volume(slices=stored, greys=greys), "header").tolist() == [[[0, 255]]]
+        assert greys_of(Volume(slices=stored, greys=greys), "header").tolist() == [[[0, 255]]]
 
 
 @pytest.mark.parametrize("dtype", [np.int16, np.float32])
@@ -229,7 +230,7 @@ def test_a_sigmoid_far_from_its_centre_is_black_or_white():
 def test_constant_volume_is_black(dtype, inverted, policy):
     volume = Volume(slices=np.full((2, 3, 3), 7, dtype), greys=PixelSemantics(inverted=inverted))
     assert display_transform(volume, policy).numbers["window"] == "constant"
-    assert not shown(volume, policy).any()
+    assert not greys_of(volume, policy).any()
 
 
 @pytest.mark.parametrize(("centre", "white"), [(5.0, 5), (5.5, 6), (4.5, 5)])
@@ -237,7 +238,7 @@ def test_window_of_width_one_is_a_step(centre, white):
     """DICOM PS3.3 C.11.2.1.2.1: a value at the lower end of the window is black."""
     stored = np.array([[[4, 5, 6]]], np.int16)
     volume = Volume(slices=stored, greys=PixelSemantics(windows=((centre, 1.0),)))
-    assert shown(volume, "header")[0, 0].tolist() == [255 * (x >= white) for x in (4, 5, 6)]
+    assert greys_of(volume, "header")[0, 0].tolist() == [255 * (x >= white) for x in (4, 5, 6)]
 
 
 @pytest.mark.parametrize("slope", [1.0, 0.5, -1.0])
@@ -288,7 +289,7 @@ def test_padding_counts_for_no_statistic():
 
 def test_volume_of_padding_alone_is_still_defined():
     volume = Volume(slices=np.full((1, 2, 2), -5, np.int16), greys=PixelSemantics(padding=(-5, -5)))
-    assert not shown(volume, "header").any()
+    assert not greys_of(volume, "header").any()
 
 
 @pytest.mark.parametrize(
@@ -297,7 +298,7 @@ def test_volume_of_padding_alone_is_still_defined():
 def test_bits_spans_what_the_stored_bits_can_hold(dtype, bits, top):
     stored = np.array([[[0, top]]], dtype)
     volume = Volume(slices=stored, greys=PixelSemantics(bits=bits, slope=3.0, intercept=9.0))
-    assert shown(volume, "bits").tolist() == [[[0, 255]]]
+    assert greys_of(volume, "bits").tolist() == [[[0, 255]]]
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.int16, np.uint8, np.uint16, np.int32, np.uint32])
@@ -306,25 +307,25 @@ def test_bits_without_a_number_span_the_whole_type(dtype):
     stored = np.array([[[limits.min, limits.max]]], dtype)
     numbers = display_transform(Volume(slices=stored), "bits").numbers
     assert (numbers["low"], numbers["high"]) == (limits.min, limits.max)
-    assert shown(Volume(slices=stored), "bits").tolist() == [[[0, 255]]]
+    assert greys_of(Volume(slices=stored), "bits").tolist() == [[[0, 255]]]
 
 
 def test_bits_of_signed_data_start_below_zero():
     stored = np.array([[[-2048, 0, 2047]]], np.int16)
-    assert shown(Volume(slices=stored, greys=PixelSemantics(bits=12)), "bits").tolist() == [
+    assert greys_of(Volume(slices=stored, greys=PixelSemantics(bits=12)), "bits").tolist() == [
         [[0, 128, 255]]
     ]
 
 
 def test_eight_bits_pass_through_bits_unchanged():
     stored = np.arange(256, dtype=np.uint8).reshape(1, 16, 16)
-    assert np.array_equal(shown(Volume(slices=stored), "bits"), stored)
+    assert np.array_equal(greys_of(Volume(slices=stored), "bits"), stored)
 
 
 def test_none_keeps_eight_bit_pictures():
     stored = np.arange(256, dtype=np.uint8).reshape(1, 16, 16)
-    assert np.array_equal(shown(Volume(slices=stored), "none"), stored)
-    inverted = shown(Volume(slices=stored, greys=PixelSemantics(inverted=True)), "none")
+    assert np.array_equal(greys_of(Volume(slices=stored), "none"), stored)
+    inverted = greys_of(Volume(slices=stored, greys=PixelSemantics(inverted=True)), "none")
     assert np.array_equal(inverted, 255 - stored)
 
 
@@ -345,7 +346,7 @@ def test_data_that_a_policy_cannot_serve_are_refused(dtype, policy, code):
 @pytest.mark.parametrize("policy", ["none", "header", "bits"])
 def test_colour_passes_unchanged(policy):
     stored = np.random.default_rng(1).integers(0, 256, (1, 4, 5, 3), dtype=np.uint8)
-    assert np.array_equal(shown(Volume(slices=stored), policy), stored)
+    assert np.array_equal(greys_of(Volume(slices=stored), policy), stored)
 
 
 @pytest.mark.parametrize("policy", ["ct:brain", "percentile:1-99"])
@@ -371,7 +372,7 @@ def test_voi_table_goes_before_windows_and_holds_its_ends():
     greys = PixelSemantics(intercept=-10.0, voi_table=table, windows=((0.0, 10.0),))
     stored = np.array([[[0, 9, 10, 11, 500]]], np.int16)
     volume = Volume(slices=stored, greys=greys)
-    assert shown(volume, "header").tolist() == [[[0, 0, 62, 255, 255]]]
+    assert greys_of(volume, "header").tolist() == [[[0, 0, 62, 255, 255]]]
     numbers = display_transform(volume, "header").numbers
     assert (numbers["window"], numbers["first"]) == ("table", -1.0)
 
@@ -458,7 +459,7 @@ def test_numbers_of_a_recipe_give_its_greys_whatever_the_file_is_now_said_to_mea
     numbers = json.loads(json.dumps(dict(display_transform(volume, policy).numbers)))
     other = replace(greys, slope=1.0, intercept=0.0, windows=(), inverted=not inverted)
     recorded = recorded_transform(replace(volume, greys=other), numbers)
-    assert np.array_equal(recorded.apply(stored), shown(volume, policy))
+    assert np.array_equal(recorded.apply(stored), greys_of(volume, policy))
     assert dict(recorded.numbers) == numbers
 
 

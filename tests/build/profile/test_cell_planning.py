@@ -106,48 +106,48 @@ def mixed(count, *, patients=7, sources=2):
 @given(st.integers(0, 60), st.integers(1, 9), st.integers(1, 4), st.integers(0, 20))
 @settings(max_examples=60)
 def test_a_cell_gets_what_is_wanted_as_far_as_the_bound_on_patients_goes(
-    count, patients, bound, wanted
+    count, patients, bound, target
 ):
-    asked = mixed(count, patients=patients)
-    room = supply_of(asked, bound).cells
-    cells = {cell: min(wanted, most) for cell, most in room.items()}
-    chosen = select_cells(asked, cells, {}, per_patient=bound)
-    assert Counter(map(cell_of, chosen)) == Counter(cells)
-    each = Counter((cell_of(item), patient_of(item)) for item in chosen)
+    questions = mixed(count, patients=patients)
+    room = supply_of(questions, bound).cells
+    cells = {cell: min(target, most) for cell, most in room.items()}
+    selection = select_cells(questions, cells, {}, per_patient=bound)
+    assert Counter(map(cell_of, selection)) == Counter(cells)
+    each = Counter((cell_of(item), patient_of(item)) for item in selection)
     assert max(each.values(), default=0) <= bound
 
 
 @given(st.randoms(use_true_random=False))
 @settings(max_examples=20)
 def test_the_order_of_the_questions_does_not_matter(order):
-    asked = mixed(60)
-    cells = dict.fromkeys(map(cell_of, asked), 8)
-    first = select_cells(asked, cells, {}, per_patient=3)
-    order.shuffle(asked)
-    assert select_cells(asked, cells, {}, per_patient=3) == first
+    questions = mixed(60)
+    cells = dict.fromkeys(map(cell_of, questions), 8)
+    first = select_cells(questions, cells, {}, per_patient=3)
+    order.shuffle(questions)
+    assert select_cells(questions, cells, {}, per_patient=3) == first
 
 
 def test_patients_of_two_sources_are_two():
-    asked = [ready(n, patient="1", source=f"toy{n % 2}") for n in range(8)]
-    assert supply_of(asked, 2).cells == {CHEST: 4}
+    questions = [ready(n, patient="1", source=f"toy{n % 2}") for n in range(8)]
+    assert supply_of(questions, 2).cells == {CHEST: 4}
 
 
 def test_a_lot_waits_when_it_has_its_due():
-    asked = [ready(n, answer=ANSWERS[n % 3]) for n in range(60)]
-    block_group = answer_cell_of(asked[0]).block_group
+    questions = [ready(n, answer=ANSWERS[n % 3]) for n in range(60)]
+    block_group = answer_cell_of(questions[0]).block_group
     due = {AnswerCell(CHEST, block_group, "edema"): 7, AnswerCell(CHEST, block_group, "nodule"): 3}
-    chosen = select_cells(asked, {CHEST: 10}, due, per_patient=4)
-    assert Counter(item.answer for item in chosen) == {"edema": 7, "nodule": 3}
+    selection = select_cells(questions, {CHEST: 10}, due, per_patient=4)
+    assert Counter(item.answer for item in selection) == {"edema": 7, "nodule": 3}
 
 
 def test_answers_and_sources_are_even_where_nothing_else_is_due():
-    asked = [
+    questions = [
         ready(n, answer=ANSWERS[n % 3], source="big" if n % 7 else "small") for n in range(210)
     ]
-    due = dict.fromkeys(map(answer_cell_of, asked), 99)
-    chosen = select_cells(asked, {CHEST: 36}, due, per_patient=4)
-    assert Counter(item.answer for item in chosen) == dict.fromkeys(ANSWERS, 12)
-    assert Counter(item.query.sample.source for item in chosen) == {"big": 18, "small": 18}
+    due = dict.fromkeys(map(answer_cell_of, questions), 99)
+    selection = select_cells(questions, {CHEST: 36}, due, per_patient=4)
+    assert Counter(item.answer for item in selection) == dict.fromkeys(ANSWERS, 12)
+    assert Counter(item.query.sample.source for item in selection) == {"big": 18, "small": 18}
 
 
 def held_by(holders, each=6):
@@ -167,31 +167,31 @@ def held_by(holders, each=6):
     st.integers(0, 9),
 )
 @settings(max_examples=80)
-def test_a_key_goes_to_another_source_before_it_comes_from_one_again(holders, wanted, more):
-    asked = held_by({name: sorted(sources) for name, sources in sorted(holders.items())})
-    least = sum(min(wanted, len(sources)) for sources in holders.values())
-    room = {CHEST: min(least + more, len(asked))}
+def test_a_key_goes_to_another_source_before_it_comes_from_one_again(holders, target, more):
+    questions = held_by({name: sorted(sources) for name, sources in sorted(holders.items())})
+    least = sum(min(target, len(sources)) for sources in holders.values())
+    room = {CHEST: min(least + more, len(questions))}
     due = {
-        answer_cell_of(question): 0 for question in asked
+        answer_cell_of(question): 0 for question in questions
     }  # what a plan leaves out must not keep sources away
-    chosen = select_cells(asked, room, due, per_patient=99, sources_per_key=wanted)
+    selection = select_cells(questions, room, due, per_patient=99, sources_per_key=target)
     for name, sources in holders.items():
-        values = {item.query.sample.source for item in chosen if item.answer == name}
-        assert len(values) >= min(wanted, len(sources))
+        values = {item.query.sample.source for item in selection if item.answer == name}
+        assert len(values) >= min(target, len(sources))
 
 
 def test_a_key_that_one_source_holds_is_not_kept_waiting_for_a_second():
-    asked = held_by({"edema": ["a"], "nodule": ["a", "b"]})
-    due = dict.fromkeys(map(answer_cell_of, asked), 99)
-    chosen = select_cells(asked, {CHEST: 9}, due, per_patient=99, sources_per_key=2)
-    assert Counter(item.answer for item in chosen) == {"edema": 4, "nodule": 5}
+    questions = held_by({"edema": ["a"], "nodule": ["a", "b"]})
+    due = dict.fromkeys(map(answer_cell_of, questions), 99)
+    selection = select_cells(questions, {CHEST: 9}, due, per_patient=99, sources_per_key=2)
+    assert Counter(item.answer for item in selection) == {"edema": 4, "nodule": 5}
 
 
 def test_one_source_for_each_key_changes_nothing():
-    asked = mixed(60)
-    cells = dict.fromkeys(map(cell_of, asked), 8)
-    plain = select_cells(asked, cells, {}, per_patient=3)
-    assert select_cells(asked, cells, {}, per_patient=3, sources_per_key=1) == plain
+    questions = mixed(60)
+    cells = dict.fromkeys(map(cell_of, questions), 8)
+    plain = select_cells(questions, cells, {}, per_patient=3)
+    assert select_cells(questions, cells, {}, per_patient=3, sources_per_key=1) == plain
 
 
 def test_a_number_of_a_box_is_no_part_of_the_key():
@@ -203,11 +203,13 @@ def test_a_number_of_a_box_is_no_part_of_the_key():
 
 def test_tasks_of_several_levels_meet_on_the_same_pictures():
     cells = [replace(CHEST, task=task) for task in (AD, VR)]
-    asked = [ready(n, cell=cell) for cell in cells for n in range(40)]
-    asked += [ready(n, cell=replace(CHEST, task=DD)) for n in range(10, 18)]
-    chosen = select_cells(asked, dict.fromkeys(map(cell_of, asked), 5), {}, per_patient=4)
+    questions = [ready(n, cell=cell) for cell in cells for n in range(40)]
+    questions += [ready(n, cell=replace(CHEST, task=DD)) for n in range(10, 18)]
+    selection = select_cells(
+        questions, dict.fromkeys(map(cell_of, questions), 5), {}, per_patient=4
+    )
     pictures = {}
-    for item in chosen:
+    for item in selection:
         pictures.setdefault(item.query.task, set()).add(item.query.sample.id)
     assert pictures[AD] == pictures[VR] == pictures[DD]
 
@@ -239,79 +241,81 @@ class _Item:
     modality: str
 
 
-def made_of(asked, trim, good=bool):
+def made_of(questions, trim, good=bool):
     """Items of the good questions, the others lost, as far as the plan goes."""
-    bad = [question for question in asked if not good(question)]
-    written = [item_like(question) for question in asked if good(question)]
-    items = trim(written)
+    bad = [question for question in questions if not good(question)]
+    all_items = [item_like(question) for question in questions if good(question)]
+    items = trim(all_items)
     return ItemBatch(
-        written=items,
-        kept=items,
+        trimmed_items=items,
+        valid_items=items,
         failed=frozenset(entry.identity for entry in bad),
         lost=Counter(f"{entry.query.task.value}: lint x" for entry in bad),
-        dropped=Counter({f"{AD.value}: quota": len(written) - len(items)}),
+        dropped=Counter({f"{AD.value}: quota": len(all_items) - len(items)}),
     )
 
 
-def keep_all(asked, trim):
-    return made_of(asked, trim)
+def keep_all(questions, trim):
+    return made_of(questions, trim)
 
 
 def test_what_fails_is_made_good_by_other_questions():
-    asked = [ready(n, answer=ANSWERS[n % 2]) for n in range(100)]
+    questions = [ready(n, answer=ANSWERS[n % 2]) for n in range(100)]
 
-    def flawed(chosen, trim):
-        return made_of(chosen, trim, lambda entry: int(entry.query.sample.id[1:]) % 5)
+    def flawed(questions, trim):
+        return made_of(questions, trim, lambda entry: int(entry.query.sample.id[1:]) % 5)
 
-    plan = plan_items(aim(50), asked, flawed)
+    plan = plan_items(aim(50), questions, flawed)
     assert len(plan.items) == 50
     assert plan.planned == {CHEST: 50}
 
 
 def test_every_question_that_became_no_item_is_counted_once():
-    asked = [ready(n, answer=ANSWERS[n % 2]) for n in range(100)]
+    questions = [ready(n, answer=ANSWERS[n % 2]) for n in range(100)]
 
-    def flawed(chosen, trim):
-        return made_of(chosen, trim, lambda entry: int(entry.query.sample.id[1:]) % 3)
+    def flawed(questions, trim):
+        return made_of(questions, trim, lambda entry: int(entry.query.sample.id[1:]) % 3)
 
-    plan = plan_items(aim(90), asked, flawed)
+    plan = plan_items(aim(90), questions, flawed)
     assert len(plan.items) + sum(plan.dropped.values()) == 100
     assert len(plan.items) == 66
-    assert plan.held.cells[CHEST] < 70
+    assert plan.usable.cells[CHEST] < 70
 
 
 def test_answers_that_the_rules_cut_are_not_asked_again():
     lungs = replace(CHEST, anatomy=Anatomy("Lungs"), modality=Modality("CT"))
-    asked = [ready(n) for n in range(40)]
-    asked += [ready(n, answer="nodule") for n in range(40, 80)]
-    asked += [ready(n, cell=lungs, answer=ANSWERS[n % 3]) for n in range(80, 140)]
+    questions = [ready(n) for n in range(40)]
+    questions += [ready(n, answer="nodule") for n in range(40, 80)]
+    questions += [ready(n, cell=lungs, answer=ANSWERS[n % 3]) for n in range(80, 140)]
 
-    def cut(chosen, trim):
-        made = made_of(chosen, trim)
+    def cut(questions, trim):
+        batch = made_of(questions, trim)
         edema = [
-            entry for entry in made.written if entry.anatomy == "Chest" and entry.concept == "edema"
+            entry
+            for entry in batch.trimmed_items
+            if entry.anatomy == "Chest" and entry.concept == "edema"
         ]
-        kept = [item for item in made.written if item not in edema[3:]]
+        remaining = [item for item in batch.trimmed_items if item not in edema[3:]]
         out = Counter({f"{AD.value}: uneven": len(edema[3:])})
-        return replace(made, kept=kept, dropped=made.dropped + out)
+        return replace(batch, valid_items=remaining, dropped=batch.dropped + out)
 
-    plan = plan_items(aim(60), asked, cut)
+    plan = plan_items(aim(60), questions, cut)
     assert len(plan.items) == 60
-    assert plan.held.lots[answer_cell_of(asked[0])] == 3
+    assert plan.usable.lots[answer_cell_of(questions[0])] == 3
 
 
 def test_a_worse_round_does_not_replace_a_better_one():
-    asked = [ready(n, answer=ANSWERS[n % 2]) for n in range(40)]
+    questions = [ready(n, answer=ANSWERS[n % 2]) for n in range(40)]
     rounds = []
 
-    def worse(chosen, trim):
-        rounds.append(chosen)
-        made = made_of(chosen, trim)
-        kept = made.kept[: len(made.kept) - 2 * len(rounds)]
-        out = Counter({f"{AD.value}: uneven": len(made.kept) - len(kept)})
-        return replace(made, kept=kept, dropped=made.dropped + out)
+    def worse(questions, trim):
+        rounds.append(questions)
+        batch = made_of(questions, trim)
+        remaining = batch.valid_items[: len(batch.valid_items) - 2 * len(rounds)]
+        out = Counter({f"{AD.value}: uneven": len(batch.valid_items) - len(remaining)})
+        return replace(batch, valid_items=remaining, dropped=batch.dropped + out)
 
-    plan = plan_items(aim(30), asked, worse)
+    plan = plan_items(aim(30), questions, worse)
     assert len(rounds) > 1
     assert len(plan.items) == 28
     assert len(plan.items) + sum(plan.dropped.values()) == 40
@@ -334,8 +338,8 @@ def hundred_thousand():
                 entry = places.setdefault((cell.anatomy, cell.modality, source.id), set())
                 entry.add(cell.task)
     rng = random.Random(5)
-    asked, number = [], 0
-    while len(asked) < 100_000:
+    questions, number = [], 0
+    while len(questions) < 100_000:
         for (anatomy, modality, source), tasks in sorted(places.items()):
             number += 1
             patient = f"p{rng.randrange(1 + number // 3)}"
@@ -345,7 +349,7 @@ def hundred_thousand():
                 if task is Task("Modality Recognition"):
                     names, answer = tuple(Modality), modality.value
                 cell = Voxel(anatomy, modality, task)
-                asked.append(
+                questions.append(
                     ready(
                         number,
                         cell=cell,
@@ -355,7 +359,7 @@ def hundred_thousand():
                         names=names,
                     )
                 )
-    return asked[:100_000]
+    return questions[:100_000]
 
 
 @pytest.mark.thorough
@@ -363,15 +367,15 @@ def test_the_published_margins_are_met_out_of_100_000_questions_in_seconds(hundr
     started = time.process_time()
     plan = plan_items(UPSTREAM, hundred_thousand, keep_all)
     seconds = time.process_time() - started
-    chosen = plan.answered
+    selection = plan.answered
     assert len(plan.items) == 7626
-    sums = Counter(bound for item in chosen for bound in UPSTREAM.bounds(cell_of(item)))
+    sums = Counter(bound for item in selection for bound in UPSTREAM.bounds(cell_of(item)))
     assert sums == {
         (axis, value): count
         for axis, margin in UPSTREAM.margins.items()
         for value, count in margin.items()
     }
-    each = Counter((cell_of(item), patient_of(item)) for item in chosen)
+    each = Counter((cell_of(item), patient_of(item)) for item in selection)
     assert max(each.values()) <= UPSTREAM.per_patient
     assert seconds < 60  # about 5, and a third more where coverage is traced
 
@@ -380,23 +384,23 @@ def test_the_published_margins_are_met_out_of_100_000_questions_in_seconds(hundr
 def test_out_of_100_000_questions_the_keys_come_out_even(hundred_thousand):
     stock = supply_of(hundred_thousand, UPSTREAM.per_patient)
     table = fit_margins(UPSTREAM, stock)
-    chosen = select_cells(hundred_thousand, table.cells, table.lots, per_patient=4)
-    held, taken, totals = {}, {}, {}
+    selection = select_cells(hundred_thousand, table.cells, table.lots, per_patient=4)
+    targets, counts, totals = {}, {}, {}
     for lot, most in stock.lots.items():
-        held.setdefault((lot.block_group, lot.cell), Counter())[lot.answer] += most
-    for item in chosen:
+        targets.setdefault((lot.block_group, lot.cell), Counter())[lot.answer] += most
+    for item in selection:
         block_group = answer_cell_of(item).block_group
-        taken.setdefault((block_group, cell_of(item)), Counter())[item.answer] += 1
+        counts.setdefault((block_group, cell_of(item)), Counter())[item.answer] += 1
         totals.setdefault(block_group, Counter())[item.answer] += 1
     modality = totals["Modality Recognition"]  # here the cell decides over the answer
     assert max(modality.values()) <= modality.total() / 2
-    for (block_group, cell), answers in taken.items():
+    for (block_group, cell), answers in counts.items():
         if block_group == "Modality Recognition":
             continue
         total = totals[block_group]
         # A frequent answer of a cell stands in the place of a rare one only where that is used up.
         most = max(total[answer] for answer in answers)
-        for answer, stored in held[block_group, cell].items():
+        for answer, stored in targets[block_group, cell].items():
             even = total[answer] >= 0.8 * most - 1
             # Two are asked for each that is planned.
             assert even or answers[answer] >= 0.45 * stored - 1, (block_group, cell, answer)

@@ -80,13 +80,13 @@ def test_margins_that_the_stock_can_meet_are_met_exactly(profile, random):
     # A table with these margins exists; a stock that covers it is enough.
     stock = boxed({cell: 4 + random.randrange(3) for cell in CUBE})
     cells = fit_margins(profile, stock).cells
-    wanted = {
+    expected = {
         (axis, value): count
         for axis, margin in profile.margins.items()
         for value, count in margin.items()
         if count
     }
-    assert +along(profile, cells) == wanted
+    assert +along(profile, cells) == expected
 
 
 @given(profiles(), st.lists(st.integers(0, 2), min_size=8, max_size=8))

@@ -194,10 +194,10 @@ def test_the_profile_of_the_guide_can_be_read_and_its_error_is_the_one_shown(rea
     (block,) = re.findall(r'```toml\n(name = "brain".*?)```', text, flags=re.DOTALL)
     assert (read(block).total, read(block).off) == (900, {"ixi"})
     require_sources(read(block), find_sources())
-    shown = re.search(r"brain.toml: (the margins cannot.*?)\n```", text, flags=re.DOTALL)
+    message = re.search(r"brain.toml: (the margins cannot.*?)\n```", text, flags=re.DOTALL)
     with pytest.raises(ProfileError) as error:
         read(block.replace("CT = 400", "CT = 410"))
-    assert " ".join(shown[1].split()) in str(error.value)
+    assert " ".join(message[1].split()) in str(error.value)
 
 
 def test_a_profile_is_closed_to_words_of_layers_that_it_does_not_name(read, tmp_path):

@@ -138,9 +138,9 @@ def test_what_is_missing_is_named_with_the_sources_that_hold_it(run, profile):
     heads, rows = report.profile.table()
     assert heads[-1] == "would add most"
     assert rows[-1][:4] == ("CT", 1, 0, 1)
-    shown = rows[-1][5].split(", ")
-    assert shown[:-1] == names[: len(shown) - 1]
-    assert shown[-1] == f"{len(names) - len(shown) + 1} more"
+    listed_names = rows[-1][5].split(", ")
+    assert listed_names[:-1] == names[: len(listed_names) - 1]
+    assert listed_names[-1] == f"{len(names) - len(listed_names) + 1} more"
 
 
 @pytest.mark.thorough

@@ -16,22 +16,22 @@ def everyone(counts):
 
 def most_in_sets_of(counts, size):
     """Every way to take sets of one size, tried: the truth to hold the formula to."""
-    left = tuple(sorted(counts.values()))
-    known = {}
+    rest = tuple(sorted(counts.values()))
+    cache = {}
 
-    def best(left):
-        if left not in known:
-            known[left] = max(
+    def best(rest):
+        if rest not in cache:
+            cache[rest] = max(
                 (
-                    1 + best(tuple(sorted(n - (at in chosen) for at, n in enumerate(left))))
-                    for chosen in combinations(range(len(left)), size)
-                    if all(left[at] for at in chosen)
+                    1 + best(tuple(sorted(n - (at in places) for at, n in enumerate(rest))))
+                    for places in combinations(range(len(rest)), size)
+                    if all(rest[at] for at in places)
                 ),
                 default=0,
             )
-        return known[left]
+        return cache[rest]
 
-    return size * best(left)
+    return size * best(rest)
 
 
 @settings(deadline=None, max_examples=60)

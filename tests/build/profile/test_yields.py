@@ -19,9 +19,14 @@ CARDS = {name: source.card for name, source in SOURCES.items()}
 def counted(card, *entries):
     counts = tuple(
         AnswerCount(
-            field=field, shown=shown, pictures=pictures, beside={}, reason="test", evidence="test"
+            field=field,
+            shown=artefact,
+            pictures=pictures,
+            beside={},
+            reason="test",
+            evidence="test",
         )
-        for field, shown, pictures in entries
+        for field, artefact, pictures in entries
     )
     return replace(card, counts=counts)
 
@@ -110,9 +115,9 @@ def test_a_source_of_one_modality_waits_for_others():
     assert expected_items(BUSI)[Task("Modality Recognition")].items == 0
     assert expected_items(BUSI)[Task("Modality Recognition")].shared == 780
     names = ("busi", "jsrt", "acdc", "covid-ct")
-    given = expected_together({name: expected_items(CARDS[name]) for name in names})
+    expectations = expected_together({name: expected_items(CARDS[name]) for name in names})
     # 247 sets of four, then of three, in which 53 pictures of MRI set the number.
-    items = [given[name, Task("Modality Recognition")] for name in names]
+    items = [expectations[name, Task("Modality Recognition")] for name in names]
     assert items[1:3] == [247, 300]
     assert 300 <= items[3] <= items[0] < 780  # what is left pairs up, up to a fifth
 
@@ -122,26 +127,26 @@ def test_two_frames_side_by_side_are_two_options():
     assert (expectation.items, expectation.two) == (0, 150)
 
 
-@pytest.mark.parametrize(("more", "two", "kept"), [(0, 90, 0), (40, 90, 10), (40, 3, 3)])
-def test_a_fifth_of_a_task_has_two_options(more, two, kept):
-    assert two_option_room(more, two) == kept
+@pytest.mark.parametrize(("more", "two", "room"), [(0, 90, 0), (40, 90, 10), (40, 3, 3)])
+def test_a_fifth_of_a_task_has_two_options(more, two, room):
+    assert two_option_room(more, two) == room
 
 
 @pytest.mark.parametrize("name", sorted(CARDS))
 def test_counts_of_a_card_lead_to_items_or_to_a_reason(name):
     """A count of what no rule asks for would never be noticed."""
     card = CARDS[name]
-    asked = {
+    field_names = {
         field for expectation in expected_items(card).values() for field, _ in expectation.nothing
     }
     plain = expected_items(replace(card, counts=()))
-    asked |= {field for entry in plain.values() for field in entry.unknown}
-    asked |= {
+    field_names |= {field for entry in plain.values() for field in entry.unknown}
+    field_names |= {
         field.name
         for field in card.fields.values()
         if field.constant and _changes(card, field.name)
     }
-    assert {count.field for count in card.counts} <= asked
+    assert {count.field for count in card.counts} <= field_names
 
 
 def _changes(card, field):
@@ -152,11 +157,11 @@ def _changes(card, field):
 
 def test_a_constant_that_is_seen_in_some_pictures_is_expected_of_those():
     card = CARDS["hc18"]
-    (seen,) = (count for count in card.counts if count.field == "target")
-    assert card.fields["target"].constant in seen.pictures
+    (visible_count,) = (count for count in card.counts if count.field == "target")
+    assert card.fields["target"].constant in visible_count.pictures
     plain = expected_items(replace(card, counts=()))
     assert plain[Task("Organ Recognition")].shared == card.images
-    counted = expected_items(replace(card, counts=(seen,)))
+    counted = expected_items(replace(card, counts=(visible_count,)))
     assert counted[Task("Organ Recognition")].shared == 802 < card.images
     assert counted[Task("Modality Recognition")].shared == card.images
 
@@ -167,11 +172,11 @@ def test_the_adapter_counts_what_its_fixture_holds(tmp_path):
     files = {
         name: len(list(tmp_path.glob(f"{name}/{name} (*).png"))) for name in ("benign", "normal")
     }
-    asked = counts["diagnosis", "clean"].pictures
-    assert 0 < asked["NORMAL"] <= files["normal"]
-    assert 0 < asked["BENIGN"] <= files["benign"] - 1  # the mask is no picture
+    pictures = counts["diagnosis", "clean"].pictures
+    assert 0 < pictures["NORMAL"] <= files["normal"]
+    assert 0 < pictures["BENIGN"] <= files["benign"] - 1  # the mask is no picture
     text = as_toml(as_counts(counts, "the fixture"))
-    assert f'"NORMAL" = {asked["NORMAL"]}' in text
+    assert f'"NORMAL" = {pictures["NORMAL"]}' in text
 
 
 def test_every_source_says_what_it_gives():

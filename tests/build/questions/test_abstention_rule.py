@@ -22,9 +22,9 @@ BLANK = {"str": "", "int": 0, "float": 0.0, "bool": False}
 FRAME = (ImageRef(paths=(Path("a.nii.gz"),)),)
 
 
-def record(kind, **known):
+def record(kind, **values):
     blank = {name: BLANK.get(str(column.type)) for name, column in fields_of(kind)}
-    return kind(**{**blank, **known})
+    return kind(**{**blank, **values})
 
 
 def fields_of(kind):
@@ -41,7 +41,7 @@ def sample(case, artefact="clean", *, scope="image", **changes):
 
 
 @pytest.fixture
-def asked():
+def ask_source():
     """Questions of a case of a source of the package."""
 
     def ask(source, *labels, images=FRAME, samples=(), regions=(), geometry=(), more=(), **changes):
@@ -82,18 +82,18 @@ def texts(question):
 
 
 @pytest.fixture
-def frame(asked):
-    return asked("camus", ("view", "4CH"))
+def frame(ask_source):
+    return ask_source("camus", ("view", "4CH"))
 
 
 @pytest.fixture
-def pair(asked):
+def pair(ask_source):
     both = (
         sample("c", scope="patient"),
         replace(sample("c", "numbered", scope="patient"), field="phase"),
     )
     labels = (("view", "4CH"), ("ejection_fraction", "62"))
-    return asked("camus", *labels, images=FRAME * 2, samples=both)
+    return ask_source("camus", *labels, images=FRAME * 2, samples=both)
 
 
 def test_one_frame_cannot_tell_an_ejection_fraction(frame):
@@ -106,25 +106,29 @@ def test_both_phases_tell_it(pair):
     assert not any(question.barred for question in pair)
 
 
-def test_phases_that_the_masks_do_not_confirm_tell_nothing(asked):
+def test_phases_that_the_masks_do_not_confirm_tell_nothing(ask_source):
     labels = (("view", "4CH"), ("ejection_fraction", "62"))
-    questions = asked("camus", *labels, images=FRAME * 2, samples=(sample("c", scope="patient"),))
+    questions = ask_source(
+        "camus", *labels, images=FRAME * 2, samples=(sample("c", scope="patient"),)
+    )
     assert {question.barred for question in questions} == {"panels-unsure"}
 
 
 def test_members_of_a_set_have_the_same_options_and_the_abstention_stands_last(frame, pair):
-    shown, hidden = ({tuple(texts(question)) for question in asked} for asked in (pair, frame))
-    assert shown <= hidden
-    assert len(shown) == 3
+    shown_texts, hidden = (
+        {tuple(texts(question)) for question in questions} for questions in (pair, frame)
+    )
+    assert shown_texts <= hidden
+    assert len(shown_texts) == 3
     assert {len(options) for options in hidden} == {4}
     assert {options[-1] for options in hidden} == {ABSTAIN}
 
 
-def test_an_image_of_two_panels_makes_no_set_with_one_of_one_panel(asked, frame, pair):
-    shown = {question.stratum for question in pair}
-    assert shown.isdisjoint(question.stratum for question in frame)
-    two = asked("camus", ("view", "4CH"), images=FRAME * 2)
-    assert shown < {question.stratum for question in two if question.role == "hidden"}
+def test_an_image_of_two_panels_makes_no_set_with_one_of_one_panel(ask_source, frame, pair):
+    shown_strata = {question.stratum for question in pair}
+    assert shown_strata.isdisjoint(question.stratum for question in frame)
+    two = ask_source("camus", ("view", "4CH"), images=FRAME * 2)
+    assert shown_strata < {question.stratum for question in two if question.role == "hidden"}
 
 
 def test_words_of_a_set_do_not_tell_how_many_images_there_are(frame, pair):
@@ -133,12 +137,14 @@ def test_words_of_a_set_do_not_tell_how_many_images_there_are(frame, pair):
     }
 
 
-def test_a_twin_is_of_the_same_patient_and_view(asked, pair):
-    (other, *_) = asked("camus", ("view", "2CH"))
+def test_a_twin_is_of_the_same_patient_and_view(ask_source, pair):
+    (other, *_) = ask_source("camus", ("view", "2CH"))
     assert other.stratum not in {question.stratum for question in pair}
-    (stranger, *_) = asked("camus", ("view", "4CH"), samples=(replace(sample("c"), patient="q"),))
+    (stranger, *_) = ask_source(
+        "camus", ("view", "4CH"), samples=(replace(sample("c"), patient="q"),)
+    )
     assert stranger.stratum not in {question.stratum for question in pair}
-    (nobody, *_) = asked("camus", ("view", "4CH"), samples=(replace(sample("c"), patient=""),))
+    (nobody, *_) = ask_source("camus", ("view", "4CH"), samples=(replace(sample("c"), patient=""),))
     assert nobody.barred == "no-patient"
 
 
@@ -150,12 +156,14 @@ def test_a_twin_is_of_the_same_patient_and_view(asked, pair):
         ("pocus-lung", (), "not-proved (one frame of a clip)"),
     ],
 )
-def test_a_fact_that_the_image_might_show_is_counted_and_not_asked(asked, source, labels, reason):
-    questions = asked(source, *labels)
+def test_a_fact_that_the_image_might_show_is_counted_and_not_asked(
+    ask_source, source, labels, reason
+):
+    questions = ask_source(source, *labels)
     assert {question.barred for question in questions} == {reason}
 
 
-def tumor(asked, sequence, *, share=0.02, mask=True, denied=False):
+def tumor(ask_source, sequence, *, share=0.02, mask=True, denied=False):
     region = Region(
         field="subregion", value="4", shape=MaskFile(paths=(Path("m"),), values=(4,)), evidence="t"
     )
@@ -164,7 +172,7 @@ def tumor(asked, sequence, *, share=0.02, mask=True, denied=False):
         sample="c-clean", concept="ET", pixels=round(10_000 * share), width=100, height=100,
     )  # fmt: skip
     absent = Label(field="subregion", value="4", state=LabelState.ABSENT, evidence="t")
-    questions = asked(
+    questions = ask_source(
         "brats2021",
         ("sequence", sequence),
         ("plane", "axial"),
@@ -175,25 +183,27 @@ def tumor(asked, sequence, *, share=0.02, mask=True, denied=False):
     return [question for question in questions if question.concept == "ET"]
 
 
-def test_without_contrast_agent_no_image_tells_of_enhancement(asked):
-    assert [key(question) for question in tumor(asked, "t2", mask=False)] == [ABSTAIN]
-    assert [key(question) for question in tumor(asked, "t1", mask=False)] == [ABSTAIN]
-    assert [key(question) for question in tumor(asked, "t1ce")] == ["Yes"]
+def test_without_contrast_agent_no_image_tells_of_enhancement(ask_source):
+    assert [key(question) for question in tumor(ask_source, "t2", mask=False)] == [ABSTAIN]
+    assert [key(question) for question in tumor(ask_source, "t1", mask=False)] == [ABSTAIN]
+    assert [key(question) for question in tumor(ask_source, "t1ce")] == ["Yes"]
 
 
-def test_flair_that_may_be_taken_after_the_agent_is_not_asked(asked):
-    assert tumor(asked, "flair", mask=False) == []
+def test_flair_that_may_be_taken_after_the_agent_is_not_asked(ask_source):
+    assert tumor(ask_source, "flair", mask=False) == []
 
 
-def test_enhancement_is_denied_by_a_label_alone_and_never_by_a_missing_mark(asked):
-    (question,) = tumor(asked, "t1ce", mask=False, denied=True)
+def test_enhancement_is_denied_by_a_label_alone_and_never_by_a_missing_mark(ask_source):
+    (question,) = tumor(ask_source, "t1ce", mask=False, denied=True)
     assert (key(question), question.role, question.barred) == ("No", "shown", "")
-    assert tumor(asked, "t1ce", mask=False) == []
-    assert [key(question) for question in tumor(asked, "t1", mask=False, denied=True)] == [ABSTAIN]
+    assert tumor(ask_source, "t1ce", mask=False) == []
+    assert [key(question) for question in tumor(ask_source, "t1", mask=False, denied=True)] == [
+        ABSTAIN
+    ]
 
 
-def test_a_speck_of_enhancement_is_not_asked(asked):
-    assert [question.barred for question in tumor(asked, "t1ce", share=0.001)] == ["roi-size"]
+def test_a_speck_of_enhancement_is_not_asked(ask_source):
+    assert [question.barred for question in tumor(ask_source, "t1ce", share=0.001)] == ["roi-size"]
 
 
 @pytest.mark.parametrize(
@@ -209,8 +219,10 @@ def test_a_speck_of_enhancement_is_not_asked(asked):
         ("duke-breast-mri", [("series", "post_1")], []),
     ],
 )
-def test_what_an_image_is_weighted_by_decides_whether_it_can_tell(asked, source, labels, answer):
-    questions = asked(source, *labels)
+def test_what_an_image_is_weighted_by_decides_whether_it_can_tell(
+    ask_source, source, labels, answer
+):
+    questions = ask_source(source, *labels)
     assert sorted({key(question) for question in questions if not question.barred}) == answer
 
 

@@ -105,17 +105,17 @@ def test_columns_draw_the_questions_that_records_draw(batch, per_cell, seed):
     least = Visibility.PARTLY
     prepared = prepare_questions(queries, RULES, SOURCES, seed, least_visible=least)
     table = _table(samples, queries)
-    drawn = draw_questions(table, RULES, SOURCES, seed, least_visible=least, per_cell=per_cell)
+    draw = draw_questions(table, RULES, SOURCES, seed, least_visible=least, per_cell=per_cell)
     expected = select_questions(prepared.ready, per_cell=per_cell)
-    assert [(q.identity, q.lot, q.answer, q.within) for q in drawn.asked] == [
+    assert [(q.identity, q.lot, q.answer, q.within) for q in draw.questions] == [
         (q.identity, q.lot, q.answer, q.within) for q in expected
     ]
-    assert [q.query for q in drawn.asked] == [q.query for q in expected]
-    assert [q.compatible and q.compatible.number for q in drawn.asked] == [
+    assert [q.query for q in draw.questions] == [q.query for q in expected]
+    assert [q.compatible and q.compatible.number for q in draw.questions] == [
         q.compatible and q.compatible.number for q in expected
     ]
-    assert drawn.dropped == prepared.dropped
-    assert drawn.ready.total() == len(prepared.ready)
+    assert draw.dropped == prepared.dropped
+    assert draw.ready.total() == len(prepared.ready)
 
 
 @given(_batches())
@@ -129,11 +129,11 @@ def test_what_is_asked_twice_of_an_image_counts_once(batch):
     samples, queries = batch
     twice = [*queries, *(replace(query, grade=Grade.B) for query in queries)]
     prepared = prepare_questions(twice, RULES, SOURCES, 0)
-    drawn = draw_questions(
+    draw = draw_questions(
         _table(samples, twice), RULES, SOURCES, 0, least_visible=Visibility.PARTLY, per_cell=3
     )
-    assert drawn.dropped == prepared.dropped
-    assert list(drawn.asked) == list(select_questions(prepared.ready, per_cell=3))
+    assert draw.dropped == prepared.dropped
+    assert list(draw.questions) == list(select_questions(prepared.ready, per_cell=3))
 
 
 @given(_batches())
@@ -141,18 +141,18 @@ def test_a_table_without_a_quota_keeps_every_question_that_is_ready(batch):
     samples, queries = batch
     least = Visibility.PARTLY
     prepared = prepare_questions(queries, RULES, SOURCES, 0, least_visible=least)
-    drawn = compose._drawn(
+    draw = compose._draw_questions(
         _table(samples, queries), RULES, SOURCES, 0, least_visible=least, per_cell=None
     )
-    kept = sorted(question.identity for question in prepared.ready)
-    assert sorted(question.identity for question in drawn.asked) == kept
-    assert drawn.dropped == prepared.dropped
+    identities = sorted(question.identity for question in prepared.ready)
+    assert sorted(question.identity for question in draw.questions) == identities
+    assert draw.dropped == prepared.dropped
 
 
 def test_equal_kinds_of_all_shards_are_one_object():
     packed = [PackedQuestions(kinds=(bytes([7] * 9), bytes([n] * 9)), rows=b"") for n in (8, 9)]
-    known = {}
-    first, other = (part.sharing(known) for part in packed)
+    records = {}
+    first, other = (part.sharing(records) for part in packed)
     assert [first, other] == packed
     assert first.kinds[0] is other.kinds[0]
-    assert len(known) == 3
+    assert len(records) == 3

@@ -89,14 +89,14 @@ def run(queries, **changes):
     return compose(queries, load_terms(), load_relations(), **changes)
 
 
-def company(*asked, copies=6):
+def company(*queries, copies=6):
     """Questions, and for each safe option of theirs some that have it as their key.
 
     A question stands alone nowhere: its options are the keys of others.
     """
     rules = SafetyRules(terms=load_terms(), relations=load_relations(), evidence=Grade.C)
-    made, number = [], 1000
-    for question in asked:
+    company_queries, number = [], 1000
+    for question in queries:
         ready = prepare_questions([question], rules, SOURCES, 0, least_visible=Visibility.NO).ready
         labels = [value for entry in ready for value in entry.compatible.labels.values()]
         for label in (question.key, *labels):
@@ -109,14 +109,14 @@ def company(*asked, copies=6):
                 other = replace(question, key=label, ground=ground, sample=picture)
                 if label == question.key:
                     other = replace(question, sample=picture)
-                made.append(other)
-    return [*asked, *made]
+                company_queries.append(other)
+    return [*queries, *company_queries]
 
 
-def among(asked, **changes):
+def among(target, **changes):
     """The first item with the key of a question that is asked in company."""
-    items = run(company(asked), **changes).items
-    return next(item for item in items if item.concept == asked.key)
+    items = run(company(target), **changes).items
+    return next(item for item in items if item.concept == target.key)
 
 
 def findings(count=60):
@@ -146,7 +146,7 @@ def test_an_item_carries_its_key_its_options_and_why_they_are_safe():
 
 
 @pytest.mark.parametrize(
-    ("least", "seen", "asked"),
+    ("least", "visibility", "is_asked"),
     [
         ({}, Visibility.PARTLY, True),
         ({}, Visibility.NO, False),
@@ -155,12 +155,14 @@ def test_an_item_carries_its_key_its_options_and_why_they_are_safe():
     ],
 )
 @pytest.mark.parametrize("marked", [False, True])
-def test_what_a_reader_could_not_know_is_counted_and_not_asked(least, seen, asked, marked):
-    plain = query("Pneumothorax", absent=FINDINGS, pool=FINDINGS, visible=seen)
-    result = boxes(visible=seen) if marked else plain
-    made = run([result] if marked else company(result), **least)
-    assert {item.visible for item in made.items} == ({seen.name.lower()} if asked else set())
-    assert (made.dropped[f"{result.task.value}: not-visible"] > 0) is not asked
+def test_what_a_reader_could_not_know_is_counted_and_not_asked(least, visibility, is_asked, marked):
+    plain = query("Pneumothorax", absent=FINDINGS, pool=FINDINGS, visible=visibility)
+    result = boxes(visible=visibility) if marked else plain
+    outcome = run([result] if marked else company(result), **least)
+    assert {item.visible for item in outcome.items} == (
+        {visibility.name.lower()} if is_asked else set()
+    )
+    assert (outcome.dropped[f"{result.task.value}: not-visible"] > 0) is not is_asked
 
 
 def test_the_grade_of_an_item_is_that_of_its_weakest_option():
@@ -177,7 +179,7 @@ def test_a_small_group_makes_an_item_of_two_options():
 
 
 @pytest.mark.parametrize(
-    ("asked", "reason"),
+    ("candidate", "reason"),
     [
         (query("Hernia", barred="scope"), "Abnormality Diagnosis: scope"),
         (query("Hernia"), "Abnormality Diagnosis: no-candidate"),
@@ -191,16 +193,16 @@ def test_a_small_group_makes_an_item_of_two_options():
         ),
     ],
 )
-def test_every_query_without_an_item_is_counted_with_its_reason(asked, reason):
-    made = run([asked])
-    assert made.items == ()
-    assert made.dropped == {reason: 1}
+def test_every_query_without_an_item_is_counted_with_its_reason(candidate, reason):
+    outcome = run([candidate])
+    assert outcome.items == ()
+    assert outcome.dropped == {reason: 1}
 
 
 def test_silence_becomes_a_wrong_option_only_by_the_switch():
-    asked = query("Hernia", pool=FINDINGS, absent=FINDINGS, grade=Grade.C)
-    assert among(asked, evidence="C").grade == "C"
-    assert run([asked]).items == ()
+    candidate = query("Hernia", pool=FINDINGS, absent=FINDINGS, grade=Grade.C)
+    assert among(candidate, evidence="C").grade == "C"
+    assert run([candidate]).items == ()
 
 
 def test_an_unknown_group_is_an_error():
@@ -223,8 +225,8 @@ def test_boxes_keep_their_numbers():
 
 def test_numbered_frames_keep_their_numbers_and_the_question_names_the_fact():
     pair = sample(artefact="numbered", marked="end-systole", truth="2", choices=2, frames="0+0")
-    asked = query("end-systole", task=Task("Imaging Protocols Recognition"), sample=pair)
-    (item,) = run([asked]).items
+    candidate = query("end-systole", task=Task("Imaging Protocols Recognition"), sample=pair)
+    (item,) = run([candidate]).items
     assert [option.text for option in item.options] == ["Frame 1", "Frame 2"]
     assert (item.key, item.ordered, item.strategy) == (1, True, "frame")
     assert "end-systole" in item.question
@@ -242,11 +244,11 @@ def test_boxes_need_evidence_that_no_other_place_shows_the_finding():
 
 
 def test_scales_stay_in_scale_order():
-    asked = [
+    candidates = [
         query(f"CT-{n % 5}", n, task=Task("Severity Grading"), group="CT severity")
         for n in range(20)
     ]
-    for item in run(asked).items:
+    for item in run(candidates).items:
         grades = [option.concept for option in item.options]
         assert grades == sorted(grades)
         assert item.options[item.key].concept == item.concept
@@ -270,7 +272,7 @@ def test_a_mammogram_is_not_called_one_where_the_organ_is_asked():
 
 def test_pictures_side_by_side_are_said_to_be_so():
     picture = sample(frames="3+9", modality="MRI", anatomy="Heart")
-    asked = query(
+    candidate = query(
         "DCM",
         task=Task("Disease Diagnosis"),
         group="ACDC group",
@@ -279,11 +281,11 @@ def test_pictures_side_by_side_are_said_to_be_so():
         anatomy=Anatomy("Heart"),
         modality=Modality("MRI"),
     )
-    item = among(asked)
+    item = among(candidate)
     assert "these side-by-side cardiac MR images" in item.question
 
 
-def shown(item):
+def concepts_of(item):
     return frozenset(option.concept for option in item.options)
 
 
@@ -298,7 +300,7 @@ def chest_views(**counts):
 def test_every_set_of_options_is_shown_with_each_of_its_labels_as_key():
     entries = {}
     for item in run(chest_views(AP=20, PA=50, LATERAL=8)).items:
-        entries.setdefault(shown(item), Counter())[item.concept] += 1
+        entries.setdefault(concepts_of(item), Counter())[item.concept] += 1
     assert set(entries) == {frozenset({"AP", "PA", "LATERAL"}), frozenset({"AP", "PA"})}
     assert all(set(keys) == names for names, keys in entries.items())
 
@@ -313,7 +315,7 @@ def test_who_knows_the_other_keys_of_a_set_knows_no_more_than_by_chance(sign):
         keys = Counter(item.concept for item in items)
         for item in items:
             others = {
-                entry: sign * (keys[entry] - (entry == item.concept)) for entry in shown(item)
+                entry: sign * (keys[entry] - (entry == item.concept)) for entry in concepts_of(item)
             }
             named = [other for other in others if others[other] == max(others.values())]
             hits += (item.concept in named) / len(named)
@@ -324,13 +326,13 @@ def test_who_knows_the_other_keys_of_a_set_knows_no_more_than_by_chance(sign):
 
 def test_a_label_that_is_no_key_of_the_source_is_no_option():
     items = run(chest_views(AP=30, PA=30)).items
-    assert {shown(item) for item in items} == {frozenset({"AP", "PA"})}
+    assert {concepts_of(item) for item in items} == {frozenset({"AP", "PA"})}
 
 
 def test_a_source_with_one_answer_is_not_asked_and_counted():
-    made = run(chest_views(AP=30))
-    assert made.items == ()
-    assert made.dropped == {f"View Recognition: {ONE_ANSWER}": 30}
+    outcome = run(chest_views(AP=30))
+    assert outcome.items == ()
+    assert outcome.dropped == {f"View Recognition: {ONE_ANSWER}": 30}
 
 
 def test_a_modality_is_compared_over_the_sources():
@@ -343,9 +345,9 @@ def test_a_modality_is_compared_over_the_sources():
             for n in range(start, start + 20)
         ]
 
-    made = run([*scans("one", "CT", 0), *scans("other", "MRI", 20)])
-    assert {item.source for item in made.items} == {"one", "other"}
-    assert {shown(item) for item in made.items} == {frozenset({"CT", "MRI"})}
+    outcome = run([*scans("one", "CT", 0), *scans("other", "MRI", 20)])
+    assert {item.source for item in outcome.items} == {"one", "other"}
+    assert {concepts_of(item) for item in outcome.items} == {frozenset({"CT", "MRI"})}
     alone = run(scans("one", "CT", 0))
     assert alone.dropped == {f"Modality Recognition: {ONE_ANSWER_IN_ALL}": 20}
 
@@ -354,7 +356,7 @@ def test_items_of_a_set_carry_one_block_and_boxes_none():
     items = run([*findings(), *views(), boxes(999)]).items
     blocks = {}
     for item in items:
-        blocks.setdefault(item.block, set()).add(shown(item))
+        blocks.setdefault(item.block, set()).add(concepts_of(item))
     assert blocks.pop("") == {frozenset({""})}
     assert all(len(sets) == 1 for sets in blocks.values())
     assert len(blocks) >= 2
@@ -372,69 +374,71 @@ def planes(key, count, *, start, **changes):
 
 
 def test_questions_of_a_block_read_the_same():
-    asked = planes("axial", 20, start=0, modality="MRI")
-    asked += planes("coronal", 20, start=20, modality="MRI")
-    asked += planes("axial", 20, start=40, modality="CT")
-    asked += planes("coronal", 20, start=60, modality="CT")
+    candidates = planes("axial", 20, start=0, modality="MRI")
+    candidates += planes("coronal", 20, start=20, modality="MRI")
+    candidates += planes("axial", 20, start=40, modality="CT")
+    candidates += planes("coronal", 20, start=60, modality="CT")
     keys = {}
-    for item in run(asked).items:
+    for item in run(candidates).items:
         keys.setdefault(item.question, Counter())[item.concept] += 1
     assert len(keys) == 6  # two kinds of pictures, three wordings
     assert all(set(entries) == {"axial", "coronal"} for entries in keys.values())
 
 
 def test_pictures_that_the_words_tell_apart_share_no_block():
-    asked = planes("axial", 20, start=0, modality="MRI")
-    asked += planes("coronal", 20, start=20, modality="CT")
-    assert run(asked).items == ()
+    candidates = planes("axial", 20, start=0, modality="MRI")
+    candidates += planes("coronal", 20, start=20, modality="CT")
+    assert run(candidates).items == ()
 
 
 def test_labels_of_a_block_are_wrong_in_each_of_its_questions():
     """One finding that nobody read as absent may be a key, but no option of the other."""
-    asked = [
+    candidates = [
         query("Hernia", 1, absent=("Pneumothorax", "osteopenia"), pool=FINDINGS),
         query("Pneumothorax", 2, absent=("Hernia",), pool=FINDINGS),
         query("osteopenia", 3, absent=("Pneumothorax",), pool=FINDINGS),
     ]
-    items = {item.concept: shown(item) for item in run(asked).items}
+    items = {item.concept: concepts_of(item) for item in run(candidates).items}
     assert set(items) == {"Hernia", "Pneumothorax"}
     assert set(items.values()) == {frozenset(items)}
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_a_third_label_must_be_wrong_in_every_question_of_a_block(seed):
-    asked = [
+    candidates = [
         query("Hernia", 1, absent=("Pneumothorax", "osteopenia"), pool=FINDINGS),
         query("Pneumothorax", 2, absent=("Hernia",), pool=FINDINGS),
         query("osteopenia", 3, absent=("Hernia", "Pneumothorax"), pool=FINDINGS),
     ]
-    for item in run(asked, seed=seed).items:
-        safe = next(question.ground.absent for question in asked if question.key == item.concept)
-        assert shown(item) - {item.concept} <= set(safe)
+    for item in run(candidates, seed=seed).items:
+        safe = next(
+            question.ground.absent for question in candidates if question.key == item.concept
+        )
+        assert concepts_of(item) - {item.concept} <= set(safe)
 
 
 def test_labels_that_look_alike_are_no_wrong_options_together():
     labels = ("Fracture", "Consolidation", "Infiltration", "Hernia")
-    asked = [query(label, n, absent=labels, pool=labels) for n, label in enumerate(labels * 3)]
-    for item in run(asked).items:
-        assert not {"Consolidation", "Infiltration"} <= shown(item) - {item.concept}
+    candidates = [query(label, n, absent=labels, pool=labels) for n, label in enumerate(labels * 3)]
+    for item in run(candidates).items:
+        assert not {"Consolidation", "Infiltration"} <= concepts_of(item) - {item.concept}
 
 
 def test_positions_on_a_scale_are_those_of_the_drawn_keys():
     keys = ["BI-RADS 2", "BI-RADS 3", "BI-RADS 4", "BI-RADS 5"] * 100
-    asked = [
+    candidates = [
         query(key, n, task=Task("Severity Grading"), group="BI-RADS") for n, key in enumerate(keys)
     ]
-    positions = Counter(item.key for item in run(asked, per_cell=200).items)
+    positions = Counter(item.key for item in run(candidates, per_cell=200).items)
     assert sorted(positions) == [0, 1, 2, 3]
     assert all(count == pytest.approx(50, abs=4 * 6.1) for count in positions.values())
 
 
 @pytest.mark.thorough
 def test_the_longest_option_is_the_key_as_often_as_chance():
-    asked = findings(600)
+    candidates = findings(600)
     hits, chance, spread = 0, 0.0, 0.0
-    for item in run(asked).items:
+    for item in run(candidates).items:
         sizes = [len(option.text) for option in item.options]
         if sizes.count(max(sizes)) == 1:
             hits += sizes.index(max(sizes)) == item.key
@@ -449,40 +453,40 @@ def test_each_label_is_a_distractor_as_often_as_its_share_of_keys_asks():
     for item in run(findings(600)).items:
         assert len(item.options) == 4
         keys[item.concept] += 1
-        wrong.update(shown(item) - {item.concept})
+        wrong.update(concepts_of(item) - {item.concept})
     for label, count in keys.items():
         assert wrong[label] / (wrong[label] + count) == pytest.approx(3 / 4, abs=0.07)
 
 
 def test_questions_beyond_the_quota_are_counted():
-    made = run(findings(60), per_cell=12)
-    assert len(made.items) == 12
-    assert set(made.dropped) == {
+    outcome = run(findings(60), per_cell=12)
+    assert len(outcome.items) == 12
+    assert set(outcome.dropped) == {
         "Abnormality Diagnosis: quota",
         f"Abnormality Diagnosis: {NOT_DRAWN}",
     }
-    assert made.dropped.total() == 48
+    assert outcome.dropped.total() == 48
 
 
 def test_a_question_that_breaks_a_rule_leaves_the_others_of_its_block():
     table = load_terms()
     named = {**table, "Hernia": replace(table["Hernia"], name="hernia of the chest")}
     terms = Terms(named.values())
-    made = compose(findings(60), terms, load_relations())
-    assert made.dropped["Abnormality Diagnosis: lint word-repeats"] == 10
-    assert {item.concept for item in made.items} == set(FINDINGS) - {"Hernia"}
-    wrong = Counter(label for item in made.items for label in shown(item) - {item.concept})
+    outcome = compose(findings(60), terms, load_relations())
+    assert outcome.dropped["Abnormality Diagnosis: lint word-repeats"] == 10
+    assert {item.concept for item in outcome.items} == set(FINDINGS) - {"Hernia"}
+    wrong = Counter(label for item in outcome.items for label in concepts_of(item) - {item.concept})
     assert "Hernia" not in wrong
 
 
 def test_the_wanted_difficulty_is_preferred():
     keys = [f"BI-RADS {n % 5 + 1}" for n in range(50)]
-    asked = [
+    candidates = [
         query(key, n, task=Task("Severity Grading"), group="BI-RADS") for n, key in enumerate(keys)
     ]
 
     def share(level):
-        items = run(asked, options=2, difficulty=level).items
+        items = run(candidates, options=2, difficulty=level).items
         return sum(item.difficulty == "hard" for item in items) / len(items)
 
     assert share(Difficulty.HARD) >= 0.8
@@ -496,22 +500,22 @@ def test_what_the_source_shows_beside_the_key_is_the_harder_option():
     others = [query(key, 100 + n, absent=pool, pool=pool) for n, key in enumerate(pool[1:] * 30)]
     both = []
     for n in range(30, 60):
-        asked = query(
+        candidate = query(
             "Hernia", n, absent=[entry for entry in pool if entry != "Pneumothorax"], pool=pool
         )
-        there = {**asked.ground.present, "Pneumothorax": asked.ground.present["Hernia"]}
-        both.append(replace(asked, ground=replace(asked.ground, present=there)))
+        there = {**candidate.ground.present, "Pneumothorax": candidate.ground.present["Hernia"]}
+        both.append(replace(candidate, ground=replace(candidate.ground, present=there)))
     items = run(alone + both + others, options=2, difficulty=Difficulty.HARD).items
-    asked = [item for item in items if int(item.sample[1:]) < 30]
-    assert len(asked) > 10
-    hard = [item for item in asked if shown(item) == {"Hernia", "Pneumothorax"}]
+    candidate = [item for item in items if int(item.sample[1:]) < 30]
+    assert len(candidate) > 10
+    hard = [item for item in candidate if concepts_of(item) == {"Hernia", "Pneumothorax"}]
     assert {item.difficulty for item in hard} == {"hard"}
-    assert len(hard) > 0.6 * len(asked)
+    assert len(hard) > 0.6 * len(candidate)
 
 
 def test_an_option_records_how_alike_and_how_hard_it_is():
-    asked = query("BI-RADS 3", task=Task("Severity Grading"), group="BI-RADS")
-    item = among(asked)
+    candidate = query("BI-RADS 3", task=Task("Severity Grading"), group="BI-RADS")
+    item = among(candidate)
     by = {option.concept: option for option in item.options}
     assert by["BI-RADS 3"].similarity is None
     for option in item.options:
@@ -524,9 +528,9 @@ def test_an_option_records_how_alike_and_how_hard_it_is():
 def test_the_word_of_the_data_set_is_kept():
     words = {"toy": {"Pneumothorax": "Finding Labels: PTX"}}
     item = among(query("Pneumothorax", absent=FINDINGS, pool=FINDINGS), words=words)
-    kept = {option.concept: option.word for option in item.options}
-    assert kept.pop("Pneumothorax") == "Finding Labels: PTX"
-    assert set(kept.values()) == {""}
+    option_words = {option.concept: option.word for option in item.options}
+    assert option_words.pop("Pneumothorax") == "Finding Labels: PTX"
+    assert set(option_words.values()) == {""}
 
 
 def test_the_words_of_a_data_set_come_from_its_card():
@@ -539,21 +543,21 @@ def test_the_words_of_a_data_set_come_from_its_card():
 class Names(NoKnowledge):
     """An index that knows preferred names and nothing else."""
 
-    known: dict
+    name_of_label: dict
 
     def editions(self):
         return {"hpo": "2031-01"}
 
     def names(self, term):
-        text = self.known.get(term.label)
+        text = self.name_of_label.get(term.label)
         return (
             (ConceptName(text=text, id="X:1", ontology="hpo", version="2031-01"),) if text else ()
         )
 
 
 def texts(names, **changes):
-    asked = query("Pneumothorax", absent=FINDINGS[:3], pool=FINDINGS, **changes)
-    item = among(asked, knowledge=Names(names))
+    candidate = query("Pneumothorax", absent=FINDINGS[:3], pool=FINDINGS, **changes)
+    item = among(candidate, knowledge=Names(names))
     return {option.concept: option for option in item.options}
 
 
@@ -609,13 +613,13 @@ class Depths(NoKnowledge):
 
 
 def test_options_that_are_much_wider_than_the_key_are_told_to_the_reviewer():
-    asked = query("Pneumothorax", absent=FINDINGS, pool=FINDINGS)
-    deep, level = among(asked, knowledge=Depths()), among(asked)
+    candidate = query("Pneumothorax", absent=FINDINGS, pool=FINDINGS)
+    deep, level = among(candidate, knowledge=Depths()), among(candidate)
     assert set(deep.warnings) - set(level.warnings) == {"content-depth"}
 
 
 def test_capitals_of_abbreviations_stay():
-    asked = query(
+    candidate = query(
         "T1",
         task=Task("Imaging Protocols Recognition"),
         group="MRI sequence",
@@ -623,7 +627,7 @@ def test_capitals_of_abbreviations_stay():
         modality=Modality("MRI"),
         anatomy=Anatomy("Brain"),
     )
-    item = among(asked, options=12)
+    item = among(candidate, options=12)
     texts = {option.concept: option.text for option in item.options}
     assert {text[0].isupper() for text in texts.values()} == {True}
     assert texts["T1"] == "T1-weighted imaging"
@@ -664,10 +668,10 @@ def test_the_id_says_what_is_asked_and_not_where_the_key_stands():
     options=st.integers(2, 4),
 )
 def test_the_key_is_exactly_one_of_distinct_options(keys, seed, options):
-    asked = [query(key, n, absent=FINDINGS, pool=FINDINGS) for n, key in enumerate(keys)]
-    made = run(asked, seed=seed, options=options)
-    assert len(made.items) + made.dropped.total() == len(keys)
-    for item in made.items:
+    candidates = [query(key, n, absent=FINDINGS, pool=FINDINGS) for n, key in enumerate(keys)]
+    outcome = run(candidates, seed=seed, options=options)
+    assert len(outcome.items) + outcome.dropped.total() == len(keys)
+    for item in outcome.items:
         texts = [option.text for option in item.options]
         assert 2 <= len(texts) == len(set(texts)) <= options
         assert [option.strategy for option in item.options].count("key") == 1

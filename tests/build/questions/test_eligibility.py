@@ -35,7 +35,7 @@ def ground(present, absent=(), grade=Grade.A, **changes):
     return CaseFacts(**{**values, **changes})
 
 
-def asked(key, number=0, *, source="toy", artefact="clean", **changes):
+def candidate_of(key, number=0, *, source="toy", artefact="clean", **changes):
     picture = {"id": f"s{number}", "source": source, "case": f"c{number}", "artefact": artefact}
     picture |= {"anatomy": "Chest", "modality": "X-ray"}
     values = {
@@ -56,12 +56,12 @@ def prepared(*questions, rules=RULES, **changes):
 
 def organ(key, number=0, **changes):
     facts = ground([key], anatomy=Anatomy("Brain"), modality=Modality("MRI"))
-    return asked(key, number, task=ORGAN, group="organ", pool=(), ground=facts, **changes)
+    return candidate_of(key, number, task=ORGAN, group="organ", pool=(), ground=facts, **changes)
 
 
 def boxes(number=0, **changes):
     task = Task("ROI Grounding")
-    return asked("Hernia", number, task=task, artefact="boxes", pool=(), **changes)
+    return candidate_of("Hernia", number, task=task, artefact="boxes", pool=(), **changes)
 
 
 @pytest.mark.parametrize(
@@ -85,9 +85,9 @@ def boxes(number=0, **changes):
 def test_a_key_that_is_not_proved_is_counted_with_its_reason_though_options_are_safe(
     key, facts, reason
 ):
-    made = prepared(asked(key, ground=facts))
-    assert made.ready == ()
-    ((counted, number),) = made.dropped.items()
+    outcome = prepared(candidate_of(key, ground=facts))
+    assert outcome.ready == ()
+    ((counted, number),) = outcome.dropped.items()
     assert counted.startswith(f"Abnormality Diagnosis: {reason}")
     assert number == 1
 
@@ -101,22 +101,22 @@ def test_a_key_that_is_not_proved_is_counted_with_its_reason_though_options_are_
     ],
 )
 def test_a_number_is_asked_of_what_is_certainly_there(facts, reason):
-    made = prepared(boxes(ground=facts))
-    assert len(made.ready) == (not reason)
-    assert dict(made.dropped) == ({f"ROI Grounding: {reason}": 1} if reason else {})
+    outcome = prepared(boxes(ground=facts))
+    assert len(outcome.ready) == (not reason)
+    assert dict(outcome.dropped) == ({f"ROI Grounding: {reason}": 1} if reason else {})
 
 
 @pytest.mark.parametrize("accepted", Grade)
 @pytest.mark.parametrize("grade", Grade)
 def test_a_number_needs_the_evidence_that_is_accepted(grade, accepted):
-    made = prepared(boxes(grade=grade), rules=SafetyRules(evidence=accepted))
-    assert len(made.ready) == (grade <= accepted)
-    assert set(made.dropped) == (
+    outcome = prepared(boxes(grade=grade), rules=SafetyRules(evidence=accepted))
+    assert len(outcome.ready) == (grade <= accepted)
+    assert set(outcome.dropped) == (
         set() if grade <= accepted else {f"ROI Grounding: evidence-{grade}"}
     )
 
 
-@pytest.mark.parametrize("make", [boxes, lambda **changes: asked("Hernia", **changes)])
+@pytest.mark.parametrize("make", [boxes, lambda **changes: candidate_of("Hernia", **changes)])
 def test_of_a_bar_and_an_invisible_fact_the_bar_is_counted(make):
     barred = make(barred="scope", visible=Visibility.NO)
     assert dict(prepared(barred).dropped) == {f"{barred.task.value}: scope": 1}
@@ -127,21 +127,21 @@ def test_of_a_bar_and_an_invisible_fact_the_bar_is_counted(make):
 
 
 def test_one_question_that_comes_twice_is_asked_once():
-    questions = asked("Hernia")
-    assert len(prepared(questions, questions, asked("Hernia", 1)).ready) == 2
+    questions = candidate_of("Hernia")
+    assert len(prepared(questions, questions, candidate_of("Hernia", 1)).ready) == 2
     assert identity_of(questions) == "Abnormality Diagnosis|toy|c0|s0|f|Hernia"
 
 
 def test_an_answer_is_the_key_in_one_spelling_and_for_numbers_also_the_number():
-    answers = {entry.answer for entry in prepared(asked("No Finding"), boxes(1)).ready}
+    answers = {entry.answer for entry in prepared(candidate_of("No Finding"), boxes(1)).ready}
     assert answers == {"no abnormality", "Hernia 2"}
 
 
 @pytest.mark.parametrize(
     ("questions", "within"),
     [
-        ([asked("Hernia"), asked("Fracture", 1)], {"toy"}),
-        ([asked("Hernia")], {"toy"}),
+        ([candidate_of("Hernia"), candidate_of("Fracture", 1)], {"toy"}),
+        ([candidate_of("Hernia")], {"toy"}),
         ([organ("brain")], {""}),
         ([organ("brain"), organ("brain", 1)], {""}),
         ([organ("brain"), organ("kidney", 1)], {"toy"}),
@@ -163,25 +163,28 @@ def test_modality_and_a_single_organ_are_constant_and_an_unknown_task_is_not():
     assert not is_constant_answer("of a later version", {"Hernia"})
 
 
-ALONE = asked("Hernia")
+ALONE = candidate_of("Hernia")
 
 
 @pytest.mark.parametrize(
     ("other", "shared"),
     [
-        (asked("Hernia", 1), True),
-        (asked("Hernia", 1, source="other"), True),
-        (asked("Fracture", 1), False),
-        (asked("Hernia", 1, task=Task("Disease Diagnosis")), False),
-        (asked("Hernia", 1, scope=Scope.PATIENT), False),
-        (asked("Hernia", 1, pool=POOL[:2]), False),
-        (asked("Hernia", 1, ground=replace(ALONE.ground, region=True)), False),
-        (asked("Hernia", 1, ground=replace(ALONE.ground, anatomy=Anatomy("Brain"))), False),
-        (asked("Hernia", 1, ground=replace(ALONE.ground, modality=Modality("CT"))), False),
-        (asked("Hernia", 1, ground=replace(ALONE.ground, unknown=frozenset({"Mass"}))), False),
-        (asked("Hernia", 1, ground=ground(["Hernia"], ["Fracture"])), False),
-        (asked("Hernia", 1, ground=ground(["Hernia", "Mass"], ["Fracture"])), False),
-        (asked("Hernia", 1, ground=ground(["Hernia"], ["Fracture"], Grade.B)), False),
+        (candidate_of("Hernia", 1), True),
+        (candidate_of("Hernia", 1, source="other"), True),
+        (candidate_of("Fracture", 1), False),
+        (candidate_of("Hernia", 1, task=Task("Disease Diagnosis")), False),
+        (candidate_of("Hernia", 1, scope=Scope.PATIENT), False),
+        (candidate_of("Hernia", 1, pool=POOL[:2]), False),
+        (candidate_of("Hernia", 1, ground=replace(ALONE.ground, region=True)), False),
+        (candidate_of("Hernia", 1, ground=replace(ALONE.ground, anatomy=Anatomy("Brain"))), False),
+        (candidate_of("Hernia", 1, ground=replace(ALONE.ground, modality=Modality("CT"))), False),
+        (
+            candidate_of("Hernia", 1, ground=replace(ALONE.ground, unknown=frozenset({"Mass"}))),
+            False,
+        ),
+        (candidate_of("Hernia", 1, ground=ground(["Hernia"], ["Fracture"])), False),
+        (candidate_of("Hernia", 1, ground=ground(["Hernia", "Mass"], ["Fracture"])), False),
+        (candidate_of("Hernia", 1, ground=ground(["Hernia"], ["Fracture"], Grade.B)), False),
     ],
 )
 def test_questions_share_their_options_exactly_if_all_that_bears_on_them_is_alike(other, shared):

@@ -116,7 +116,7 @@ BOXES = {**OUTLINE, "artefact": "boxes", "truth": "2", "choices": 4}
 PRESENT, ABSENT, UNKNOWN = LabelState.PRESENT, LabelState.ABSENT, LabelState.UNKNOWN
 
 
-def asked(queries, task):
+def bars_by_key(queries, task):
     return {query.key: query.barred for query in queries if query.task is task}
 
 
@@ -144,13 +144,15 @@ def test_a_task_that_the_card_does_not_declare_is_not_asked(card):
 def test_the_most_special_of_what_is_present_is_asked(card):
     facts = case(("finding", "edema", PRESENT), ("finding", "opacity", PRESENT))
     queries = derive_questions(card(FINDINGS), facts, [sample()])
-    assert asked(queries, Task("Abnormality Diagnosis")) == {"Edema": ""}
+    assert bars_by_key(queries, Task("Abnormality Diagnosis")) == {"Edema": ""}
 
 
 def test_rest_classes_and_unused_values_are_never_keys(card):
     facts = case(("finding", "rest", PRESENT), ("finding", "unused", PRESENT))
     assert (
-        asked(derive_questions(card(FINDINGS), facts, [sample()]), Task("Abnormality Diagnosis"))
+        bars_by_key(
+            derive_questions(card(FINDINGS), facts, [sample()]), Task("Abnormality Diagnosis")
+        )
         == {}
     )
 
@@ -166,7 +168,10 @@ def test_what_is_uncertain_or_disputed_is_neither_key_nor_known(card):
     ground = facts_of_case(source, facts, load_terms())
     assert ground.unknown == {"Edema", "Nodule"}
     assert ground.unknown.isdisjoint({*ground.present, *ground.absent})
-    assert asked(derive_questions(source, facts, [sample()]), Task("Abnormality Diagnosis")) == {}
+    assert (
+        bars_by_key(derive_questions(source, facts, [sample()]), Task("Abnormality Diagnosis"))
+        == {}
+    )
 
 
 def test_an_uncertain_label_is_unknown_and_never_absent(card):
@@ -207,7 +212,7 @@ def test_the_pool_holds_the_findings_of_the_label_table(card):
 def test_a_fact_wider_than_the_picture_is_barred(card, shows, barred):
     facts = case(("disease", "g", PRESENT))
     queries = derive_questions(card(DISEASE), facts, [sample(scope=shows)])
-    assert asked(queries, Task("Disease Diagnosis")) == {"glioma": barred}
+    assert bars_by_key(queries, Task("Disease Diagnosis")) == {"glioma": barred}
     assert {query.scope for query in queries if query.barred == barred} <= set(Scope)
 
 
@@ -216,9 +221,9 @@ def test_an_undiagnosed_case_keeps_its_low_level_questions(card):
     view = '\n[[field]]\nname = "v"\nkind = "view"\nabsence = "reader"\nconstant = "AP"\n'
     facts = case(("disease", "g", PRESENT))
     queries = derive_questions(card(DISEASE, view, quirk), facts, [sample(scope="patient")])
-    assert asked(queries, Task("View Recognition")) == {"AP": ""}
-    assert asked(queries, Task("Disease Diagnosis")) == {"glioma": "undiagnosed"}
-    assert asked(queries, Task("Modality Recognition")) == {"X-ray": ""}
+    assert bars_by_key(queries, Task("View Recognition")) == {"AP": ""}
+    assert bars_by_key(queries, Task("Disease Diagnosis")) == {"glioma": "undiagnosed"}
+    assert bars_by_key(queries, Task("Modality Recognition")) == {"X-ray": ""}
 
 
 MARKED = '\n[[quirk]]\nkeys = ["c*"]\naction = "marked"\nreason = "r"\nevidence = "e"\n'
@@ -238,12 +243,12 @@ VIEW = '\n[[field]]\nname = "v"\nkind = "view"\nabsence = "reader"\nconstant = "
 )
 def test_what_marks_and_words_in_a_picture_tell_is_not_asked(card, quirk, graphics, barred, view):
     facts = case(("disease", "g", PRESENT), regions=REGIONS)
-    shown = {"scope": "patient", "graphics": graphics}
+    picture = {"scope": "patient", "graphics": graphics}
     source = card(DISEASE, STRUCTURES, VIEW, quirk)
-    queries = derive_questions(source, facts, [sample(**shown), sample(**BOXES, **shown)])
-    assert asked(queries, Task("Disease Diagnosis")) == {"glioma": barred}
-    assert asked(queries, Task("ROI Grounding")) == {"heart": barred}
-    assert asked(queries, Task("View Recognition")) == {"AP": view}
+    queries = derive_questions(source, facts, [sample(**picture), sample(**BOXES, **picture)])
+    assert bars_by_key(queries, Task("Disease Diagnosis")) == {"glioma": barred}
+    assert bars_by_key(queries, Task("ROI Grounding")) == {"heart": barred}
+    assert bars_by_key(queries, Task("View Recognition")) == {"AP": view}
 
 
 BOXED = {"artefact": "boxes", "truth": "1", "choices": 4, "area": 0.1, "regions": 1}
@@ -256,28 +261,28 @@ def test_an_undiagnosed_case_is_not_asked_where_a_lesion_lies(card, kind, barred
     box = (kind, "nodule" if kind == "finding" else "heart", (1, 1, 5, 5))
     concept = "Nodule" if kind == "finding" else "heart"
     facts = case((*box[:2], PRESENT), regions=(box,))
-    shown = sample(field=kind, marked=concept, **BOXED)
-    queries = derive_questions(card(marked, quirk), facts, [shown])
-    assert asked(queries, Task("ROI Grounding")) == {concept: barred}
+    boxed_sample = sample(field=kind, marked=concept, **BOXED)
+    queries = derive_questions(card(marked, quirk), facts, [boxed_sample])
+    assert bars_by_key(queries, Task("ROI Grounding")) == {concept: barred}
 
 
-@pytest.mark.parametrize(("wanted", "barred"), [(2, "regions-missing"), (None, "")])
+@pytest.mark.parametrize(("region_count", "barred"), [(2, "regions-missing"), (None, "")])
 def test_a_case_with_fewer_regions_than_the_card_counts_is_not_asked_where_they_lie(
-    card, wanted, barred
+    card, region_count, barred
 ):
     quirk = f"""
 [[quirk]]
 keys = ["c1"]
-action = "{"regions" if wanted else "note"}"
-{f"regions = {wanted}" if wanted else ""}
+action = "{"regions" if region_count else "note"}"
+{f"regions = {region_count}" if region_count else ""}
 reason = "r"
 evidence = "e"
 """
     box = ("finding", "nodule", (1, 1, 5, 5))
     facts = case((*box[:2], PRESENT), regions=(box,))
-    shown = sample(field="finding", marked="Nodule", **BOXED)
-    queries = derive_questions(card(FINDINGS, quirk), facts, [shown])
-    assert asked(queries, Task("ROI Grounding")) == {"Nodule": barred}
+    boxed_sample = sample(field="finding", marked="Nodule", **BOXED)
+    queries = derive_questions(card(FINDINGS, quirk), facts, [boxed_sample])
+    assert bars_by_key(queries, Task("ROI Grounding")) == {"Nodule": barred}
 
 
 REGIONS = (("structure", "heart", (1, 1, 5, 5)), ("structure", "left", (7, 1, 9, 9)))
@@ -319,7 +324,7 @@ def test_a_case_of_another_region_than_its_card_is_asked_as_such(card):
 def test_structures_beside_others_are_no_answer_to_which_organ_is_shown(card):
     for facts in (case(regions=REGIONS), case(("structure", "heart", PRESENT))):
         queries = derive_questions(card(STRUCTURES), facts, [sample()])
-        assert asked(queries, Task("Organ Recognition")) == {}
+        assert bars_by_key(queries, Task("Organ Recognition")) == {}
 
 
 def test_a_constant_organ_is_asked_of_the_clean_picture(card):
@@ -354,8 +359,8 @@ def test_boxes_that_share_a_pixel_lie_on_one_spot(card, box, met):
     source = card(STRUCTURES)
     for first, second in ((REGIONS[0][2], box), (box, REGIONS[0][2])):
         facts = case(regions=(("structure", "heart", first), ("structure", "left", second)))
-        known = facts_of_case(source, facts, load_terms())
-        ground = facts_of_region(source, facts, known, "heart")
+        case_facts = facts_of_case(source, facts, load_terms())
+        ground = facts_of_region(source, facts, case_facts, "heart")
         assert ("left lung" in ground.unknown) is met
         assert ("left lung" in ground.absent) is not met
         assert set(ground.present) == {"heart"}
@@ -371,10 +376,10 @@ def test_a_box_on_another_image_and_a_second_box_of_the_concept_lie_on_no_spot_o
             ("structure", "left", spot),
         )
     )
-    *hearts, left = facts.regions
-    facts = replace(facts, regions=(*hearts, replace(left, image=1)), images=facts.images * 2)
-    known = facts_of_case(source, facts, load_terms())
-    ground = facts_of_region(source, facts, known, "heart")
+    *hearts, last = facts.regions
+    facts = replace(facts, regions=(*hearts, replace(last, image=1)), images=facts.images * 2)
+    case_facts = facts_of_case(source, facts, load_terms())
+    ground = facts_of_region(source, facts, case_facts, "heart")
     assert ground.unknown == frozenset()
     assert ground.absent.keys() == {"left lung", "right lung"}
 
@@ -404,8 +409,8 @@ def test_that_no_other_place_shows_a_finding_rests_on_how_it_was_read(card):
     silent = derive_questions(card(FINDINGS), facts, [boxes])
     whole = FINDINGS.replace("[field.values]", "whole = true\n[field.values]")
     marked = derive_questions(card(whole), facts, [boxes])
-    read = derive_questions(card(FINDINGS.replace("silent", "reader")), facts, [boxes])
-    grades = [query.grade for query in (*silent, *marked, *read)]
+    by_reader = derive_questions(card(FINDINGS.replace("silent", "reader")), facts, [boxes])
+    grades = [query.grade for query in (*silent, *marked, *by_reader)]
     assert grades == [Grade.C, Grade.C, Grade.A]
 
 
@@ -447,15 +452,15 @@ def test_the_card_says_how_large_a_region_must_be(card):
 def test_a_query_carries_how_far_its_picture_shows_the_fact(card):
     source = card(FINDINGS.replace("absence", 'visible = "partly"\nabsence'))
     queries = derive_questions(source, case(("finding", "edema", PRESENT)), [sample()])
-    seen = {query.task: query.visible for query in queries}
-    assert seen == {
+    visibility = {query.task: query.visible for query in queries}
+    assert visibility == {
         Task("Modality Recognition"): Visibility.YES,
         Task("Abnormality Diagnosis"): Visibility.PARTLY,
     }
 
 
-@pytest.mark.parametrize(("key", "seen"), [("c1", Visibility.NO), ("c2", Visibility.YES)])
-def test_a_quirk_hides_its_fields_on_the_pictures_that_it_names(card, key, seen):
+@pytest.mark.parametrize(("key", "visibility"), [("c1", Visibility.NO), ("c2", Visibility.YES)])
+def test_a_quirk_hides_its_fields_on_the_pictures_that_it_names(card, key, visibility):
     quirk = """
 [[quirk]]
 keys = ["c1*"]
@@ -467,7 +472,7 @@ evidence = "t"
     source = card(FINDINGS, STRUCTURES, quirk)
     facts = case(("finding", "edema", PRESENT), regions=REGIONS)
     queries = derive_questions(source, replace(facts, key=key), [sample(), sample(**BOXES)])
-    assert {query.visible for query in queries if query.field == "structure"} == {seen}
+    assert {query.visible for query in queries if query.field == "structure"} == {visibility}
     assert {query.visible for query in queries if query.field == "finding"} == {Visibility.YES}
 
 
@@ -498,8 +503,8 @@ def test_a_clean_picture_is_not_asked_what_its_panels_show(card):
 def test_modality_is_asked_of_single_pictures_alone(card):
     pair = replace(case(), images=(ImageRef(paths=(Path("a.png"),)),) * 2)
     tasks = [
-        {question.task for question in derive_questions(card(VIEW), shown, [sample()])}
-        for shown in (case(), pair)
+        {question.task for question in derive_questions(card(VIEW), one_case, [sample()])}
+        for one_case in (case(), pair)
     ]
     assert [Task("Modality Recognition") in task for task in tasks] == [True, False]
 
@@ -509,15 +514,15 @@ def test_a_question_of_images_side_by_side_knows_what_each_shows(card):
     images = (ImageRef(paths=(Path("a.png"),)),) * 2
     facts = case(("disease", "g", LabelState.PRESENT))
     pair = replace(facts, panels=panels, images=images, shows=Scope.PATIENT)
-    asked = {
+    queries_by_task = {
         query.task: query for query in derive_questions(card(PHASE + DISEASE), pair, [sample()])
     }
-    assert asked[Task("Disease Diagnosis")].panels == ("end-systole", "end-diastole")
+    assert queries_by_task[Task("Disease Diagnosis")].panels == ("end-systole", "end-diastole")
 
 
 def test_words_of_one_name_in_two_workspaces_are_never_mixed_up(tmp_path):
     card = replace(find_sources()["ixi"].card, tasks=(Task("Modality Recognition"),))
-    seen = []
+    projections = []
     for projection in ("true", "false"):
         folder = tmp_path / projection
         folder.mkdir()
@@ -526,6 +531,6 @@ def test_words_of_one_name_in_two_workspaces_are_never_mixed_up(tmp_path):
         with using_vocabulary([folder]):
             case = Case(key="a", images=(ImageRef(paths=()),), modality=Modality("Toy"))
             [question] = prepare_cases(card, [case]).ready
-            seen += [question.query.ground.modality.projection]
-            seen += [cell_of(question).modality.projection]
-    assert seen == [True, True, False, False]
+            projections += [question.query.ground.modality.projection]
+            projections += [cell_of(question).modality.projection]
+    assert projections == [True, True, False, False]

@@ -126,14 +126,14 @@ def test_a_set_with_an_unbalanced_option_is_dropped_and_the_others_stay_in_their
 
 
 def test_an_option_that_is_never_the_key_takes_all_items_that_show_it():
-    shown = [
+    entries = [
         item(n, "edema" if n % 2 else other, ("edema", other, "goiter"))
         for other in ("mass", "nodule")
         for n in range(5)
     ]
-    shown = [item(n, entry.concept, option_set(entry)) for n, entry in enumerate(shown)]
+    entries = [item(n, entry.concept, option_set(entry)) for n, entry in enumerate(entries)]
     even = keyed(50, ("edema", "mass"), edema=5, mass=5)
-    assert drop_unbalanced([*shown, *even]) == tuple(even)
+    assert drop_unbalanced([*entries, *even]) == tuple(even)
 
 
 def test_what_one_round_leaves_uneven_goes_in_the_next():

@@ -61,45 +61,47 @@ def mixed(**changes):
 
 
 def test_a_share_is_that_of_the_cases_that_say_whether_it_is_there():
-    asked = mixed() + [query(100 + n, ground(("Edema",))) for n in range(50)]
-    assert shares(asked).apart(asked[0]) == {"Pneumothorax": pytest.approx(2 / 3)}
+    queries = mixed() + [query(100 + n, ground(("Edema",))) for n in range(50)]
+    assert shares(queries).apart(queries[0]) == {"Pneumothorax": pytest.approx(2 / 3)}
 
 
 def test_several_pictures_and_tasks_of_a_case_count_once():
-    asked = mixed() + [query(n, BOTH, picture="b") for n in range(10)]
-    asked += [query(n, BOTH, task=Task("Disease Diagnosis")) for n in range(10)]
-    assert shares(asked).apart(asked[0]) == {"Pneumothorax": pytest.approx(2 / 3)}
+    queries = mixed() + [query(n, BOTH, picture="b") for n in range(10)]
+    queries += [query(n, BOTH, task=Task("Disease Diagnosis")) for n in range(10)]
+    assert shares(queries).apart(queries[0]) == {"Pneumothorax": pytest.approx(2 / 3)}
 
 
 def test_sources_are_counted_apart():
-    asked = mixed() + [query(n, ALONE, source="other") for n in range(30)]
-    assert shares(asked).apart(asked[-1]) == {"Pneumothorax": 1.0}
+    queries = mixed() + [query(n, ALONE, source="other") for n in range(30)]
+    assert shares(queries).apart(queries[-1]) == {"Pneumothorax": 1.0}
 
 
-@pytest.mark.parametrize(("grade", "known"), [(Grade.A, True), (Grade.B, True), (Grade.C, False)])
-def test_silence_says_nothing(grade, known):
-    asked = [query(n, ground(("Edema",), ("Fracture",), grade)) for n in range(LEAST)]
-    assert bool(shares(asked).apart(asked[0])) is known
+@pytest.mark.parametrize(
+    ("grade", "is_known"), [(Grade.A, True), (Grade.B, True), (Grade.C, False)]
+)
+def test_silence_says_nothing(grade, is_known):
+    queries = [query(n, ground(("Edema",), ("Fracture",), grade)) for n in range(LEAST)]
+    assert bool(shares(queries).apart(queries[0])) is is_known
 
 
 def test_a_source_that_only_names_what_is_there_does_not_tell_what_is_not():
-    asked = [query(n, BOTH) for n in range(LEAST)]
-    assert shares(asked).apart(asked[0]) == {}
+    queries = [query(n, BOTH) for n in range(LEAST)]
+    assert shares(queries).apart(queries[0]) == {}
 
 
 def test_a_few_cases_tell_nothing():
-    asked = [query(n, ALONE) for n in range(LEAST - 1)]
-    assert shares(asked).apart(asked[0]) == {}
+    queries = [query(n, ALONE) for n in range(LEAST - 1)]
+    assert shares(queries).apart(queries[0]) == {}
 
 
 def test_a_marked_region_is_no_case():
-    asked = [query(n, ground(("Edema",), ("Fracture",), region=True)) for n in range(LEAST)]
-    assert shares(asked).apart(asked[0]) == {}
+    queries = [query(n, ground(("Edema",), ("Fracture",), region=True)) for n in range(LEAST)]
+    assert shares(queries).apart(queries[0]) == {}
 
 
 def test_members_of_an_exclusive_group_have_none():
-    asked = mixed(group="chest view")
-    assert shares(asked + mixed()).apart(asked[0]) == {}
+    queries = mixed(group="chest view")
+    assert shares(queries + mixed()).apart(queries[0]) == {}
 
 
 def test_a_question_whose_options_are_no_labels_has_none():

@@ -45,9 +45,9 @@ def blocks(builder):
 
 
 def test_questions_whose_answers_are_safe_beside_each_other_make_a_whole_block(builder):
-    made = builder(3, ("a", ("x", "b")), ("b", ("x", "a")), ("x", ("a", "b")))
-    assert blocks(made) == [{"a": {"x", "b"}, "b": {"x", "a"}, "x": {"a", "b"}}]
-    assert made.rest() == ()
+    block_builder = builder(3, ("a", ("x", "b")), ("b", ("x", "a")), ("x", ("a", "b")))
+    assert blocks(block_builder) == [{"a": {"x", "b"}, "b": {"x", "a"}, "x": {"a", "b"}}]
+    assert block_builder.rest() == ()
 
 
 @pytest.mark.parametrize("missing", ["a", "b", "x"])
@@ -56,11 +56,11 @@ def test_one_unsafe_pair_leaves_no_block_of_three(builder, missing):
     names = {"a": ("x", "b"), "b": ("a", "x"), "x": ("a", "b")}
     dropped = names[missing][-1]
     names[missing] = names[missing][:-1]
-    made = builder(3, *names.items())
-    (pair,) = blocks(made)
+    block_builder = builder(3, *names.items())
+    (pair,) = blocks(block_builder)
     assert len(pair) == 2
     assert set(pair) != {missing, dropped}
-    assert len(made.rest()) == 1
+    assert len(block_builder.rest()) == 1
 
 
 @pytest.mark.parametrize("unsafe", ["a", "b"])
@@ -69,6 +69,6 @@ def test_the_name_met_first_is_safe_only_where_the_question_says_so(builder, uns
     first = "b" if unsafe == "a" else "a"
     names[unsafe] = names[unsafe][1:]
     order = [first, unsafe, "x"]
-    made = builder(3, *((answer, names[answer]) for answer in order))
-    for block in blocks(made):
+    block_builder = builder(3, *((answer, names[answer]) for answer in order))
+    for block in blocks(block_builder):
         assert {unsafe, "x"} - block.keys()

@@ -31,8 +31,8 @@ def test_an_own_template_takes_the_place_of_ours_for_its_task_alone(folder):
     text = "{% block own %}Name the {{ scale }}: which of them does {{ shown }} show?{% endblock %}"
     own, ours = wordings_of(folder(text), CARDS), package_wordings()
     assert own.variants(Task("View Recognition")) == ("own",)
-    asked = own.render(Task("View Recognition"), "own", scale="views", shown="this mammogram")
-    assert asked == "Name the views: which of them does this mammogram show?"
+    wording = own.render(Task("View Recognition"), "own", scale="views", shown="this mammogram")
+    assert wording == "Name the views: which of them does this mammogram show?"
     assert own.version(Task("View Recognition")) != ours.version(Task("View Recognition"))
     assert own.version(Task("ROI Grounding")) == ours.version(Task("ROI Grounding"))
 

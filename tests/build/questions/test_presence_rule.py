@@ -65,8 +65,8 @@ SAMPLE = Sample(
 
 
 @pytest.fixture
-def asked(card):
-    """Questions of a case of such a card: ``asked(CARD, ("finding", "edema", PRESENT))``."""
+def ask_card(card):
+    """Questions of a case of such a card: ``ask_card(CARD, ("finding", "edema", PRESENT))``."""
 
     def ask(parts, *labels, picture=None, images=IMAGES, **changes):
         source = card(parts)
@@ -98,8 +98,8 @@ def roles(questions):
     return {question.concept: question.barred or question.role for question in questions}
 
 
-def test_what_was_read_is_there_and_what_was_denied_is_not(asked):
-    questions = asked(FINDINGS, ("finding", "edema", PRESENT), ("finding", "heart", ABSENT))
+def test_what_was_read_is_there_and_what_was_denied_is_not(ask_card):
+    questions = ask_card(FINDINGS, ("finding", "edema", PRESENT), ("finding", "heart", ABSENT))
     assert roles(questions) == {"Edema": "yes", "Cardiomegaly": "no"}
     assert [question.target.key for question in questions] == ["A", "B"]
     assert [dict(question.target.options)[question.target.key] for question in questions] == [
@@ -108,52 +108,52 @@ def test_what_was_read_is_there_and_what_was_denied_is_not(asked):
     ]
 
 
-def test_silence_never_makes_the_image_without(asked):
-    assert roles(asked(FINDINGS, ("finding", "edema", PRESENT))) == {"Edema": "yes"}
+def test_silence_never_makes_the_image_without(ask_card):
+    assert roles(ask_card(FINDINGS, ("finding", "edema", PRESENT))) == {"Edema": "yes"}
 
 
-def test_a_no_finding_alone_never_makes_the_image_without(asked):
-    assert set(roles(asked(FINDINGS, ("finding", "none", PRESENT))).values()) == {"silent"}
+def test_a_no_finding_alone_never_makes_the_image_without(ask_card):
+    assert set(roles(ask_card(FINDINGS, ("finding", "none", PRESENT))).values()) == {"silent"}
 
 
-def test_what_is_unknown_is_not_asked(asked):
+def test_what_is_unknown_is_not_asked(ask_card):
     labels = (("finding", "edema", UNKNOWN), ("finding", "heart", PRESENT))
-    assert "Edema" not in roles(asked(READ, *labels))
+    assert "Edema" not in roles(ask_card(READ, *labels))
     both = (("finding", "edema", PRESENT), ("finding", "edema", ABSENT))
-    assert "Edema" not in roles(asked(FINDINGS, *both))
+    assert "Edema" not in roles(ask_card(FINDINGS, *both))
 
 
-def test_readers_who_name_all_deny_what_they_do_not_name(asked):
-    questions = asked(READ, ("finding", "edema", PRESENT))
+def test_readers_who_name_all_deny_what_they_do_not_name(ask_card):
+    questions = ask_card(READ, ("finding", "edema", PRESENT))
     assert roles(questions) == {"Edema": "yes", "Cardiomegaly": "no"}
     assert {question.grade for question in questions} == {Grade.A}
 
 
-def test_a_value_that_says_there_is_none_denies_the_other_of_its_group(asked):
-    assert roles(asked(AIR, ("air", "no", PRESENT))) == {"Pneumothorax": "no"}
-    assert roles(asked(AIR, ("air", "yes", PRESENT))) == {"Pneumothorax": "yes"}
+def test_a_value_that_says_there_is_none_denies_the_other_of_its_group(ask_card):
+    assert roles(ask_card(AIR, ("air", "no", PRESENT))) == {"Pneumothorax": "no"}
+    assert roles(ask_card(AIR, ("air", "yes", PRESENT))) == {"Pneumothorax": "yes"}
 
 
-def test_another_value_of_a_group_does_not_deny_it(asked):
-    assert roles(asked(TUMOR, ("tumor", "g", PRESENT))) == {
+def test_another_value_of_a_group_does_not_deny_it(ask_card):
+    assert roles(ask_card(TUMOR, ("tumor", "g", PRESENT))) == {
         "glioma": "yes",
         "meningioma": "other-class",
     }
 
 
-def test_another_value_denies_what_the_card_calls_sole(asked):
+def test_another_value_denies_what_the_card_calls_sole(ask_card):
     sole = TUMOR.replace("[[field]]", '[[field]]\nsole = ["meningioma"]')
-    assert roles(asked(sole, ("tumor", "g", PRESENT))) == {"glioma": "yes", "meningioma": "no"}
-    assert roles(asked(sole, ("tumor", "m", PRESENT)))["glioma"] == "other-class"
+    assert roles(ask_card(sole, ("tumor", "g", PRESENT))) == {"glioma": "yes", "meningioma": "no"}
+    assert roles(ask_card(sole, ("tumor", "m", PRESENT)))["glioma"] == "other-class"
 
 
 @pytest.mark.parametrize("group", ['group = "brain tumor class"', ""])
-def test_only_a_concept_of_a_field_with_a_group_is_sole(asked, group):
+def test_only_a_concept_of_a_field_with_a_group_is_sole(ask_card, group):
     names = '["meningioma"]' if not group else '["Edema"]'
     parts = TUMOR.replace("[[field]]", f"[[field]]\nsole = {names}")
     parts = parts.replace('group = "brain tumor class"', group)
     with pytest.raises(MedrcubeError, match="concepts of a field with a group"):
-        asked(parts, ("tumor", "g", PRESENT))
+        ask_card(parts, ("tumor", "g", PRESENT))
 
 
 @pytest.mark.parametrize(
@@ -166,38 +166,38 @@ def test_only_a_concept_of_a_field_with_a_group_is_sole(asked, group):
         (FINDINGS, [("none", PRESENT), ("heart", ABSENT)], "normal"),
     ],
 )
-def test_an_image_that_denies_a_finding_tells_what_else_it_shows(asked, parts, labels, contrast):
-    questions = asked(parts, *(("finding", value, state) for value, state in labels))
+def test_an_image_that_denies_a_finding_tells_what_else_it_shows(ask_card, parts, labels, contrast):
+    questions = ask_card(parts, *(("finding", value, state) for value, state in labels))
     (heart,) = (question for question in questions if question.concept == "Cardiomegaly")
     assert (heart.role, heart.contrast) == ("no", contrast)
     assert {question.contrast for question in questions if question.role == "yes"} <= {""}
 
 
-def test_a_finding_of_the_patient_is_no_contrast_of_the_image(asked):
+def test_a_finding_of_the_patient_is_no_contrast_of_the_image(ask_card):
     wider = TUMOR.replace("[[field]]", '[[field]]\nscope = "patient"')
-    questions = asked(
+    questions = ask_card(
         AIR + wider, ("air", "no", PRESENT), ("tumor", "g", PRESENT), shows=Scope.PATIENT
     )
     assert {q.contrast for q in questions if q.concept == "Pneumothorax"} == {"normal"}
 
 
-def test_devices_doubts_rest_classes_and_no_finding_are_not_asked(asked):
+def test_devices_doubts_rest_classes_and_no_finding_are_not_asked(ask_card):
     labels = [("finding", name, PRESENT) for name in ("rest", "devices", "doubt")]
-    assert roles(asked(READ, *labels)).keys() == {"Edema", "Cardiomegaly"}
-    assert "No Finding" not in roles(asked(READ, ("finding", "none", PRESENT)))
+    assert roles(ask_card(READ, *labels)).keys() == {"Edema", "Cardiomegaly"}
+    assert "No Finding" not in roles(ask_card(READ, ("finding", "none", PRESENT)))
 
 
 @pytest.mark.parametrize("graphics", ["arrow:apart", "text:rim", "caliper:on"])
-def test_a_mark_or_word_on_the_image_bars_it(asked, graphics):
-    questions = asked(FINDINGS, ("finding", "edema", PRESENT), picture={"graphics": graphics})
+def test_a_mark_or_word_on_the_image_bars_it(ask_card, graphics):
+    questions = ask_card(FINDINGS, ("finding", "edema", PRESENT), picture={"graphics": graphics})
     assert roles(questions) == {"Edema": "burnt-in"}
 
 
-def test_images_of_one_stratum_share_view_device_and_origin(asked):
+def test_images_of_one_stratum_share_view_device_and_origin(ask_card):
     edema, pa = ("finding", "edema", PRESENT), ("view", "PA", PRESENT)
 
     def stratum(*labels, **changes):
-        (question,) = asked(FINDINGS + VIEW, edema, *labels, **changes)
+        (question,) = ask_card(FINDINGS + VIEW, edema, *labels, **changes)
         return question.stratum
 
     assert stratum(pa) == stratum(pa)
@@ -211,22 +211,24 @@ def test_images_of_one_stratum_share_view_device_and_origin(asked):
     assert stratum(pa, facts=(("age", "40"),)) == stratum(pa, facts=(("age", "50"),))
 
 
-def test_an_image_of_unknown_view_stands_beside_none_where_the_source_tells_views_apart(asked):
-    assert roles(asked(FINDINGS + VIEW, ("finding", "edema", PRESENT))) == {"Edema": "view-unknown"}
+def test_an_image_of_unknown_view_stands_beside_none_where_the_source_tells_views_apart(ask_card):
+    assert roles(ask_card(FINDINGS + VIEW, ("finding", "edema", PRESENT))) == {
+        "Edema": "view-unknown"
+    }
 
 
-def test_a_category_of_the_finding_stays_in_its_words(asked):
+def test_a_category_of_the_finding_stays_in_its_words(ask_card):
     parts = FINDINGS.replace('edema = "Edema"', 'edema = "mass BI-RADS 3-5"')
-    (question,) = asked(parts, ("finding", "edema", PRESENT))
+    (question,) = ask_card(parts, ("finding", "edema", PRESENT))
     assert question.values["finding"] == "a breast mass (BI-RADS category 3 to 5)"
 
 
-def test_several_images_side_by_side_are_not_asked(asked):
-    assert asked(FINDINGS, ("finding", "edema", PRESENT), images=IMAGES * 2) == []
+def test_several_images_side_by_side_are_not_asked(ask_card):
+    assert ask_card(FINDINGS, ("finding", "edema", PRESENT), images=IMAGES * 2) == []
 
 
-def test_the_values_of_a_group_are_one_topic_and_findings_of_a_list_are_not(asked):
+def test_the_values_of_a_group_are_one_topic_and_findings_of_a_list_are_not(ask_card):
     """Whether a tumor is a glioma tells whether it is a meningioma."""
-    assert len({question.topic for question in asked(TUMOR, ("tumor", "g", PRESENT))}) == 1
-    (question, *_) = asked(FINDINGS, ("finding", "edema", PRESENT))
+    assert len({question.topic for question in ask_card(TUMOR, ("tumor", "g", PRESENT))}) == 1
+    (question, *_) = ask_card(FINDINGS, ("finding", "edema", PRESENT))
     assert question.topic == ""

@@ -22,10 +22,10 @@ PICTURES = list(product(Anatomy, Modality, ("0", "1+2", "1+2+3"), ("clean", "out
 
 
 def query(task, anatomy, modality, frames, artefact, scope, *, group=None, panels=()):
-    seen = {"anatomy": anatomy.value, "modality": modality.value}
+    cell = {"anatomy": anatomy.value, "modality": modality.value}
     return QuestionCandidate(
         task=task,
-        sample=Sample(**{**BLANK, **seen, "frames": frames, "artefact": artefact}),
+        sample=Sample(**{**BLANK, **cell, "frames": frames, "artefact": artefact}),
         field="f",
         key="X-ray",
         scope=scope,
@@ -41,11 +41,11 @@ def query(task, anatomy, modality, frames, artefact, scope, *, group=None, panel
 def test_questions_of_one_context_read_the_same_in_every_wording(task):
     texts = {}
     for picture in PICTURES:
-        asked = query(task, *picture)
-        values = wording_values(asked, load_terms(), load_relations())
-        read = tuple(render_question(task, name, **values) for name in wording_names(task))
-        texts.setdefault(wording_context(asked), set()).add(read)
-    assert {key: read for key, read in texts.items() if len(read) > 1} == {}
+        candidate = query(task, *picture)
+        values = wording_values(candidate, load_terms(), load_relations())
+        wordings = tuple(render_question(task, name, **values) for name in wording_names(task))
+        texts.setdefault(wording_context(candidate), set()).add(wordings)
+    assert {key: wordings for key, wordings in texts.items() if len(wordings) > 1} == {}
 
 
 def test_the_outline_above_a_scale_bar_is_named():
@@ -73,9 +73,11 @@ def ejection(**more):
     return query(Task("Severity Grading"), *place, **values)
 
 
-def read(asked):
-    values = wording_values(asked, load_terms(), load_relations())
-    return [render_question(asked.task, name, **values) for name in wording_names(asked.task)]
+def read(candidate):
+    values = wording_values(candidate, load_terms(), load_relations())
+    return [
+        render_question(candidate.task, name, **values) for name in wording_names(candidate.task)
+    ]
 
 
 def test_an_ejection_fraction_is_asked_of_frames_whose_phases_are_told():
@@ -97,11 +99,11 @@ def test_what_panels_show_is_told_of_no_view_and_no_protocol(task):
 
 def test_a_rating_is_asked_of_what_is_rated():
     place = (Anatomy("Lungs"), Modality("CT"), "0", "clean", Scope.SLICE)
-    asked = query(Task("Severity Grading"), *place, group="lung nodule malignancy")
+    rating = query(Task("Severity Grading"), *place, group="lung nodule malignancy")
     assert (
         "Which of the following malignancy ratings best applies to the lung nodule in this chest "
         "CT image?"
-    ) in read(asked)
+    ) in read(rating)
 
 
 @pytest.mark.parametrize("task", [Task("Abnormality Diagnosis"), Task("Disease Diagnosis")])

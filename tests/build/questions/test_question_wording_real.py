@@ -16,7 +16,7 @@ from medrcube.sources.registry import find_sources
 
 pytestmark = pytest.mark.real
 TERMS, RELATIONS = load_terms(), load_relations()
-ASKED = {
+GROUPS = {
     field.group
     for source in find_sources().values()
     for field in source.card.fields.values()
@@ -34,10 +34,10 @@ def broken(labels, knowledge, *, ranks=()):
     """Rules of form that a set breaks under every style in which a build may name it."""
     styles = (preferred_names(labels, TERMS, knowledge), own_names(labels, TERMS))
     entries = []
-    for shown in filter(None, styles):
+    for style in filter(None, styles):
         draft = ItemText(
             question="",
-            options=tuple(shown[label].text for label in labels),
+            options=tuple(style[label].text for label in labels),
             key=0,
             kinds=tuple(TERMS[label].kind for label in labels),
             grouped=True,
@@ -49,7 +49,7 @@ def broken(labels, knowledge, *, ranks=()):
     return entries
 
 
-@pytest.mark.parametrize("group", sorted(ASKED))
+@pytest.mark.parametrize("group", sorted(GROUPS))
 def test_every_set_of_a_group_has_one_form(group, knowledge):
     members = RELATIONS.group_members(group)
     ranks = tuple(range(len(members))) if RELATIONS.scale(group).ordered else ()
@@ -60,8 +60,8 @@ def test_every_set_of_a_group_has_one_form(group, knowledge):
 
 def test_brain_tumors_keep_their_nouns_and_number(knowledge):
     labels = ("glioma", "meningioma", "pituitary tumor")
-    shown = preferred_names(labels, TERMS, knowledge) or own_names(labels, TERMS)
-    assert {entry.text for entry in shown.values()} == {"Glioma", "Meningioma", "Pituitary tumor"}
+    names = preferred_names(labels, TERMS, knowledge) or own_names(labels, TERMS)
+    assert {entry.text for entry in names.values()} == {"Glioma", "Meningioma", "Pituitary tumor"}
 
 
 def test_no_descriptor_is_exact_for_something_that_it_describes(knowledge):

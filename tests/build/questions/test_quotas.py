@@ -40,43 +40,45 @@ def ready(number, *, answer="edema", task=Task("Abnormality Diagnosis"), patient
 
 def test_a_quota_holds_for_every_source_and_task():
     tasks = (Task("Abnormality Diagnosis"), Task("View Recognition"))
-    chosen = select_questions([ready(n, task=task) for task in tasks for n in range(9)], per_cell=4)
-    assert Counter(item.query.task for item in chosen) == dict.fromkeys(tasks, 4)
+    selection = select_questions(
+        [ready(n, task=task) for task in tasks for n in range(9)], per_cell=4
+    )
+    assert Counter(item.query.task for item in selection) == dict.fromkeys(tasks, 4)
 
 
 def test_no_quota_keeps_everything():
     everything = [ready(n) for n in range(9)]
-    kept = select_questions(everything, per_cell=None)
-    assert {item.identity for item in kept} == {entry.identity for entry in everything}
+    selection = select_questions(everything, per_cell=None)
+    assert {item.identity for item in selection} == {entry.identity for entry in everything}
 
 
 def test_answers_are_balanced_as_far_as_they_go():
     answers = ["edema"] * 50 + ["nodule"] * 20 + ["hernia"] * 2
-    chosen = select_questions(
+    selection = select_questions(
         [ready(n, answer=answer) for n, answer in enumerate(answers)], per_cell=20
     )
-    assert Counter(item.answer for item in chosen) == {"edema": 9, "nodule": 9, "hernia": 2}
+    assert Counter(item.answer for item in selection) == {"edema": 9, "nodule": 9, "hernia": 2}
 
 
 def test_a_patient_comes_twice_only_when_all_have_come_once():
-    chosen = select_questions([ready(n, patient=f"p{n % 5}") for n in range(25)], per_cell=7)
-    counts = Counter(item.query.sample.patient for item in chosen)
+    selection = select_questions([ready(n, patient=f"p{n % 5}") for n in range(25)], per_cell=7)
+    counts = Counter(item.query.sample.patient for item in selection)
     assert sorted(counts.values()) == [1, 1, 1, 2, 2]
 
 
 def test_without_patients_every_case_counts_as_one():
-    chosen = select_questions(
+    selection = select_questions(
         [ready(n, case="same" if n < 20 else "") for n in range(25)], per_cell=6
     )
-    assert sum(item.query.sample.case == "same" for item in chosen) == 1
+    assert sum(item.query.sample.case == "same" for item in selection) == 1
 
 
 def test_tasks_meet_on_the_same_pictures():
-    asked = [ready(n) for n in range(40)]
-    asked += [ready(n, task=Task("View Recognition")) for n in range(40)]
-    asked += [ready(n, task=Task("Disease Diagnosis")) for n in range(10, 18)]
+    questions = [ready(n) for n in range(40)]
+    questions += [ready(n, task=Task("View Recognition")) for n in range(40)]
+    questions += [ready(n, task=Task("Disease Diagnosis")) for n in range(10, 18)]
     pictures = {}
-    for question in select_questions(asked, per_cell=5):
+    for question in select_questions(questions, per_cell=5):
         pictures.setdefault(question.query.task, set()).add(question.query.sample.id)
     assert pictures[Task("Disease Diagnosis")] == pictures[Task("View Recognition")]
     assert pictures[Task("Disease Diagnosis")] == pictures[Task("Abnormality Diagnosis")]
@@ -84,8 +86,10 @@ def test_tasks_meet_on_the_same_pictures():
 
 def test_the_order_of_the_input_does_not_matter():
     answers = ["edema", "nodule", "hernia"]
-    asked = [ready(n, answer=answers[n % 3], patient=f"p{n % 4}") for n in range(30)]
-    assert select_questions(asked[::-1], per_cell=10) == select_questions(asked, per_cell=10)
+    questions = [ready(n, answer=answers[n % 3], patient=f"p{n % 4}") for n in range(30)]
+    assert select_questions(questions[::-1], per_cell=10) == select_questions(
+        questions, per_cell=10
+    )
 
 
 def test_a_quota_of_none_at_all_is_refused():

@@ -52,11 +52,11 @@ shares = st.sampled_from([0.0, 0.1, 0.25, 1 / 3, 0.5, 0.8])
 
 @given(batches, shares, st.integers(0, 5))
 def test_no_task_has_more_than_its_share_and_no_other_item_is_left_out(items, share, seed):
-    kept = limit_two_option_items(items, share, seed)
-    assert list(kept) == [entry for entry in items if entry in kept]
-    assert [e for e in kept if len(e.options) > 2] == [e for e in items if len(e.options) > 2]
+    remaining = limit_two_option_items(items, share, seed)
+    assert list(remaining) == [entry for entry in items if entry in remaining]
+    assert [e for e in remaining if len(e.options) > 2] == [e for e in items if len(e.options) > 2]
     for task in {entry.task for entry in items}:
-        members = [entry for entry in kept if entry.task == task]
+        members = [entry for entry in remaining if entry.task == task]
         assert len(two(members)) <= share * len(members) + 1e-6
 
 
@@ -68,16 +68,16 @@ def test_a_share_of_one_keeps_all(items, seed):
 @given(st.integers(0, 30), st.sampled_from([0.25, 1 / 3, 0.5, 0.8]))
 def test_single_items_fill_the_share_exactly(others, share):
     items = [item(n, 3) for n in range(others)] + [item(100 + n) for n in range(200)]
-    kept = limit_two_option_items(items, share, 0)
-    assert len(two(kept)) == int(share / (1 - share) * others + 1e-9)
+    remaining = limit_two_option_items(items, share, 0)
+    assert len(two(remaining)) == int(share / (1 - share) * others + 1e-9)
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_the_first_two_items_of_a_set_have_different_keys(seed):
     items = [item(n, 3) for n in range(2)]
     items += [item(10 + n, key=int(n == 7)) for n in range(8)]
-    kept = two(limit_two_option_items(items, 0.5, seed))
-    assert Counter(entry.concept for entry in kept) == {"edema": 1, "hernia": 1}
+    remaining = two(limit_two_option_items(items, 0.5, seed))
+    assert Counter(entry.concept for entry in remaining) == {"edema": 1, "hernia": 1}
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -86,13 +86,13 @@ def test_cells_that_no_other_item_reaches_come_first(seed):
     items += [item(10 + n, key=n % 2, modality="CT") for n in range(20)]
     items += [item(40 + n, key=n % 2, modality="MRI") for n in range(2)]
     items += [item(50 + n, key=n % 2, modality="X-ray") for n in range(2)]
-    kept = two(limit_two_option_items(items, 0.5, seed))
-    assert Counter(entry.modality for entry in kept) == {"MRI": 2, "X-ray": 2}
+    remaining = two(limit_two_option_items(items, 0.5, seed))
+    assert Counter(entry.modality for entry in remaining) == {"MRI": 2, "X-ray": 2}
 
 
 def test_sets_of_a_cell_take_turns():
     items = [item(n, 3) for n in range(4)]
     items += [item(10 + n, key=n % 2) for n in range(20)]
     items += [item(40 + n, key=n % 2, first=2) for n in range(2)]
-    kept = two(limit_two_option_items(items, 0.5, 0))
-    assert {entry.concept for entry in kept} == set(LABELS)
+    remaining = two(limit_two_option_items(items, 0.5, 0))
+    assert {entry.concept for entry in remaining} == set(LABELS)

@@ -35,14 +35,14 @@ def test_analyze_is_read_in_either_byte_order_and_has_no_directions(tmp_path, na
     assert volume.affine is None
 
 
-@pytest.mark.parametrize("left", [None, 100])
-def test_analyze_with_short_or_missing_voxels_is_refused(tmp_path, left):
+@pytest.mark.parametrize("length", [None, 100])
+def test_analyze_with_short_or_missing_voxels_is_refused(tmp_path, length):
     path = save(tmp_path / "a.hdr")
     voxels = path.with_suffix(".img")
     content = voxels.read_bytes()
     voxels.unlink()
-    if left:
-        voxels.write_bytes(content[:left])
+    if length:
+        voxels.write_bytes(content[:length])
     with pytest.raises(ReadError, match=r"a\.hdr.*a\.img") as caught:
         load(path)
     assert caught.value.code == "truncated"

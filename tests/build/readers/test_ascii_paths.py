@@ -47,10 +47,10 @@ def pixels(path):
 def test_file_with_an_odd_name_is_read_like_any_other(tmp_path, kind):
     path = tmp_path / f"plain.{kind}"
     WRITERS[kind](path)
-    wanted = pixels(path)
+    expected = pixels(path)
     odd = tmp_path / os.fsdecode(b"caf\xe9")
     odd.mkdir()
     path = path.rename(odd / os.fsdecode(b"\xe8" + f".{kind}".encode()))
     if kind == "mhd":
         (tmp_path / "plain.raw").rename(odd / "plain.raw")
-    assert np.array_equal(pixels(path), wanted)
+    assert np.array_equal(pixels(path), expected)

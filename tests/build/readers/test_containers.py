@@ -45,8 +45,8 @@ def test_metaimage_is_read_with_its_place(tmp_path, name, packed):
 
 def test_coronal_metaimage_is_shown_as_the_body_lies(tmp_path):
     volume = load(save_meta(tmp_path / "a.mha"))
-    shown = reorient(volume, "coronal")
-    assert np.array_equal(shown.slices, BODY)
+    view = reorient(volume, "coronal")
+    assert np.array_equal(view.slices, BODY)
 
 
 def test_flat_metaimage_is_one_slice_without_place(tmp_path):

@@ -81,9 +81,9 @@ def _dicom(syntax=None):
         phantoms.write_dicom(path, BYTES if syntax == JPEGBaseline8Bit else BODY[0])
         data = dcmread(path)
         if syntax == JPEGBaseline8Bit:
-            held = io.BytesIO()
-            Image.fromarray(BYTES).save(held, "JPEG")
-            data.PixelData = encapsulate([held.getvalue()])
+            buffer = io.BytesIO()
+            Image.fromarray(BYTES).save(buffer, "JPEG")
+            data.PixelData = encapsulate([buffer.getvalue()])
             data["PixelData"].is_undefined_length = True
             data.file_meta.TransferSyntaxUID = syntax
         elif syntax == DeflatedExplicitVRLittleEndian:
@@ -192,13 +192,13 @@ SOUND = {
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory):
     """The sound files of a kind, written once: ``sound(kind)`` gives folder and description."""
-    made = {}
+    samples = {}
 
     def get(kind):
-        if kind not in made:
+        if kind not in samples:
             folder = tmp_path_factory.mktemp("sound")
-            made[kind] = (folder, SOUND[kind](folder))
-        return made[kind]
+            samples[kind] = (folder, SOUND[kind](folder))
+        return samples[kind]
 
     return get
 
@@ -241,9 +241,9 @@ def worker():
     with pytest.MonkeyPatch.context() as patch:
         # Every thread of a library for linear algebra reserves memory of its own.
         patch.setenv("OPENBLAS_NUM_THREADS", "1")
-        made = Worker()
-        yield made
-        made.stop()
+        process = Worker()
+        yield process
+        process.stop()
 
 
 @pytest.fixture

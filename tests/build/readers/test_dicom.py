@@ -226,8 +226,8 @@ def test_prone_slice_is_turned_to_the_radiological_view(path):
         ImagePositionPatient=[10, 20, 30],
         ImageOrientationPatient=[-1, 0, 0, 0, -1, 0],
     )
-    shown = reorient(load(path), "axial")
-    assert np.array_equal(shown.slices[0], GREY[::-1, ::-1])
+    view = reorient(load(path), "axial")
+    assert np.array_equal(view.slices[0], GREY[::-1, ::-1])
 
 
 def test_usual_axial_slice_is_shown_as_stored(path):
@@ -279,8 +279,8 @@ def test_functional_groups_give_geometry_and_greys(path):
     assert volume.spacing == pytest.approx((4, 2, 3))
     assert (volume.greys.slope, volume.greys.intercept) == (2, 1)
     assert volume.greys.windows == ((50, 100),)
-    shown = reorient(volume, "axial")
-    assert np.array_equal(shown.slices[0], STACK[3])
+    view = reorient(volume, "axial")
+    assert np.array_equal(view.slices[0], STACK[3])
 
 
 def test_frames_with_their_own_scale_become_modality_values(path):

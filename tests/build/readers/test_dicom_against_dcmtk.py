@@ -41,9 +41,9 @@ def tool_for(syntax):
 def by_dcmtk(tool, path, target):
     """First frame from its lowest to its highest value, or ``None`` where dcmtk refuses it."""
     arguments = ["--write-raw-pnm", "+Wm", "+F", "1", path, target]
-    done = subprocess.run([shutil.which(tool), *arguments], capture_output=True, check=False)
+    process = subprocess.run([shutil.which(tool), *arguments], capture_output=True, check=False)
     entry = next(iter(sorted(target.parent.glob(f"{target.name}*"))), None)
-    if done.returncode or entry is None:
+    if process.returncode or entry is None:
         return None
     with Image.open(entry) as picture:
         pixels = np.asarray(picture).astype(float)

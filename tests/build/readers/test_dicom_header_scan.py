@@ -24,7 +24,7 @@ from medrcube.build.readers.dicom.header_scan import ScannedHeader, scan_header
 from medrcube.build.readers.dicom.opening import open_header
 from medrcube.build.readers.dicom.pixel_element import coded_frame, stored_frame
 
-WANTED = frozenset((0x00080018, 0x00200032, 0x00280010, 0x00280011, 0x00281050, 0x00280120))
+TAGS = frozenset((0x00080018, 0x00200032, 0x00280010, 0x00280011, 0x00281050, 0x00280120))
 
 
 def write(
@@ -70,7 +70,7 @@ def grey(dtype: str = "int16", shape: tuple[int, ...] = (5, 7)) -> NDArray[Any]:
 
 def scan(path: Path) -> tuple[ScannedHeader | None, int]:
     with path.open("rb") as file:
-        return scan_header(file, WANTED), file.tell()
+        return scan_header(file, TAGS), file.tell()
 
 
 def nested(*, undefined: bool) -> Sequence:
@@ -92,7 +92,7 @@ def test_a_header_is_what_pydicom_reads(tmp_path: Path, syntax: UID, *, undefine
     data["SourceImageSequence"].is_undefined_length = undefined
     data.save_as(path)
     with path.open("rb") as file:
-        expected = dcmread(file, stop_before_pixels=True, specific_tags=list(WANTED))
+        expected = dcmread(file, stop_before_pixels=True, specific_tags=list(TAGS))
         place = file.tell()
     header, stands = scan(path)
     assert header is not None

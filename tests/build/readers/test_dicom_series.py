@@ -105,16 +105,16 @@ def test_every_storage_gives_one_picture_with_the_mask_on_the_same_pixels(tmp_pa
     volume = load(reversed(write_stack(tmp_path / "s", pixels, place)))
     write_seg(tmp_path / "seg.dcm", {"Lesion": mask}, place)
     marked = rasterise(MaskFile(paths=(tmp_path / "seg.dcm",)), volume)
-    wanted = {
+    lesions = {
         "axial": LESION,
         "coronal": LESION.transpose(1, 0, 2)[:, ::-1],
         "sagittal": LESION.transpose(2, 0, 1)[:, ::-1],
     }
-    for plane, lesion in wanted.items():
-        shown, kept = reorient(volume, plane), reorient(plain, plane)
-        assert np.array_equal(stack_slices(shown.slices), stack_slices(kept.slices)), plane
-        assert shown.spacing == pytest.approx(kept.spacing), plane
-        assert np.allclose(shown.affine, kept.affine), plane
+    for plane, lesion in lesions.items():
+        view, plain_view = reorient(volume, plane), reorient(plain, plane)
+        assert np.array_equal(stack_slices(view.slices), stack_slices(plain_view.slices)), plane
+        assert view.spacing == pytest.approx(plain_view.spacing), plane
+        assert np.allclose(view.affine, plain_view.affine), plane
         orientation = orientation_of(volume, plane)
         turned = marked.turned(orientation.axes, orientation.flips)
         assert np.array_equal(stack_slices(turned), lesion), plane
@@ -217,8 +217,8 @@ def test_missing_slice_leaves_the_native_plane_and_refuses_the_others(series):
     paths = series()
     volume = load([*paths[:2], *paths[3:]])
     assert volume.uneven
-    shown = reorient(volume, "axial")
-    assert np.array_equal(stack_slices(shown.slices), PIXELS[[0, 1, 3, 4]])
+    view = reorient(volume, "axial")
+    assert np.array_equal(stack_slices(view.slices), PIXELS[[0, 1, 3, 4]])
     with pytest.raises(ReadError) as caught:
         reorient(volume, "coronal")
     assert caught.value.code == "uneven-spacing"

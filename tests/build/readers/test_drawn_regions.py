@@ -132,8 +132,8 @@ def test_line_that_lies_beside_the_slice_that_it_names_is_refused(series, tmp_pa
 
 
 def test_points_spoil_only_the_region_that_they_are(series, tmp_path):
-    drawn = {"iso point": {1: [[(3.0, 3.0)]]}, "GTV-1": rois(LESION)}
-    write_rtstruct(tmp_path / "rt.dcm", drawn, STACK)
+    regions = {"iso point": {1: [[(3.0, 3.0)]]}, "GTV-1": rois(LESION)}
+    write_rtstruct(tmp_path / "rt.dcm", regions, STACK)
     volume = load(series)
     assert read_mask(MaskFile(paths=(tmp_path / "rt.dcm",), member="GTV-1"), volume).any()
     with pytest.raises(ReadError, match="points or open contours"):
@@ -179,14 +179,14 @@ def test_structure_drawn_on_other_slices_is_refused(series, tmp_path, thickness,
     square = [(4.0, 3.0), (20.0, 3.0), (20.0, 15.0), (4.0, 15.0)]
     write_rtstruct(tmp_path / "rt.dcm", {"GTV-1": {k: [square] for k in range(COUNT)}}, other)
     volume = load(series)
-    known = MaskFile(paths=(tmp_path / "rt.dcm",), member="GTV-1")
+    mask_file = MaskFile(paths=(tmp_path / "rt.dcm",), member="GTV-1")
     with pytest.raises(ReadError) as caught:
-        read_mask(known, volume)
+        read_mask(mask_file, volume)
     assert caught.value.code == "unknown-slice"
     nameless = load(write_stack(tmp_path / "nameless", PIXELS, STACK, SOPInstanceUID=""))
     assert not nameless.slice_ids
     with pytest.raises(ReadError, match=words):
-        read_mask(known, nameless)
+        read_mask(mask_file, nameless)
 
 
 def test_lines_in_space_need_slices_in_space(series, tmp_path):

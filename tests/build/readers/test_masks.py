@@ -88,7 +88,7 @@ def test_line_in_a_mask_file_marks_a_region_only_where_the_source_says_that_it_d
     line = save(tmp_path / "a.png", outline_of(MARK > 0).astype(np.uint8) * 255)
     image = Volume(slices=np.zeros(SHAPE, np.uint8))
     marked = [
-        read_mask(MaskFile(paths=(line,), outlined=drawn), image)[0] for drawn in (False, True)
+        read_mask(MaskFile(paths=(line,), outlined=is_line), image)[0] for is_line in (False, True)
     ]
     assert np.array_equal(marked[0], outline_of(MARK > 0))
     assert np.array_equal(marked[1], MARK > 0)

@@ -216,8 +216,8 @@ def test_voxels_without_a_value_become_the_darkest_of_the_volume_and_are_counted
     odd[3, 2, 1] = odd[0, 0, 3] = value
     path = patch(save(tmp_path / "a.nii", odd), 112, np.array([slope, 0], "<f4").tobytes())
     volume = load(path)
-    known = odd[np.isfinite(odd)]
-    darkest = known.min() if slope > 0 else known.max()
+    finite = odd[np.isfinite(odd)]
+    darkest = finite.min() if slope > 0 else finite.max()
     assert np.array_equal(volume.slices.T, np.where(np.isfinite(odd), odd, darkest))
     assert volume.greys.filled == 2
     for policy in ("percentile:0-100", "header"):
@@ -257,8 +257,8 @@ def test_largest_numbers_make_the_picture_that_small_ones_make(tmp_path, end):
     )
     shades = display_transform(large, "percentile:0-100").apply(large.slices)
     assert (shades.min(), shades.max()) == (0, 255)
-    wanted = display_transform(small, "percentile:0-100").apply(small.slices).astype(int)
-    assert np.abs(shades - wanted).max() <= 1
+    expected = display_transform(small, "percentile:0-100").apply(small.slices).astype(int)
+    assert np.abs(shades - expected).max() <= 1
 
 
 @pytest.mark.filterwarnings("ignore:overflow")
@@ -285,15 +285,15 @@ def of_qform(path, *, sign=1.0, widths=(2, 3, 4), sform=None):
 
 @pytest.mark.parametrize("sign", [0, 1, 2, float("nan")])
 def test_sign_of_the_third_axis_is_1_where_the_qform_states_none(tmp_path, sign):
-    wanted = load(of_qform(tmp_path / "a.nii")).affine
-    assert np.allclose(load(of_qform(tmp_path / "b.nii", sign=sign)).affine, wanted)
+    expected = load(of_qform(tmp_path / "a.nii")).affine
+    assert np.allclose(load(of_qform(tmp_path / "b.nii", sign=sign)).affine, expected)
 
 
 def test_sign_of_the_third_axis_turns_it(tmp_path):
-    wanted = load(of_qform(tmp_path / "a.nii")).affine
+    expected = load(of_qform(tmp_path / "a.nii")).affine
     turned = load(of_qform(tmp_path / "b.nii", sign=-1)).affine
-    assert np.allclose(turned[:, 0], -wanted[:, 0])
-    assert np.allclose(turned[:, 1:], wanted[:, 1:])
+    assert np.allclose(turned[:, 0], -expected[:, 0])
+    assert np.allclose(turned[:, 1:], expected[:, 1:])
 
 
 @pytest.mark.parametrize("widths", [(-2, 3, 4), (2, 0, 4), (2, 3, float("nan"))])
@@ -303,9 +303,9 @@ def test_voxels_without_a_positive_width_are_refused_where_the_qform_counts(tmp_
 
 @pytest.mark.parametrize("sform", [np.zeros(12), np.ones(12), np.full(12, np.nan)])
 def test_sform_that_spans_no_space_leaves_the_word_to_a_good_qform(tmp_path, sform):
-    wanted = load(of_qform(tmp_path / "a.nii")).affine
+    expected = load(of_qform(tmp_path / "a.nii")).affine
     volume = load(of_qform(tmp_path / "b.nii", sform=sform))
-    assert np.allclose(volume.affine, wanted)
+    assert np.allclose(volume.affine, expected)
     assert refused(of_qform(tmp_path / "c.nii", sform=sform, widths=(0, 3, 4))) == "singular-affine"
 
 

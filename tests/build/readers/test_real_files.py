@@ -101,11 +101,11 @@ def test_lossless_codings_of_one_slice_are_equal(syntax):
 )
 def test_lossy_codings_of_one_slice_look_alike(syntax, tolerance):
     plain, coded = (load(SYNTAXES / name) for name in ("CTImage.dcm", f"CTImage.dcm_{syntax}.dcm"))
-    shown = [
+    pictures = [
         display_transform(volume, "ct:mediastinum").apply(volume.slices[0]).astype(int)
         for volume in (plain, coded)
     ]
-    assert np.abs(shown[0] - shown[1]).mean() < tolerance
+    assert np.abs(pictures[0] - pictures[1]).mean() < tolerance
 
 
 def test_two_lossless_codings_of_one_colour_picture_are_equal():
@@ -193,9 +193,9 @@ def test_head_is_shown_upright_in_each_plane():
     volume = load(RAW / "niivue-images/chris_PD.nii.gz")
     sizes = {"axial": (256, 191), "coronal": (54, 191), "sagittal": (54, 256)}
     for plane, size in sizes.items():
-        shown = reorient(volume, plane)
-        assert shown.slices.shape[1:] == size
-        middle = shown.slices[shown.slices.shape[0] // 2]
+        view = reorient(volume, plane)
+        assert view.slices.shape[1:] == size
+        middle = view.slices[view.slices.shape[0] // 2]
         if plane != "axial":
             # The crown of the head touches the top row; the neck side is cut wide open.
             assert middle[-1].mean() > middle[0].mean()
@@ -213,13 +213,13 @@ def test_real_series_are_stacked_from_foot_to_head_whatever_the_order_of_files(n
         volume = read(ImageRef(paths=tuple(paths)))
         again = read(ImageRef(paths=tuple(reversed(paths))))
         assert np.array_equal(stack_slices(volume.slices), stack_slices(again.slices))
-        shown = reorient(volume, "axial")
+        view = reorient(volume, "axial")
         heights = {
             uid: float(read_header(path, [PLACE])[PLACE].split("\\")[2])
             for path in paths
             for uid in read_header(path, ["SOPInstanceUID"]).values()
         }
-        placed = [heights[uid] for uid in shown.slice_ids]
+        placed = [heights[uid] for uid in view.slice_ids]
         assert placed == sorted(placed)
         assert len(placed) == len(paths)
 

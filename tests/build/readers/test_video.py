@@ -42,9 +42,9 @@ def load(path, frame=None):
     return read(ImageRef(paths=(path,), frame=frame))
 
 
-def place(shown):
+def place(pixels):
     """Frame number as the picture shows it."""
-    grey = shown if shown.ndim == 2 else shown.mean(-1)
+    grey = pixels if pixels.ndim == 2 else pixels.mean(-1)
     return round((np.argwhere(grey[6:18].mean(0) > 80).mean() - 7.5) / 4)
 
 
@@ -72,20 +72,20 @@ def test_random_access_gives_what_reading_in_order_gives(tmp_path):
 @pytest.mark.parametrize("colour", [False, True])
 def test_video_that_is_too_long_for_memory_has_the_same_frames(tmp_path, monkeypatch, colour):
     path = save(tmp_path / "a.mp4", "mpeg4", colour=colour)
-    kept = stack_slices(load(path).slices)
+    frames = stack_slices(load(path).slices)
     monkeypatch.setattr(video, "_MOST_KEPT", 3 * 64 * 48 * 3 // 2)
     volume = load(path)
     assert isinstance(volume.slices, ForwardSlices)
-    assert np.array_equal(stack_slices(volume.slices), kept)
+    assert np.array_equal(stack_slices(volume.slices), frames)
 
 
 def test_frames_are_decoded_once(tmp_path, monkeypatch):
     path = save(tmp_path / "a.mp4", "mpeg4")
     opened, really_open = [], av.open
 
-    def note(*given, **named):
-        opened.append(given)
-        return really_open(*given, **named)
+    def note(*arguments, **named):
+        opened.append(arguments)
+        return really_open(*arguments, **named)
 
     monkeypatch.setattr(av, "open", note)
     stack_slices(load(path).slices)
@@ -130,12 +130,12 @@ def test_oblong_pixels_show_in_the_spacing(tmp_path):
 def shown_by(path, *matrix):
     """Let the container show its pictures through another matrix (ISO 14496-12 8.3.2)."""
     content = bytearray(path.read_bytes())
-    unit, wanted = (
+    unit, replacement = (
         np.array([a << 16, b << 16, 0, c << 16, d << 16, 0, 0, 0, 1 << 30], ">i4").tobytes()
         for a, b, c, d in ((1, 0, 0, 1), matrix)
     )
     start = content.index(unit, content.index(b"tkhd"))
-    content[start : start + len(unit)] = wanted
+    content[start : start + len(unit)] = replacement
     path.write_bytes(content)
     return path
 

@@ -58,8 +58,8 @@ def test_one_tinted_chroma_sample_makes_a_frame_coloured(name):
     samples = np.full(chroma.buffer_size, 128, np.uint8)
     samples[(chroma.height - 1) * chroma.line_size + chroma.width - 1] = 255
     chroma.update(samples.tobytes())
-    shown = convert.grey_or_rgb(frame)
-    assert np.array_equal(shown, convert.rgb(frame))
+    pixels = convert.grey_or_rgb(frame)
+    assert np.array_equal(pixels, convert.rgb(frame))
 
 
 def test_one_converter_serves_frames_of_several_codings():

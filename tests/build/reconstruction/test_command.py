@@ -135,13 +135,13 @@ def test_the_list_of_one_source_is_printed_bare(run, public, tmp_path):
 def test_lists_are_written_by_source_and_stated_with_sizes_and_digests(run, public, tmp_path):
     status, out, _ = run("reconstruct", public, "--needed", "--out", tmp_path / "lists", "--json")
     assert status == 0
-    (wanted,) = json.loads(out)["sources"].values()
+    (entry,) = json.loads(out)["sources"].values()
     assert (tmp_path / "lists/camus.txt").read_text().splitlines() == [
-        file["path"] for file in wanted["files"]
+        file["path"] for file in entry["files"]
     ]
     raw = tmp_path / "camus"
-    assert wanted["bytes"] == sum((raw / file["path"]).stat().st_size for file in wanted["files"])
-    assert {file["use"] for file in wanted["files"]} == {"picture", "facts"}
+    assert entry["bytes"] == sum((raw / file["path"]).stat().st_size for file in entry["files"])
+    assert {file["use"] for file in entry["files"]} == {"picture", "facts"}
 
 
 def test_nothing_is_needed_of_a_source_whose_pictures_are_there(run, public, tmp_path):
@@ -261,11 +261,11 @@ def test_a_kill_at_any_moment_costs_only_what_was_in_flight(public, tmp_path):
     script.write_text(NURSERY)
     arguments = [sys.executable, script, public, tmp_path / "camus", "9"]
     environment = {**os.environ, "TMPDIR": str(_folder(tmp_path / "temporary"))}
-    done = subprocess.run(
+    process = subprocess.run(
         arguments, capture_output=True, text=True, timeout=600, check=False, env=environment
     )
-    assert done.returncode == 0, done.stderr
-    assert int(done.stdout) >= 4
+    assert process.returncode == 0, process.stderr
+    assert int(process.stdout) >= 4
     assert _files(public) == _files(tmp_path / "private")
     shutil.rmtree(tmp_path / "temporary")
 

@@ -34,7 +34,7 @@ def digest(content: int) -> str:
     return hashlib.sha256(bytes([content])).hexdigest()
 
 
-def recipe(files, **made):
+def recipe(files, **keys):
     """A recipe made of files, name -> content; the first of them holds the image."""
     return Recipe(
         sample="0" * 16,
@@ -47,7 +47,7 @@ def recipe(files, **made):
         frames=(3,),
         files={name: digest(content) for name, content in files.items()},
         first=next(iter(files)),
-        made={"mark": {}, **made},
+        record={"mark": {}, **keys},
     )
 
 
@@ -71,14 +71,14 @@ def job_of(names, artefacts=(CLEAN,)):
     )
 
 
-def diagnosed(was, now, *, problems=(), artefacts=(CLEAN,), changed=(), **made):
+def diagnosed(was, now, *, problems=(), artefacts=(CLEAN,), changed=(), **keys):
     """The outcome where the release was made of some files and this copy holds others."""
     rendered = RenderResult(
         case="g",
         digests=tuple((str(ROOT / name), digest(content)) for name, content in now.items()),
         problems=tuple(problems),
     )
-    return diagnose(recipe(was, **made), job_of(now, artefacts), rendered, None, changed)
+    return diagnose(recipe(was, **keys), job_of(now, artefacts), rendered, None, changed)
 
 
 CONTENTS = st.dictionaries(st.sampled_from("abcdef"), st.integers(0, 4), min_size=1, max_size=5)
@@ -160,8 +160,8 @@ def test_the_first_key_of_a_policy_that_differs_is_told_before_the_slice():
     was = {**asdict(POLICY), "window": "x" * 400, "slice": "all"}
     outcome = diagnosed({"a": 1}, {"a": 1}, origin={"policy": was})
     assert outcome.stage == "card"
-    shown = f"'{'x' * 156}... in the release, 'bits' now"
-    assert outcome.detail == f"the card's pixels.window: {shown}"
+    excerpt = f"'{'x' * 156}... in the release, 'bits' now"
+    assert outcome.detail == f"the card's pixels.window: {excerpt}"
     assert len(f"'{'x' * 156}...") == 160
     short = diagnosed({"a": 1}, {"a": 1}, origin={"policy": {**was, "window": "x" * 158}})
     assert short.detail == f"the card's pixels.window: '{'x' * 158}' in the release, 'bits' now"

@@ -70,11 +70,11 @@ def pressed(built_layout, tmp_path_factory):
 
     The build starts from the images of ``built_layout``; it asks more of them.
     """
-    made = {}
+    cache = {}
 
     def press(source):
-        if source.id in made:
-            return made[source.id]
+        if source.id in cache:
+            return cache[source.id]
         root = tmp_path_factory.mktemp(source.id)
         built = built_layout(source.id, source.card.layouts[0].name)
         shutil.copytree(built.root, root / "w")
@@ -90,8 +90,8 @@ def pressed(built_layout, tmp_path_factory):
                 )  # fmt: skip
             assert (report.withheld > 0) == (edition == "public")
         shutil.rmtree(workspace.root)
-        made[source.id] = built.sources[source.id], root / "public", root / "private"
-        return made[source.id]
+        cache[source.id] = built.sources[source.id], root / "public", root / "private"
+        return cache[source.id]
 
     return press
 
@@ -114,8 +114,8 @@ def test_a_public_release_and_the_raw_data_give_the_private_release(name, releas
     source = SOURCES[name]
     raw, public, private = released(source)
     assert files_of(public) != files_of(private)
-    done = reconstruct(public, {source.id: raw}, SOURCES, LocalEngine(1), quiet)
-    assert done.short == 0, list(done.reasons(3))
+    reconstruction = reconstruct(public, {source.id: raw}, SOURCES, LocalEngine(1), quiet)
+    assert reconstruction.short == 0, list(reconstruction.reasons(3))
     assert files_of(public) == files_of(private)
 
 
@@ -126,8 +126,8 @@ def test_a_copy_of_the_files_that_are_needed_gives_the_private_release(
 ):
     raw, public, private = released(source)
     copy = _only_needed(raw, public, tmp_path / "copy", quiet)
-    done = reconstruct(public, {source.id: copy}, SOURCES, LocalEngine(1), quiet)
-    assert done.short == 0, list(done.reasons(3))
+    reconstruction = reconstruct(public, {source.id: copy}, SOURCES, LocalEngine(1), quiet)
+    assert reconstruction.short == 0, list(reconstruction.reasons(3))
     assert files_of(public) == files_of(private)
 
 
@@ -141,8 +141,8 @@ def test_the_files_that_one_case_needs_give_its_pictures(source, pressed, tmp_pa
     for recipe in lost:
         (tree / recipe["image"]).unlink(missing_ok=True)
     copy = _only_needed(raw, tree, tmp_path / "copy", quiet)
-    done = reconstruct(tree, {source.id: copy}, SOURCES, LocalEngine(1), quiet)
-    assert done.short == 0, list(done.reasons(3))
+    reconstruction = reconstruct(tree, {source.id: copy}, SOURCES, LocalEngine(1), quiet)
+    assert reconstruction.short == 0, list(reconstruction.reasons(3))
     assert files_of(tree) == files_of(private)
 
 
@@ -157,16 +157,16 @@ def test_slices_of_an_edition_that_chose_others_come_back(released, tmp_path, qu
         card.replace("mid_brain_percent = 58", "mid_brain_percent = 30")
     )
     now = {"ixi": _restricted(load_source(folder))}
-    done = reconstruct(public, {"ixi": raw}, now, LocalEngine(1), quiet)
-    assert done.short == 0, list(done.reasons(3))
+    reconstruction = reconstruct(public, {"ixi": raw}, now, LocalEngine(1), quiet)
+    assert reconstruction.short == 0, list(reconstruction.reasons(3))
     assert files_of(public) == files_of(private)
 
 
 def _only_needed(raw, tree, copy, quiet):
     """Copy what the list of needed files names, and hold the list against the files."""
-    (wanted,) = needed_files(tree, SOURCES, quiet)
-    assert wanted.whole
-    for name, file in zip(wanted.text().splitlines(), wanted.files, strict=True):
+    (file_list,) = needed_files(tree, SOURCES, quiet)
+    assert file_list.whole
+    for name, file in zip(file_list.text().splitlines(), file_list.files, strict=True):
         assert sha256_of(raw / name) == file.sha256
         assert (raw / name).stat().st_size == file.bytes
         (copy / name).parent.mkdir(parents=True, exist_ok=True)

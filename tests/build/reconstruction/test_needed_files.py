@@ -28,7 +28,7 @@ def listed(path, use, size=5):
     return RawFileRecord(source="toy", path=path, bytes=size, sha256=f"digest of {path}", use=use)
 
 
-def recipe(*paths, **made):
+def recipe(*paths, **record):
     return Recipe(
         sample="0" * 16,
         source="toy",
@@ -40,7 +40,7 @@ def recipe(*paths, **made):
         frames=(0,),
         files={path: f"digest of {path}" for path in paths},
         first=paths[0],
-        made=made,
+        record=record,
     )
 
 
@@ -93,11 +93,11 @@ def test_of_a_layout_only_files_of_globs_that_nothing_fits_are_needed(toy):
     def paths(*recipes, facts=()):
         return [file.path for file in _needed("toy", recipes, [*others, *facts], source).files]
 
-    made = {"origin": {"layout": layout.name}}
-    assert paths(recipe("images/a.png", **made)) == ["images/a.png", "t.csv"]
-    assert paths(recipe("a.png", **made)) == ["a.png", "images/z.png", "t.csv"]
+    record = {"origin": {"layout": layout.name}}
+    assert paths(recipe("images/a.png", **record)) == ["images/a.png", "t.csv"]
+    assert paths(recipe("a.png", **record)) == ["a.png", "images/z.png", "t.csv"]
     facts = [listed("u.csv", "facts")]
-    assert paths(recipe("images/a.png", **made), facts=facts) == ["images/a.png", "u.csv"]
+    assert paths(recipe("images/a.png", **record), facts=facts) == ["images/a.png", "u.csv"]
     assert paths(recipe("images/a.png")) == ["images/a.png"]
 
 

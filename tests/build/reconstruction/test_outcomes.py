@@ -24,11 +24,11 @@ def outcome(status, number=0, detail="", stage=""):
 
 def test_pictures_that_are_short_for_one_reason_share_a_line():
     lost = [outcome(Status.NOT_RENDERED, n, "no mask", "overlay") for n in range(3)]
-    done = Reconstruction(
+    reconstruction = Reconstruction(
         sources=(source("toy", outcome(Status.REBUILT, 9), *lost, outcome(Status.CASE_MISSING, 7)),)
     )
-    assert done.short == 4
-    assert list(done.reasons(5)) == [
+    assert reconstruction.short == 4
+    assert list(reconstruction.reasons(5)) == [
         "case-missing  A/pictures/7.png: ",
         "not-rendered at overlay  A/pictures/0.png (and 2 more): no mask",
     ]
@@ -42,32 +42,34 @@ def test_reasons_beyond_the_most_are_counted():
 
 
 def test_a_source_of_which_no_copy_was_named_is_named():
-    done = Reconstruction(
+    reconstruction = Reconstruction(
         sources=(source("toy", outcome(Status.SOURCE_NOT_GIVEN)), source("whole"))
     )
-    assert [entry.source for entry in done.not_given] == ["toy"]
-    (line,) = done.reasons(5)
+    assert [entry.source for entry in reconstruction.not_given] == ["toy"]
+    (line,) = reconstruction.reasons(5)
     assert "1 images of toy" in line
     assert "--source toy=ROOT" in line
 
 
 def test_sources_of_which_no_copy_was_named_share_a_line():
-    done = Reconstruction(
+    reconstruction = Reconstruction(
         sources=tuple(source(name, outcome(Status.SOURCE_NOT_GIVEN)) for name in "ab")
     )
-    (line,) = done.reasons(5)
+    (line,) = reconstruction.reasons(5)
     assert "2 images of 2 sources" in line
     assert "--source ID=ROOT" in line
 
 
 @given(statuses=st.lists(st.sampled_from(Status), max_size=20))
 def test_counts_go_in_the_order_of_statuses_and_add_up(statuses):
-    made = source("toy", *(outcome(status, n) for n, status in enumerate(statuses)))
-    assert list(made.counts) == [status for status in Status if status in statuses]
-    assert sum(made.counts.values()) == len(statuses)
+    source_outcome = source("toy", *(outcome(status, n) for n, status in enumerate(statuses)))
+    assert list(source_outcome.counts) == [status for status in Status if status in statuses]
+    assert sum(source_outcome.counts.values()) == len(statuses)
     there = {"already-there", "rebuilt", "there-unproved", "placed-by-name"}
-    assert made.short == sum(status.value not in there for status in statuses)
-    assert Reconstruction(sources=(made, made)).short == 2 * made.short
+    assert source_outcome.short == sum(status.value not in there for status in statuses)
+    assert (
+        Reconstruction(sources=(source_outcome, source_outcome)).short == 2 * source_outcome.short
+    )
 
 
 @given(kinds=st.lists(st.integers(0, 5), min_size=1, max_size=20), most=st.integers(1, 7))
@@ -88,9 +90,9 @@ def test_the_lines_of_a_reason_speak_of_every_picture(kinds, most):
 
 def test_pictures_that_lie_in_the_tree_need_no_reason():
     there = (Status.ALREADY_THERE, Status.REBUILT, Status.THERE_UNPROVED, Status.PLACED_BY_NAME)
-    made = source("toy", *(outcome(status, n) for n, status in enumerate(there)))
-    assert not list(Reconstruction(sources=(made,)).reasons(5))
-    assert Reconstruction(sources=(made,)).short == 0
+    source_outcome = source("toy", *(outcome(status, n) for n, status in enumerate(there)))
+    assert not list(Reconstruction(sources=(source_outcome,)).reasons(5))
+    assert Reconstruction(sources=(source_outcome,)).short == 0
 
 
 def test_the_report_for_programs_leaves_out_what_is_empty():
@@ -98,8 +100,8 @@ def test_the_report_for_programs_leaves_out_what_is_empty():
     lost = PictureOutcome(
         image="A/pictures/0.png", status=Status.RAW_FILE_MISSING, case="g", raw=(raw,)
     )
-    made = SourceOutcome(source="toy", pictures=(lost,), notes=("note",))
-    assert Reconstruction(sources=(made,)).stated() == {
+    source_outcome = SourceOutcome(source="toy", pictures=(lost,), notes=("note",))
+    assert Reconstruction(sources=(source_outcome,)).stated() == {
         "short": 1,
         "sources": {
             "toy": {

@@ -45,8 +45,12 @@ def run(published, quiet):
     """Adopt: ``run(place=True, busi=ROOT)`` -> outcome of each picture, by its path."""
 
     def adopt_pictures(*, place=False, **roots):
-        done = adopt(published, roots, SOURCES, LocalEngine(1), quiet, place=place)
-        return {picture.image: picture for source in done.sources for picture in source.pictures}
+        reconstruction = adopt(published, roots, SOURCES, LocalEngine(1), quiet, place=place)
+        return {
+            picture.image: picture
+            for source in reconstruction.sources
+            for picture in source.pictures
+        }
 
     return adopt_pictures
 

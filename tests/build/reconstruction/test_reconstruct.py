@@ -54,8 +54,12 @@ def again(released, withheld, raw, quiet):
 
     def run(source=withheld, roots=None):
         roots = {"toy": raw} if roots is None else roots
-        done = reconstruct(released, roots, {"toy": source}, LocalEngine(1), quiet)
-        return {picture.image: picture for source in done.sources for picture in source.pictures}
+        reconstruction = reconstruct(released, roots, {"toy": source}, LocalEngine(1), quiet)
+        return {
+            picture.image: picture
+            for source in reconstruction.sources
+            for picture in source.pictures
+        }
 
     return run
 
@@ -337,7 +341,7 @@ def test_a_card_with_another_window_is_told_where_the_recipes_do_not_tell_theirs
 
 
 @pytest.mark.parametrize(
-    ("named", "frames", "shown"),
+    ("named", "frames", "expected"),
     [
         ((None,), [(3,)], (3,)),
         ((None,), [(5,), (3,), (5,)], (3, 5)),
@@ -350,11 +354,11 @@ def test_a_card_with_another_window_is_told_where_the_recipes_do_not_tell_theirs
     ],
 )
 def test_the_slices_of_the_release_are_those_of_the_first_image_that_names_none(
-    named, frames, shown
+    named, frames, expected
 ):
     images = [ImageRef(paths=(Path("a.nii"),), frame=frame) for frame in named]
     job = SimpleNamespace(case=SimpleNamespace(images=images))
-    assert _frames(job, [SimpleNamespace(frames=of_one) for of_one in frames]) == shown
+    assert _frames(job, [SimpleNamespace(frames=of_one) for of_one in frames]) == expected
 
 
 def test_a_card_that_changed_in_another_fact_gives_the_same_pictures(again, withheld):
@@ -390,8 +394,10 @@ def test_an_outline_comes_back_though_its_field_is_of_a_kind_that_none_is_drawn_
     build(workspace, {"toy": toy}, LocalEngine(1), quiet)
     release(workspace, {"toy": toy}, tmp_path / "out", name="x", allow_unreviewed=True)
     toy = _edit(toy, 'kind = "structure"', 'kind = "finding"')
-    done = reconstruct(tmp_path / "out", {"toy": raw}, {"toy": toy}, LocalEngine(1), quiet)
-    pictures = {picture.image: picture for picture in done.sources[0].pictures}
+    reconstruction = reconstruct(
+        tmp_path / "out", {"toy": raw}, {"toy": toy}, LocalEngine(1), quiet
+    )
+    pictures = {picture.image: picture for picture in reconstruction.sources[0].pictures}
     assert any(".outline-" in image for image in pictures)
     assert {picture.status for picture in pictures.values()} == {Status.REBUILT}
 
@@ -417,8 +423,10 @@ def test_windows_come_back_by_their_numbers_though_the_rule_now_gives_others(
     build(workspace, {"toy": toy}, LocalEngine(1), quiet)
     release(workspace, {"toy": toy}, tmp_path / "out", name="x", allow_unreviewed=True)
     monkeypatch.setattr(window_policy, "percentiles", lambda *_: (0.0, 1.0))
-    done = reconstruct(tmp_path / "out", {"toy": raw}, {"toy": toy}, LocalEngine(1), quiet)
-    assert {picture.status for picture in done.sources[0].pictures} == {Status.REBUILT}
+    reconstruction = reconstruct(
+        tmp_path / "out", {"toy": raw}, {"toy": toy}, LocalEngine(1), quiet
+    )
+    assert {picture.status for picture in reconstruction.sources[0].pictures} == {Status.REBUILT}
 
 
 def test_a_card_that_marks_another_field_is_told_as_another_plan(again, released, withheld):
@@ -507,23 +515,25 @@ def test_recipes_of_an_older_version_are_read_without_their_origin(again, releas
 
 
 def test_a_source_that_is_not_given_says_how_to_get_its_data(released, withheld, quiet):
-    done = reconstruct(released, {}, {"toy": withheld}, LocalEngine(1), quiet)
-    (toy,) = done.sources
+    reconstruction = reconstruct(released, {}, {"toy": withheld}, LocalEngine(1), quiet)
+    (toy,) = reconstruction.sources
     assert set(toy.counts) == {Status.SOURCE_NOT_GIVEN}
-    assert done.short == len(toy.pictures)
+    assert reconstruction.short == len(toy.pictures)
     assert any(note == "  1. Download it." for note in toy.notes)
     assert any("--source toy=ROOT" in picture.detail for picture in toy.pictures)
 
 
 def test_a_source_that_nobody_knows_is_told(released, quiet):
-    done = reconstruct(released, {}, {}, LocalEngine(1), quiet)
-    assert {picture.status for picture in done.sources[0].pictures} == {Status.UNKNOWN_SOURCE}
+    reconstruction = reconstruct(released, {}, {}, LocalEngine(1), quiet)
+    assert {picture.status for picture in reconstruction.sources[0].pictures} == {
+        Status.UNKNOWN_SOURCE
+    }
 
 
 def test_an_item_without_recipe_is_told(again, released):
     lines = (released / "recipes.jsonl").read_text().splitlines(keepends=True)
-    kept = [line for line in lines if json.loads(line)["image"] != CLEAN]
-    (released / "recipes.jsonl").write_text("".join(kept))
+    remaining = [line for line in lines if json.loads(line)["image"] != CLEAN]
+    (released / "recipes.jsonl").write_text("".join(remaining))
     outcomes = again()
     assert outcomes[CLEAN].status is Status.NO_RECIPE
     assert {outcome.status for outcome in outcomes.values()} == {Status.NO_RECIPE, Status.REBUILT}
@@ -532,9 +542,9 @@ def test_an_item_without_recipe_is_told(again, released):
 def test_a_recipe_without_item_puts_nothing_into_the_tree(again, released):
     for table in (released / "TOY/test.json", released / "TOY/open.json"):
         items = json.loads(table.read_text())
-        kept = [item for item in items if f"TOY/{item['image_path']}" != CLEAN]
-        assert len(kept) < len(items)
-        table.write_text(json.dumps(kept))
+        remaining = [item for item in items if f"TOY/{item['image_path']}" != CLEAN]
+        assert len(remaining) < len(items)
+        table.write_text(json.dumps(remaining))
     assert CLEAN not in again()
     assert not (released / CLEAN).exists()
 

@@ -83,13 +83,13 @@ def test_an_image_lies_in_a_folder_at_any_depth(tmp_path):
         assert safe_path(tmp_path, image) == tmp_path / image
 
 
-@pytest.mark.parametrize("made", ["", "T", "T/pictures", "T/pictures/a.png"])
-def test_a_picture_is_placed_whatever_of_its_path_is_there(tmp_path, made):
-    if made.endswith(".png"):
-        (tmp_path / made).parent.mkdir(parents=True)
-        (tmp_path / made).write_bytes(b"old")
+@pytest.mark.parametrize("existing", ["", "T", "T/pictures", "T/pictures/a.png"])
+def test_a_picture_is_placed_whatever_of_its_path_is_there(tmp_path, existing):
+    if existing.endswith(".png"):
+        (tmp_path / existing).parent.mkdir(parents=True)
+        (tmp_path / existing).write_bytes(b"old")
     else:
-        (tmp_path / made).mkdir(parents=True, exist_ok=True)
+        (tmp_path / existing).mkdir(parents=True, exist_ok=True)
     place_picture(tmp_path, "T/pictures/a.png", b"new")
     assert safe_path(tmp_path, "T/pictures/a.png").read_bytes() == b"new"
     assert [path.name for path in (tmp_path / "T/pictures").iterdir()] == ["a.png"]
@@ -130,15 +130,15 @@ def test_a_lock_sweeps_half_written_files_of_the_tree_and_nothing_by_way_of_a_li
     (tree / "file").write_bytes(b"")
     pictures = tree / "A/pictures"
     swept = [tree / ".a.partial", pictures / ".a.partial", pictures / "0a/.a.partial"]
-    kept = [
+    other_files = [
         outside / "pictures/.a.partial",
         tree / "A/pictures/a.partial",
         tree / "A/pictures/.a.png",
         tree / "A/.a.partial",
     ]
-    for path in (*swept, *kept):
+    for path in (*swept, *other_files):
         path.write_bytes(b"half")
     with lock_tree(tree):
         pass
     assert not any(path.exists() for path in swept)
-    assert all(path.exists() for path in kept)
+    assert all(path.exists() for path in other_files)

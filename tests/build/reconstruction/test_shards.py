@@ -39,32 +39,37 @@ def _closed(tree):
 
 
 def test_all_restricted_images_make_the_private_edition(again, trees):
-    done = again()
-    assert done.short == 0
-    assert (done.shards.written, done.shards.loose) == (len(_closed(trees[0])), 0)
+    reconstruction = again()
+    assert reconstruction.short == 0
+    assert (reconstruction.shards.written, reconstruction.shards.loose) == (
+        len(_closed(trees[0])),
+        0,
+    )
     assert _files(trees[0]) == _files(trees[1])
     assert not (trees[0] / "TOY/pictures").exists()
 
 
 def test_a_second_run_finds_everything_there(again, trees):
     again()
-    done = again()
-    assert {status for source in done.sources for status in source.counts} == {Status.ALREADY_THERE}
-    assert (done.shards.written, done.shards.loose) == (0, 0)
+    reconstruction = again()
+    assert {status for source in reconstruction.sources for status in source.counts} == {
+        Status.ALREADY_THERE
+    }
+    assert (reconstruction.shards.written, reconstruction.shards.loose) == (0, 0)
 
 
 def test_images_of_an_incomplete_shard_stay_loose_and_can_be_read(again, trees, raw, check):
     last = list(read_members(trees[0], _closed(trees[0])[-1]))[-1]
     case = next(path for path in raw.glob("m (*).png") if path.stem[-2] in last.image)
-    kept = case.read_bytes()
+    content = case.read_bytes()
     case.unlink()
-    done = again()
+    reconstruction = again()
     loose = [path.relative_to(trees[0]).as_posix() for path in trees[0].rglob("*.png")]
-    assert done.short > 0
-    assert done.shards.loose == len(loose) > 0
+    assert reconstruction.short > 0
+    assert reconstruction.shards.loose == len(loose) > 0
     assert open_images(trees[0]).read(loose[0]) == open_images(trees[1]).read(loose[0])
     assert {finding.check for finding in check(trees[0]).findings} == {"restricted-missing"}
-    case.write_bytes(kept)
+    case.write_bytes(content)
     assert again().short == 0
     assert _files(trees[0]) == _files(trees[1])
 
@@ -77,9 +82,9 @@ def test_images_with_other_bytes_stay_loose(again, trees):
         data = _with_another_deflate(open_images(trees[1]).read(member.image))
         (trees[0] / member.image).parent.mkdir(parents=True, exist_ok=True)
         (trees[0] / member.image).write_bytes(data)
-    done = again()
-    assert (done.short, done.shards.written) == (0, 0)
-    assert done.shards.loose == shard.images
+    reconstruction = again()
+    assert (reconstruction.short, reconstruction.shards.written) == (0, 0)
+    assert reconstruction.shards.loose == shard.images
     assert not (trees[0] / shard.name).exists()
 
 

@@ -58,8 +58,8 @@ def test_where_the_cell_is_the_answer_one_key_of_each_source_is_enough(cards, ex
 
 def test_what_is_known_to_have_no_image_is_no_key(cards, expectations):
     tasks = expectations["ixi"]
-    known = {task: sum(map(len, _counted(entry))) for task, entry in tasks.items()}
-    assert all(len(entry.keys) >= 1 for task, entry in tasks.items() if known[task])
+    image_counts = {task: sum(map(len, _counted(entry))) for task, entry in tasks.items()}
+    assert all(len(entry.keys) >= 1 for task, entry in tasks.items() if image_counts[task])
 
 
 def _counted(entry):

@@ -34,22 +34,22 @@ def test_every_field_that_names_a_concept_has_a_row_with_both_reasons():
 
 def test_every_claim_of_absence_has_a_row_with_its_reason():
     claims = tasks_page(CARDS).partition("## What counts as absent")[2].splitlines()
-    wanted = 0
+    expected = 0
     for card in CARDS:
         for field in card.fields.values():
             names = [key for key in ("absence", "stated") if key in field.reasons]
             if field.absence is Absence.SILENT:
                 names = [name for name in names if name != "absence"]
             for name in names if field.concepts() else ():
-                wanted += 1
+                expected += 1
                 head = f"| `{card.id}` | `{field.name}` | {name.replace('absence', 'silence')}"
                 (row,) = [line for line in claims if line.startswith(head)]
                 assert linked_reason(field.reasons[name]) in row
-    assert wanted == sum(line.startswith("| `") for line in claims)
+    assert expected == sum(line.startswith("| `") for line in claims)
 
 
 @pytest.mark.parametrize(
-    ("evidence", "shown"),
+    ("evidence", "text"),
     [
         ("https://example.org/a", "it is so ([source](https://example.org/a))"),
         ("doi:10.1000/x.1", "it is so ([source](https://doi.org/10.1000/x.1))"),
@@ -57,5 +57,5 @@ def test_every_claim_of_absence_has_a_row_with_its_reason():
         ("A handbook | page 3", "it is so (A handbook / page 3)"),
     ],
 )
-def test_a_reason_links_its_source_where_that_has_an_address(evidence, shown):
-    assert linked_reason(CitedReason(reason="it is so.", evidence=evidence)) == shown
+def test_a_reason_links_its_source_where_that_has_an_address(evidence, text):
+    assert linked_reason(CitedReason(reason="it is so.", evidence=evidence)) == text

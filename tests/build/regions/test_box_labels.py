@@ -75,11 +75,11 @@ def test_drawn_boxes_of_any_region_have_one_reading(shape, place, size, seed):
     if candidates is None:
         return
     left, top, right, bottom = candidates.window
-    shown = (bottom - top, right - left)
-    assert list(ambiguous(candidates.boxes, place_tags(candidates.boxes, shown), shown)) == []
-    drawn = draw_boxes(picture[top:bottom, left:right], candidates.boxes)
+    extent = (bottom - top, right - left)
+    assert list(ambiguous(candidates.boxes, place_tags(candidates.boxes, extent), extent)) == []
+    canvas = draw_boxes(picture[top:bottom, left:right], candidates.boxes)
     for x0, y0, x1, y1 in candidates.boxes:
-        assert (drawn[y0:y1, x0:x1] == 90).all()
+        assert (canvas[y0:y1, x0:x1] == 90).all()
 
 
 def test_boxes_whose_frames_meet_are_refused():
@@ -107,6 +107,6 @@ def test_neither_frame_nor_number_covers_a_pixel_of_the_smallest_boxes(size, sid
     boxes = [(x, y, x + size, y + size) for x, y in corners]
     if place_tags(boxes, (side, side)) is None:
         return
-    drawn = draw_boxes(np.full((side, side), 77, np.uint8), boxes)
+    canvas = draw_boxes(np.full((side, side), 77, np.uint8), boxes)
     for x0, y0, x1, y1 in boxes:
-        assert (drawn[y0:y1, x0:x1] == 77).all()
+        assert (canvas[y0:y1, x0:x1] == 77).all()

@@ -18,8 +18,8 @@ def mask():
     return region
 
 
-def _red(drawn):
-    return (drawn == RED).all(axis=2)
+def _red(pixels):
+    return (pixels == RED).all(axis=2)
 
 
 def test_an_outline_surrounds_the_region_and_covers_none_of_it(picture, mask):
@@ -41,8 +41,8 @@ def test_an_outline_is_every_pixel_beside_the_region_also_at_the_border(corner, 
     mask[corner[0] : corner[0] + size[0], corner[1] : corner[1] + size[1]] = True
     around = np.pad(mask, 1)
     beside = around[:-2, 1:-1] | around[2:, 1:-1] | around[1:-1, :-2] | around[1:-1, 2:]
-    drawn = draw_outline(np.zeros((40, 30), np.uint8), mask)
-    assert np.array_equal(drawn[..., 0] == RED[0], beside & ~mask)
+    canvas = draw_outline(np.zeros((40, 30), np.uint8), mask)
+    assert np.array_equal(canvas[..., 0] == RED[0], beside & ~mask)
 
 
 def test_no_region_has_no_outline():
@@ -58,8 +58,8 @@ def test_drawing_leaves_the_clean_picture_untouched(picture, mask):
 
 
 def test_everything_but_the_marks_keeps_its_grey(picture, mask):
-    drawn = draw_outline(picture, mask)
-    assert (drawn[~_red(drawn)] == 100).all()
+    canvas = draw_outline(picture, mask)
+    assert (canvas[~_red(canvas)] == 100).all()
 
 
 def test_lines_grow_with_the_picture():
@@ -70,19 +70,19 @@ def test_lines_grow_with_the_picture():
 
 
 def test_a_box_is_framed_outside_its_inside(picture):
-    drawn = draw_boxes(picture, [(10, 12, 60, 50)])
-    red = _red(drawn)
+    canvas = draw_boxes(picture, [(10, 12, 60, 50)])
+    red = _red(canvas)
     assert red[11, 10:60].all()
     assert red[50, 10:60].all()
-    assert (drawn[40:50, 40:60] == 100).all()
+    assert (canvas[40:50, 40:60] == 100).all()
 
 
 def test_boxes_carry_different_numbers_outside_of_every_box(picture):
     boxes = [(2, 20, 30, 40), (40, 20, 68, 40)]
-    drawn = draw_boxes(picture, boxes)
+    canvas = draw_boxes(picture, boxes)
     for x0, y0, x1, y1 in boxes:
-        assert (drawn[y0:y1, x0:x1] == 100).all()
-    tags = [drawn[10:19, x0 - 1 : x0 + 6] for x0, *_ in boxes]
+        assert (canvas[y0:y1, x0:x1] == 100).all()
+    tags = [canvas[10:19, x0 - 1 : x0 + 6] for x0, *_ in boxes]
     assert all((tag == 255).all(axis=2).any() for tag in tags)
     assert not np.array_equal(*tags)
 
@@ -102,5 +102,5 @@ def test_the_bounding_box_excludes_its_far_edge(mask):
 def test_colour_pictures_keep_their_colours(mask):
     colour = np.zeros((64, 80, 3), np.uint8)
     colour[..., 1] = 77
-    drawn = draw_outline(colour, mask)
-    assert (drawn[0, 0] == (0, 77, 0)).all()
+    canvas = draw_outline(colour, mask)
+    assert (canvas[0, 0] == (0, 77, 0)).all()

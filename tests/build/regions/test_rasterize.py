@@ -72,13 +72,13 @@ def test_pixels_off_the_line_are_inside_exactly_by_the_even_odd_rule(points):
 
 @given(CORNERS)
 def test_the_line_covers_each_lattice_point_that_it_crosses_and_stays_within_a_pixel(points):
-    drawn = polygon_fill.outline_pixels(points, SIZE)
+    line = polygon_fill.outline_pixels(points, SIZE)
     ring = [*points, points[0]]
     for y in range(SIZE[0]):
         for x in range(SIZE[1]):
             if on_line(points, x, y):
-                assert drawn[y, x], (x, y)
-    for y, x in np.argwhere(drawn):
+                assert line[y, x], (x, y)
+    for y, x in np.argwhere(line):
         gaps = []
         for (x0, y0), (x1, y1) in pairwise(ring):
             along = np.array([x1 - x0, y1 - y0], float)
@@ -102,9 +102,9 @@ def test_inner_and_outer_edge_differ_by_the_line_alone(points):
         rasterise(Polygons(outlines=(Outline(points=tuple(points), edge=edge),)), image())[0]
         for edge in (True, False)
     )
-    drawn = polygon_fill.outline_pixels(points, SIZE)
-    assert np.array_equal(outer, inner | drawn)
-    assert not (inner & drawn).any()
+    line = polygon_fill.outline_pixels(points, SIZE)
+    assert np.array_equal(outer, inner | line)
+    assert not (inner & line).any()
 
 
 def test_edge_decides_whether_the_pixels_under_the_line_belong():

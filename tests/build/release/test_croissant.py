@@ -114,7 +114,7 @@ def test_what_responsible_ai_asks_is_told(read, editions):
     assert metadata.personal_sensitive_information
     assert metadata.annotations_per_item
     croissant = json.loads((editions[0] / "croissant.json").read_text())
-    known = {
+    words = {
         "dataCollection", "dataCollectionType", "dataCollectionMissingData",
         "dataCollectionRawData", "dataPreprocessingProtocol", "dataImputationProtocol",
         "dataManipulationProtocol", "dataReleaseMaintenancePlan", "personalSensitiveInformation",
@@ -122,7 +122,7 @@ def test_what_responsible_ai_asks_is_told(read, editions):
         "annotatorDemographics", "machineAnnotationTools", "dataSocialImpact", "dataBiases",
         "dataLimitations", "dataUseCases",
     }  # fmt: skip
-    assert {name[4:] for name in croissant if name.startswith("rai:")} == known
+    assert {name[4:] for name in croissant if name.startswith("rai:")} == words
 
 
 def test_every_licence_and_source_is_named(editions):

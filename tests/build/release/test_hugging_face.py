@@ -39,11 +39,11 @@ def load(tmp_path):
 
     def run(tree, *config):
         places = {"HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path), "HOME": str(tmp_path)}
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-c", LOAD, str(tree), *config], env={**os.environ, **places},
             capture_output=True, check=True, text=True,
         )  # fmt: skip
-        return [json.loads(line) for line in done.stdout.splitlines()]
+        return [json.loads(line) for line in process.stdout.splitlines()]
 
     return run
 
@@ -98,9 +98,9 @@ def test_no_parquet_file_holds_a_picture_that_may_not_be_passed_on(editions, edi
     assert {row["restricted"] for row in rows} == {False, True}
     for row in rows:
         assert (row["image"] is None) == row["restricted"]
-    held = {row["image"]["bytes"] for row in rows if row["image"]}
-    assert held
-    assert not held & barred
+    pictures = {row["image"]["bytes"] for row in rows if row["image"]}
+    assert pictures
+    assert not pictures & barred
     for path in (editions[edition] / "data").rglob("*.parquet"):
         data = path.read_bytes()
         assert not any(picture[-200:-20] in data for picture in barred)

@@ -48,13 +48,13 @@ def test_withdrawn_items_are_left_out_and_the_release_keeps_them(private, tmp_pa
         dataset=gone["dataset"], id=gone["id"], by="maintainer", on="2026-02-01", why="No key."
     )
     add_errata(private, [erratum], {erratum.name})
-    made = write_private_hub(private, tmp_path / "out")
-    names = {(row["dataset"], row["id"]) for row in rows_of(made.out)}
-    assert made.withdrawn == 1
+    edition = write_private_hub(private, tmp_path / "out")
+    names = {(row["dataset"], row["id"]) for row in rows_of(edition.out)}
+    assert edition.withdrawn == 1
     assert len(names) == len(before) - 1
     assert (gone["dataset"], gone["id"]) not in names
     assert rows_of(private) == before
-    assert (faults(made.out), faults(private)) == (set(), set())
+    assert (faults(edition.out), faults(private)) == (set(), set())
 
 
 def test_it_is_marked_says_so_in_its_card_and_is_valid(hub, check, faults):

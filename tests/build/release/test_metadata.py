@@ -15,7 +15,7 @@ SEMVER = r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)"
 
 
 @pytest.fixture
-def made(tmp_path, monkeypatch):
+def items_path(tmp_path, monkeypatch):
     """A table of items that was made on 2 March 2026."""
     monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
     path = tmp_path / "items.parquet"
@@ -25,25 +25,25 @@ def made(tmp_path, monkeypatch):
     return path
 
 
-def test_the_day_is_that_of_the_items(made):
-    assert day_of("v1", made) == date(2026, 3, 2)
+def test_the_day_is_that_of_the_items(items_path):
+    assert day_of("v1", items_path) == date(2026, 3, 2)
 
 
 @pytest.mark.parametrize("name", ["2026-11-30", "spring_2026-11-30b", "2026-13-40 or 2026-11-30"])
-def test_a_day_in_the_name_goes_before_it(made, name):
-    assert day_of(name, made) == date(2026, 11, 30)
+def test_a_day_in_the_name_goes_before_it(items_path, name):
+    assert day_of(name, items_path) == date(2026, 11, 30)
 
 
-def test_the_common_variable_goes_before_both(made, monkeypatch):
+def test_the_common_variable_goes_before_both(items_path, monkeypatch):
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
-    assert day_of("2026-11-30", made) == date(1970, 1, 2)
+    assert day_of("2026-11-30", items_path) == date(1970, 1, 2)
 
 
 @pytest.mark.parametrize("expected", ["yesterday", "9" * 30])
-def test_a_variable_that_is_no_time_is_an_error(made, monkeypatch, expected):
+def test_a_variable_that_is_no_time_is_an_error(items_path, monkeypatch, expected):
     monkeypatch.setenv("SOURCE_DATE_EPOCH", expected)
     with pytest.raises(ReleaseError, match="expected seconds since 1970"):
-        day_of("v1", made)
+        day_of("v1", items_path)
 
 
 @pytest.mark.parametrize(

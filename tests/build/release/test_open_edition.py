@@ -25,7 +25,7 @@ ASK, TRUTH = {"unit": "mm"}, {"value": 23.0, "low": 19.0, "high": 27.0}
 
 
 @pytest.fixture
-def made(barred, pressed, tmp_path):
+def editions(barred, pressed, tmp_path):
     """Public and private tree with an open row for every image, and what is told of them."""
     root = pressed(barred)
     trees = {name: shutil.copytree(root / name, tmp_path / name) for name in ("public", "private")}
@@ -45,10 +45,10 @@ def made(barred, pressed, tmp_path):
 
 
 def _open(row):
-    kept = ("dataset", "image_path", "task", "modality", "parts", "original_task", "restricted")
+    columns = ("dataset", "image_path", "task", "modality", "parts", "original_task", "restricted")
     return {
         "id": f"{row['id'][::-1]}",
-        **{name: row[name] for name in kept},
+        **{name: row[name] for name in columns},
         "question": "How long is the lesion?",
         "form": "number",
         "ask": ASK,
@@ -57,8 +57,8 @@ def _open(row):
     }
 
 
-def test_open_items_have_documented_columns_and_no_restricted_image(made):
-    trees, _ = made
+def test_open_items_have_documented_columns_and_no_restricted_image(editions):
+    trees, _ = editions
     file = trees["private"] / "open/toy/test-00000.parquet"
     assert file.read_bytes() == (trees["public"] / "open/toy/test-00000.parquet").read_bytes()
     assert pq.read_schema(file).equals(OPEN_SCHEMA, check_metadata=True)
@@ -71,8 +71,8 @@ def test_open_items_have_documented_columns_and_no_restricted_image(made):
         assert row["licence"]
 
 
-def test_open_items_are_in_no_file_of_the_other_configuration(made):
-    trees, facts = made
+def test_open_items_are_in_no_file_of_the_other_configuration(editions):
+    trees, facts = editions
     head = yaml.safe_load(front_matter(facts, with_open=True).strip("-\n"))
     paths = {config["config_name"]: config["data_files"][0]["path"] for config in head["configs"]}
     assert (paths["default"], paths["open"]) == ("data/*/*.parquet", "open/*/*.parquet")
@@ -86,9 +86,9 @@ def test_open_items_are_in_no_file_of_the_other_configuration(made):
 # rdflib warns of what mlcroissant calls, not of what we write.
 @pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated:DeprecationWarning")
 @pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame.reset_index")
-def test_croissant_has_a_record_for_each_open_item(made, tmp_path, monkeypatch):
+def test_croissant_has_a_record_for_each_open_item(editions, tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
-    trees, facts = made
+    trees, facts = editions
     write_croissant(trees["public"], facts)
     dataset = mlcroissant.Dataset(jsonld=str(trees["public"] / "croissant.json"))
     issues = dataset.metadata.ctx.issues
@@ -103,8 +103,8 @@ def test_croissant_has_a_record_for_each_open_item(made, tmp_path, monkeypatch):
     assert all(described[f"open/{name}"] for name in ("form", "ask", "truth", "chance"))
 
 
-def test_the_edition_is_held_against_open_json(made, faults):
-    tree = made[0]["public"]
+def test_the_edition_is_held_against_open_json(editions, faults):
+    tree = editions[0]["public"]
     assert "edition-differs" not in faults(tree)
     rows = json.loads((tree / "TOY/open.json").read_text())
     rows[0]["truth"] = {**TRUTH, "high": 29.0}
@@ -112,8 +112,10 @@ def test_the_edition_is_held_against_open_json(made, faults):
     assert "edition-differs" in faults(tree)
 
 
-def test_a_restricted_image_in_an_open_file_of_a_public_tree_is_an_error(made, faults, tmp_path):
-    trees, _ = made
+def test_a_restricted_image_in_an_open_file_of_a_public_tree_is_an_error(
+    editions, faults, tmp_path
+):
+    trees, _ = editions
     write_private_hub(trees["private"], tmp_path / "hub")
     filled = tmp_path / "hub/open/toy/test-00000.parquet"
     assert all(row["image"] is not None for row in pq.read_table(filled).to_pylist())

@@ -34,7 +34,7 @@ FORMS = {
 }
 
 
-def item(form, truth, **known):
+def item(form, truth, **columns):
     ask = FORMS[form][0]
     return OpenItem(
         **{
@@ -56,7 +56,7 @@ def item(form, truth, **known):
             "variant": "v",
             "template": "t",
             "seed": 0,
-            **known,
+            **columns,
         }
     )
 

@@ -70,9 +70,9 @@ def test_a_picture_is_generated_from_raw_files_with_their_digests(documents, edi
 def test_it_is_derived_from_the_files_that_it_shows(documents, editions):
     recipes = (editions[0] / "recipes.jsonl").read_text().splitlines()
     for recipe in map(json.loads, recipes):
-        shown = {recipe["files"][name] for image in recipe["images"] for name in image["files"]}
+        files = {recipe["files"][name] for image in recipe["images"] for name in image["files"]}
         derived = documents[recipe["image"]].get_records(ProvDerivation)
-        assert {_ends(entry)[1].localpart for entry in derived} == shown
+        assert {_ends(entry)[1].localpart for entry in derived} == files
 
 
 def test_the_software_did_it_by_the_recipe(documents):

@@ -55,8 +55,8 @@ def _listed(path, use=FACTS, *, glob="**/*.csv", cases=None, unnamed=(), size=1)
 
 
 @pytest.fixture
-def chosen(tmp_path):
-    """Paths and uses that a release names of a workspace's table: ``chosen(rows, *files)``."""
+def released_files(tmp_path):
+    """Paths and uses that a release names of a table: ``released_files(rows, *files)``."""
 
     def write(rows, *files, cases=("a",)):
         (tmp_path / "made.jsonl").write_text("".join(row.line() for row in rows))
@@ -67,30 +67,30 @@ def chosen(tmp_path):
     return write
 
 
-def test_a_table_loses_the_folders_that_neither_the_card_nor_a_picture_names(chosen):
+def test_a_table_loses_the_folders_that_neither_the_card_nor_a_picture_names(released_files):
     rows = [_listed(f"{CANARY}/tables/a.csv", unnamed=[CANARY])]
-    assert chosen(rows) == [("tables/a.csv", FACTS)]
-    assert chosen(rows, f"{CANARY}/x.png") == [(f"{CANARY}/tables/a.csv", FACTS)]
+    assert released_files(rows) == [("tables/a.csv", FACTS)]
+    assert released_files(rows, f"{CANARY}/x.png") == [(f"{CANARY}/tables/a.csv", FACTS)]
 
 
-def test_a_table_whose_glob_asks_for_a_folder_that_nothing_names_is_left_out(chosen):
-    assert chosen([_listed(f"{CANARY}/a.csv", glob="*/a.csv", unnamed=[CANARY])]) == []
+def test_a_table_whose_glob_asks_for_a_folder_that_nothing_names_is_left_out(released_files):
+    assert released_files([_listed(f"{CANARY}/a.csv", glob="*/a.csv", unnamed=[CANARY])]) == []
 
 
-def test_a_sidecar_goes_with_the_cases_of_the_release(chosen):
+def test_a_sidecar_goes_with_the_cases_of_the_release(released_files):
     rows = [_listed("1/a.csv", cases=("a",)), _listed("2/a.csv", cases=("b", "c"))]
-    assert chosen(rows) == [("1/a.csv", FACTS)]
-    assert chosen(rows, cases=("c",)) == [("2/a.csv", FACTS)]
+    assert released_files(rows) == [("1/a.csv", FACTS)]
+    assert released_files(rows, cases=("c",)) == [("2/a.csv", FACTS)]
 
 
-def test_what_shows_the_layout_is_a_file_of_the_release_where_one_does(chosen):
+def test_what_shows_the_layout_is_a_file_of_the_release_where_one_does(released_files):
     rows = [
         _listed("p/1.png", PICTURE, glob="", size=5),
         _listed("p/2.png", PICTURE, glob="", size=3),
         _listed("q/0.png", LAYOUT, glob="**/*.png", unnamed=["q"]),
     ]
-    assert chosen(rows, "p/1.png") == [("p/1.png", PICTURE), ("p/1.png", LAYOUT)]
-    assert chosen(rows) == [("0.png", LAYOUT)]
+    assert released_files(rows, "p/1.png") == [("p/1.png", PICTURE), ("p/1.png", LAYOUT)]
+    assert released_files(rows) == [("0.png", LAYOUT)]
 
 
 def test_a_table_of_an_older_version_asks_for_a_new_build(tmp_path):

@@ -45,14 +45,14 @@ def _files(tree):
     return {p.relative_to(tree).as_posix(): p.read_bytes() for p in tree.rglob("*") if p.is_file()}
 
 
-def _run(code, home, *given):
+def _run(code, home, *arguments):
     """What a stranger's program prints, offline and with caches of its own."""
     places = {"HF_HUB_OFFLINE": "1", "HF_HOME": str(home), "HOME": str(home)}
-    done = subprocess.run(
-        [sys.executable, "-c", code, *given], env={**os.environ, **places},
+    process = subprocess.run(
+        [sys.executable, "-c", code, *arguments], env={**os.environ, **places},
         capture_output=True, check=True, text=True,
     )  # fmt: skip
-    return json.loads(done.stdout.splitlines()[-1])
+    return json.loads(process.stdout.splitlines()[-1])
 
 
 def _recipes(tree):

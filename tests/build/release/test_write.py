@@ -162,9 +162,9 @@ def test_without_a_restricted_picture_there_is_no_mark(write):
 
 
 def _lose_a_picture_of_an_item(workspace):
-    asked = pd.read_parquet(workspace.items)["sample"]
+    sample_ids = pd.read_parquet(workspace.items)["sample"]
     samples = pd.read_parquet(workspace.samples).set_index("id")
-    (workspace.root / samples.loc[asked[0], "image"]).unlink()
+    (workspace.root / samples.loc[sample_ids[0], "image"]).unlink()
 
 
 def test_a_withheld_picture_that_is_lost_stops_a_public_release_too(write, toy, built, quiet):
@@ -236,18 +236,18 @@ def test_whether_the_picture_shows_the_answer_is_told_of_every_item(built, write
     frame["visible"] = ["partly" if number % 3 else "yes" for number in range(len(frame))]
     frame["block"] = [f"b{number // 4}" for number in range(len(frame))]
     frame.to_parquet(built.items)
-    wanted = {row.id: (row.visible, row.block) for row in frame.itertuples()}
+    expected = {row.id: (row.visible, row.block) for row in frame.itertuples()}
     out = write().out
-    wanted |= {item["id"]: ("yes", "") for item in _open_items(out)}
+    expected |= {item["id"]: ("yes", "") for item in _open_items(out)}
     row_values = {row.id: (row.visible, row.block) for row in read_item_facts(out).values()}
-    assert row_values == wanted
-    read = {item.id: (item.visible, item.block) for item in load_benchmark(out).items}
-    assert read == row_values
-    kept = pd.read_parquet(out / "items.parquet").set_index("id")["visible"].to_dict()
+    assert row_values == expected
+    values_read = {item.id: (item.visible, item.block) for item in load_benchmark(out).items}
+    assert values_read == row_values
+    visibility = pd.read_parquet(out / "items.parquet").set_index("id")["visible"].to_dict()
     cube = {item["id"]: row_values[item["id"]][0] for item in _items(out)}
-    assert kept == cube
-    seen = json.loads((out / "audit.json").read_text())["by_visible"]
-    assert seen == dict(sorted(Counter(cube.values()).items()))
+    assert visibility == cube
+    counts = json.loads((out / "audit.json").read_text())["by_visible"]
+    assert counts == dict(sorted(Counter(cube.values()).items()))
     assert "Items by what the image shows" in (out / "audit.html").read_text()
 
 
@@ -257,10 +257,10 @@ def test_the_unit_of_an_item_is_its_patient_else_its_case_and_names_neither(buil
     samples.to_parquet(built.samples)
     out = write().out
     of_sample = samples.set_index("id")
-    kept = pd.read_parquet(out / "items.parquet")
+    table = pd.read_parquet(out / "items.parquet")
     rows = {row.id: row for row in read_item_facts(out).values()}
     units = {}
-    for item in kept.itertuples():
+    for item in table.itertuples():
         sample = of_sample.loc[item.sample]
         units.setdefault(sample["patient"] or sample["case"], set()).add(rows[item.id].unit)
         kind = "patient" if sample["patient"] else "case"

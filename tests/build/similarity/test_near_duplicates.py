@@ -32,7 +32,7 @@ from medrcube.errors import ReleaseError
 from medrcube.perceptual_hash import MAX_DISTANCE, dct_hashes, perceptual_hash
 
 BLANK = dict.fromkeys(Sample.__dataclass_fields__, "")
-DRAWN = ("mask", "annotation", "2hc")
+MARK_NAMES = ("mask", "annotation", "2hc")
 """In names of masks, and of second pictures of a patient of HC18."""
 NUMBERS = {"choices": 0, "area": 0.0, "regions": 0, "width": 1, "height": 1}
 
@@ -121,8 +121,8 @@ def clustered(draw):
 
 @pytest.mark.thorough
 @given(clustered())
-def test_the_index_finds_what_comparing_every_pair_finds_each_once(drawn):
-    hashes, distance = drawn
+def test_the_index_finds_what_comparing_every_pair_finds_each_once(example):
+    hashes, distance = example
     found_ins = found_in(hashes, distance)
     assert len(found_ins) == len(set(found_ins))
     assert set(found_ins) == brute_force(hashes, distance)
@@ -373,7 +373,7 @@ def test_real_pictures_of_different_patients_are_not_paired_and_their_copies_are
         for folder in folders
         for path in sorted((real_raw / folder).rglob("*.*"))
         if path.suffix.lower() in {".png", ".jpg", ".jpeg"}
-        and not any(word in path.as_posix().lower() for word in DRAWN)
+        and not any(word in path.as_posix().lower() for word in MARK_NAMES)
     ]
     small = np.stack([read_small(path) for path in files])
     hashes = dct_hashes(small)

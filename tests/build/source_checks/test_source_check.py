@@ -154,13 +154,15 @@ def test_a_real_source_passes():
 @pytest.mark.thorough
 def test_an_adapter_that_one_row_of_a_table_ends_breaks_its_contract(checked):
     table = '    (root / "ages.csv").write_text("who,age\\nQuux,41\\nQuuz,42\\n")\n'
-    read = '    [int(row["age"]) for row in read_csv(root.part("ages")[0], columns=("age",))]\n'
+    statement = (
+        '    [int(row["age"]) for row in read_csv(root.part("ages")[0], columns=("age",))]\n'
+    )
     checked("fixture.py", "def build(root, layout):\n", f"def build(root, layout):\n{table}")
     checked("card.toml", 'expect = { "*.png" = 8 }', EXPECT)
     reader = "from medrcube.sources._formats.tables.tables import read_csv\n\ndef cases"
     checked("adapter.py", "def cases", reader)
     failures_by_check = checked(
-        "adapter.py", "    for path in sorted", f"{read}    for path in sorted"
+        "adapter.py", "    for path in sorted", f"{statement}    for path in sorted"
     )
     assert list(failures_by_check) == ["a row that cannot be used ends no scan"]
 
@@ -170,7 +172,7 @@ def test_an_adapter_that_one_row_of_a_table_ends_breaks_its_contract(checked):
 def test_what_is_told_of_damaged_copies_is_searched_for_identifiers(checked, cell, expected):
     """The fixture is whole; only in a shifted row the name of a person stands under ``age``."""
     table = '    (root / "ages.csv").write_text("who,age\\nPerson Nobody Quux,41\\n")\n'
-    read = (
+    statement = (
         '    for row in tables.read_csv(root.part("ages")[0], columns=("who", "age")):\n'
         '        if not row["age"].isdecimal():\n'
         f'            yield Skip(key=row.place, reason=f"{{{cell}}}: expected a number")\n'
@@ -182,7 +184,7 @@ def test_what_is_told_of_damaged_copies_is_searched_for_identifiers(checked, cel
         "def cases",
         "from medrcube.sources._formats.tables import tables\n\ndef cases",
     )
-    checked("adapter.py", "    for path in sorted", f"{read}    for path in sorted")
+    checked("adapter.py", "    for path in sorted", f"{statement}    for path in sorted")
     failures_by_check = checked(
         "adapter.py", 'patient="CANARY-" + path.stem', 'patient="Person Nobody Quux"'
     )

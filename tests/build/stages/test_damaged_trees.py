@@ -134,9 +134,9 @@ def test_a_build_on_a_full_disk_is_refused_and_goes_on_when_there_is_room(
             arguments, capture_output=True, text=True, timeout=SECONDS, check=False
         )
 
-    done = run(limit)
-    assert done.returncode == 1
-    assert done.stderr.startswith("refused: ")
+    process = run(limit)
+    assert process.returncode == 1
+    assert process.stderr.startswith("refused: ")
     for path in workspace.images.rglob("*.png"):
         Image.open(path).load()
     assert not workspace.items.exists()

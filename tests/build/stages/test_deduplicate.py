@@ -50,7 +50,7 @@ def sample(case, pixels, artefact="clean"):
     )
 
 
-def asked(case, diagnosis, pixels="equal", *, barred="", boxes="breast lesion"):
+def queries_of_case(case, diagnosis, pixels="equal", *, barred="", boxes="breast lesion"):
     """Queries of one case: modality, diagnosis and the place of the lesion."""
     clean, marked = sample(case, pixels), sample(case, pixels, "boxes")
     rows = [
@@ -61,14 +61,14 @@ def asked(case, diagnosis, pixels="equal", *, barred="", boxes="breast lesion"):
     return [
         QuestionCandidate(
             task=task,
-            sample=shown,
+            sample=image_sample,
             field=field,
             key=key,
             scope=Scope.IMAGE,
             ground=GROUND,
             barred=reason,
         )
-        for task, shown, field, key, reason in rows
+        for task, image_sample, field, key, reason in rows
     ]
 
 
@@ -78,7 +78,10 @@ def reasons(queries):
 
 def test_place_of_a_lesion_is_not_asked_where_equal_pictures_tell_another_lesion():
     reason_by_question = reasons(
-        [*asked("benign (433)", "BENIGN"), *asked("malignant (145)", "MALIGNANT")]
+        [
+            *queries_of_case("benign (433)", "BENIGN"),
+            *queries_of_case("malignant (145)", "MALIGNANT"),
+        ]
     )
     for case in ("benign (433)", "malignant (145)"):
         assert reason_by_question[case, "Disease Diagnosis"] == CONTRADICTION
@@ -88,8 +91,8 @@ def test_place_of_a_lesion_is_not_asked_where_equal_pictures_tell_another_lesion
 def test_what_is_known_to_be_in_doubt_still_shows_that_labels_disagree():
     reason_by_question = reasons(
         [
-            *asked("benign (433)", "BENIGN", barred=UNDIAGNOSED),
-            *asked("malignant (145)", "MALIGNANT", barred=UNDIAGNOSED),
+            *queries_of_case("benign (433)", "BENIGN", barred=UNDIAGNOSED),
+            *queries_of_case("malignant (145)", "MALIGNANT", barred=UNDIAGNOSED),
         ]
     )
     assert reason_by_question["benign (433)", "Disease Diagnosis"] == UNDIAGNOSED
@@ -98,13 +101,15 @@ def test_what_is_known_to_be_in_doubt_still_shows_that_labels_disagree():
 
 
 def test_what_does_not_rest_on_the_lesion_is_asked_once():
-    reason_by_question = reasons([*asked("b", "BENIGN"), *asked("m", "MALIGNANT")])
+    reason_by_question = reasons(
+        [*queries_of_case("b", "BENIGN"), *queries_of_case("m", "MALIGNANT")]
+    )
     assert reason_by_question["b", "Modality Recognition"] == ""
     assert reason_by_question["m", "Modality Recognition"] == REPEAT
 
 
 def test_place_of_a_lesion_is_asked_once_of_equal_pictures():
-    reason_by_question = reasons([*asked("a", "BENIGN"), *asked("b", "BENIGN")])
+    reason_by_question = reasons([*queries_of_case("a", "BENIGN"), *queries_of_case("b", "BENIGN")])
     assert (reason_by_question["a", "ROI Grounding"], reason_by_question["b", "ROI Grounding"]) == (
         "",
         REPEAT,
@@ -112,7 +117,9 @@ def test_place_of_a_lesion_is_asked_once_of_equal_pictures():
 
 
 def test_marked_regions_of_different_names_contradict_each_other():
-    reason_by_question = reasons([*asked("a", "BENIGN"), *asked("b", "BENIGN", boxes="cyst")])
+    reason_by_question = reasons(
+        [*queries_of_case("a", "BENIGN"), *queries_of_case("b", "BENIGN", boxes="cyst")]
+    )
     assert (
         reason_by_question["a", "ROI Grounding"]
         == reason_by_question["b", "ROI Grounding"]
@@ -122,7 +129,9 @@ def test_marked_regions_of_different_names_contradict_each_other():
 
 
 def test_scope_of_a_label_that_is_not_asked_contradicts_nothing():
-    reason_by_question = reasons([*asked("a", "BENIGN", barred="scope"), *asked("b", "MALIGNANT")])
+    reason_by_question = reasons(
+        [*queries_of_case("a", "BENIGN", barred="scope"), *queries_of_case("b", "MALIGNANT")]
+    )
     assert reason_by_question["a", "ROI Grounding"] == ""
     assert reason_by_question["b", "Disease Diagnosis"] == ""
 
@@ -139,7 +148,7 @@ def test_of_each_picture_a_task_is_asked_once_or_never_in_any_order(cases, rando
     queries = [
         query
         for number, (pixels, diagnosis) in enumerate(cases)
-        for query in asked(f"c{number}", diagnosis, pixels)
+        for query in queries_of_case(f"c{number}", diagnosis, pixels)
     ]
     reason_by_question = reasons(queries)
     random.shuffle(queries)
@@ -152,11 +161,13 @@ def test_of_each_picture_a_task_is_asked_once_or_never_in_any_order(cases, rando
             Task("Disease Diagnosis"),
             Task("ROI Grounding"),
         ):
-            kept = [n for n in members if reason_by_question[f"c{n}", task.value] == ""]
+            numbers = [n for n in members if reason_by_question[f"c{n}", task.value] == ""]
             rests = task.level is not Level("low")
-            assert len(kept) == (0 if not members or (disagree and rests) else 1)
+            assert len(numbers) == (0 if not members or (disagree and rests) else 1)
 
 
 def test_different_pictures_have_nothing_to_do_with_each_other():
-    reason_by_question = reasons([*asked("a", "BENIGN"), *asked("b", "MALIGNANT", "other")])
+    reason_by_question = reasons(
+        [*queries_of_case("a", "BENIGN"), *queries_of_case("b", "MALIGNANT", "other")]
+    )
     assert set(reason_by_question.values()) == {""}

@@ -98,7 +98,7 @@ def test_the_side_is_the_patients(row_of, span, right_at, sides):
 
 
 @pytest.mark.parametrize(
-    ("trust", "right_at", "known"),
+    ("trust", "right_at", "expected"),
     [
         ("unknown", "left", ("", "")),
         ("proved", "", ("", "")),
@@ -106,14 +106,14 @@ def test_the_side_is_the_patients(row_of, span, right_at, sides):
         ("stated", "", ("left", "stated")),
     ],
 )
-def test_sides_are_known_where_the_card_trusts_them(row_of, trust, right_at, known):
+def test_sides_are_known_where_the_card_trusts_them(row_of, trust, right_at, expected):
     row = row_of(region_geometry(10, 20, right_at=right_at), GeometryTrust(orientation=trust))
-    assert (row.right_at, row.orientation) == known
-    assert bool(row.side) == bool(row.midline_from) == bool(known[0])
+    assert (row.right_at, row.orientation) == expected
+    assert bool(row.side) == bool(row.midline_from) == bool(expected[0])
 
 
 @pytest.mark.parametrize(
-    ("scale", "stated", "known"),
+    ("scale", "stated", "expected"),
     [
         ("unknown", 0.5, (None, "")),
         ("object", None, (None, "")),
@@ -121,9 +121,9 @@ def test_sides_are_known_where_the_card_trusts_them(row_of, trust, right_at, kno
         ("projection", 0.5, (0.5, "projection")),
     ],
 )
-def test_millimetres_are_known_where_the_card_trusts_them(row_of, scale, stated, known):
+def test_millimetres_are_known_where_the_card_trusts_them(row_of, scale, stated, expected):
     row = row_of(region_geometry(10, 20, mm_per_pixel=stated), GeometryTrust(scale=scale))
-    assert (row.mm_per_pixel, row.scale) == known
+    assert (row.mm_per_pixel, row.scale) == expected
 
 
 def test_a_row_belongs_to_the_clean_picture_of_its_slice(row_of):

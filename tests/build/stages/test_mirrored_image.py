@@ -107,7 +107,7 @@ def test_a_change_of_what_a_mirror_image_is_makes_it_anew(job, monkeypatch):
 
 
 @pytest.fixture
-def asked(toy, monkeypatch):
+def is_mirrored(toy, monkeypatch):
     """Whether a mirror image of a case is planned, once a task asks for one."""
     from medrcube.build.stages import plan  # noqa: PLC0415
 
@@ -134,13 +134,13 @@ def asked(toy, monkeypatch):
     return planned
 
 
-def test_slices_with_two_regions_are_mirrored(asked):
-    assert asked()
+def test_slices_with_two_regions_are_mirrored(is_mirrored):
+    assert is_mirrored()
 
 
-def test_a_film_may_bear_a_side_letter_and_is_not_mirrored(asked):
-    assert not asked(modality=Modality("X-ray"))
+def test_a_film_may_bear_a_side_letter_and_is_not_mirrored(is_mirrored):
+    assert not is_mirrored(modality=Modality("X-ray"))
 
 
-def test_images_side_by_side_are_not_mirrored(asked):
-    assert not asked(images=(ImageRef(paths=()),) * 2)
+def test_images_side_by_side_are_not_mirrored(is_mirrored):
+    assert not is_mirrored(images=(ImageRef(paths=()),) * 2)

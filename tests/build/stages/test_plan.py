@@ -53,9 +53,9 @@ def test_the_subfolder_of_images_depends_on_their_name_alone(toy, raw):
 def test_subfolders_share_images_evenly(toy, raw):
     (job,) = plan_jobs(toy, raw, list(toy.scan(raw, "flat"))[:1])
     places = [replace(job, name=f"{number:08}_000").place for number in range(25_600)]
-    held = Counter(place.partition("/")[0] for place in places)
-    assert len(held) == 256
-    assert max(held.values()) < 150
+    counts = Counter(place.partition("/")[0] for place in places)
+    assert len(counts) == 256
+    assert max(counts.values()) < 150
 
 
 def test_a_case_may_have_a_window_of_its_own(toy, raw):
@@ -73,13 +73,13 @@ def pair(*values):
 
 
 def numbered(case, *tasks):
-    made = artefacts_of(replace(ACDC, tasks=tasks), case)
-    return [entry.concept for entry in made if entry.kind == "numbered"]
+    artefacts = artefacts_of(replace(ACDC, tasks=tasks), case)
+    return [entry.concept for entry in artefacts if entry.kind == "numbered"]
 
 
 def test_images_that_show_different_facts_are_numbered_and_one_fact_is_asked_for():
-    (asked,) = numbered(pair("ED", "ES"), Task("Imaging Protocols Recognition"))
-    assert asked in {"end-diastole", "end-systole"}
+    (fact,) = numbered(pair("ED", "ES"), Task("Imaging Protocols Recognition"))
+    assert fact in {"end-diastole", "end-systole"}
 
 
 def test_a_fact_that_two_images_show_is_not_asked_for():
@@ -97,8 +97,8 @@ def test_images_are_not_numbered_without_panels_or_for_another_task():
 
 
 def test_both_facts_are_asked_for_in_the_long_run():
-    made = [
+    facts = [
         numbered(replace(pair("ED", "ES"), key=f"p{n}"), Task("Imaging Protocols Recognition"))[0]
         for n in range(200)
     ]
-    assert 70 < made.count("end-systole") < 130
+    assert 70 < facts.count("end-systole") < 130

@@ -59,9 +59,9 @@ def render(toy, tmp_path):
             artefacts=(Artefact(kind="clean"),),
             name="a",
         )
-        made = render_job(job, tmp_path / "images")
-        assert made.problems == ()
-        return [np.asarray(Image.open(tmp_path / "images" / p.path)) for p in made.pictures]
+        result = render_job(job, tmp_path / "images")
+        assert result.problems == ()
+        return [np.asarray(Image.open(tmp_path / "images" / p.path)) for p in result.pictures]
 
     return make
 

@@ -103,6 +103,6 @@ def test_no_task_of_today_asks_for_a_bar_and_a_card_must_trust_its_spacing(toy, 
     monkeypatch.setattr(plan, "fact_rules", lambda _: rules)
     assert BAR not in artefacts_of(toy.card, case)
     trusted = replace(toy.card, geometry=GeometryTrust(scale="object"))
-    asked = any(rule.kind is toy.card.fields["region"].kind for rule in rules)
-    assert asked
+    is_asked = any(rule.kind is toy.card.fields["region"].kind for rule in rules)
+    assert is_asked
     assert BAR in artefacts_of(trusted, case)

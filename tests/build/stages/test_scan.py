@@ -114,7 +114,7 @@ def test_a_tree_of_no_layout_is_refused_with_the_nearest(toy, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("given", "taken"),
+    ("start", "root"),
     [
         ("data/raw", "data/raw"),
         ("data", "data/raw"),
@@ -125,7 +125,7 @@ def test_a_tree_of_no_layout_is_refused_with_the_nearest(toy, tmp_path):
     ],
 )
 def test_each_folder_is_listed_once_however_many_roots_are_tried(
-    toy, tmp_path, listings, given, taken
+    toy, tmp_path, listings, start, root
 ):
     layout = replace(toy.card.layouts[0], expect={"films/*.png": 3, "labels.csv": 1})
     source = replace(toy, card=replace(toy.card, layouts=(layout,)))
@@ -136,7 +136,7 @@ def test_each_folder_is_listed_once_however_many_roots_are_tried(
         file.touch()
     time.sleep(0.05)  # a tree that was just written is looked at twice
     listings.clear()
-    assert inspect_tree(source, base / given).root == base / taken
+    assert inspect_tree(source, base / start).root == base / root
     inside = {path: count for path, count in listings.items() if path.startswith(f"{base}/data/")}
     assert inside
     assert set(inside.values()) == {1}
@@ -177,7 +177,7 @@ def test_a_file_beside_the_layout_that_an_adapter_opens_is_named(toy, raw):
 
 
 @pytest.mark.parametrize(
-    ("name", "shown"),
+    ("name", "expected"),
     [
         ("Muller Anna", "(like Xxxxxx Xxxx)"),
         ("MULLER, Anna", "(like XXXXXX, Xxxx)"),
@@ -187,7 +187,9 @@ def test_a_file_beside_the_layout_that_an_adapter_opens_is_named(toy, raw):
         ("Muller mask", "Muller mask"),
     ],
 )
-def test_an_absent_picture_with_the_name_of_a_person_is_listed_by_its_shape(toy, raw, name, shown):
+def test_an_absent_picture_with_the_name_of_a_person_is_listed_by_its_shape(
+    toy, raw, name, expected
+):
     text = (toy.folder / "adapter.py").read_text()
     extra = (  # as if it stood in a table: words of the adapter itself are no names
         f'\n    name = bytes.fromhex("{name.encode().hex()}").decode()\n'
@@ -195,8 +197,8 @@ def test_an_absent_picture_with_the_name_of_a_person_is_listed_by_its_shape(toy,
     )
     (toy.folder / "adapter.py").write_text(text + extra)
     source_scan = scan(toy, raw, KEY)
-    assert source_scan.absent == (shown,)
-    assert (name in source_scan.absent_files[0]) == (name == shown)
+    assert source_scan.absent == (expected,)
+    assert (name in source_scan.absent_files[0]) == (name == expected)
 
 
 def test_a_case_with_an_implausible_number_is_set_aside_and_no_other(toy, raw):

@@ -66,15 +66,15 @@ def test_equal_pictures_in_two_sources_are_found_and_told(
     (entry,) = report.shared
     assert says in entry
     assert "6 equal images" in entry
-    (kept,) = json.loads(both.audit.read_text())["shared_images"]
-    assert kept["sources"] == ["toy", "twin"]
+    (pair,) = json.loads(both.audit.read_text())["shared_images"]
+    assert pair["sources"] == ["toy", "twin"]
 
 
 def test_a_source_alone_shares_nothing(toy):
     assert shared_images([toy.card], []) == ()
 
 
-def _asked(workspace):
+def _questions(workspace):
     items, samples = (pd.read_parquet(p) for p in (workspace.items, workspace.samples))
     cases = samples.set_index("id")["case"]
     return {(cases[row.sample], row.task) for row in items.itertuples()}
@@ -85,7 +85,7 @@ def built(toy, workspace, quiet):
     def run():
         build(workspace, {"toy": toy}, LocalEngine(1), quiet)
         dropped = json.loads(workspace.audit.read_text())["dropped"]
-        return _asked(workspace), dropped
+        return _questions(workspace), dropped
 
     return run
 
@@ -93,16 +93,16 @@ def built(toy, workspace, quiet):
 def test_a_picture_that_is_there_twice_is_asked_once(built, raw):
     shutil.copy(raw / "g (0).png", raw / "g (7).png")
     shutil.copy(raw / "g (0)_mask.png", raw / "g (7)_mask.png")
-    asked, dropped = built()
-    assert ("g (0)", "Disease Diagnosis") in asked
-    assert ("g (7)", "Disease Diagnosis") not in asked
+    questions, dropped = built()
+    assert ("g (0)", "Disease Diagnosis") in questions
+    assert ("g (7)", "Disease Diagnosis") not in questions
     assert dropped["Disease Diagnosis: repeated-picture"] == 1
 
 
 def test_equal_pictures_with_different_labels_are_not_asked(built, raw):
     shutil.copy(raw / "g (0).png", raw / "m (7).png")
     shutil.copy(raw / "g (0)_mask.png", raw / "m (7)_mask.png")
-    asked, dropped = built()
-    assert not {("g (0)", "Disease Diagnosis"), ("m (7)", "Disease Diagnosis")} & asked
-    assert not {("g (0)", "ROI Grounding"), ("m (7)", "ROI Grounding")} & asked
+    questions, dropped = built()
+    assert not {("g (0)", "Disease Diagnosis"), ("m (7)", "Disease Diagnosis")} & questions
+    assert not {("g (0)", "ROI Grounding"), ("m (7)", "ROI Grounding")} & questions
     assert dropped["Disease Diagnosis: contradicting-pictures"] == 2

@@ -23,10 +23,10 @@ def call(*arguments):
 
 
 def test_a_valid_release_exits_with_0(public):
-    done = call(public)
-    assert done.exit_code == 0
-    assert "release x, public" in done.stdout
-    assert "VALID: 0 kinds of errors, 0 of warnings" in done.stdout
+    result = call(public)
+    assert result.exit_code == 0
+    assert "release x, public" in result.stdout
+    assert "VALID: 0 kinds of errors, 0 of warnings" in result.stdout
 
 
 def test_a_private_release_says_that_it_must_not_be_shared(edition):
@@ -35,12 +35,12 @@ def test_a_private_release_says_that_it_must_not_be_shared(edition):
 
 def test_a_fault_exits_with_1_and_says_what_and_where_and_what_to_do(public, edit):
     edit(public, lambda rows: rows[0].update(task="Report Generation"))
-    done = call(public)
-    assert done.exit_code == 1
-    assert "ERROR task (1): unknown task" in done.stdout
-    assert "TOY/test.json item 0: task: 'Report Generation'" in done.stdout
-    assert "do: use the published spelling" in done.stdout
-    assert "NOT VALID" in done.stdout
+    result = call(public)
+    assert result.exit_code == 1
+    assert "ERROR task (1): unknown task" in result.stdout
+    assert "TOY/test.json item 0: task: 'Report Generation'" in result.stdout
+    assert "do: use the published spelling" in result.stdout
+    assert "NOT VALID" in result.stdout
 
 
 def test_many_kinds_of_faults_fit_on_one_screen(public, edit):
@@ -56,8 +56,8 @@ def test_many_kinds_of_faults_fit_on_one_screen(public, edit):
 
 
 def test_programs_get_everything(public):
-    done = call(public, "--json")
-    summary = json.loads(done.stdout)
+    result = call(public, "--json")
+    summary = json.loads(result.stdout)
     assert set(summary) == KEYS
     assert summary["valid"]
 
@@ -99,11 +99,11 @@ def test_a_release_is_checked_with_the_packages_of_evaluate_alone(public):
     }
     absent = names["build"] - names["evaluate"]
     assert "deflate" in absent
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", ALONE, str(public), *absent],
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
-    assert "VALID: 0 kinds of errors" in done.stdout
+    assert process.returncode == 0, process.stderr
+    assert "VALID: 0 kinds of errors" in process.stdout

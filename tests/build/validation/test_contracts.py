@@ -448,7 +448,7 @@ assert os.environ["GX_ANALYTICS_ENABLED"] == "false"
 @pytest.mark.thorough
 def test_great_expectations_is_silent_on_the_network_the_screen_and_the_disk(tmp_path):
     pytest.importorskip("great_expectations", reason="needs the extra 'validate'")
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", SILENT],
         check=False,
         cwd=tmp_path,
@@ -456,5 +456,5 @@ def test_great_expectations_is_silent_on_the_network_the_screen_and_the_disk(tmp
         capture_output=True,
         text=True,
     )
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert (process.returncode, process.stdout, process.stderr) == (0, "", "")
     assert list(tmp_path.rglob("*")) == []

@@ -187,11 +187,11 @@ def test_a_small_file_of_endless_rows_is_not_read(name, public, check, monkeypat
     rows = pa.Table.from_pylist([dict.fromkeys(schema.names)] * 100_000, schema)
     pq.write_table(rows, public / name)
     assert (public / name).stat().st_size < 100_000
-    read = pq.ParquetFile.iter_batches
+    iter_batches = pq.ParquetFile.iter_batches
 
     def guarded(file, **bounds):
         assert file.metadata.num_rows < 100_000
-        return read(file, **bounds)
+        return iter_batches(file, **bounds)
 
     monkeypatch.setattr(pq.ParquetFile, "iter_batches", guarded)
     findings = {finding.check: finding for finding in check(public).findings}

@@ -38,14 +38,14 @@ def look(tmp_path):
     return run
 
 
-def faults(seen):
-    return {check for check, _ in seen.faults}
+def faults(report):
+    return {check for check, _ in report.faults}
 
 
 @pytest.mark.parametrize("pixels", [GREY, COLOUR, np.zeros((1, 1), np.uint8)])
 def test_what_we_write_is_sound_and_known_by_its_pixels(pixels, look):
-    seen = look(encode_png(pixels))
-    assert (seen.faults, seen.pixel_sha256) == ((), pixel_hash(pixels))
+    report = look(encode_png(pixels))
+    assert (report.faults, report.pixel_sha256) == ((), pixel_hash(pixels))
 
 
 @pytest.mark.parametrize("shape", [(3000, 2100), (1500, 1900, 3)])
@@ -63,9 +63,9 @@ def test_rows_that_others_filter_give_the_same_pixels(pixels, look, tmp_path):
 @pytest.mark.parametrize("mode", ["P", "LA", "RGBA", "I;16", "1"])
 def test_other_forms_than_8_bit_grey_or_colour_are_named(mode, look, tmp_path):
     Image.new(mode, (8, 8)).save(tmp_path / "other.png")
-    seen = look((tmp_path / "other.png").read_bytes())
-    assert "picture-format" in faults(seen)
-    assert seen.pixel_sha256 is None
+    report = look((tmp_path / "other.png").read_bytes())
+    assert "picture-format" in faults(report)
+    assert report.pixel_sha256 is None
 
 
 def test_exif_is_found(look, tmp_path):
@@ -80,9 +80,9 @@ def test_text_is_found_and_not_repeated(kind, look, tmp_path):
     info = PngImagePlugin.PngInfo()
     info.add_text("Patient", "Jane Doe", zip=kind)
     Image.fromarray(GREY).save(tmp_path / "other.png", pnginfo=info)
-    seen = look((tmp_path / "other.png").read_bytes())
-    assert faults(seen) == {"picture-text"}
-    assert "Jane" not in str(seen)
+    report = look((tmp_path / "other.png").read_bytes())
+    assert faults(report) == {"picture-text"}
+    assert "Jane" not in str(report)
 
 
 @pytest.mark.parametrize(
@@ -109,26 +109,26 @@ def test_text_is_found_and_not_repeated(kind, look, tmp_path):
     ],
 )
 def test_a_file_that_is_no_sound_picture_is_named(data, expected, look):
-    seen = look(data)
-    assert expected in faults(seen)
-    assert seen.pixel_sha256 is None or expected == "picture-extras"
+    report = look(data)
+    assert expected in faults(report)
+    assert report.pixel_sha256 is None or expected == "picture-extras"
 
 
 @pytest.mark.thorough
 def test_a_bomb_is_not_inflated(look):
     bomb = png(zlib.compress(bytes(2**28)), size=(1000, 1000))
     tracemalloc.start()
-    seen = look(bomb)
+    report = look(bomb)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert seen.faults == (("picture-damaged", "p.png: contains more than its pixels"),)
+    assert report.faults == (("picture-damaged", "p.png: contains more than its pixels"),)
     assert peak < 32 * 2**20
 
 
 def test_every_file_has_its_digest(look, tmp_path):
-    seen = look(b"no picture")
-    assert seen.sha256 is not None
-    assert check_file(tmp_path, "p.png", picture=False).sha256 == seen.sha256
+    report = look(b"no picture")
+    assert report.sha256 is not None
+    assert check_file(tmp_path, "p.png", picture=False).sha256 == report.sha256
 
 
 def test_a_file_that_has_vanished_is_a_fault_and_no_crash(tmp_path):

@@ -71,11 +71,11 @@ def _drop_open_items(tree):
     for name in ("licences.csv", "items.csv"):
         if (tree / name).exists():
             lines = (tree / name).read_text().splitlines(keepends=True)
-            kept = [line for line in lines[1:] if ids & set(line.strip().split(",")[:2])]
-            (tree / name).write_text("".join([lines[0], *kept]))
+            remaining = [line for line in lines[1:] if ids & set(line.strip().split(",")[:2])]
+            (tree / name).write_text("".join([lines[0], *remaining]))
     recipes = (tree / "recipes.jsonl").read_text().splitlines(keepends=True)
-    kept = [line for line in recipes if json.loads(line)["image"] in images]
-    (tree / "recipes.jsonl").write_text("".join(kept))
+    remaining = [line for line in recipes if json.loads(line)["image"] in images]
+    (tree / "recipes.jsonl").write_text("".join(remaining))
     for path in tree.glob("*/pictures/*/*.png"):
         if path.relative_to(tree).as_posix() not in images:
             path.unlink()

@@ -61,12 +61,12 @@ def test_the_three_counts_agree_on_public_private_and_reconstructed_trees(
     assert reconstruct(remade, {"toy": raw}, sources, LocalEngine(1), quiet).short == 0
     counts = {}
     for tree in (public, private, remade):
-        validation, (asked, missing) = check(tree), our_count(tree)
+        validation, (item_count, missing) = check(tree), our_count(tree)
         assert not validation.findings
-        assert (asked + missing, missing) == (validation.items, validation.without_picture)
+        assert (item_count + missing, missing) == (validation.items, validation.without_picture)
         cube = our_count(tree, beyond=False)[0]
-        assert upstream_count(tree) == cube < asked
-        counts[tree.name] = asked, cube
+        assert upstream_count(tree) == cube < item_count
+        counts[tree.name] = item_count, cube
     assert counts["private"] == counts["r"]
     for public, private in zip(counts["public"], counts["private"], strict=True):
         assert 0 < public < private
@@ -76,9 +76,9 @@ def test_a_picture_that_is_lost_is_passed_over_there_and_on_record_here(edition,
     tree = edition("private", private=True)
     before, all_before = upstream_count(tree), len(load_benchmark(tree).items)
     (tree / "TOY/pictures/0a/g_0.png").unlink()
-    asked, missing = our_count(tree, beyond=False)
-    assert upstream_count(tree) == asked < before
-    assert asked + missing == before
+    item_count, missing = our_count(tree, beyond=False)
+    assert upstream_count(tree) == item_count < before
+    assert item_count + missing == before
     all_asked, all_missing = our_count(tree)
     assert all_missing > missing
     assert all_asked + all_missing == all_before

@@ -166,14 +166,14 @@ def test_a_shard_that_repeats_an_image_of_another_is_refused(tree, check):
 
 def test_memory_is_that_of_one_image(tree, shard, monkeypatch):
     largest = max(member.size for member in read_members(tree, shard))
-    asked = []
+    sizes = []
 
     class Told:
         def __init__(self, file):
             self._file = file
 
         def read(self, count):
-            asked.append(count)
+            sizes.append(count)
             return self._file.read(count)
 
         def __getattr__(self, name):
@@ -182,7 +182,7 @@ def test_memory_is_that_of_one_image(tree, shard, monkeypatch):
     reader = shard_check._Reader
     monkeypatch.setattr(shard_check, "_Reader", lambda entry, file: reader(entry, Told(file)))
     check_shard(tree, shard)
-    assert max(count for count in asked if count != shard_check._CHUNK) <= max(largest, len(END))
+    assert max(count for count in sizes if count != shard_check._CHUNK) <= max(largest, len(END))
 
 
 def _replace(path, old, new):

@@ -210,10 +210,10 @@ def test_flags_that_disagree_are_found(public, edit, faults):
 
 
 def test_a_recipe_about_no_item_is_found(public, edit, faults):
-    shown = json.loads((public / "TOY/test.json").read_text())[0]["image_path"]
+    image_path = json.loads((public / "TOY/test.json").read_text())[0]["image_path"]
 
     def change(rows):
-        return [row for row in rows if row["image_path"] != shown]
+        return [row for row in rows if row["image_path"] != image_path]
 
     edit(public, change)
     assert "recipe-unused" not in faults(public)  # items beyond the cube show the image as well
@@ -319,8 +319,8 @@ def test_a_parquet_edition_that_tells_something_else_is_found(
 
 
 def _alone(rows):
-    seen = [row["unit"] for row in rows]
-    rows[next(n for n, unit in enumerate(seen) if seen.count(unit) > 1)]["unit"] = (
+    units = [row["unit"] for row in rows]
+    rows[next(n for n, unit in enumerate(units) if units.count(unit) > 1)]["unit"] = (
         "case-0123456789abcdef"
     )
 

@@ -156,11 +156,11 @@ def test_no_edition_of_a_release_holds_one(built, tmp_path, sources, private):
     workspace, _ = built
     out = tmp_path / "release"
     release(workspace, sources, out, name="v1", allow_unreviewed=True, private=private)
-    kept = {path.read_bytes() for path in workspace.viewer.rglob("*.png")}
+    copies = {path.read_bytes() for path in workspace.viewer.rglob("*.png")}
     names = {path.stem.encode() for path in workspace.viewer.rglob("*.png")}
     for path in out.rglob("*"):
         data = b"" if path.is_dir() else path.read_bytes()
-        assert data not in kept
+        assert data not in copies
         assert "viewer" not in path.name
         assert not any(name in data for name in names)
 

@@ -22,14 +22,14 @@ def copy(volume, index, numbers=NUMBERS, *, part=None, hounsfield=False):
     )
 
 
-def values(made):
-    return [plane * made.facts["slope"] + made.facts["intercept"] for plane in made.planes]
+def values(result):
+    return [plane * result.facts["slope"] + result.facts["intercept"] for plane in result.planes]
 
 
-def under_window(made):
-    low, high = made.facts["window"]
-    shade = (np.clip(values(made)[made.facts["own"]], low, high) - low) * 255 / (high - low)
-    return 255 - np.ceil(shade - 0.5) if made.facts["inverted"] else np.floor(shade + 0.5)
+def under_window(result):
+    low, high = result.facts["window"]
+    shade = (np.clip(values(result)[result.facts["own"]], low, high) - low) * 255 / (high - low)
+    return 255 - np.ceil(shade - 0.5) if result.facts["inverted"] else np.floor(shade + 0.5)
 
 
 @pytest.mark.parametrize("policy", ["ct:lung", "ct:brain", "percentile:1-99", "header", "bits"])
@@ -41,33 +41,33 @@ def test_its_own_slice_under_its_window_is_the_picture(policy, inverted):
     )
     volume = Volume(slices=stored, greys=greys)
     scale = display_transform(volume, policy)
-    made = copy(volume, 0, scale.numbers)
+    result = copy(volume, 0, scale.numbers)
     picture = scale.apply(stored[0])
-    assert np.abs(under_window(made) - picture).max() <= 1
+    assert np.abs(under_window(result) - picture).max() <= 1
 
 
 def test_neighbours_come_in_the_order_in_which_the_body_is_shown():
-    made = copy(Volume(slices=phantom(), solid=True), 9)
-    assert made.facts["own"] == NEIGHBOURS
-    assert [int(plane[0, 0]) for plane in values(made)] == list(range(4, 15))
+    result = copy(Volume(slices=phantom(), solid=True), 9)
+    assert result.facts["own"] == NEIGHBOURS
+    assert [int(plane[0, 0]) for plane in values(result)] == list(range(4, 15))
 
 
 def test_neighbours_are_turned_as_the_picture_is():
     stored = phantom(12)
     stored[:, 0, 0] += 100
     affine = np.array([[0, 0, 1.0, 0], [0, 1.0, 0, 0], [-3.0, 0, 0, 0], [0, 0, 0, 1]])
-    shown = reorient(Volume(slices=stored, affine=affine, solid=True), "axial")
-    made = copy(shown, 2)
-    middle = [int(np.median(plane)) for plane in values(made)]
-    assert middle == [int(np.median(shown.slices[k])) for k in range(8)]
+    view = reorient(Volume(slices=stored, affine=affine, solid=True), "axial")
+    result = copy(view, 2)
+    middle = [int(np.median(plane)) for plane in values(result)]
+    assert middle == [int(np.median(view.slices[k])) for k in range(8)]
     assert middle[0] == 11  # stored from the head down
-    assert all(plane.argmax() == np.argmax(shown.slices[0]) for plane in values(made))
+    assert all(plane.argmax() == np.argmax(view.slices[0]) for plane in values(result))
 
 
 @pytest.mark.parametrize(("index", "own", "count"), [(0, 0, 6), (19, 5, 6), (2, 2, 8)])
 def test_at_the_ends_of_a_body_there_are_fewer(index, own, count):
-    made = copy(Volume(slices=phantom(), solid=True), index)
-    assert (made.facts["own"], len(made.planes)) == (own, count)
+    result = copy(Volume(slices=phantom(), solid=True), index)
+    assert (result.facts["own"], len(result.planes)) == (own, count)
 
 
 def test_moments_of_a_film_are_no_neighbours():
@@ -81,9 +81,9 @@ def test_large_slices_have_fewer_neighbours(monkeypatch):
 
 def test_what_has_no_integers_is_kept_in_65536_steps():
     stored = np.linspace(-1, 1, 48, dtype=np.float32).reshape(1, 6, 8)
-    made = copy(Volume(slices=stored), 0)
-    assert not made.facts["exact"]
-    assert np.abs(values(made)[0] - stored[0]).max() <= 1.01 / 65535
+    result = copy(Volume(slices=stored), 0)
+    assert not result.facts["exact"]
+    assert np.abs(values(result)[0] - stored[0]).max() <= 1.01 / 65535
 
 
 def test_the_spacing_is_that_of_the_shown_axes():
@@ -100,9 +100,9 @@ def test_a_ratio_of_pixels_is_no_distance(how):
 
 def test_a_part_of_a_picture_keeps_nothing_beyond_it():
     stored = np.arange(48, dtype=np.int16).reshape(1, 6, 8)
-    made = copy(Volume(slices=stored), 0, part=(2, 1, 7, 5))
-    assert np.array_equal(values(made)[0], stored[0, 1:5, 2:7])
-    assert made.facts["place"] == [0, 0, 5, 4]
+    result = copy(Volume(slices=stored), 0, part=(2, 1, 7, 5))
+    assert np.array_equal(values(result)[0], stored[0, 1:5, 2:7])
+    assert result.facts["place"] == [0, 0, 5, 4]
 
 
 def test_windows_of_a_ct_are_in_hounsfield_units_and_others_are_shares():

@@ -164,7 +164,7 @@ def test_markup_changes_no_answer(case, wrapping):
 
 @given(st.floats(0.01, 9999, allow_nan=False).map(lambda value: round(value, 2)))
 def test_a_number_is_the_same_in_every_notation(value):
-    written = [
+    notations = [
         f"{value} mm",
         f"{value:.2f}".replace(".", ",") + " mm",
         f"{value / 10:.6f} cm",
@@ -174,8 +174,8 @@ def test_a_number_is_the_same_in_every_notation(value):
         f'{{"answer": {value}}}',
         f"\\boxed{{{value}}}",
     ]
-    answers = [read_open_reply(text, ASKS["number"]).answer for text in written]
-    assert answers == [pytest.approx(value, rel=1e-6)] * len(written)
+    answers = [read_open_reply(text, ASKS["number"]).answer for text in notations]
+    assert answers == [pytest.approx(value, rel=1e-6)] * len(notations)
 
 
 @given(st.lists(st.integers(0, 1000), min_size=4, max_size=4))

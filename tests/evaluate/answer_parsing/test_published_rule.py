@@ -62,27 +62,32 @@ def test_of_two_options_with_one_text_the_last_is_the_truth():
 
 
 @pytest.fixture
-def results(load, row, asked):
+def results(load, row, question_of):
     texts = ["A", "A mass. B", "C", "答案是D", None, "A or B", "E. D"]
     items = load(*(row(number) for number in range(7))).items
     return [
-        score_reply(asked(item), None if text is None else {"text": text, "finish_reason": "stop"})
+        score_reply(
+            question_of(item), None if text is None else {"text": text, "finish_reason": "stop"}
+        )
         for item, text in zip(items, texts, strict=True)
     ]  # keys A B C D A B C
 
 
 @pytest.fixture
-def asked():
+def question_of():
     def make(item, key="k"):
-        shown = Presentation(item=item, condition=Condition.FULL, image=item.image)
-        return AskedQuestion(presentation=shown, subject="0", image_sha256="0", key=key)
+        presentation = Presentation(item=item, condition=Condition.FULL, image=item.image)
+        return AskedQuestion(presentation=presentation, subject="0", image_sha256="0", key=key)
 
     return make
 
 
-def test_both_accuracies_stand_beside_each_other(results, load, row, asked):
+def test_both_accuracies_stand_beside_each_other(results, load, row, question_of):
     reply = {"text": "Nothing to see", "finish_reason": "stop"}
-    more = [score_reply(asked(item), reply) for item in load(*(row(n) for n in range(7, 20))).items]
+    more = [
+        score_reply(question_of(item), reply)
+        for item in load(*(row(n) for n in range(7, 20))).items
+    ]
     scores = upstream_scores([*results, *more])
     assert scores["global"] == {
         "n": 20,
@@ -123,15 +128,15 @@ def test_items_that_are_read_differently_are_counted_by_kind(results):
     }
 
 
-def test_a_letter_of_no_option_is_a_kind_of_its_own(load, row, asked):
+def test_a_letter_of_no_option_is_a_kind_of_its_own(load, row, question_of):
     item = load(row(0, option_C=None, option_D=None)).items[0]
-    result = score_reply(asked(item), {"text": "The answer is D", "finish_reason": "stop"})
+    result = score_reply(question_of(item), {"text": "The answer is D", "finish_reason": "stop"})
     assert upstream_scores([result])["disagreements"]["kinds"]["letter-of-no-option"] == 1
 
 
-def test_an_item_without_picture_is_not_in_the_published_denominator(load, row, asked):
+def test_an_item_without_picture_is_not_in_the_published_denominator(load, row, question_of):
     item = load(row(0)).items[0]
-    assert upstream_scores([score_reply(asked(item, key=None), None)])["global"]["n"] == 0
+    assert upstream_scores([score_reply(question_of(item, key=None), None)])["global"]["n"] == 0
 
 
 @pytest.fixture(scope="module")

@@ -129,20 +129,23 @@ def test_an_estimate_is_within_a_fifth_of_what_the_run_then_costs(
         outcome = completion("A")
         # Lengths of replies as skewed as those of models that think, and pictures that count
         # otherwise than is documented.
-        written = 1 + round(200 * math.exp(lots.gauss(0, 0.8)))
-        sent = 700 + round(len(text) / 4.6)
-        outcome.body["usage"] = {"prompt_tokens": sent, "completion_tokens": written}
+        completion_tokens = 1 + round(200 * math.exp(lots.gauss(0, 0.8)))
+        prompt_tokens = 700 + round(len(text) / 4.6)
+        outcome.body["usage"] = {
+            "prompt_tokens": prompt_tokens,
+            "completion_tokens": completion_tokens,
+        }
         return outcome
 
     server.behave = behave
     result = evaluate("--estimate", "--json", *PRICES, root=root)
     assert result.exit_code == 0, result.output
     data = json.loads(result.stdout)
-    asked = len(server.requests)
-    assert data["asked"] == asked <= 40
+    count = len(server.requests)
+    assert data["asked"] == count <= 40
     summary = json.loads(evaluate("--json", *PRICES, root=root).stdout)
     assert len(server.requests) == 160
-    assert summary["reused"] == asked
+    assert summary["reused"] == count
     assert data["cost"] == pytest.approx(summary["cost"], rel=0.2)
     low, high = data["interval"]
     assert low <= summary["cost"] <= high

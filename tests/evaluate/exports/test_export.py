@@ -74,14 +74,14 @@ def test_a_public_export_never_holds_a_restricted_picture(release, tmp_path, har
 def test_a_picture_that_one_item_restricts_is_withheld_from_every_item(
     load, row, tmp_path, harness, path
 ):
-    made = load(
+    restricted_release = load(
         row(0, restricted=True), row(1, image_path=path), row(2, image_path="pictures/x.png")
     )
-    pictures = made.root / "ALPHA/pictures"
+    pictures = restricted_release.root / "ALPHA/pictures"
     secret = (pictures / "p0.png").read_bytes() + CANARY
     for name in {"p0.png", path.rpartition("/")[2]}:
         (pictures / name).write_bytes(secret)
-    again = load_benchmark(made.root)
+    again = load_benchmark(restricted_release.root)
     public = select_exportable(again, private=False)
     assert [item.id for item in public.items] == ["q002"]
     write_export(public, tmp_path / "out", harness)
@@ -248,7 +248,7 @@ def test_the_harness_gives_our_accuracy_and_its_samples_come_back(
     write_export(select_exportable(release, private=False), tmp_path / "out", harness)
     replies = [REPLIES[0], "Answer: B", *REPLIES[2:]]
     arguments = [str(tmp_path / "out"), json.dumps(replies), str(tmp_path / "kept")]
-    made = subprocess.run(
+    process = subprocess.run(
         [os.environ[variable], "-c", script, *arguments],
         capture_output=True,
         text=True,
@@ -256,8 +256,8 @@ def test_the_harness_gives_our_accuracy_and_its_samples_come_back(
         cwd=tmp_path,
         env={**os.environ, "HF_HOME": str(tmp_path / "hub"), "HF_HUB_OFFLINE": "1"},
     )
-    assert made.returncode == 0, made.stderr[-2000:]
-    assert float(made.stdout.splitlines()[-1]) == pytest.approx(3 / 5)
+    assert process.returncode == 0, process.stderr[-2000:]
+    assert float(process.stdout.splitlines()[-1]) == pytest.approx(3 / 5)
     (samples,) = (tmp_path / "kept").rglob("*samples*.jsonl")
     back = import_run(samples, release, tmp_path / "run", model="fixed")
     assert (back.tool, back.replies) == (harness, 5)
@@ -274,9 +274,11 @@ def test_without_medrcube_a_letter_counts_and_a_guess_does_not(tmp_path, release
         "print([chosen(one, doc) for one in said])"
     )
     command = [sys.executable, "-c", script, str(tmp_path / "out")]
-    made = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert made.stdout.strip() == "['A', 'B', 'C', 'B', None, None, None]"
-    assert made.stderr.startswith("medrcube is not installed here: only a reply that is a letter")
+    process = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert process.stdout.strip() == "['A', 'B', 'C', 'B', None, None, None]"
+    assert process.stderr.startswith(
+        "medrcube is not installed here: only a reply that is a letter"
+    )
 
 
 def test_rules_of_an_installed_medrcube_that_cannot_be_read_are_not_replaced(tmp_path, release):
@@ -290,6 +292,6 @@ def test_rules_of_an_installed_medrcube_that_cannot_be_read_are_not_replaced(tmp
         "import medrcube_answers"
     )
     command = [sys.executable, "-c", script, str(tmp_path / "out")]
-    made = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert made.returncode != 0
-    assert "not installed" not in made.stderr
+    process = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert process.returncode != 0
+    assert "not installed" not in process.stderr

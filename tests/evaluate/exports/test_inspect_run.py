@@ -98,9 +98,9 @@ def check(log):
     assert datetime.fromisoformat(spec["created"]).tzinfo
     assert set(spec["model_generate_config"]) <= {"temperature", "max_tokens", "seed"}
     assert {metric for score in log["results"]["scores"] for metric in score["metrics"]}
-    seen = set()
+    keys = set()
     for sample in log["samples"]:
-        seen.add((sample["id"], sample["epoch"]))
+        keys.add((sample["id"], sample["epoch"]))
         assert sample["epoch"] >= 1
         roles = [message["role"] for message in sample["messages"]]
         assert roles == (["user"] if "error" in sample else ["user", "assistant"])
@@ -113,7 +113,7 @@ def check(log):
             assert sample["scores"] == {}
         else:
             assert sample["scores"]["medrcube"]["value"] in {"C", "I", "N"}
-    assert len(seen) == len(log["samples"])
+    assert len(keys) == len(log["samples"])
     return log
 
 
@@ -250,11 +250,11 @@ def test_inspect_reads_it(run, tmp_path):
     for path in paths:
         export_inspect(run, path)
     python = os.environ["MEDRCUBE_INSPECT_PYTHON"]
-    made = subprocess.run(
+    process = subprocess.run(
         [python, "-c", READ, *map(str, paths)], capture_output=True, text=True, check=False
     )
-    assert made.returncode == 0, made.stderr
-    first, second = (json.loads(line) for line in made.stdout.splitlines())
+    assert process.returncode == 0, process.stderr
+    first, second = (json.loads(line) for line in process.stdout.splitlines())
     assert first == second
     assert (first["status"], first["errors"], first["tokens"]) == ("success", 4, 100)
     assert first["accuracy"] == pytest.approx(0.2)

@@ -39,11 +39,11 @@ def installed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("inspect")
     where = folder / "site-packages"
     source = folder / "source"
-    kept = subprocess.run(
+    listing = subprocess.run(
         [GIT, "ls-files", "-co", "--exclude-standard", "-z"],
         cwd=ROOT, check=True, capture_output=True, text=True,
     ).stdout  # fmt: skip
-    for name in filter(None, kept.split("\0")):
+    for name in filter(None, listing.split("\0")):
         if not name.startswith(("tests/", "docs/", "benchmarks/")) and (ROOT / name).is_file():
             (source / name).parent.mkdir(parents=True, exist_ok=True)
             (source / name).write_bytes((ROOT / name).read_bytes())
@@ -72,16 +72,16 @@ def ask(server, completion, prompt_of, tmp_path, installed):
         logs = tmp_path / "logs"
         command = [str(Path(PYTHON).with_name("inspect")), "eval", *map(str, arguments)]
         options = ["--model", "openai-api/stub/m", "--log-dir", str(logs), "--display", "plain"]
-        made = subprocess.run(
+        process = subprocess.run(
             [*command, *options], capture_output=True, text=True, check=False, cwd=tmp_path,
             env={
                 **os.environ, "PYTHONPATH": str(packages), "STUB_BASE_URL": server.url,
                 "STUB_API_KEY": "none",
             },
         )  # fmt: skip
-        assert made.returncode == 0, made.stdout[-3000:] + made.stderr[-3000:]
+        assert process.returncode == 0, process.stdout[-3000:] + process.stderr[-3000:]
         (log,) = logs.glob("*.eval")
-        return made.stdout + made.stderr, log
+        return process.stdout + process.stderr, log
 
     return run
 
@@ -97,14 +97,14 @@ def test_inspect_asks_the_pictures_and_gives_our_accuracy(release, ask, server, 
     assert re.search(r"accuracy\D+0\.667", reply), reply
     back = import_run(log, release, tmp_path / "run")
     assert (back.tool, back.replies, back.metrics["global"]["correct"]) == ("inspect", 6, 4)
-    sent = {
+    images = {
         base64.b64decode(part["image_url"]["url"].partition(",")[2])
         for body in server.requests
         for part in body["messages"][0]["content"]
         if part["type"] == "image_url"
     }
     pictures = release.root / "ALPHA/pictures"
-    assert sent == {(pictures / f"p{n}.png").read_bytes() for n in range(3)}
+    assert images == {(pictures / f"p{n}.png").read_bytes() for n in range(3)}
 
 
 def test_pictures_under_contract_stay_here_unless_leave_is_given(load, row, tmp_path, installed):
@@ -122,10 +122,10 @@ def test_pictures_under_contract_stay_here_unless_leave_is_given(load, row, tmp_
         "    counts.append(len(ours.benchmark(sys.argv[1], leave).dataset))\n"
         "print(json.dumps(counts))\n"
     )
-    made = subprocess.run(
+    process = subprocess.run(
         [PYTHON, "-c", script, str(root)], capture_output=True, text=True, check=False,
         cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(installed)},
     )  # fmt: skip
-    assert made.returncode == 0, made.stderr[-2000:]
-    assert json.loads(made.stdout) == [1, 2, 2]
-    assert "left out 1 item (SECRET 1): an agreement keeps their images" in made.stderr
+    assert process.returncode == 0, process.stderr[-2000:]
+    assert json.loads(process.stdout) == [1, 2, 2]
+    assert "left out 1 item (SECRET 1): an agreement keeps their images" in process.stderr

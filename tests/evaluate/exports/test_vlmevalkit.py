@@ -64,17 +64,17 @@ def test_its_class_reads_the_table_and_gives_our_accuracy(load, row, tmp_path):
     table = write_export(select_exportable(release, private=False), tmp_path / "out", "vlmevalkit")
     arguments = [CHECKOUT, str(table.parent), table.stem, json.dumps(REPLIES)]
     python = os.environ.get("MEDRCUBE_VLMEVALKIT_PYTHON", sys.executable)
-    made = subprocess.run(
+    process = subprocess.run(
         [python, "-c", ASK, *arguments],
         capture_output=True, text=True, check=False,
         env={**os.environ, "HF_HUB_OFFLINE": "1", "LMUData": str(tmp_path / "cache")},
     )  # fmt: skip
-    assert made.returncode == 0, made.stderr[-3000:]
-    summary = json.loads(made.stdout.splitlines()[-1])
+    assert process.returncode == 0, process.stderr[-3000:]
+    summary = json.loads(process.stdout.splitlines()[-1])
     assert summary["kind"] == "ImageMCQDataset"
     # It writes each picture again, so that bytes differ and pixels do not.
-    shown = [pixels(bytes.fromhex(data)) for data in summary["pictures"]]
-    assert shown == [pixels(release.images.read(item.image)) for item in release.items]
+    images = [pixels(bytes.fromhex(data)) for data in summary["pictures"]]
+    assert images == [pixels(release.images.read(item.image)) for item in release.items]
     for text, item in zip(summary["texts"], release.items, strict=True):
         options = "".join(f"{letter}. {option}\n" for letter, option in item.options)
         assert f"Question: {item.question}\nOptions:\n{options}" in text.replace(

@@ -94,8 +94,8 @@ FORMS = {
 
 @pytest.mark.parametrize("form", FORMS)
 def test_replies_of_each_harness_get_their_outcomes(benchmark, tmp_path, form):
-    name, write, made, tool = FORMS[form]
-    write(tmp_path / name, made())
+    name, write, make_rows, tool = FORMS[form]
+    write(tmp_path / name, make_rows())
     summary = import_run(tmp_path / name, benchmark, tmp_path / "run", model="m")
     assert (summary.tool, summary.model, summary.replies) == (tool, f"{tool}/m", 6)
     results = read_results(tmp_path / "run")
@@ -133,13 +133,13 @@ def test_a_log_that_we_wrote_for_inspect_comes_back_the_same(benchmark, tmp_path
         return [
             (
                 entry.item.name,
-                entry.asked.presentation.epoch,
+                entry.question.presentation.epoch,
                 entry.outcome,
                 entry.answer,
                 entry.reply,
             )
             for entry in read_results(run)
-            if entry.asked.presentation.condition is Condition.FULL
+            if entry.question.presentation.condition is Condition.FULL
         ]
 
     assert replies_of(tmp_path / "back") == replies_of(tmp_path / "run")
@@ -151,7 +151,7 @@ def test_blind_replies_are_never_taken_for_answers_about_the_picture(benchmark, 
     summary = import_run(tmp_path / "log.eval", benchmark, tmp_path / "back")
     assert summary.replies == 6
     back, own = read_results(tmp_path / "back"), read_results(tmp_path / "run")
-    assert {item.asked.presentation.condition for item in back} == {Condition.BLIND}
+    assert {item.question.presentation.condition for item in back} == {Condition.BLIND}
     assert [(item.item.name, item.reply) for item in back] == [
         (entry.item.name, entry.reply) for entry in own
     ]
@@ -170,7 +170,7 @@ def test_a_log_of_turned_options_comes_back_turn_by_turn(benchmark, tmp_path, su
             (
                 entry.item.name,
                 entry.item.options,
-                entry.asked.presentation.turn,
+                entry.question.presentation.turn,
                 entry.outcome,
                 entry.answer,
             )

@@ -86,16 +86,16 @@ def scored(tmp_path, benchmark, values):
 )
 def test_right_replies_are_right_in_every_form(benchmark, tmp_path, name, write, expected):
     write(tmp_path / name, expected)
-    made = score_replies(tmp_path / name, benchmark, tmp_path / "run", model="m")
-    assert made.metrics["global"]["accuracy"] == 1
-    assert (made.replies, made.matched.missing, made.matched.ignored) == (6, (), 0)
+    result = score_replies(tmp_path / name, benchmark, tmp_path / "run", model="m")
+    assert result.metrics["global"]["accuracy"] == 1
+    assert (result.replies, result.matched.missing, result.matched.ignored) == (6, (), 0)
 
 
 def test_an_item_without_a_reply_is_failed_and_never_wrong(benchmark, tmp_path):
-    made = scored(tmp_path, benchmark, [*rows(RIGHT[:4]), {"id": "q004", "text": None}])
-    assert made.matched.missing == ("ALPHA/q004", "ALPHA/q005")
+    result = scored(tmp_path, benchmark, [*rows(RIGHT[:4]), {"id": "q004", "text": None}])
+    assert result.matched.missing == ("ALPHA/q004", "ALPHA/q005")
     assert Counter(outcomes(tmp_path / "run")) == {"correct": 4, "failed": 2}
-    assert made.metrics["global"]["accuracy_without_failures"] == 1
+    assert result.metrics["global"]["accuracy_without_failures"] == 1
 
 
 def test_an_empty_reply_is_behaviour_of_the_model(benchmark, tmp_path):
@@ -104,34 +104,34 @@ def test_an_empty_reply_is_behaviour_of_the_model(benchmark, tmp_path):
 
 
 def test_different_replies_to_one_item_are_none_of_them_taken(benchmark, tmp_path):
-    made = scored(tmp_path, benchmark, [*rows(), {"id": "q001", "text": "A"}, *rows()[:1]])
-    assert made.matched.conflicting == ("ALPHA/q001",)
-    assert made.matched.repeated == ("ALPHA/q000",)
+    result = scored(tmp_path, benchmark, [*rows(), {"id": "q001", "text": "A"}, *rows()[:1]])
+    assert result.matched.conflicting == ("ALPHA/q001",)
+    assert result.matched.repeated == ("ALPHA/q000",)
     assert outcomes(tmp_path / "run")[:2] == ["correct", "failed"]
 
 
 def test_an_id_of_two_sources_needs_its_source(tmp_path, row, write_release):
     root = write_release(tmp_path / "r", [row(0), row(0, dataset="BETA")])
     values = [{"id": "q000", "text": "A"}, {"id": "q000", "dataset": "BETA", "text": "A"}]
-    made = scored(tmp_path, load_benchmark(root), values)
-    assert made.matched.ambiguous == ("q000",)
+    result = scored(tmp_path, load_benchmark(root), values)
+    assert result.matched.ambiguous == ("q000",)
     assert outcomes(tmp_path / "run") == ["failed", "correct"]
 
 
 def test_rows_that_cannot_be_read_are_named_and_end_nothing(benchmark, tmp_path):
     bad = [{"text": "A"}, {"id": "q001"}, {"id": "q2", "text": "A", "reply": "B"}]
-    made = scored(tmp_path, benchmark, [*rows(), *bad, {"id": "q1", "text": ["A"]}])
-    assert [entry.partition(":")[0] for entry in made.matched.bad] == [
+    result = scored(tmp_path, benchmark, [*rows(), *bad, {"id": "q1", "text": ["A"]}])
+    assert [entry.partition(":")[0] for entry in result.matched.bad] == [
         f"line {n}" for n in range(7, 11)
     ]
-    assert made.metrics["global"]["accuracy"] == 1
+    assert result.metrics["global"]["accuracy"] == 1
 
 
 def test_replies_are_scored_where_this_copy_lacks_the_pictures(tmp_path, row, write_release):
     results = [row(n, image_path=f"pictures/p{n}.png", restricted=True) for n in range(6)]
     root = write_release(tmp_path / "r", results, pictures=False)
-    made = scored(tmp_path, load_benchmark(root), rows())
-    assert made.metrics["global"]["accuracy"] == 1
+    result = scored(tmp_path, load_benchmark(root), rows())
+    assert result.metrics["global"]["accuracy"] == 1
     write_report([tmp_path / "run"], tmp_path / "report.html", root)
 
 
@@ -145,9 +145,9 @@ def test_two_items_on_one_question_keep_their_own_replies(tmp_path, row, write_r
 
 def test_epochs_of_a_file_are_epochs_of_the_run(benchmark, tmp_path):
     entries = [{**entry, "epoch": epoch} for epoch in (0, 1) for entry in rows()]
-    made = scored(tmp_path, benchmark, entries)
-    assert (made.replies, made.metrics["global"]["n"]) == (12, 6)
-    assert made.metrics["epochs"]
+    result = scored(tmp_path, benchmark, entries)
+    assert (result.replies, result.metrics["global"]["n"]) == (12, 6)
+    assert result.metrics["epochs"]
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
@@ -162,9 +162,9 @@ def test_epochs_of_a_file_are_epochs_of_the_run(benchmark, tmp_path):
 def test_every_name_of_a_file_is_accounted_for_once(benchmark, pairs):
     replies = tuple(ForeignReply(item=item, text=text) for item, text in pairs)
     outcome = match_replies(ForeignRun(tool="t", model="m", replies=replies), benchmark.items)
-    taken = {name for name, _, _ in outcome.replies}
-    assert taken.isdisjoint(outcome.missing)
-    assert len(taken) + len(outcome.missing) == len(benchmark.items)
+    names = {name for name, _, _ in outcome.replies}
+    assert names.isdisjoint(outcome.missing)
+    assert len(names) + len(outcome.missing) == len(benchmark.items)
     assert set(outcome.conflicting) <= set(outcome.missing)
     named = {item for item, _ in pairs}
     assert set(outcome.unknown) == named & {"q009", "BETA/q000"}
@@ -184,8 +184,8 @@ def test_the_command_counts_what_it_left_out_and_ends_with_3(benchmark, tmp_path
 
 def test_the_accuracy_is_told_with_its_interval_and_units_as_it_is_of_a_run(benchmark, tmp_path):
     write_jsonl(tmp_path / "r.jsonl", rows())
-    kept = ("--out", tmp_path / "run")
-    ran = invoke("--replies", tmp_path / "r.jsonl", "--release", benchmark.root, *kept)
+    out_options = ("--out", tmp_path / "run")
+    ran = invoke("--replies", tmp_path / "r.jsonl", "--release", benchmark.root, *out_options)
     row = read_metrics(tmp_path / "run")["global"]
     line = accuracy_line(row)
     assert units_text(row["unit_kinds"]) in line
@@ -254,23 +254,23 @@ def test_replies_of_several_models_are_never_one_run(benchmark, tmp_path, suffix
     for model in (None, "other"):
         with pytest.raises(WorkspaceError, match="has replies of 2 models: good, poor"):
             score_replies(path, benchmark, tmp_path / "run", model=model)
-    made = score_replies(path, benchmark, tmp_path / "run", model="good")
-    assert (made.replies, made.metrics["global"]["accuracy"]) == (6, 1)
-    assert made.model.endswith("/good")
+    result = score_replies(path, benchmark, tmp_path / "run", model="good")
+    assert (result.replies, result.metrics["global"]["accuracy"]) == (6, 1)
+    assert result.model.endswith("/good")
 
 
 def test_a_reply_without_a_model_in_a_file_of_several_is_counted(benchmark, tmp_path):
     outcome = [*rows(model="good"), {"id": "q000", "text": "B", "model": "poor"}, *rows()[:1]]
     write_jsonl(tmp_path / "r.jsonl", outcome)
-    made = score_replies(tmp_path / "r.jsonl", benchmark, tmp_path / "run", model="good")
-    assert made.matched.bad == ("1 reply without a model, in a file of several models",)
+    result = score_replies(tmp_path / "r.jsonl", benchmark, tmp_path / "run", model="good")
+    assert result.matched.bad == ("1 reply without a model, in a file of several models",)
 
 
 @pytest.mark.parametrize("first", [0, 1, 7])
 def test_the_lowest_epoch_of_a_file_is_the_first(benchmark, tmp_path, first):
     entries = [{**entry, "epoch": first + n} for n in (0, 1) for entry in rows()]
-    made = scored(tmp_path, benchmark, entries)
-    assert (made.replies, made.metrics["global"]["accuracy"]) == (12, 1)
+    result = scored(tmp_path, benchmark, entries)
+    assert (result.replies, result.metrics["global"]["accuracy"]) == (12, 1)
     assert outcomes(tmp_path / "run") == ["correct"] * 12
 
 

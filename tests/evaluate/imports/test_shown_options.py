@@ -27,20 +27,20 @@ def swapped(texts):
     return [texts[1], texts[0], *texts[2:]]
 
 
-def shown(benchmark, others, question=None):
+def questions_of(benchmark, others, question=None):
     """Question and options of each item; the first ``others`` of them not as in the release."""
     for n, item in enumerate(benchmark.items):
         texts = [text for _, text in item.options]
         strange = n < others
-        asked = question if strange and question else item.question
-        yield item, asked, swapped(texts) if strange and not question else texts
+        stem = question if strange and question else item.question
+        yield item, stem, swapped(texts) if strange and not question else texts
 
 
 def table(path, questions):
     rows = [
-        {"item": item.name, "question": asked, **dict(zip(LETTERS, texts, strict=True)),
+        {"item": item.name, "question": stem, **dict(zip(LETTERS, texts, strict=True)),
          "prediction": item.key}
-        for item, asked, texts in questions
+        for item, stem, texts in questions
     ]  # fmt: skip
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, rows[0], dialect="excel-tab")
@@ -50,26 +50,26 @@ def table(path, questions):
 
 def plain(path, questions):
     rows = [
-        {"item": item.name, "question": asked, "options": texts, "text": item.key}
-        for item, asked, texts in questions
+        {"item": item.name, "question": stem, "options": texts, "text": item.key}
+        for item, stem, texts in questions
     ]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
 def samples(path, questions):
     rows = [
-        {"doc": {"item": item.name, "question": asked, **dict(zip(LETTERS, texts, strict=True))},
+        {"doc": {"item": item.name, "question": stem, **dict(zip(LETTERS, texts, strict=True))},
          "resps": [[item.key]]}
-        for item, asked, texts in questions
+        for item, stem, texts in questions
     ]  # fmt: skip
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
 def log(path, questions):
     rows = [
-        {"id": item.name, "epoch": 1, "input": asked, "choices": texts,
+        {"id": item.name, "epoch": 1, "input": stem, "choices": texts,
          "output": {"choices": [{"message": {"content": item.key}, "stop_reason": "stop"}]}}
-        for item, asked, texts in questions
+        for item, stem, texts in questions
     ]  # fmt: skip
     path.write_text(json.dumps({"eval": {"model": "m"}, "samples": rows}))
 
@@ -79,9 +79,9 @@ def prompts(path, values):
         {"id": item.name, "epoch": 1, "input": [{"role": "user", "content": [
             {"type": "image", "image": "p.png"},
             {"type": "text", "text": "\n".join(
-                [asked, *(f"{x}. {text}" for x, text in zip(LETTERS, texts, strict=True))])}]}],
+                [stem, *(f"{x}. {text}" for x, text in zip(LETTERS, texts, strict=True))])}]}],
          "output": {"choices": [{"message": {"content": item.key}, "stop_reason": "stop"}]}}
-        for item, asked, texts in values
+        for item, stem, texts in values
     ]  # fmt: skip
     path.write_text(json.dumps({"eval": {"model": "m"}, "samples": rows}))
 
@@ -99,7 +99,7 @@ FORMS = {
 @pytest.mark.parametrize("question", [None, "Is this another question?"])
 def test_a_file_of_other_options_or_questions_is_refused(benchmark, tmp_path, form, question):
     name, write, of_harness = FORMS[form]
-    write(tmp_path / name, shown(benchmark, 2, question))
+    write(tmp_path / name, questions_of(benchmark, 2, question))
     what = "question" if question else "options"
     for bring_in in (score_replies, import_run) if of_harness else (score_replies,):
         with pytest.raises(WorkspaceError, match=rf"2 items of 6 .* ALPHA/q000 \({what}\)"):
@@ -110,9 +110,9 @@ def test_a_file_of_other_options_or_questions_is_refused(benchmark, tmp_path, fo
 @pytest.mark.parametrize("form", FORMS)
 def test_replies_to_what_the_release_asks_are_taken(benchmark, tmp_path, form):
     name, write, _ = FORMS[form]
-    write(tmp_path / name, shown(benchmark, 0))
-    made = score_replies(tmp_path / name, benchmark, tmp_path / "run")
-    assert (made.metrics["global"]["accuracy"], made.matched.differing) == (1, ())
+    write(tmp_path / name, questions_of(benchmark, 0))
+    result = score_replies(tmp_path / name, benchmark, tmp_path / "run")
+    assert (result.metrics["global"]["accuracy"], result.matched.differing) == (1, ())
 
 
 @pytest.mark.parametrize("command", ["import-run", "score"])
@@ -120,7 +120,7 @@ def test_a_single_item_that_was_asked_otherwise_is_left_out_named_and_counted(
     benchmark, tmp_path, command
 ):
     path = tmp_path / "r.tsv"
-    table(path, shown(benchmark, 1))
+    table(path, questions_of(benchmark, 1))
     file = [str(path)] if command == "import-run" else ["--replies", str(path)]
     where = ["--release", str(benchmark.root), "--out", str(tmp_path / "run")]
     ran = CliRunner().invoke(app, [command, *file, *where])

@@ -203,14 +203,14 @@ def hf_scoring(torch):
 def tiny(tmp_path_factory, torch):
     """``tiny(family)`` is the folder of a model, made once a session."""
     library().utils.logging.disable_progress_bar()
-    made = {}
+    folders = {}
 
     def folder(family) -> Path:
-        if family not in made:
-            made[family] = tmp_path_factory.mktemp("models") / family
+        if family not in folders:
+            folders[family] = tmp_path_factory.mktemp("models") / family
             torch.manual_seed(0)
-            FAMILIES[family](made[family])
-        return made[family]
+            FAMILIES[family](folders[family])
+        return folders[family]
 
     return folder
 

@@ -59,8 +59,8 @@ def test_another_answer_in_company_is_refused_with_the_items(varied):
         odd = running > 1 and "picture 7 " in request.prompt
         return ("B because of my neighbours" if odd else "A", {})
 
-    asked = draw_requests(varied, 40)
-    assert any("picture 7 " in request.prompt for request in asked)
+    requests = draw_requests(varied, 40)
+    assert any("picture 7 " in request.prompt for request in requests)
     with pytest.raises(ModelError, match=r"1 of 40 questions differently") as caught:
         selfcheck(varied, Scripted(say), questions=40)
     assert "ALPHA/q007" in str(caught.value)
@@ -117,10 +117,10 @@ def test_a_release_without_pictures_cannot_be_checked(tmp_path, write_release, r
 
 
 def test_the_draw_is_fixed_and_spans_the_lengths(varied):
-    drawn = draw_requests(varied, 8)
-    assert drawn == draw_requests(varied, 8)
-    assert len({request.item for request in drawn}) == 8
-    lengths = [len(request.prompt) for request in drawn]
+    requests = draw_requests(varied, 8)
+    assert requests == draw_requests(varied, 8)
+    assert len({request.item for request in requests}) == 8
+    lengths = [len(request.prompt) for request in requests]
     assert max(lengths) - min(lengths) >= 7 * len("really ")
 
 
@@ -130,8 +130,8 @@ def shapes(tmp_path, write_release, row, picture):
     rows = [row(n, question=f"What {'really ' * (n % 5)}is {n}?") for n in range(24)]
     root = write_release(tmp_path / "shapes", rows)
     for number in range(12):
-        made = picture(40 + 20 * (number % 4), 40 + 30 * (number % 3), seed=number)
-        (root / f"ALPHA/pictures/p{number}.png").write_bytes(made.data)
+        file = picture(40 + 20 * (number % 4), 40 + 30 * (number % 3), seed=number)
+        (root / f"ALPHA/pictures/p{number}.png").write_bytes(file.data)
     return load_benchmark(root)
 
 

@@ -43,7 +43,7 @@ class Broken:
         self._inner = open_baseline("first")
         self._changes = changes
         self.name = changes.get("name", "broken/1")
-        self._asked = 0
+        self._count = 0
         self._running = 0
 
     @property
@@ -51,14 +51,14 @@ class Broken:
         return self._changes.get("identity", {"adapter": "broken/1", "name": self.name})
 
     async def answer(self, request):
-        self._asked += 1
+        self._count += 1
         self._running += 1
         await asyncio.sleep(0.001)
         together, self._running = self._running, self._running - 1
         if act := self._changes.get("act"):
-            act(request, self._asked, together)
+            act(request, self._count, together)
         reply = await self._inner.answer(request)
-        return replace(reply, **self._changes.get("reply", lambda *_: {})(self._asked, together))
+        return replace(reply, **self._changes.get("reply", lambda *_: {})(self._count, together))
 
     async def close(self):
         if end := self._changes.get("close"):
@@ -66,13 +66,13 @@ class Broken:
 
 
 def fail(error):
-    def act(_request, _asked, _together):
+    def act(_request, _number, _together):
         raise error
 
     return act
 
 
-def on_broken_picture(request, _asked, _together):
+def on_broken_picture(request, _number, _together):
     if request.picture and b"no picture" in request.picture.data:
         raise OSError("cannot identify image file")
 
@@ -91,7 +91,7 @@ def on_broken_picture(request, _asked, _together):
         ({"reply": lambda *_: {"scores": {"A": 0.4}}}, "expected log-probabilities"),
         ({"reply": lambda *_: {"model": ""}}, "does not say which model"),
         ({"reply": lambda *_: {"latency": -1.0}}, "expected seconds"),
-        ({"reply": lambda asked, _: {"text": str(asked)}}, "one question got"),
+        ({"reply": lambda number, _: {"text": str(number)}}, "one question got"),
         ({"reply": lambda _, together: {"text": str(together > 1)}}, "among others"),
         ({"act": on_broken_picture}, "a damaged image raised OSError"),
     ],
@@ -106,7 +106,7 @@ def test_a_sound_model_of_a_third_party_passes():
 
 
 def test_a_model_that_draws_need_not_repeat_itself():
-    model = Broken(reply=lambda asked, _: {"text": str(asked)})
+    model = Broken(reply=lambda number, _: {"text": str(number)})
     assert check_model(model, repeats=False) == []
 
 

@@ -51,15 +51,15 @@ def mixed(question):
 @pytest.fixture
 def batches(monkeypatch, hf_engine):
     """The jobs of each batch that was computed."""
-    seen = []
+    requests = []
     real = hf_engine.TransformersEngine.answer
 
     def watched(self, prepared):
-        seen.append([job.request for job in prepared.jobs])
+        requests.append([job.request for job in prepared.jobs])
         return real(self, prepared)
 
     monkeypatch.setattr(hf_engine.TransformersEngine, "answer", watched)
-    return seen
+    return requests
 
 
 @pytest.mark.few(1)
@@ -81,11 +81,14 @@ def test_different_questions_get_different_replies(family, open_tiny, mixed):
 
 
 def test_the_picture_matters(family, open_tiny, question, picture):
-    shown = question(1)
-    other = type(shown)(
-        item=shown.item, prompt=shown.prompt, options=shown.options, picture=picture(70, 90, seed=4)
+    request = question(1)
+    other = type(request)(
+        item=request.item,
+        prompt=request.prompt,
+        options=request.options,
+        picture=picture(70, 90, seed=4),
     )
-    first, second = ask_together(open_tiny(family, scoring="likelihood"), [shown, other])
+    first, second = ask_together(open_tiny(family, scoring="likelihood"), [request, other])
     assert first.scores != second.scores
 
 
@@ -166,8 +169,8 @@ def test_likelihood_is_that_of_a_plain_forward_pass(family, open_tiny, mixed, to
         for letter in "ABCD":
             spellings = [tokens.encode(letter), tokens.encode(f" {letter}")]
             assert all(len(spelling) == 1 for spelling in spellings)
-            wanted = torch.logsumexp(outcome[[spelling[0] for spelling in spellings]], dim=0)
-            assert reply.scores[letter] == pytest.approx(float(wanted), abs=1e-4)
+            expected = torch.logsumexp(outcome[[spelling[0] for spelling in spellings]], dim=0)
+            assert reply.scores[letter] == pytest.approx(float(expected), abs=1e-4)
         assert reply.text == max(reply.scores, key=reply.scores.get)
 
 
@@ -230,14 +233,14 @@ def cramped(tiny, open_tiny, monkeypatch, hf_engine, torch):
     full = torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB.")
 
     def opened(most, error=None, **settings):
-        real, made = hf_engine.load_weights, []
+        real, models = hf_engine.load_weights, []
 
-        def load(*given):
-            made.append(FullMemory(real(*given), most, error or full))
-            return made[-1]
+        def load(*arguments):
+            models.append(FullMemory(real(*arguments), most, error or full))
+            return models[-1]
 
         monkeypatch.setattr(hf_engine, "load_weights", load)
-        return open_tiny(tiny("qwen2-vl"), **settings), made
+        return open_tiny(tiny("qwen2-vl"), **settings), models
 
     return opened
 
@@ -251,14 +254,14 @@ def test_a_full_memory_halves_the_batch_and_loses_nothing(
     cramped, tiny, open_tiny, question, error, caplog
 ):
     requests = [question(n, size=(56, 56), prompt="What?") for n in range(16)]
-    model, made = cramped(2, error, batch_size=8)
+    model, models = cramped(2, error, batch_size=8)
     replies = ask_together(model, requests)
-    wanted = ask_alone(open_tiny(tiny("qwen2-vl")), requests)
-    assert [reply.text for reply in replies] == [reply.text for reply in wanted]
+    expected = ask_alone(open_tiny(tiny("qwen2-vl")), requests)
+    assert [reply.text for reply in replies] == [reply.text for reply in expected]
     assert "out of memory with 8 questions" in caplog.text
     # Once the limit is known, even the batch that was prepared meanwhile does not run into it.
-    assert [size for size in made[0].sizes if size > 2] == [8, 4]
-    assert sorted(made[0].sizes, reverse=True)[2:] == [2] * 8
+    assert [size for size in models[0].sizes if size > 2] == [8, 4]
+    assert sorted(models[0].sizes, reverse=True)[2:] == [2] * 8
 
 
 def test_a_question_that_never_fits_is_rejected_alone(cramped, question):
@@ -337,15 +340,15 @@ def test_marks_that_part_thinking_from_answer_stay_in_the_reply(tiny, open_tiny,
     tokens.add_special_tokens({"extra_special_tokens": ["<think>", "</think>"]})
     ids = tokens("<|im_start|><think>Mass?</think>B<|im_end|>", add_special_tokens=False)
     hidden = hf_engine.hidden_tokens(tokens)
-    shown = [token for token in ids["input_ids"] if token not in hidden]
-    assert tokens.decode(shown) == "<think>Mass?</think>B"
+    visible_tokens = [token for token in ids["input_ids"] if token not in hidden]
+    assert tokens.decode(visible_tokens) == "<think>Mass?</think>B"
 
 
 def test_a_model_that_gives_back_the_reply_alone_is_read_whole(
     tiny, open_tiny, question, hf_engine, monkeypatch
 ):
     requests = [question(number) for number in range(3)]
-    wanted = ask_together(open_tiny(tiny("qwen2-vl")), requests)
+    expected = ask_together(open_tiny(tiny("qwen2-vl")), requests)
     real = hf_engine.load_weights
 
     class ReplyAlone(FullMemory):
@@ -354,7 +357,7 @@ def test_a_model_that_gives_back_the_reply_alone_is_read_whole(
 
     monkeypatch.setattr(hf_engine, "load_weights", lambda *a: ReplyAlone(real(*a), 99, None))
     replies = ask_together(open_tiny(tiny("qwen2-vl")), requests)
-    assert [reply.text for reply in replies] == [reply.text for reply in wanted]
+    assert [reply.text for reply in replies] == [reply.text for reply in expected]
 
 
 def test_a_broken_queue_is_heard_by_everybody_who_waits(tiny, open_tiny, question, monkeypatch):
@@ -405,11 +408,11 @@ def test_bfloat16_runs(tiny, open_tiny, question):
 
 def test_a_temperature_draws_and_a_seed_repeats(tiny, open_tiny, question):
     requests = [question(0)]
-    drawn = [
+    replies = [
         ask_alone(open_tiny(tiny("llava"), temperature=2.0, seed=seed), requests)[0].text
         for seed in (1, 1, 2)
     ]
-    assert drawn[0] == drawn[1] != drawn[2]
+    assert replies[0] == replies[1] != replies[2]
 
 
 def test_the_window_that_fills_batches_is_suggested(tiny, open_tiny):
@@ -490,8 +493,8 @@ sys.exit(bool({"torch", "transformers", "PIL"} & set(sys.modules)))
 
 @pytest.mark.thorough
 def test_neither_help_nor_an_endpoint_brings_torch_in():
-    done = subprocess.run([sys.executable, "-c", PROBE], capture_output=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    process = subprocess.run([sys.executable, "-c", PROBE], capture_output=True, check=False)
+    assert process.returncode == 0, process.stdout + process.stderr
 
 
 @pytest.mark.few(1)

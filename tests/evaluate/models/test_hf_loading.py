@@ -70,13 +70,13 @@ def test_a_package_that_is_there_is_not_called_missing(tiny, open_tiny, processo
 
 
 @pytest.mark.parametrize(
-    ("asked", "expected"), [(None, {"vision_config": "eager"}), ("sdpa", "sdpa")]
+    ("attention", "expected"), [(None, {"vision_config": "eager"}), ("sdpa", "sdpa")]
 )
-def test_phi_4_sees_eagerly_unless_told_otherwise(loading, asked, expected):
+def test_phi_4_sees_eagerly_unless_told_otherwise(loading, attention, expected):
     transformers = pytest.importorskip("transformers")
-    settings = loading.LocalSettings(attention=asked)
+    settings = loading.LocalSettings(attention=attention)
     assert loading._attention(transformers.Phi4MultimodalConfig(), settings) == expected
-    assert loading._attention(transformers.Qwen2VLConfig(), settings) == asked
+    assert loading._attention(transformers.Qwen2VLConfig(), settings) == attention
 
 
 def test_phi_4_is_opened_as_a_model_of_many_kinds_of_input(loading):

@@ -23,8 +23,8 @@ def release(tmp_path, write_release, row, picture):
     rows = [row(n, question=f"What {'really ' * (n % 5)}is {n}?") for n in range(32)]
     root = write_release(tmp_path / "release", rows)
     for number in range(16):
-        made = picture(40 + 20 * (number % 4), 40 + 30 * (number % 3), seed=number)
-        (root / f"ALPHA/pictures/p{number}.png").write_bytes(made.data)
+        file = picture(40 + 20 * (number % 4), 40 + 30 * (number % 3), seed=number)
+        (root / f"ALPHA/pictures/p{number}.png").write_bytes(file.data)
     return root
 
 
@@ -94,13 +94,13 @@ def test_a_killed_run_goes_on_and_ends_like_an_unbroken_one(tiny, release, tmp_p
     finally:
         process.send_signal(signal.SIGKILL)
         process.wait()
-    kept = attempts(killed)
-    assert 5 <= kept < 32
+    count = attempts(killed)
+    assert 5 <= count < 32
     # Random weights talk until they are cut, which a run ends with 3 for.
     code, result = evaluate(*arguments[1:], "--out", killed)
     assert code == 3, (result.output, result.exception)
     summary = json.loads(result.stdout)
-    assert (summary["reused"], summary["answered"]) == (kept, 32 - kept)
+    assert (summary["reused"], summary["answered"]) == (count, 32 - count)
     assert evaluate(*arguments[1:], "--out", unbroken)[0] == 3
     assert replies(killed) == replies(unbroken)
     assert len(replies(killed)) == 32

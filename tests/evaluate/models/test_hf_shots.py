@@ -23,7 +23,7 @@ def ask(model, requests, *, together):
 
 
 @pytest.fixture
-def shown(question, picture):
+def shot_requests(question, picture):
     """Questions with none, one or two examples; some blind, and then their examples too."""
     requests = []
     for number in range(9):
@@ -40,18 +40,18 @@ def shown(question, picture):
     return requests
 
 
-def test_examples_beside_others_in_a_batch_change_no_answer(family, open_tiny, shown):
+def test_examples_beside_others_in_a_batch_change_no_answer(family, open_tiny, shot_requests):
     model = open_tiny(family, scoring="likelihood")
-    alone = ask(model, shown, together=False)
-    mixed = ask(model, shown, together=True)
+    alone = ask(model, shot_requests, together=False)
+    mixed = ask(model, shot_requests, together=True)
     assert all(isinstance(reply, Reply) for reply in alone)
     for first, second in zip(alone, mixed, strict=True):
         assert first.scores == pytest.approx(second.scores, abs=1e-4)
 
 
-def test_an_example_and_its_picture_reach_the_model(family, open_tiny, shown, picture):
+def test_an_example_and_its_picture_reach_the_model(family, open_tiny, shot_requests, picture):
     model = open_tiny(family, scoring="likelihood")
-    request = shown[1]
+    request = shot_requests[1]
     other_reply = replace(request, shots=(replace(request.shots[0], reply="C"),))
     other_picture = replace(
         request, shots=(replace(request.shots[0], picture=picture(40, 50, seed=3)),)
@@ -62,9 +62,9 @@ def test_an_example_and_its_picture_reach_the_model(family, open_tiny, shown, pi
     assert replies[0].usage["prompt_tokens"] > replies[3].usage["prompt_tokens"]
 
 
-def test_a_template_that_drops_examples_rejects_the_question(tiny, open_tiny, shown):
+def test_a_template_that_drops_examples_rejects_the_question(tiny, open_tiny, shot_requests):
     model = open_tiny(tiny("llava"))
-    request = shown[1]
+    request = shot_requests[1]
     tokenizer = model._engine._processor
     whole = tokenizer.chat_template
     for broken in (

@@ -29,7 +29,7 @@ def picture_of(data: bytes) -> ImageFile:
     return ImageFile(data=data, media_type=str(media_type(data)), sha256="0" * 64)
 
 
-def written(image: Image.Image, kind: str) -> bytes:
+def encode(image: Image.Image, kind: str) -> bytes:
     out = io.BytesIO()
     image.save(out, kind)
     return out.getvalue()
@@ -42,8 +42,8 @@ def ask(server, benchmark, monkeypatch):
     def ask_one(body=None, picture=None, url=None, prompt="Which?", **settings):
         if body is not None:
             server.behave = lambda _n, _b: body
-        shown = picture or read_picture(benchmark.images, benchmark.items[0].image)
-        request = ModelRequest(item="x", prompt=prompt, options=OPTIONS, picture=shown)
+        image = picture or read_picture(benchmark.images, benchmark.items[0].image)
+        request = ModelRequest(item="x", prompt=prompt, options=OPTIONS, picture=image)
         model = open_model("openai/stub", ModelSettings(base_url=url or server.url, **settings))
 
         async def session():
@@ -232,12 +232,12 @@ def test_further_fields_cannot_replace_the_question(server):
 
 
 def test_an_address_with_a_version_keeps_it(ask, server, monkeypatch):
-    seen = []
+    paths = []
     handler = server._http.RequestHandlerClass
     post = handler.do_POST
-    monkeypatch.setattr(handler, "do_POST", lambda self: seen.append(self.path) or post(self))
+    monkeypatch.setattr(handler, "do_POST", lambda self: paths.append(self.path) or post(self))
     ask(url=f"{server.url}/deployments/x?api-version=2024-10-21")
-    assert seen == ["/v1/deployments/x/chat/completions?api-version=2024-10-21"]
+    assert paths == ["/v1/deployments/x/chat/completions?api-version=2024-10-21"]
 
 
 def test_a_body_says_what_it_holds_whatever_the_text():
@@ -286,7 +286,7 @@ def test_a_large_picture_arrives_whole(ask, server):
 
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "GIF", "WEBP"])
 def test_what_an_endpoint_takes_is_sent_byte_for_byte(ask, server, kind):
-    data = written(Image.effect_noise((16, 16), 80), kind)
+    data = encode(Image.effect_noise((16, 16), 80), kind)
     ask(picture=picture_of(data))
     assert sent_picture(server) == data
 
@@ -295,9 +295,13 @@ def test_what_an_endpoint_takes_is_sent_byte_for_byte(ask, server, kind):
 @pytest.mark.parametrize("mode", ["L", "RGB"])
 def test_what_no_endpoint_takes_becomes_a_png_of_the_same_pixels(ask, server, kind, mode):
     image = Image.effect_noise((16, 16), 80).convert(mode)
-    ask(picture=picture_of(written(image, kind)))
-    sent = Image.open(io.BytesIO(sent_picture(server)))
-    assert (sent.format, sent.mode, sent.tobytes()) == ("PNG", mode, image.tobytes())
+    ask(picture=picture_of(encode(image, kind)))
+    sent_image = Image.open(io.BytesIO(sent_picture(server)))
+    assert (sent_image.format, sent_image.mode, sent_image.tobytes()) == (
+        "PNG",
+        mode,
+        image.tobytes(),
+    )
 
 
 @pytest.mark.parametrize("kind", ["PNG", "TIFF"])
@@ -306,16 +310,16 @@ def test_more_than_eight_bits_are_windowed_so_that_nothing_is_cut_off(ask, serve
     image = Image.new("I;16", (4, 1))
     for place, value in enumerate(values):
         image.putpixel((place, 0), value)
-    ask(picture=picture_of(written(image, kind)))
-    sent = Image.open(io.BytesIO(sent_picture(server)))
+    ask(picture=picture_of(encode(image, kind)))
+    sent_image = Image.open(io.BytesIO(sent_picture(server)))
     low, high = min(values), max(values)
-    wanted = [round((value - low) * 255 / (high - low)) for value in values]
-    assert (sent.mode, list(sent.tobytes())) == ("L", wanted)
+    greys = [round((value - low) * 255 / (high - low)) for value in values]
+    assert (sent_image.mode, list(sent_image.tobytes())) == ("L", greys)
 
 
 def test_a_flat_picture_of_sixteen_bits_does_not_divide_by_zero():
     kind, data = image_payload.sendable_bytes(
-        picture_of(written(Image.new("I;16", (2, 2), 700), "PNG"))
+        picture_of(encode(Image.new("I;16", (2, 2), 700), "PNG"))
     )
     assert (kind, Image.open(io.BytesIO(data)).size) == ("image/png", (2, 2))
 
@@ -327,7 +331,7 @@ def test_a_picture_that_cannot_be_decoded_is_refused_alone(ask):
 
 
 def test_without_pillow_only_what_must_be_decoded_is_refused(ask, server, monkeypatch):
-    tiff = picture_of(written(Image.new("L", (2, 2)), "TIFF"))
+    tiff = picture_of(encode(Image.new("L", (2, 2)), "TIFF"))
     monkeypatch.setitem(__import__("sys").modules, "PIL", None)
     ask()
     with pytest.raises(MissingExtraError):

@@ -79,25 +79,25 @@ def ask(server, benchmark, behaviour):
 @pytest.mark.few(16)
 @pytest.mark.parametrize(("spec", "exchange"), exchanges("reply"))
 def test_a_reply_is_read_and_counted(ask, spec, exchange):
-    reply, wanted = ask(spec, exchange), exchange["reply"]
-    assert (reply.text, reply.finish_reason) == (wanted["text"], wanted["finish_reason"])
-    assert reply.usage.get("prompt_tokens") == wanted["sent"]
-    assert reply.usage.get("completion_tokens") == wanted["written"]
+    reply, expected = ask(spec, exchange), exchange["reply"]
+    assert (reply.text, reply.finish_reason) == (expected["text"], expected["finish_reason"])
+    assert reply.usage.get("prompt_tokens") == expected["sent"]
+    assert reply.usage.get("completion_tokens") == expected["written"]
 
 
 @pytest.mark.few(24)
 @pytest.mark.parametrize(("spec", "exchange"), exchanges("error"))
 def test_a_refusal_is_sorted_and_said_in_a_line_without_the_key(ask, spec, exchange):
-    wanted = exchange["error"]
-    kind = ModelError if wanted["kind"] == "ModelError" else getattr(protocol, wanted["kind"])
+    expected = exchange["error"]
+    kind = ModelError if expected["kind"] == "ModelError" else getattr(protocol, expected["kind"])
     with pytest.raises(kind) as caught:
         ask(spec, exchange)
     message = str(caught.value)
     assert type(caught.value) is kind
-    assert wanted["says"] in message
+    assert expected["says"] in message
     assert KEY not in message
     assert message.count("\n") == (kind is ModelError)  # the second line says what to do
-    assert getattr(caught.value, "retry_after", None) == wanted["retry_after"]
+    assert getattr(caught.value, "retry_after", None) == expected["retry_after"]
 
 
 @pytest.mark.parametrize(

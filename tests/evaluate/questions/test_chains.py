@@ -19,11 +19,11 @@ from medrcube.vocabulary.layers import using_vocabulary
 
 @pytest.fixture
 def chains_of(load):
-    def made(*rows):
+    def chain_set(*rows):
         benchmark = load(*rows)
         return make_chains(benchmark.items, scenes_of(benchmark, benchmark.items))
 
-    return made
+    return chain_set
 
 
 def steps(chains):

@@ -49,8 +49,8 @@ def test_a_rotation_keeps_the_right_text_and_every_option(shape):
 @given(shapes)
 def test_all_rotations_put_the_key_once_on_every_letter(shape):
     count, key, _ = shape
-    shown = presentations([make_item(0, count=count, key=key)], [Condition.CIRCULAR])
-    assert sorted(entry.item.key for entry in shown) == list("ABCD"[:count])
+    entries = presentations([make_item(0, count=count, key=key)], [Condition.CIRCULAR])
+    assert sorted(entry.item.key for entry in entries) == list("ABCD"[:count])
 
 
 def test_the_first_rotation_is_the_question_as_it_stands():
@@ -59,9 +59,9 @@ def test_the_first_rotation_is_the_question_as_it_stands():
 
 
 def test_blind_shows_no_picture_and_may_be_asked_without_one():
-    (shown,) = presentations([make_item(0)], [Condition.BLIND])
-    assert shown.image is None
-    assert not shown.wants_image
+    (presentation,) = presentations([make_item(0)], [Condition.BLIND])
+    assert presentation.image is None
+    assert not presentation.wants_image
 
 
 def test_a_swap_shows_a_picture_of_the_voxel_with_another_right_answer():
@@ -95,12 +95,12 @@ def test_a_swap_falls_back_to_any_other_picture_of_the_voxel():
     ids=["other voxel", "same picture", "no picture"],
 )
 def test_an_item_without_another_picture_in_its_voxel_is_not_swapped(other):
-    shown = presentations([make_item(0), other], [Condition.IMAGE_SWAP])
-    assert "ALPHA/q0" not in {entry.item.name for entry in shown}
+    entries = presentations([make_item(0), other], [Condition.IMAGE_SWAP])
+    assert "ALPHA/q0" not in {entry.item.name for entry in entries}
 
 
 def test_epochs_repeat_every_presentation():
-    shown = presentations([make_item(0)], [Condition.FULL, Condition.BLIND], epochs=3)
-    assert [(entry.condition, entry.epoch) for entry in shown] == [
+    entries = presentations([make_item(0)], [Condition.FULL, Condition.BLIND], epochs=3)
+    assert [(entry.condition, entry.epoch) for entry in entries] == [
         (condition, epoch) for epoch in range(3) for condition in (Condition.FULL, Condition.BLIND)
     ]

@@ -53,8 +53,8 @@ def test_width_and_height_stay_in_every_mode(text, mode):
     base = Image.linear_gradient("L").resize((97, 61))
     image = Image.fromarray(np.asarray(base).astype(np.uint16) * 200) if mode == "I;16" else None
     changed = degrade(picture(image or base.convert(mode)), Degradation.parse(text))
-    with Image.open(io.BytesIO(changed.data)) as made:
-        assert (made.size, made.format) == ((97, 61), "PNG")
+    with Image.open(io.BytesIO(changed.data)) as degraded_image:
+        assert (degraded_image.size, degraded_image.format) == ((97, 61), "PNG")
 
 
 @pytest.mark.parametrize("text", EACH)
@@ -161,11 +161,13 @@ def ask(benchmark, model, run, conditions, asking=NOISE):
 def test_a_run_shows_the_degraded_image_beside_the_same_question(benchmark, tmp_path, scripted):
     model = scripted()
     ask(benchmark, model, tmp_path / "run", [Condition.FULL, Condition.DEGRADED])
-    shown = {}
-    for request in model.asked:
-        shown.setdefault((request.item, request.prompt), []).append(request.picture.sha256)
-    assert len(shown) == 8
-    assert all(len(set(digests)) == 2 for digests in shown.values())
+    digests_by_question = {}
+    for request in model.requests:
+        digests_by_question.setdefault((request.item, request.prompt), []).append(
+            request.picture.sha256
+        )
+    assert len(digests_by_question) == 8
+    assert all(len(set(digests)) == 2 for digests in digests_by_question.values())
     manifest = json.loads((tmp_path / "run/manifest.json").read_text())
     assert manifest["degradation"]["operation"] == "noise"
     assert manifest["degradation"]["size"] == 0.1
@@ -179,7 +181,7 @@ def test_a_run_with_degraded_images_keeps_its_degradation(benchmark, tmp_path, s
     assert ask(benchmark, scripted(), run, [Condition.DEGRADED]).reused == 8
     again = scripted()
     ask(benchmark, again, run, [Condition.FULL], QuestionSetup())
-    assert again.asked == []
+    assert again.requests == []
     other = QuestionSetup(degradation=Degradation("noise", 0.2))
     with pytest.raises(WorkspaceError, match=r"asked with degraded:noise=0.1, not .*=0.2"):
         ask(benchmark, scripted(), run, [Condition.DEGRADED], other)
@@ -190,7 +192,7 @@ def test_degraded_answers_are_paired_with_the_plain_ones_and_never_mixed(
 ):
     plain = {}
     ask(benchmark, first := scripted(), tmp_path / "plain", [Condition.FULL])
-    plain = {request.item: request.picture.sha256 for request in first.asked}
+    plain = {request.item: request.picture.sha256 for request in first.requests}
     keys = {item.name: item.key for item in benchmark.items}
 
     def seeing(request):

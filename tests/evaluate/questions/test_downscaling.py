@@ -136,13 +136,13 @@ def sent_size(body):
 def test_a_run_sends_pictures_of_its_size_and_goes_on_with_no_other(evaluate, server, tmp_path):
     assert evaluate("--image-size", "80").exit_code == 0
     assert {sent_size(body) for body in server.requests} == {(80, 50)}
-    done = len(server.requests)
+    count = len(server.requests)
     message = str(evaluate("--image-size", "96").exception)
     assert "another image size" in message
     assert "pictures.longest_side: 80 in the run, 96 now" in message
     assert "another image size" in str(evaluate().exception)
     assert evaluate("--image-size", "80").exit_code == 0
-    assert len(server.requests) == done
+    assert len(server.requests) == count
     assert evaluate(out="plain").exit_code == 0
     assert sent_size(server.requests[-1]) == (160, 100)
     write_report([tmp_path / "run", tmp_path / "plain"], tmp_path / "report.html")
@@ -156,10 +156,10 @@ def test_a_run_sends_pictures_of_its_size_and_goes_on_with_no_other(evaluate, se
 
 def test_the_detail_is_a_field_of_each_picture_and_part_of_the_identity(evaluate, server, tmp_path):
     assert evaluate("--image-detail", "low").exit_code == 0
-    shown = server.requests[0]["messages"][0]["content"][0]["image_url"]
-    assert shown["detail"] == "low"
-    kept = json.loads((tmp_path / "run/manifest.json").read_text())
-    assert kept["model"]["image_detail"] == "low"
+    image_url = server.requests[0]["messages"][0]["content"][0]["image_url"]
+    assert image_url["detail"] == "low"
+    manifest = json.loads((tmp_path / "run/manifest.json").read_text())
+    assert manifest["model"]["image_detail"] == "low"
     assert 'model.image_detail: "low" in the run, nothing now' in str(evaluate().exception)
     assert evaluate(out="plain").exit_code == 0
     assert "detail" not in server.requests[-1]["messages"][0]["content"][0]["image_url"]

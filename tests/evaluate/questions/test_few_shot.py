@@ -85,27 +85,29 @@ def test_no_example_is_of_the_patient_or_the_picture_that_is_asked_about(
     items = {item.name: item for item in benchmark.items}
     of_image = {item.image: item for item in benchmark.items}
     perceptual_hashes = looks_of(cohort)
-    asked = begin_run(
+    questions = begin_run(
         tmp_path / "run",
         benchmark,
         model,
         conditions=OF_ONE_EDITION,
         asking=QuestionSetup(shots=FewShotSettings(count=4, seed=seed)),
     )
-    assert {entry.presentation.condition for entry in asked} == set(OF_ONE_EDITION)
-    for question in asked:
+    assert {entry.presentation.condition for entry in questions} == set(OF_ONE_EDITION)
+    for question in questions:
         examples = [items[name] for name, _ in question.shots]
         assert len(examples) == 4
-        shown = [question.item, of_image.get(question.presentation.image, question.item)]
+        own_items = [question.item, of_image.get(question.presentation.image, question.item)]
         units = [item.unit for item in examples]
-        assert len({*units, *(item.unit for item in shown)}) == 4 + len({i.unit for i in shown})
+        assert len({*units, *(item.unit for item in own_items)}) == 4 + len(
+            {i.unit for i in own_items}
+        )
         for example in examples:
-            for other in (*shown, *(e for e in examples if e is not example)):
+            for other in (*own_items, *(e for e in examples if e is not example)):
                 apart = (
                     perceptual_hashes[example.image] ^ perceptual_hashes[other.image]
                 ).bit_count()
                 assert apart > MAX_DISTANCE, (question.item.name, example.name)
-    assert read_asked(tmp_path / "run") == asked
+    assert read_asked(tmp_path / "run") == questions
 
 
 def test_examples_come_from_the_cell_where_it_has_enough(cohort, tmp_path, scripted):
@@ -125,7 +127,7 @@ def test_another_seed_draws_other_examples_and_the_same_one_the_same(cohort, tmp
     model = scripted()
     model.takes_shots = True
     benchmark = load_benchmark(cohort)
-    drawn = [
+    example_sets = [
         tuple(
             entry.shots
             for entry in begin_run(
@@ -137,7 +139,7 @@ def test_another_seed_draws_other_examples_and_the_same_one_the_same(cohort, tmp
         )
         for number, seed in enumerate((0, 0, 1))
     ]
-    assert drawn[0] == drawn[1] != drawn[2]
+    assert example_sets[0] == example_sets[1] != example_sets[2]
 
 
 def test_a_solved_example_is_a_turn_with_its_picture_and_right_letter(
@@ -148,21 +150,21 @@ def test_a_solved_example_is_a_turn_with_its_picture_and_right_letter(
     result = CliRunner().invoke(app, [*command, "--condition", "full", "--condition", "blind"])
     assert result.exit_code == 0, result.output
     items = {item.question: item for item in load_benchmark(cohort).items}
-    seen = 0
+    count = 0
     for body in server.requests:
         turns = body["messages"]
         assert [turn["role"] for turn in turns] == ["user", "assistant"] * 2 + ["user"]
         kinds = [[part["type"] for part in turn["content"]] for turn in turns[::2]]
         assert kinds in ([["image_url", "text"]] * 3, [["text"]] * 3)
-        seen += kinds[0] == ["text"]
+        count += kinds[0] == ["text"]
         for question, answer in zip(turns[::2], turns[1::2], strict=False):
             text = question["content"][-1]["text"]
-            item = next(item for asked, item in items.items() if asked in text)
+            item = next(item for question_text, item in items.items() if question_text in text)
             assert answer["content"] == item.key
             if len(question["content"]) == 2:
-                sent = question["content"][0]["image_url"]["url"].partition(",")[2]
-                assert base64.b64decode(sent) == (cohort / str(item.image)).read_bytes()
-    assert seen == 2 * PATIENTS
+                image_data = question["content"][0]["image_url"]["url"].partition(",")[2]
+                assert base64.b64decode(image_data) == (cohort / str(item.image)).read_bytes()
+    assert count == 2 * PATIENTS
 
 
 def test_claude_has_its_examples_as_turns_too(cohort, tmp_path, server, behaviour):
@@ -179,12 +181,12 @@ def test_claude_has_its_examples_as_turns_too(cohort, tmp_path, server, behaviou
     command = ["evaluate", str(cohort), "--model", "anthropic/claude-sonnet-4-5", *options]
     result = CliRunner().invoke(app, [*command, "--limit", "3"])
     assert result.exit_code == 0, result.output
-    for sent in server.requests:
-        turns = sent["messages"]
+    for request in server.requests:
+        turns = request["messages"]
         assert [turn["role"] for turn in turns] == ["user", "assistant"] * 2 + ["user"]
-        shown = [turn["content"][0]["source"]["data"] for turn in turns[::2]]
-        assert len(set(shown)) == 3
-        assert all(base64.b64decode(data).startswith(b"\x89PNG") for data in shown)
+        images = [turn["content"][0]["source"]["data"] for turn in turns[::2]]
+        assert len(set(images)) == 3
+        assert all(base64.b64decode(data).startswith(b"\x89PNG") for data in images)
 
 
 def test_too_few_examples_stop_the_run_before_it_begins(release, tmp_path, server):
@@ -218,13 +220,13 @@ def test_a_run_goes_on_with_its_own_examples_alone(cohort, tmp_path, server):
     command = ["evaluate", str(cohort), "--model", "openai/m", "--base-url", server.url]
     command += ["--out", str(tmp_path / "run")]
     assert CliRunner().invoke(app, [*command, "--shots", "2"]).exit_code == 0
-    done = len(server.requests)
+    count = len(server.requests)
     for options in ([], ["--shots", "3"], ["--shots", "2", "--shots-seed", "5"]):
         message = str(CliRunner().invoke(app, [*command, *options]).exception)
         assert "other examples" in message
         assert "shots" in message
     assert CliRunner().invoke(app, [*command, "--shots", "2"]).exit_code == 0
-    assert len(server.requests) == done
+    assert len(server.requests) == count
     write_report([tmp_path / "run"], tmp_path / "report.html")
     assert "2 solved examples" in (tmp_path / "report.html").read_text()
 
@@ -288,13 +290,13 @@ def test_a_withdrawn_item_is_no_example(cohort, tmp_path, scripted):
     benchmark = load_benchmark(cohort)
     names = {item.name for item in benchmark.items[:10]}
     errata = dict.fromkeys(names)
-    asked = begin_run(
+    questions = begin_run(
         tmp_path / "run",
         benchmark,
         model,
         asking=QuestionSetup(shots=FewShotSettings(count=2)),
     )
-    assert {name for question in asked for name, _ in question.shots} & names
+    assert {name for question in questions for name, _ in question.shots} & names
     outcome = example_pool(
         replace(benchmark, errata=errata), FewShotSettings(count=2), benchmark.items
     )
@@ -308,7 +310,7 @@ def test_where_no_patient_is_told_pictures_that_look_alike_are_kept_apart(
     model = scripted()
     model.takes_shots = True
     benchmark = load_benchmark(cohort)
-    asked = begin_run(
+    questions = begin_run(
         tmp_path / "run",
         benchmark,
         model,
@@ -316,7 +318,7 @@ def test_where_no_patient_is_told_pictures_that_look_alike_are_kept_apart(
     )
     pairs = {
         (question.item.id, name.partition("/")[2])
-        for question in asked
+        for question in questions
         for name, _ in question.shots
     }
     assert ("q000", "q002") not in pairs
@@ -324,7 +326,7 @@ def test_where_no_patient_is_told_pictures_that_look_alike_are_kept_apart(
     assert ("q000", "q001") in pairs or ("q001", "q000") in pairs
     manifest = json.loads((tmp_path / "run/manifest.json").read_text())
     assert manifest["shots"]["apart_by"] == "look alone"
-    assert {question.presentation.condition for question in asked} == {Condition.FULL}
+    assert {question.presentation.condition for question in questions} == {Condition.FULL}
 
 
 @pytest.fixture
@@ -335,22 +337,22 @@ def public_cohort(cohort, tmp_path):
     for entry in rows[:2]:
         entry["restricted"] = True
     table.write_text(json.dumps(rows))
-    kept = tmp_path / "kept"
-    kept.mkdir()
+    aside = tmp_path / "kept"
+    aside.mkdir()
     for number in range(2):
-        shutil.move(cohort / f"ALPHA/pictures/n{number}.png", kept)
-    return cohort, kept
+        shutil.move(cohort / f"ALPHA/pictures/n{number}.png", aside)
+    return cohort, aside
 
 
-def bring_back(cohort, kept):
-    for path in kept.iterdir():
+def bring_back(cohort, aside):
+    for path in aside.iterdir():
         shutil.copy(path, cohort / "ALPHA/pictures")
 
 
-def shots_of(asked):
+def shots_of(questions):
     return {
         (question.item.name, question.presentation.condition): question.shots
-        for question in asked
+        for question in questions
         if question.shots
     }
 
@@ -358,7 +360,7 @@ def shots_of(asked):
 def test_a_run_keeps_its_examples_once_pictures_were_reconstructed(
     public_cohort, tmp_path, scripted
 ):
-    cohort, kept = public_cohort
+    cohort, aside = public_cohort
     model = scripted()
     model.takes_shots = True
     asking = QuestionSetup(shots=FewShotSettings(count=3))
@@ -366,7 +368,7 @@ def test_a_run_keeps_its_examples_once_pictures_were_reconstructed(
     first = run_evaluation(load_benchmark(cohort), model, run, asking=asking, may_send=["ALPHA"])
     assert (first.answered, first.missing) == (2 * PATIENTS - 2, 2)
     before = shots_of(read_asked(run))
-    bring_back(cohort, kept)
+    bring_back(cohort, aside)
     second = run_evaluation(load_benchmark(cohort), model, run, asking=asking, may_send=["ALPHA"])
     assert (second.reused, second.answered, second.missing) == (2 * PATIENTS - 2, 2, 0)
     after = shots_of(read_asked(run))
@@ -380,22 +382,22 @@ def test_a_run_keeps_its_examples_once_pictures_were_reconstructed(
 def test_an_example_that_turns_out_to_look_like_the_picture_is_drawn_anew(
     public_cohort, tmp_path, scripted
 ):
-    cohort, kept = public_cohort
+    cohort, aside = public_cohort
     (cohort / "items.csv").unlink()
     model = scripted()
     model.takes_shots = True
-    asked = [Condition.BLIND]
+    conditions = [Condition.BLIND]
     shots = {}
     for seed in range(20):
         asking = QuestionSetup(shots=FewShotSettings(count=8, seed=seed))
         run = tmp_path / f"run{seed}"
-        begin_run(run, load_benchmark(cohort), model, asking=asking, conditions=asked)
+        begin_run(run, load_benchmark(cohort), model, asking=asking, conditions=conditions)
         shots[run] = shots_of(read_asked(run))["ALPHA/q000", Condition.BLIND]
         if "ALPHA/q002" in dict(shots[run]):
             break
     assert "ALPHA/q002" in dict(shots[run])
-    bring_back(cohort, kept)
-    now = begin_run(run, load_benchmark(cohort), model, asking=asking, conditions=asked)
+    bring_back(cohort, aside)
+    now = begin_run(run, load_benchmark(cohort), model, asking=asking, conditions=conditions)
     assert "ALPHA/q002" not in dict(shots_of(now)["ALPHA/q000", Condition.BLIND])
 
 

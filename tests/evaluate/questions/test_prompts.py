@@ -57,11 +57,11 @@ def test_items_of_two_modalities_have_two_keys_where_the_template_names_the_moda
     keys = QuestionKeys.of(
         benchmark, {"model": "stub"}, QuestionSetup(prompt=read_prompt(path)), None, elsewhere=False
     )
-    asked = [
+    questions = [
         keys.question_of(Presentation(item=item, condition=Condition.BLIND)).key
         for item in (item, replace(item, modality=other))
     ]
-    assert asked[0] != asked[1]
+    assert questions[0] != questions[1]
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_a_template_that_leaves_out_a_part_of_the_question_is_refused(
 
 
 @pytest.mark.parametrize(
-    ("options", "shown"),
+    ("options", "pattern"),
     [
         (
             "{% for o in options|sort(attribute=1) %}" + RELETTERED,
@@ -127,10 +127,10 @@ def test_a_template_that_leaves_out_a_part_of_the_question_is_refused(
     ids=["sorted", "reversed", "no-letters", "behind", "other-line", "twice"],
 )
 def test_a_template_that_pairs_an_option_with_another_letter_is_refused(
-    evaluate, server, tmp_path, options, shown
+    evaluate, server, tmp_path, options, pattern
 ):
     message = str(evaluate(f"{{{{ question }}}}\n{options}").exception)
-    assert re.search(shown, message), message
+    assert re.search(pattern, message), message
     assert not server.requests
     assert not (tmp_path / "run").exists()
 
@@ -168,8 +168,8 @@ def test_a_run_goes_on_with_its_own_wording_alone(evaluate, server, tmp_path):
     assert "was begun with another prompt" in message
     assert "prompt.text: " in message
     assert len(server.requests) == 8
-    kept = json.loads((tmp_path / "run/manifest.json").read_text())["prompt"]
-    assert (kept["name"], kept["text"]) == ("mine.j2", template)
+    prompt = json.loads((tmp_path / "run/manifest.json").read_text())["prompt"]
+    assert (prompt["name"], prompt["text"]) == ("mine.j2", template)
 
 
 def test_a_manifest_gives_its_prompt_back(tmp_path, benchmark):

@@ -28,11 +28,11 @@ class Parrot:
     def __init__(self, items):
         self.name = "test/parrot"
         self.identity = {"adapter": "test/1"}
-        self._known = {(item.question, item.options): item.key for item in items}
+        self._keys = {(item.question, item.options): item.key for item in items}
 
     async def answer(self, request):
         question = next(line for line in request.prompt.splitlines() if "picture" in line)
-        learnt = {q: key for (q, options), key in self._known.items() if options == request.options}
+        learnt = {q: key for (q, options), key in self._keys.items() if options == request.options}
         text = next((key for q, key in learnt.items() if q in question), "A")
         return Reply(text=text, finish_reason="stop", usage={}, model="p", latency=0.0)
 
@@ -91,10 +91,12 @@ def test_an_edition_that_tells_no_facts_is_refused(editions, tmp_path, row, writ
 
 def test_what_a_run_asks_is_read_back_with_its_second_forms(editions, tmp_path):
     first, second = editions
-    asked = begin_run(tmp_path / "run", first, Parrot(first.items), conditions=BOTH, edition=second)
-    assert len(asked) == 24 + 23
-    assert read_asked(tmp_path / "run") == asked
-    assert len({question.key for question in asked}) == len(asked)
+    questions = begin_run(
+        tmp_path / "run", first, Parrot(first.items), conditions=BOTH, edition=second
+    )
+    assert len(questions) == 24 + 23
+    assert read_asked(tmp_path / "run") == questions
+    assert len({question.key for question in questions}) == len(questions)
 
 
 def test_learning_by_heart_shows_as_a_drop_with_its_interval(editions, tmp_path):
@@ -113,8 +115,8 @@ def test_learning_by_heart_shows_as_a_drop_with_its_interval(editions, tmp_path)
 def test_a_run_goes_on_without_naming_the_edition_again_and_with_no_other(editions, tmp_path):
     first, second = editions
     out, model = tmp_path / "run", Parrot(first.items)
-    asked = begin_run(out, first, model, conditions=BOTH, edition=second)
-    assert begin_run(out, first, model) == asked
+    questions = begin_run(out, first, model, conditions=BOTH, edition=second)
+    assert begin_run(out, first, model) == questions
     with pytest.raises(WorkspaceError, match="used the edition"):
         begin_run(out, first, model, conditions=BOTH, edition=first)
 
@@ -140,7 +142,7 @@ def test_a_log_of_reworded_items_comes_back_with_its_edition_alone(editions, tmp
         return [
             (entry.item.name, entry.item.question, entry.outcome, entry.answer)
             for entry in read_results(run)
-            if entry.asked.presentation.condition is Condition.REWORDED
+            if entry.question.presentation.condition is Condition.REWORDED
         ]
 
     assert content_of(tmp_path / "back") == content_of(tmp_path / "run")

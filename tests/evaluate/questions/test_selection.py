@@ -50,12 +50,12 @@ def elsewhere(server, monkeypatch):
     """The server under a name of another machine, as a resolver may say."""
     resolve = socket.getaddrinfo
 
-    def known(host, *rest, **more):
+    def resolve_known(host, *rest, **more):
         return resolve(
             "127.0.0.1" if host in {ELSEWHERE, ELSEWHERE.encode()} else host, *rest, **more
         )
 
-    monkeypatch.setattr(socket, "getaddrinfo", known)
+    monkeypatch.setattr(socket, "getaddrinfo", resolve_known)
     return server.url.replace("127.0.0.1", ELSEWHERE)
 
 
@@ -105,9 +105,9 @@ def test_no_byte_of_a_picture_under_contract_reaches_another_machine(
     ask, server, mixed, elsewhere, options
 ):
     output = ask(*options, url=elsewhere)
-    sent = sent_pictures(server)
-    assert sent
-    assert set(sent) <= pictures(mixed, "BUSI")
+    images = sent_pictures(server)
+    assert images
+    assert set(images) <= pictures(mixed, "BUSI")
     assert "left out: 4 items" in output
     assert "--i-may-send" in output
 
@@ -162,7 +162,7 @@ def test_a_model_of_another_package_that_tells_no_address_is_elsewhere(scripted)
 
 
 @pytest.mark.parametrize(
-    ("options", "asked"),
+    ("options", "count"),
     [
         (("--task", "View Recognition"), 3),
         (("--task", "view recognition", "--task", "Disease Diagnosis"), 6),
@@ -173,9 +173,9 @@ def test_a_model_of_another_package_that_tells_no_address_is_elsewhere(scripted)
         (("--where", "task in ('View Recognition', 'x') and modality != 'CT'"), 3),
     ],
 )
-def test_options_choose_items(ask, server, options, asked):
+def test_options_choose_items(ask, server, options, count):
     ask(*options)
-    assert len(server.requests) == asked
+    assert len(server.requests) == count
 
 
 def test_a_list_names_items(ask, server, tmp_path):
@@ -272,7 +272,7 @@ def test_a_value_that_no_item_has_is_refused_with_those_that_there_are(mixed, te
         select_items(load_benchmark(mixed), ItemFilter(where=text))
     assert select_items(
         load_benchmark(mixed), ItemFilter(where='anatomy == "Chest"')
-    ).wanted == len(items)
+    ).matches == len(items)
 
 
 @pytest.mark.parametrize("text", ["'colour' == 'x'", "1 < 2", "True"])

@@ -57,7 +57,7 @@ class Simulated:
         lot = random.Random(f"{self.name}|{request.prompt}|{picture}")
         own = picture == self._own(item)
         taste = random.Random(f"{self.name}|{item.task}|{item.modality}|{item.parts}").random()
-        known = 0.05 + own * (self._skill + EASE[item.task.level] + 0.3 * taste)
+        chance = 0.05 + own * (self._skill + EASE[item.task.level] + 0.3 * taste)
         if not request.options:
             text = lot.choice(("yes", "no", "12", "(0.5, 0.5)"))
             return Reply(text=text, finish_reason="stop", usage={}, model=self.name, latency=0.5)
@@ -67,7 +67,7 @@ class Simulated:
             (x for x, text in request.options if text == options.get(item.key)), letters[0]
         )
         habit = letters[0] if lot.random() > 2 * self._skill else lot.choice(letters)
-        letter = right if lot.random() < known else habit
+        letter = right if lot.random() < chance else habit
         text, reason = self._worded(letter, dict(request.options)[letter], lot)
         usage = {"prompt_tokens": 690 + len(request.prompt) // 4, "completion_tokens": len(text)}
         usage["total_tokens"] = sum(usage.values())
@@ -158,12 +158,12 @@ def look_at_site(page, site):
 
 def task_with_pictures(page):
     """The task whose first cards show most pictures: licences withhold many."""
-    shown = "it => [...document.querySelectorAll(`.card.t-${it}`)].slice(0, 6)"
-    shown += ".filter(card => card.querySelector('.pic')).length"
+    script = "it => [...document.querySelectorAll(`.card.t-${it}`)].slice(0, 6)"
+    script += ".filter(card => card.querySelector('.pic')).length"
     tasks = page.locator("input[name=task]:not(#task-any)").evaluate_all(
         "all => all.map(x => x.id)"
     )
-    return "#" + max(tasks, key=lambda task: page.evaluate(shown, task.removeprefix("task-")))
+    return "#" + max(tasks, key=lambda task: page.evaluate(script, task.removeprefix("task-")))
 
 
 def keep(page, name, anchor, height):

@@ -31,11 +31,11 @@ class Reader:
 
     async def answer(self, request):
         image = request.item.partition("/")[2].partition("-")[0]
-        seen = 1 if self.drops else 1 + len(request.history)
+        images = 1 if self.drops else 1 + len(request.history)
         return Reply(
             text="A" if image in self.right else "B",
             finish_reason="stop",
-            usage={"prompt_tokens": 100 * seen, "completion_tokens": 1, "total_tokens": 1},
+            usage={"prompt_tokens": 100 * images, "completion_tokens": 1, "total_tokens": 1},
             model="m",
             latency=0.0,
         )

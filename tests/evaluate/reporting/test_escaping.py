@@ -30,15 +30,15 @@ TAG = re.compile(r"<[^>]*>")
     ],
 )
 def test_an_invisible_character_is_named(text, named):
-    shown = str(visible(text))
-    assert named in shown
-    assert not set(text) & set(shown) - set("abcdefghijklmnopqrstuvwxyzB[31m -")
+    markup = str(visible(text))
+    assert named in markup
+    assert not set(text) & set(markup) - set("abcdefghijklmnopqrstuvwxyzB[31m -")
 
 
 def test_a_run_of_invisible_characters_is_one_mark():
-    shown = str(visible("A" + "\u200b" * 500 + "B"))
-    assert shown.count("hidden-char") == 1
-    assert "+496" in shown
+    markup = str(visible("A" + "\u200b" * 500 + "B"))
+    assert markup.count("hidden-char") == 1
+    assert "+496" in markup
 
 
 def test_line_breaks_tabs_and_letters_of_any_script_stay():
@@ -51,17 +51,17 @@ def test_letters_do_not_carry_towers_of_accents():
 
 
 def test_so_many_marks_and_no_more():
-    shown = str(visible("a\u200b" * 10_000))
-    assert shown.count("hidden-char") == MOST_MARKS
-    assert len(shown) < 30_000
+    markup = str(visible("a\u200b" * 10_000))
+    assert markup.count("hidden-char") == MOST_MARKS
+    assert len(markup) < 30_000
 
 
 @given(st.text())
 def test_nothing_becomes_a_tag(text):
-    shown = str(visible(text))
-    tags = set(TAG.findall(shown))
+    markup = str(visible(text))
+    tags = set(TAG.findall(markup))
     assert all(tag == "</span>" or tag.startswith('<span class="hidden-char"') for tag in tags)
-    assert "<" not in TAG.sub("", shown)
+    assert "<" not in TAG.sub("", markup)
 
 
 @given(st.text(alphabet=st.characters(exclude_categories=["C", "Zl", "Zp", "M"])))
@@ -71,11 +71,11 @@ def test_what_can_be_seen_is_not_changed(text):
 
 
 def test_a_long_text_keeps_its_beginning_and_its_end():
-    shown = clip("start " + "x" * 50_000 + " the answer is B", 300)
-    assert shown.startswith("start ")
-    assert shown.endswith("the answer is B")
-    assert "49,722 characters left out" in shown
-    assert len(shown) < 400
+    markup = clip("start " + "x" * 50_000 + " the answer is B", 300)
+    assert markup.startswith("start ")
+    assert markup.endswith("the answer is B")
+    assert "49,722 characters left out" in markup
+    assert len(markup) < 400
 
 
 def test_a_short_text_is_not_cut():

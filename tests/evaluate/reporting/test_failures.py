@@ -64,7 +64,7 @@ def test_every_question_that_went_wrong_is_there_and_no_other(scored, row):
     script = [*stop("A", "A", REFUSAL, OPEN), ("A B", "length"), *stop("B", "C", "D")]
     runs, benchmark = scored([row(n) for n in range(8)], script)
     section = failure_section(runs, benchmark)
-    assert [card.item.id for card in section.shown] == ["q001", "q002", "q003", "q004"]
+    assert [card.item.id for card in section.items] == ["q001", "q002", "q003", "q004"]
     assert section.counts == {
         AnswerOutcome.WRONG: 1,
         AnswerOutcome.REFUSED: 1,
@@ -79,12 +79,12 @@ def test_a_question_without_a_reply_is_no_failure_to_look_at(scored, row, tmp_pa
     (tmp_path / "r/ALPHA/pictures/none.png").unlink()
     run_evaluation(load_benchmark(tmp_path / "r"), Scripted("t/x", stop("A")), tmp_path / "again")
     section = failure_section(load_runs([tmp_path / "again"]), benchmark)
-    assert [card.item.id for card in section.shown] == ["q001"]
+    assert [card.item.id for card in section.items] == ["q001"]
 
 
 def test_a_card_holds_the_reply_of_every_run(scored, row):
     runs, benchmark = scored([row(0)], stop("A"), stop("B"), stop(REFUSAL))
-    card = failure_section(runs, benchmark).shown[0]
+    card = failure_section(runs, benchmark).items[0]
     assert [result.outcome for _, result in card.replies] == ["correct", "wrong", "refused"]
 
 
@@ -92,7 +92,7 @@ def test_runs_of_another_benchmark_are_left_out(scored, row, write_release, tmp_
     runs, benchmark = scored([row(0)], stop("B"))
     other = write_release(tmp_path / "other", [row(0, question="Something else?")])
     run_evaluation(load_benchmark(other), Scripted("t/o", stop("C")), tmp_path / "o")
-    cards = failure_section([*runs, *load_runs([tmp_path / "o"])], benchmark).shown
+    cards = failure_section([*runs, *load_runs([tmp_path / "o"])], benchmark).items
     assert [len(card.replies) for card in cards] == [1]
 
 
@@ -103,16 +103,16 @@ def test_the_number_is_bounded_and_rare_outcomes_come_first(scored, row, monkeyp
     rows = [row(n, task=tasks[n % 3], gt_answer="Mass", correct_index=1) for n in range(32)]
     runs, benchmark = scored(rows, script)
     section = failure_section(runs, benchmark)
-    assert (len(section.shown), section.total) == (6, 32)
+    assert (len(section.items), section.total) == (6, 32)
     assert {AnswerOutcome.REFUSED, AnswerOutcome.CUT} <= set(section.counts)
     assert len(section.tasks) == 3
-    assert failure_section(runs, benchmark).shown == section.shown
+    assert failure_section(runs, benchmark).items == section.items
 
 
 def test_the_filters_hide_exactly_what_does_not_match(scored, row):
     rows = [row(0), row(1, task="View Recognition")]
     runs, benchmark = scored(rows, stop("B", REFUSAL), stop("A", "A"))
-    cards = failure_section(runs, benchmark).shown
+    cards = failure_section(runs, benchmark).items
     marks = {card.item.id: set(card.marks.split()) for card in cards}
     assert marks["q000"] == {"t-DD", "any-wrong", "run0-any", "run0-wrong"}
     assert marks["q001"] == {
@@ -131,7 +131,7 @@ def test_one_run_has_no_filter_of_runs():
 def test_a_picture_shared_by_questions_is_on_the_page_once(scored, row):
     runs, benchmark = scored([row(0), row(1)], stop("D"))
     section = failure_section(runs, benchmark)
-    assert [card.picture for card in section.shown] == [0, 0]
+    assert [card.picture for card in section.items] == [0, 0]
     assert len(section.pictures.uris) == 1
     assert section.pictures.uris[0].startswith("data:image/png;base64,")
 
@@ -139,7 +139,7 @@ def test_a_picture_shared_by_questions_is_on_the_page_once(scored, row):
 def test_a_restricted_picture_is_not_even_opened(scored, row, monkeypatch):
     runs, benchmark = scored([row(0, restricted=True)], stop("D"))
     monkeypatch.setattr(embedded_images, "read_picture", lambda *_, **__: pytest.fail("was opened"))
-    card = failure_section(runs, benchmark).shown[0]
+    card = failure_section(runs, benchmark).items[0]
     assert card.picture is None
     assert "may not be redistributed" in card.why_no_picture
 
@@ -150,7 +150,7 @@ def test_the_pictures_stay_within_their_budget(scored, row, monkeypatch):
     monkeypatch.setattr(embedded_images, "MOST_BYTES", 3 * size + 20)
     section = failure_section(runs, benchmark)
     assert len(section.pictures.uris) == 3
-    assert {card.why_no_picture for card in section.shown if card.picture is None} == {
+    assert {card.why_no_picture for card in section.items if card.picture is None} == {
         "Left out to keep this page small."
     }
 
@@ -173,14 +173,14 @@ def test_a_large_picture_is_reduced_and_keeps_its_colours(tmp_path, row, write_r
             data=data.getvalue() + b"\0" * 60_000, media_type="image/png", sha256=""
         )
     )
-    with image.open(io.BytesIO(reduced.data)) as shown:
-        assert max(shown.size) == embedded_images.LONGEST_SIDE
-        assert shown.size[1] == pytest.approx(448 * 7 / 9, abs=1)
+    with image.open(io.BytesIO(reduced.data)) as small_image:
+        assert max(small_image.size) == embedded_images.LONGEST_SIDE
+        assert small_image.size[1] == pytest.approx(448 * 7 / 9, abs=1)
         if mode == "RGB":
-            red, green, blue = shown.getpixel((100, 100))
+            red, green, blue = small_image.getpixel((100, 100))
             assert (red > 240, green < 20, blue < 20) == (True, True, True)
         if mode == "I;16":
-            low, high = shown.convert("L").getextrema()
+            low, high = small_image.convert("L").getextrema()
             assert (low < 40, high > 215) == (True, True)
 
 
@@ -223,8 +223,8 @@ def test_a_hostile_name_of_a_model_or_a_source_stays_text(load, row, tmp_path):
         model = Scripted(f"{number}{name}", stop("B"))
         run_evaluation(load(*rows), model, tmp_path / f"n{number}", conditions=OF_ONE_EDITION)
     runs = [tmp_path / "n0", tmp_path / "n1"]
-    for shown in (runs, runs[:1]):
-        write_report(shown, tmp_path / "x.html")
+    for selection in (runs, runs[:1]):
+        write_report(selection, tmp_path / "x.html")
         text = (tmp_path / "x.html").read_text("utf-8")
         assert text.count("<script") == 1
         assert "<b>'" not in text

@@ -72,13 +72,13 @@ def make_rows(row):
         for anatomy in (Anatomy("Chest"), Anatomy("Brain")):
             for task in cube_tasks():
                 for place in range(6 if modality is Modality("X-ray") else 2):
-                    shown = f"pictures/{modality}-{anatomy}-{place}.png"
+                    image_path = f"pictures/{modality}-{anatomy}-{place}.png"
                     yield row(
                         number,
                         task=task.release_name,
                         modality=modality.value,
                         parts=anatomy.value,
-                        image_path=shown,
+                        image_path=image_path,
                         question=f"{number}: what is it? {HOSTILE[number % 5]}",
                         restricted=place == 1,
                     )
@@ -106,36 +106,36 @@ def pages(tmp_path_factory, row, write_release):
     run_evaluation(
         benchmark, Dice("test/few", items, 60), folder / "part", limit=20, may_send=["ALPHA"]
     )
-    made = SimpleNamespace(
+    paths = SimpleNamespace(
         **{name: folder / f"{name}.html" for name in ("one", "many", "mixed", "perfect")}
     )
-    write_report(runs[:1], made.one, benchmark.root)
-    write_report(runs, made.many, benchmark.root)
-    write_report([*runs[:2], folder / "part"], made.mixed, benchmark.root)
-    write_report([folder / "perfect"], made.perfect, few.root)
-    return made
+    write_report(runs[:1], paths.one, benchmark.root)
+    write_report(runs, paths.many, benchmark.root)
+    write_report([*runs[:2], folder / "part"], paths.mixed, benchmark.root)
+    write_report([folder / "perfect"], paths.perfect, few.root)
+    return paths
 
 
 @pytest.fixture
 def open_page(browser):
     """Open a file; the test fails when it asks for anything or the browser complains."""
-    contexts, asked, faults = [], [], []
+    contexts, urls, faults = [], [], []
 
     def make(path, **options):
         context = browser.new_context(**{"viewport": {"width": 1200, "height": 900}, **options})
         contexts.append(context)
-        context.on("request", lambda request: asked.append(request.url))
+        context.on("request", lambda request: urls.append(request.url))
         context.on("console", lambda entry: faults.append(entry.text))
         context.set_default_timeout(PATIENCE)
         page = context.new_page()
         page.goto(path.as_uri())
-        asked[:] = [url for url in asked if url != path.as_uri() and not url.startswith("data:")]
+        urls[:] = [url for url in urls if url != path.as_uri() and not url.startswith("data:")]
         return page
 
     yield make
     for context in contexts:
         context.close()
-    assert asked == []
+    assert urls == []
     assert faults == []
 
 
@@ -257,28 +257,28 @@ def test_the_leaderboard_is_whole_on_a_desk(open_page, pages):
     assert page.locator(".board tbody tr td.num").count() == (3 + 34) * 18
 
 
-def shown(page):
+def visible_cards(page):
     return page.locator(".card:visible").count()
 
 
 def test_filters_work_by_the_keyboard_and_without_a_script(open_page, pages):
     page = open_page(pages.many, java_script_enabled=True)
-    everything = shown(page)
+    everything = visible_cards(page)
     page.get_by_role("radio", name="refused").focus()
     page.keyboard.press("Space")
-    refused = shown(page)
+    refused = visible_cards(page)
     assert 0 < refused < everything
     assert page.locator(".card.any-refused").count() == refused
     refusals = [page.locator(f".card.run{run}-refused").count() for run in range(len(MODELS))]
     run, mine = max(enumerate(refusals), key=lambda entry: (entry[1] < refused, entry[1]))
     assert 0 < mine < refused
     page.get_by_role("radio", name=MODELS[run]).check()
-    assert shown(page) == mine
+    assert visible_cards(page) == mine
     page.get_by_role("radio", name="Severity Grading").check()
-    assert shown(page) == page.locator(f".card.run{run}-refused.t-SG").count()
+    assert visible_cards(page) == page.locator(f".card.run{run}-refused.t-SG").count()
     for group in page.get_by_role("radio", name="any").all():
         group.check()
-    assert shown(page) == everything
+    assert visible_cards(page) == everything
 
 
 def test_filters_work_where_scripts_are_forbidden(open_page, pages):

@@ -78,9 +78,9 @@ def test_the_leaderboard_has_every_run_with_its_interval(runs, tmp_path):
 
 def test_the_cube_has_every_voxel_once(runs, tmp_path):
     write_latex(runs, tmp_path / "out")
-    shown = [cell for n in (1, 2) for t in table_rows((tmp_path / f"out/cube-{n}.tex").read_text())
+    cells = [cell for n in (1, 2) for t in table_rows((tmp_path / f"out/cube-{n}.tex").read_text())
              for row in t[1:] if row[0] for cell in row[1:] if cell != "--"]  # fmt: skip
-    assert len(shown) == sum(len(run.metrics["voxels"]) for run in runs)
+    assert len(cells) == sum(len(run.metrics["voxels"]) for run in runs)
 
 
 def test_small_groups_and_runs_without_replies_are_marked(runs, tmp_path):
@@ -116,12 +116,12 @@ LATEX = shutil.which("pdflatex")
 def test_latex_sets_all_tables(runs, tmp_path):
     folder = tmp_path / "out"
     write_latex([replace(runs[0], label=HOSTILE), runs[1]], folder)
-    made = subprocess.run(
+    process = subprocess.run(
         [LATEX, "-interaction=nonstopmode", "-halt-on-error", "tables.tex"],
         cwd=folder, capture_output=True, check=False,
     )  # fmt: skip
-    assert made.returncode == 0, made.stdout[-1500:]
-    assert b"Overfull" not in made.stdout
+    assert process.returncode == 0, process.stdout[-1500:]
+    assert b"Overfull" not in process.stdout
 
 
 def export(*text):

@@ -86,7 +86,7 @@ def folder(rows, write_release, tmp_path_factory):
 
 
 @pytest.fixture
-def seen(folder, tmp_path):
+def seer(folder, tmp_path):
     """A run of every condition, in a folder that the test may change."""
     return load_runs([shutil.copytree(folder / "seer", tmp_path / "seer")])
 
@@ -96,8 +96,8 @@ def three(folder, tmp_path):
     return load_runs([shutil.copytree(folder / rule, tmp_path / rule) for rule in BASELINES])
 
 
-def test_the_published_models_stand_best_first_and_the_guesser_last(seen):
-    board = leaderboard(seen)
+def test_the_published_models_stand_best_first_and_the_guesser_last(seer):
+    board = leaderboard(seer)
     assert len(board.models) == 34
     assert [name for name, _ in board.models][:1] == ["Lingshu-32B"]
     assert board.models[-1][0] == "Random"
@@ -105,8 +105,8 @@ def test_the_published_models_stand_best_first_and_the_guesser_last(seen):
     assert overall == sorted(overall, reverse=True) or abs(overall[4] - overall[3]) < 0.02
 
 
-def test_published_cells_are_as_printed_and_misprints_are_marked(seen):
-    board = leaderboard(seen)
+def test_published_cells_are_as_printed_and_misprints_are_marked(seer):
+    board = leaderboard(seer)
     columns = list(published_table.COUNTS)
     cells = {name: dict(zip(columns, values, strict=True)) for name, values in board.models}
     assert cells["Random"]["Brain"].value == pytest.approx(0.2641)
@@ -115,24 +115,24 @@ def test_published_cells_are_as_printed_and_misprints_are_marked(seen):
     assert [name for name in cells if cells[name]["overall"].best] == ["Lingshu-32B"]
 
 
-def test_margins_of_a_run_leave_out_vr_and_ipr(seen):
-    run, _, cells = leaderboard(seen).runs[0]
+def test_margins_of_a_run_leave_out_vr_and_ipr(seer):
+    run, _, cells = leaderboard(seer).runs[0]
     of = dict(zip(published_table.COUNTS, cells, strict=True))
     assert (of["overall"].n, of["Xray"].n, of["Chest"].n) == (96, 72, 72)
     assert of["CT"].value is None
     assert of["VR"].value == run.metrics["slices"]["task"]["View Recognition"]["accuracy"]
 
 
-def test_a_rebuilt_benchmark_is_never_called_the_published_one(seen, tmp_path):
-    assert not leaderboard(seen).same_test
+def test_a_rebuilt_benchmark_is_never_called_the_published_one(seer, tmp_path):
+    assert not leaderboard(seer).same_test
     write_report([tmp_path / "seer"], tmp_path / "x.html")
     text = (tmp_path / "x.html").read_text("utf-8")
     assert "Not one ranking:" in text
-    assert seen[0].benchmark[:8] in text
+    assert seer[0].benchmark[:8] in text
 
 
-def test_a_run_of_the_published_size_is_told_as_such(seen):
-    run = seen[0]
+def test_a_run_of_the_published_size_is_told_as_such(seer):
+    run = seer[0]
     slices = {
         "task": {
             task.value: {"n": published_table.COUNTS[a]}
@@ -156,14 +156,16 @@ def test_a_run_of_the_published_size_is_told_as_such(seen):
     assert not leaderboard([alike, run]).same_test
 
 
-def test_a_radar_has_a_corner_for_each_task_at_its_accuracy(seen):
-    outcome = radar(seen)
+def test_a_radar_has_a_corner_for_each_task_at_its_accuracy(seer):
+    outcome = radar(seer)
     assert [task for task, _, _ in outcome.rows] == list(cube_tasks())
-    drawn = parsed(outcome.picture)
-    shapes = [entry.get("points").split() for entry in drawn.iter("polygon") if entry.get("points")]
-    area = next(entry for entry in drawn.iter("polygon") if "area" in entry.get("class"))
+    drawing = parsed(outcome.picture)
+    shapes = [
+        entry.get("points").split() for entry in drawing.iter("polygon") if entry.get("points")
+    ]
+    area = next(entry for entry in drawing.iter("polygon") if "area" in entry.get("class"))
     x, y = map(float, area.get("points").split()[0].split(","))
-    accuracy = seen[0].metrics["slices"]["task"]["Modality Recognition"]["accuracy"]
+    accuracy = seer[0].metrics["slices"]["task"]["Modality Recognition"]["accuracy"]
     assert (x, y) == (220, pytest.approx(200 - 165 * accuracy, abs=0.01))
     assert {len(points) for points in shapes if len(points) != 4} == {8}
 
@@ -174,8 +176,8 @@ def test_a_radar_of_two_tasks_is_not_drawn(load, row, tmp_path):
     assert radar(load_runs([tmp_path / "run"])) is None
 
 
-def test_image_gain_is_what_the_picture_adds(seen):
-    contrasts = {contrast.title: contrast for contrast in contrast_sections(seen[0])}
+def test_image_gain_is_what_the_picture_adds(seer):
+    contrasts = {contrast.title: contrast for contrast in contrast_sections(seer[0])}
     assert list(contrasts) == ["Image gain", "Image swap", "Order of the options"]
     name, numbers = contrasts["Image gain"].rows[0]
     assert (name, numbers["first"], numbers["second"]) == ("All questions", 64 / 96, 0.25)
@@ -186,8 +188,8 @@ def test_image_gain_is_what_the_picture_adds(seen):
     assert all("with the image" in cell.description for cell in cells)
 
 
-def test_a_condition_that_no_run_has_takes_no_columns(seen):
-    asked_again = summary_columns(summaries(seen))
+def test_a_condition_that_no_run_has_takes_no_columns(seer):
+    asked_again = summary_columns(summaries(seer))
     assert [heading for _, heading in asked_again] == [
         "without the image",
         "with another image",
@@ -205,25 +207,25 @@ def test_differences_have_a_true_minus_and_zero_has_no_sign():
     ]  # fmt: skip
 
 
-def test_a_cell_without_pairs_says_so(seen):
-    voxel = {**seen[0].metrics["voxels"][0], "n": 0, "difference": None, "small": True}
+def test_a_cell_without_pairs_says_so(seer):
+    voxel = {**seer[0].metrics["voxels"][0], "n": 0, "difference": None, "small": True}
     cells = [
         c for _, rows in contrast_map([voxel], "x").panels for _, row in rows for c in row if c
     ]
     assert [(cell.text, cell.shade) for cell in cells] == [("\u2013", None)]
 
 
-def test_the_map_of_accuracies_has_every_cell_once(seen):
-    cells = [c for _, rows in accuracy_map(seen[0]).panels for _, row in rows for c in row if c]
-    assert len(cells) == len(seen[0].metrics["voxels"]) == 8
+def test_the_map_of_accuracies_has_every_cell_once(seer):
+    cells = [c for _, rows in accuracy_map(seer[0]).panels for _, row in rows for c in row if c]
+    assert len(cells) == len(seer[0].metrics["voxels"]) == 8
     assert sum(cell.n for cell in cells) == 96
 
 
-def test_credibility_draws_a_point_where_it_is(seen):
-    outcome = credibility_section(seen)
+def test_credibility_draws_a_point_where_it_is(seer):
+    outcome = credibility_section(seer)
     point = outcome.rows[0][1]
-    drawn = parsed(outcome.picture)
-    mark = next(entry for entry in drawn.iter("circle"))
+    drawing = parsed(outcome.picture)
+    mark = next(entry for entry in drawing.iter("circle"))
     value = point.row["shortcut_probability"]["value"]
     assert float(mark.get("cx")) == pytest.approx(54 + value * (460 - 54 - 14), abs=0.01)
     assert float(mark.get("cy")) == pytest.approx(
@@ -259,8 +261,8 @@ def test_cells_too_small_for_a_correlation_say_so(load, row, tmp_path):
     assert "Not computed" in correlation_section(runs).problem
 
 
-def test_replies_show_only_columns_that_have_numbers(seen, three):
-    with_tokens, without = reply_table(seen), reply_table(three)
+def test_replies_show_only_columns_that_have_numbers(seer, three):
+    with_tokens, without = reply_table(seer), reply_table(three)
     assert with_tokens.columns == ["replies", "tokens in", "tokens out", "tokens a reply"]
     assert without.columns == ["replies"]
     _, cells = with_tokens.rows[0]
@@ -268,7 +270,7 @@ def test_replies_show_only_columns_that_have_numbers(seen, three):
     assert cells == ["576", "576,000", "13,824", "1,024"]
 
 
-def test_what_asking_took_is_told_beside_the_report(seen, tmp_path):
+def test_what_asking_took_is_told_beside_the_report(seer, tmp_path):
     log = tmp_path / "seer/attempts.jsonl"
     failed = {"key": "k", "at": "2026-01-01T00:00:00+00:00", "status": "error", "code": "429"}
     log.write_text(log.read_text() + json.dumps(failed) + "\n")
@@ -276,9 +278,9 @@ def test_what_asking_took_is_told_beside_the_report(seen, tmp_path):
     assert took.p95_latency == pytest.approx(1.41)
     columns, (row,) = usage_table([took])
     assert "US $" not in columns
-    shown = dict(zip(columns, row, strict=True))
-    assert (shown["tries"], shown["failed tries"]) == ("577", "1 x 429")
-    assert (shown["tokens in"], shown["median s"]) == ("576,000", "0.98")
+    row_values = dict(zip(columns, row, strict=True))
+    assert (row_values["tries"], row_values["failed tries"]) == ("577", "1 x 429")
+    assert (row_values["tokens in"], row_values["median s"]) == ("576,000", "0.98")
 
 
 def test_the_rules_are_counted(three):
@@ -289,15 +291,15 @@ def test_the_rules_are_counted(three):
 
 
 @pytest.mark.parametrize("name", ["csv", "json", "parquet"])
-def test_every_table_is_written_in_every_form(seen, tmp_path, name):
+def test_every_table_is_written_in_every_form(seer, tmp_path, name):
     if name == "parquet":
         pytest.importorskip("pyarrow")
-    expected = tables(seen)
-    written = {path.name for path in write_tables(seen, tmp_path / "data")}
+    expected = tables(seer)
+    file_names = {path.name for path in write_tables(seer, tmp_path / "data")}
     assert set(expected) == {
         "runs", "slices", "voxels", "items", "leaderboard", "contrasts", "position", "credibility",
     }  # fmt: skip
-    assert {f"{table}.{name}" for table in expected} <= written
+    assert {f"{table}.{name}" for table in expected} <= file_names
     rows = read(tmp_path / f"data/voxels.{name}", name)
     assert len(rows) == 8
     assert float(rows[0]["accuracy"]) == expected["voxels"][0]["accuracy"]
@@ -314,8 +316,8 @@ def read(path, form):
     return parquet.read_table(path).to_pylist()
 
 
-def test_every_presentation_has_a_row(seen):
-    rows = tables(seen)["items"]
+def test_every_presentation_has_a_row(seer):
+    rows = tables(seer)["items"]
     assert len(rows) == 96 * (1 + 1 + 4 + 1)
     assert {row["condition"] for row in rows} == {c.value for c in OF_ONE_EDITION}
 
@@ -329,29 +331,29 @@ def test_a_name_cannot_become_a_formula(load, row, tmp_path):
     assert read(tmp_path / "data/items.json", "json")[0]["dataset"] == "=HYPERLINK"
 
 
-def test_a_negative_number_stays_one_in_csv(seen, tmp_path):
-    write_tables(seen, tmp_path / "data")
+def test_a_negative_number_stays_one_in_csv(seer, tmp_path):
+    write_tables(seer, tmp_path / "data")
     values = [row["interval_low"] for row in read(tmp_path / "data/contrasts.csv", "csv")]
     assert any(value.startswith("-") for value in values)
     assert not any(value.startswith("'") for value in values)
 
 
 @pytest.mark.thorough
-def test_the_same_run_gives_the_same_bytes(seen, load, rows, tmp_path):
-    def made():
+def test_the_same_run_gives_the_same_bytes(seer, load, rows, tmp_path):
+    def report_bytes():
         write_report([tmp_path / "seer"], tmp_path / "x.html", tmp_path / "r", tmp_path / "data")
         files = sorted((tmp_path / "data").iterdir())
         return [(tmp_path / "x.html").read_bytes(), *(file.read_bytes() for file in files)]
 
     benchmark = load(*rows)
-    first = made()
+    first = report_bytes()
     shutil.rmtree(tmp_path / "data")
     items = {item.name: item for item in benchmark.items}
     run_evaluation(benchmark, Seer(items), tmp_path / "seer", conditions=OF_ONE_EDITION)
-    assert made() == first
+    assert report_bytes() == first
 
 
-def test_two_runs_of_one_model_and_folder_name_are_told_apart(seen, tmp_path):
+def test_two_runs_of_one_model_and_folder_name_are_told_apart(seer, tmp_path):
     other = shutil.copytree(tmp_path / "seer", tmp_path / "other/seer")
     manifest = json.loads((other / "manifest.json").read_text())
     begun = {**manifest, "started": "2026-01-01T00:00:00+00:00"}
@@ -363,14 +365,14 @@ def test_two_runs_of_one_model_and_folder_name_are_told_apart(seen, tmp_path):
     ]
 
 
-def test_a_run_that_was_broken_off_is_announced(seen, tmp_path):
+def test_a_run_that_was_broken_off_is_announced(seer, tmp_path):
     manifest = json.loads((tmp_path / "seer/manifest.json").read_text())
     (tmp_path / "seer/manifest.json").write_text(json.dumps(manifest | {"ended": None}))
     write_report([tmp_path / "seer"], tmp_path / "x.html")
     assert "was interrupted." in (tmp_path / "x.html").read_text("utf-8")
 
 
-def test_every_part_of_the_page_that_is_linked_is_there(seen, three, tmp_path):
+def test_every_part_of_the_page_that_is_linked_is_there(seer, three, tmp_path):
     folders = [tmp_path / name for name in ("first", "longest", "random")]
     for runs in ([tmp_path / "seer"], folders):
         write_report(runs, tmp_path / "x.html")
@@ -384,22 +386,22 @@ def test_every_part_of_the_page_that_is_linked_is_there(seen, three, tmp_path):
         }
 
 
-def test_the_command_writes_the_page_and_its_tables(seen, tmp_path):
-    given = [
+def test_the_command_writes_the_page_and_its_tables(seer, tmp_path):
+    arguments = [
         str(tmp_path / "seer"),
         "--out",
         str(tmp_path / "x.html"),
         "--data",
         str(tmp_path / "t"),
     ]
-    ran = CliRunner().invoke(app, ["report", *given])
+    ran = CliRunner().invoke(app, ["report", *arguments])
     assert ran.exit_code == 0, ran.output
     assert (tmp_path / "x.html").exists()
     assert (tmp_path / "t/voxels.csv").exists()
     assert "tokens in" in ran.stdout
 
 
-def test_the_command_tells_programs_what_it_wrote_and_what_asking_took(seen, tmp_path):
+def test_the_command_tells_programs_what_it_wrote_and_what_asking_took(seer, tmp_path):
     out = str(tmp_path / "x.html")
     ran = CliRunner().invoke(app, ["report", str(tmp_path / "seer"), "--out", out, "--json"])
     summary = json.loads(ran.stdout)
@@ -407,13 +409,13 @@ def test_the_command_tells_programs_what_it_wrote_and_what_asking_took(seen, tmp
     assert (summary["effort"][0]["run"], summary["effort"][0]["tries"]) == ("seer", 576)
 
 
-def test_scores_of_another_form_are_made_anew(seen, tmp_path):
+def test_scores_of_another_form_are_made_anew(seer, tmp_path):
     path = tmp_path / "seer/metrics.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), "version": 1}))
     with pytest.raises(WorkspaceError, match="medrcube score"):
         load_runs([tmp_path / "seer"])
     CliRunner().invoke(app, ["score", str(tmp_path / "seer")])
-    assert load_runs([tmp_path / "seer"])[0].total == seen[0].total
+    assert load_runs([tmp_path / "seer"])[0].total == seer[0].total
 
 
 def test_the_pictures_of_the_guide_are_there_and_small():
@@ -426,7 +428,7 @@ def test_the_pictures_of_the_guide_are_there_and_small():
 
 
 def test_labels_in_a_drawing_are_escaped():
-    drawn = svg.drawing(10, 10, '"<x>', [svg.text((0, -0.001), "<script>&", "a")])
-    assert parsed(drawn).get("aria-label") == '"<x>'
-    assert parsed(drawn).find("text").text == "<script>&"
-    assert 'y="0"' in drawn
+    drawing = svg.drawing(10, 10, '"<x>', [svg.text((0, -0.001), "<script>&", "a")])
+    assert parsed(drawing).get("aria-label") == '"<x>'
+    assert parsed(drawing).find("text").text == "<script>&"
+    assert 'y="0"' in drawing

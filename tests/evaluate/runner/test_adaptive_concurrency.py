@@ -22,16 +22,16 @@ def answer_rounds(
     for _ in range(rounds):
         limit = pace.limit
         while pace.running < limit * used:
-            pace.sent()
+            pace.note_request()
         for _ in range(limit):
             pace.answered(now, clean=True)
-            pace.sent()
+            pace.note_request()
 
 
 def refuse(
     pace: ConcurrencyLimiter, now: float = 0.0, *, wait: float = 1.0, hinted: bool = True
 ) -> None:
-    pace.sent()
+    pace.note_request()
     pace.refused(now, wait=wait, hinted=hinted)
 
 
@@ -101,9 +101,9 @@ def test_other_errors_and_repeated_questions_change_nothing():
     pace = ConcurrencyLimiter(highest=1000)
     for _ in range(10 * START):
         while pace.running < START:
-            pace.sent()
+            pace.note_request()
         pace.failed()
-        pace.sent()
+        pace.note_request()
         pace.answered(0.0, clean=False)
     assert pace.limit == START
 
@@ -118,7 +118,7 @@ def test_it_never_falls_below_one():
 def test_while_a_refusal_is_fresh_no_more_is_sent_than_the_server_was_serving():
     pace = ConcurrencyLimiter(highest=10)
     for _ in range(10):
-        pace.sent()
+        pace.note_request()
     for _ in range(7):
         pace.refused(0.1, wait=1.0, hinted=True)
     assert (pace.running, pace.room(0.2)) == (3, 0)
@@ -132,7 +132,7 @@ def test_while_a_refusal_is_fresh_no_more_is_sent_than_the_server_was_serving():
 def test_a_server_that_refuses_everything_is_left_alone_until_its_time_is_over():
     pace = ConcurrencyLimiter(highest=10)
     for _ in range(10):
-        pace.sent()
+        pace.note_request()
     for _ in range(10):
         pace.refused(0.0, wait=30.0, hinted=True)
     assert (pace.room(0.1), pace.room(29.9)) == (0, 0)
@@ -170,16 +170,16 @@ def simulate(pace: ConcurrencyLimiter, questions: int, *, cap: int, latency, hin
             entry = heapq.heappop(due)[1] if due and due[0][0] <= now else next(new, None)
             if entry is None:
                 break
-            pace.sent()
-            taken = serving < cap
-            serving += taken
-            at = now + (latency() if taken else 0.002)
-            heapq.heappush(events, (at, next(order), entry, taken))
+            pace.note_request()
+            is_served = serving < cap
+            serving += is_served
+            at = now + (latency() if is_served else 0.002)
+            heapq.heappush(events, (at, next(order), entry, is_served))
         times = [at for at in (pace.held_until(now), due[0][0] if due else None) if at]
         wake = min((at for at in times if at > now), default=None)
         if events and (wake is None or events[0][0] <= wake):
-            now, _, entry, taken = heapq.heappop(events)
-            if taken:
+            now, _, entry, is_served = heapq.heappop(events)
+            if is_served:
                 serving -= 1
                 answered += 1
                 pace.answered(now, clean=not refusals[entry])

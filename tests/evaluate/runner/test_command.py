@@ -76,8 +76,8 @@ def test_the_closing_line_counts_how_every_question_ended(evaluate, server, comp
     ]
     server.behave = lambda n, _b: script[n % 8]
     result = evaluate("--max-connections", "1")
-    wanted = "4 answered, 1 unparsed, 1 refused, 1 cut, 1 failed, 0 missing image"
-    assert wanted in " ".join(result.stdout.split())
+    text = "4 answered, 1 unparsed, 1 refused, 1 cut, 1 failed, 0 missing image"
+    assert text in " ".join(result.stdout.split())
     assert result.exit_code == 3
 
 
@@ -101,22 +101,25 @@ def test_what_was_cut_or_failed_is_asked_again_alone_with_longer_replies(
 
     server.behave = short
     assert evaluate().exit_code == 3
-    done = len(server.requests)
+    count = len(server.requests)
     server.behave = lambda _n, _b: completion("C")
     result = evaluate("--again", "cut,failed", "--max-tokens", "9000")
     assert result.exit_code == 0, result.output
-    again = server.requests[done:]
+    again = server.requests[count:]
     assert sorted(prompt_of(body).split("picture ")[1].split()[0] for body in again) == list("256")
     assert {body["max_tokens"] for body in again} == {9000}
     assert "8 answered" in result.stdout
-    kept = json.loads((tmp_path / "run/manifest.json").read_text())
-    assert kept["model"]["parameters"]["max_tokens"] == 4096
-    assert (kept["again"][0]["questions"], kept["again"][0]["parameters"]["max_tokens"]) == (
+    manifest = json.loads((tmp_path / "run/manifest.json").read_text())
+    assert manifest["model"]["parameters"]["max_tokens"] == 4096
+    assert (
+        manifest["again"][0]["questions"],
+        manifest["again"][0]["parameters"]["max_tokens"],
+    ) == (
         3,
         9000,
     )
     assert evaluate().exit_code == 0
-    assert len(server.requests) == done + 3
+    assert len(server.requests) == count + 3
 
 
 def test_only_longer_replies_may_differ_when_asking_again(evaluate, server, completion):
@@ -155,15 +158,17 @@ def test_a_parameter_can_be_left_to_the_server(evaluate, server):
 def test_parameters_reach_the_server(evaluate, server):
     options = ("--temperature", "0.5", "--max-tokens", "7", "--seed", "3", "--logprobs")
     assert evaluate(*options, "--extra-body", '{"top_k": 1}').exit_code == 0
-    sent = server.requests[0]
-    assert [sent[name] for name in ("temperature", "max_tokens", "seed", "logprobs", "top_k")] == [
+    request = server.requests[0]
+    assert [
+        request[name] for name in ("temperature", "max_tokens", "seed", "logprobs", "top_k")
+    ] == [
         0.5,
         7,
         3,
         True,
         1,
     ]
-    assert isinstance(sent["max_tokens"], int)
+    assert isinstance(request["max_tokens"], int)
 
 
 def test_the_help_names_every_exit_status():
@@ -212,14 +217,22 @@ def test_the_defaults_of_the_command_are_those_of_the_library(evaluate, server, 
 
 def test_the_progress_says_how_fast_how_many_and_what_it_costs(capsys):
     at = RunProgress(
-        total=100, reused=10, done=30, failed=2, retries=5, running=7, limit=8, rate=3.0, cost=1.5
+        total=100,
+        reused=10,
+        done_count=30,
+        failed=2,
+        retries=5,
+        running=7,
+        limit=8,
+        rate=3.0,
+        cost=1.5,
     )
     words = "3.0 a second, 7 of 8 under way, 2 failed, 5 retried, 1.50 US dollars"
     assert progress_text(at) == words
     with report_progress(Reporter()) as show:
         show(RunProgress(total=100, reused=10))
-        show(RunProgress(total=100, reused=10, done=1, note="500: busy"))
-        show(RunProgress(total=100, reused=10, done=2, note="500: busy"))
+        show(RunProgress(total=100, reused=10, done_count=1, note="500: busy"))
+        show(RunProgress(total=100, reused=10, done_count=2, note="500: busy"))
     message = capsys.readouterr().err
     assert "10 reused, 90 to run" in message
     assert message.count("500: busy") == 1
@@ -230,9 +243,9 @@ def test_scoring_again_gives_its_numbers_to_programs(evaluate, tmp_path):
     result = CliRunner().invoke(app, ["score", str(tmp_path / "run"), "--json"])
     assert result.exit_code == 0, result.output
     summary = json.loads(result.stdout)
-    written = json.loads((tmp_path / "run/metrics.json").read_text())
+    metrics = json.loads((tmp_path / "run/metrics.json").read_text())
     beside = {"metrics": None, "ends": None, "incomplete": None, "gaps": None}
-    assert {**summary, **beside} == {**written, **beside}
+    assert {**summary, **beside} == {**metrics, **beside}
     assert summary["metrics"] == str(tmp_path / "run/metrics.json")
     assert (summary["ends"]["answered"], summary["incomplete"], summary["gaps"]) == (8, None, [])
 
@@ -309,12 +322,12 @@ def test_a_run_that_is_stopped_by_hand_tells_how_far_it_came(
 def test_a_stopped_command_keeps_for_programs_what_the_models_before_it_did(
     evaluate, server, completion, monkeypatch
 ):
-    asked = runner.RunSession.ask_all
+    ask_all = runner.RunSession.ask_all
 
     async def stop(self, *arguments, **named):
         if self.model.name == "openai/good":
             raise KeyboardInterrupt
-        return await asked(self, *arguments, **named)
+        return await ask_all(self, *arguments, **named)
 
     monkeypatch.setattr(runner.RunSession, "ask_all", stop)
     result = evaluate("--model", "openai/good", "--json", "--limit", "5")
@@ -389,8 +402,8 @@ def test_a_system_prompt_is_sent_and_is_part_of_the_identity(evaluate, server, t
     first, question = server.requests[0]["messages"]
     assert first == {"role": "system", "content": "Be brief."}
     assert [part["type"] for part in question["content"]] == ["image_url", "text"]
-    kept = json.loads((tmp_path / "run/manifest.json").read_text())
-    assert kept["model"]["system"] == "Be brief."
+    manifest = json.loads((tmp_path / "run/manifest.json").read_text())
+    assert manifest["model"]["system"] == "Be brief."
     assert "another model" in str(evaluate().exception)
 
 

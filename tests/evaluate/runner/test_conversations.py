@@ -35,10 +35,10 @@ class Talker:
     def __init__(self, scripted=lambda _request: "A"):
         self.script = scripted
         self.identity = {"adapter": "talker/1"}
-        self.asked = []
+        self.requests = []
 
     async def answer(self, request):
-        self.asked.append(request)
+        self.requests.append(request)
         scripted = self.script(request)
         if isinstance(scripted, Reply):
             return scripted
@@ -60,7 +60,7 @@ def outcomes(run):
     return {
         r.item.id: r.outcome.value
         for r in read_results(run)
-        if r.asked.presentation.condition is Condition.CHAIN
+        if r.question.presentation.condition is Condition.CHAIN
     }
 
 
@@ -73,7 +73,7 @@ def test_a_later_step_comes_after_the_models_own_replies(staged, tmp_path):
     values = {"view": "B", "roi": "The answer is C", "disease": "A"}
     model = Talker(lambda request: values[stage(request)])
     run_evaluation(staged, model, tmp_path / "run", conditions=CHAIN)
-    last = [request for request in model.asked if stage(request) == "disease"]
+    last = [request for request in model.requests if stage(request) == "disease"]
     assert [[turn.reply for turn in request.history] for request in last] == [
         ["B", "The answer is C"]
     ] * 2
@@ -86,7 +86,7 @@ def test_a_later_step_comes_after_the_models_own_replies(staged, tmp_path):
 def test_an_image_is_sent_once_in_a_conversation(staged, tmp_path):
     model = Talker()
     run_evaluation(staged, model, tmp_path / "run", conditions=CHAIN)
-    for request in model.asked:
+    for request in model.requests:
         pictures = [turn.picture for turn in request.history] + [request.picture]
         assert sum(picture is not None for picture in pictures) == 1
         assert pictures[0] is not None
@@ -105,7 +105,7 @@ def test_another_image_of_the_conversation_is_sent_with_its_own_question(
     (root / "recipes.jsonl").write_text("".join(json.dumps(each) + "\n" for each in recipes))
     model = Talker()
     run_evaluation(load_benchmark(root), model, tmp_path / "run", conditions=CHAIN)
-    request = model.asked[-1]
+    request = model.requests[-1]
     assert stage(request) == "roi"
     assert None not in (request.history[0].picture, request.picture)
     assert request.history[0].picture.sha256 != request.picture.sha256
@@ -114,12 +114,12 @@ def test_another_image_of_the_conversation_is_sent_with_its_own_question(
 def test_the_first_step_is_the_question_alone_and_asked_once(staged, tmp_path):
     model = Talker()
     summary = run_evaluation(staged, model, tmp_path / "run", conditions=BOTH)
-    assert (len(model.asked), summary.shared) == (6 + 4, 2)
+    assert (len(model.requests), summary.shared) == (6 + 4, 2)
     alone = Talker()
     run_evaluation(staged, alone, tmp_path / "old")
     grown = Talker()
     summary = run_evaluation(staged, grown, tmp_path / "old", conditions=BOTH)
-    assert (summary.reused, len(grown.asked)) == (6, 4)
+    assert (summary.reused, len(grown.requests)) == (6, 4)
 
 
 def test_a_run_without_chains_has_the_keys_it_had(staged, tmp_path):
@@ -143,12 +143,12 @@ def test_a_stopped_run_goes_on_with_the_stored_replies(staged, tmp_path):
         run_evaluation(staged, Talker(stopping), tmp_path / "run", conditions=CHAIN)
     model = Talker(lambda _request: "C")
     run_evaluation(staged, model, tmp_path / "run", conditions=CHAIN)
-    assert {stage(request) for request in model.asked} == {"roi", "disease"}
-    last = next(request for request in model.asked if stage(request) == "disease")
+    assert {stage(request) for request in model.requests} == {"roi", "disease"}
+    last = next(request for request in model.requests if stage(request) == "disease")
     assert [turn.reply for turn in last.history] == ["B", "C"]
     again = Talker()
     run_evaluation(staged, again, tmp_path / "run", conditions=CHAIN)
-    assert again.asked == []
+    assert again.requests == []
 
 
 def test_a_failed_step_leaves_the_later_ones_not_reached_and_not_wrong(staged, tmp_path, fast):
@@ -168,7 +168,7 @@ def test_a_failed_step_leaves_the_later_ones_not_reached_and_not_wrong(staged, t
     assert (summary.failed, summary.unreached, summary.left, summary.stopped) == (1, 1, 0, None)
     model = Talker()
     run_evaluation(staged, model, run, conditions=CHAIN)
-    assert sorted(map(stage, model.asked)) == ["disease", "roi"]
+    assert sorted(map(stage, model.requests)) == ["disease", "roi"]
     assert set(outcomes(run).values()) == {"correct"}
 
 
@@ -196,7 +196,7 @@ def test_a_reply_that_says_nothing_ends_the_conversation(
 def test_reasoning_stays_out_of_the_conversation(staged, tmp_path):
     model = Talker(lambda _request: "<think>maybe B</think>The answer is A.")
     run_evaluation(staged, model, tmp_path / "run", conditions=CHAIN)
-    turns = [turn.reply for request in model.asked for turn in request.history]
+    turns = [turn.reply for request in model.requests for turn in request.history]
     assert set(turns) == {"The answer is A."}
 
 
@@ -207,7 +207,7 @@ def test_a_step_asked_again_asks_what_came_after_it_again(staged, tmp_path):
     assert outcomes(run)["p1-disease"] == "correct"
     model = Talker(lambda _request: "B")
     run_evaluation(staged, model, run, conditions=CHAIN, again=[AnswerOutcome.CUT])
-    assert sorted(request.item for request in model.asked) == [
+    assert sorted(request.item for request in model.requests) == [
         "ALPHA/p1-disease",
         "ALPHA/p1-roi",
         "ALPHA/p1-view",
@@ -230,7 +230,10 @@ def test_a_reply_after_another_history_does_not_count(staged, tmp_path):
         file.write(json.dumps({**first, "text": "C"}) + "\n")
     model = Talker(lambda _request: "B")
     run_evaluation(staged, model, run, conditions=CHAIN)
-    assert sorted(request.item for request in model.asked) == ["ALPHA/p1-disease", "ALPHA/p1-roi"]
+    assert sorted(request.item for request in model.requests) == [
+        "ALPHA/p1-disease",
+        "ALPHA/p1-roi",
+    ]
 
 
 def test_a_missing_image_ends_the_chain_before_it(row, write_release, tmp_path):
@@ -253,13 +256,13 @@ def test_a_missing_image_ends_the_chain_before_it(row, write_release, tmp_path):
 
 
 def test_the_order_of_asking_is_the_same_each_time(staged, tmp_path):
-    asked = []
+    orders = []
     for name in ("a", "b"):
         model = Talker()
         run_evaluation(staged, model, tmp_path / name, conditions=CHAIN, max_connections=1)
-        asked.append([request.item for request in model.asked])
-    assert asked[0] == asked[1]
-    assert [name.rpartition("-")[2] for name in asked[0]] == ["view"] * 2 + ["roi"] * 2 + [
+        orders.append([request.item for request in model.requests])
+    assert orders[0] == orders[1]
+    assert [name.rpartition("-")[2] for name in orders[0]] == ["view"] * 2 + ["roi"] * 2 + [
         "disease"
     ] * 2
 
@@ -267,7 +270,7 @@ def test_the_order_of_asking_is_the_same_each_time(staged, tmp_path):
 def test_each_epoch_is_a_conversation_of_its_own(staged, tmp_path):
     model = Talker(lambda _request: "A")
     run_evaluation(staged, model, tmp_path / "run", conditions=CHAIN, epochs=2)
-    assert len(model.asked) == 12
+    assert len(model.requests) == 12
     assert read_metrics(tmp_path / "run")["chains"]["n"] == 2
 
 
@@ -332,16 +335,16 @@ def test_a_withdrawn_step_ends_its_chain(staged, tmp_path):
     (staged.root / "errata.csv").write_text(errata)
     model = Talker()
     run_evaluation(load_benchmark(staged.root), model, run, conditions=CHAIN)
-    assert model.asked == []
+    assert model.requests == []
     chains = read_metrics(run)["chains"]
     assert (chains["n"], chains["items"]) == (1, 3)
 
 
 def test_a_server_that_drops_the_history_is_noticed(staged, tmp_path, server, completion):
     def counting(body, messages):
-        made = completion("A")
-        made.body["usage"]["prompt_tokens"] = 10 * len(json.dumps(messages))
-        return made
+        answer = completion("A")
+        answer.body["usage"]["prompt_tokens"] = 10 * len(json.dumps(messages))
+        return answer
 
     model = open_model("openai/stub", ModelSettings(base_url=server.url))
     server.behave = lambda _n, body: counting(body, body["messages"])

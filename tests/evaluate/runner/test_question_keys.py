@@ -15,14 +15,14 @@ from medrcube.evaluate.runner.question_keys import QuestionKeys
 def test_a_key_is_the_digest_of_the_question_as_json(condition, elsewhere, load, row):
     benchmark = load(row(0, question='What does "é\u2028" show?'))
     keys = QuestionKeys.of(benchmark, {"name": "m"}, QuestionSetup(), None, elsewhere=elsewhere)
-    [shown, again] = presentations(benchmark.items, [condition], epochs=2)
+    [first, again] = presentations(benchmark.items, [condition], epochs=2)
     identity = hashlib.sha256(json.dumps({"name": "m"}).encode()).hexdigest()
     [item] = benchmark.items
-    for epoch, presentation in enumerate([shown, again]):
+    for epoch, presentation in enumerate([first, again]):
         request = {
             "model": identity,
             "prompt": QuestionSetup().prompt.render(item),
-            "image_sha256": benchmark.image_digests[item.image] if shown.image else None,
+            "image_sha256": benchmark.image_digests[item.image] if first.image else None,
             "epoch": epoch,
             **({"item": item.name} if elsewhere else {}),
         }

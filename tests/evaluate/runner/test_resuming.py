@@ -44,14 +44,14 @@ def settled(release):
 @pytest.fixture
 def reads(monkeypatch):
     """Pictures that are read to learn their digest."""
-    seen = []
+    images = []
     digest = benchmark_module.digest_image
     monkeypatch.setattr(
         benchmark_module,
         "digest_image",
-        lambda root, image: seen.append(image) or digest(root, image),
+        lambda root, image: images.append(image) or digest(root, image),
     )
-    return seen
+    return images
 
 
 def files(run):
@@ -114,14 +114,14 @@ def test_kill_9_at_any_moment_loses_only_what_was_under_way(
         os.kill(child.pid, signal.SIGKILL)
         child.communicate()
     tried = list(read_attempts(killed / "attempts.jsonl"))
-    kept = [record["key"] for record in tried if record["status"] == "reply"]
-    assert len(kept) == len(set(kept)) > 0
+    keys = [record["key"] for record in tried if record["status"] == "reply"]
+    assert len(keys) == len(set(keys)) > 0
     assert len(server.requests) - len(tried) <= 3 * 3
 
     model = open_model("openai/stub", ModelSettings(base_url=server.url))
     conditions = [Condition.FULL, Condition.BLIND]
     summary = run_evaluation(load_benchmark(root), model, killed, conditions=conditions)
-    assert (summary.reused, summary.failed) == (len(kept), 0)
+    assert (summary.reused, summary.failed) == (len(keys), 0)
     replies = [r["key"] for r in read_attempts(killed / "attempts.jsonl") if r["status"] == "reply"]
     assert len(replies) == len(set(replies)) == 120
 
@@ -150,10 +150,10 @@ def test_a_run_that_is_stopped_by_hand_says_that_it_goes_on(
         output
     )
     assert "Traceback" not in output
-    kept = sum(r["status"] == "reply" for r in read_attempts(tmp_path / "run/attempts.jsonl"))
+    count = sum(r["status"] == "reply" for r in read_attempts(tmp_path / "run/attempts.jsonl"))
     model = open_model("openai/stub", ModelSettings(base_url=server.url))
     summary = run_evaluation(load_benchmark(root), model, tmp_path / "run")
-    assert (summary.reused, summary.answered) == (kept, 200 - kept)
+    assert (summary.reused, summary.answered) == (count, 200 - count)
 
 
 def test_a_process_killed_after_the_last_reply_leaves_a_run_that_can_end(
@@ -259,7 +259,7 @@ def test_the_time_of_a_picture_that_was_just_written_is_not_believed(
         os.utime(picture, (soon, soon))
     run_evaluation(load_benchmark(release), scripted(), tmp_path / "run")
     lock = read_lock(tmp_path / "run" / LOCK)
-    assert {seen.mtime_ns for seen in lock.values()} == {None}
+    assert {digest.mtime_ns for digest in lock.values()} == {None}
     reads.clear()
     run_evaluation(load_benchmark(release), scripted(), tmp_path / "run")
     assert len(reads) == 4
@@ -374,11 +374,11 @@ def test_the_key_shows_nowhere(write_release, row, tmp_path, server, completion,
     while len(server.requests) < 3 and time.monotonic() < deadline:
         time.sleep(0.01)
     title = Path(f"/proc/{child.pid}/cmdline")
-    shown = title.read_bytes() if title.exists() else b""
+    title_text = title.read_bytes() if title.exists() else b""
     output, _ = child.communicate(timeout=60)
     assert child.returncode == 0, output
-    sent = {name.lower(): value for name, value in server.headers[0].items()}
-    assert sent["authorization"] == f"Bearer {KEY}"
+    headers = {name.lower(): value for name, value in server.headers[0].items()}
+    assert headers["authorization"] == f"Bearer {KEY}"
     assert "500: crashed while handling key [key]" in output
-    written = b"".join(files(tmp_path / "run").values()) + shown + output.encode()
-    assert KEY.encode() not in written
+    content = b"".join(files(tmp_path / "run").values()) + title_text + output.encode()
+    assert KEY.encode() not in content

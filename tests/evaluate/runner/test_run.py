@@ -29,7 +29,7 @@ def outcomes(run):
 def test_every_item_is_asked_once(benchmark, tmp_path, scripted):
     model = scripted()
     summary = run_evaluation(benchmark, model, tmp_path / "run")
-    assert sorted(r.item for r in model.asked) == sorted(i.name for i in benchmark.items)
+    assert sorted(r.item for r in model.requests) == sorted(i.name for i in benchmark.items)
     assert (summary.asked, summary.answered, summary.exit_code) == (8, 8, 0)
 
 
@@ -37,7 +37,7 @@ def test_questions_on_one_picture_stand_together(load, row, tmp_path, scripted):
     rows = [row(n, image_path=f"pictures/{n % 2}.png") for n in range(6)]
     model = scripted()
     run_evaluation(load(*rows), model, tmp_path / "run", max_connections=1)
-    digests = [request.picture.sha256 for request in model.asked]
+    digests = [request.picture.sha256 for request in model.requests]
     assert digests == sorted(digests, key=digests.index)
     assert len(set(digests)) == 2
 
@@ -53,7 +53,7 @@ def test_a_second_run_asks_nothing(benchmark, tmp_path, scripted):
     before = (tmp_path / "run/metrics.json").read_bytes()
     again = scripted()
     summary = run_evaluation(benchmark, again, tmp_path / "run")
-    assert (again.asked, summary.reused, summary.answered) == ([], 8, 0)
+    assert (again.requests, summary.reused, summary.answered) == ([], 8, 0)
     assert (tmp_path / "run/metrics.json").read_bytes() == before
 
 
@@ -61,14 +61,14 @@ def test_a_limit_draws_a_sample_that_a_larger_limit_keeps(benchmark, tmp_path, s
     few, more = scripted(), scripted()
     run_evaluation(benchmark, few, tmp_path / "run", limit=3)
     summary = run_evaluation(benchmark, more, tmp_path / "run", limit=5)
-    assert (len(few.asked), len(more.asked), summary.reused) == (3, 2, 3)
+    assert (len(few.requests), len(more.requests), summary.reused) == (3, 2, 3)
 
 
 def test_an_item_without_picture_is_never_asked(load, row, release, tmp_path, scripted):
     (release / "ALPHA/pictures/p0.png").unlink()
     model = scripted()
     summary = run_evaluation(load_benchmark(release), model, tmp_path / "run")
-    assert not {"ALPHA/q000", "ALPHA/q001"} & {request.item for request in model.asked}
+    assert not {"ALPHA/q000", "ALPHA/q001"} & {request.item for request in model.requests}
     assert outcomes(tmp_path / "run")["q000"] == "missing-image"
     assert (summary.missing, summary.too_many_failures, summary.exit_code) == (2, True, 3)
 
@@ -76,7 +76,7 @@ def test_an_item_without_picture_is_never_asked(load, row, release, tmp_path, sc
 def test_an_item_that_names_no_picture_is_never_asked(load, row, tmp_path, scripted):
     model = scripted()
     run_evaluation(load(row(0, image_path=None), row(1)), model, tmp_path / "run")
-    assert [request.item for request in model.asked] == ["ALPHA/q001"]
+    assert [request.item for request in model.requests] == ["ALPHA/q001"]
 
 
 def test_a_failure_is_recorded_and_asked_again_next_time(benchmark, tmp_path, fast, scripted):
@@ -89,7 +89,7 @@ def test_a_failure_is_recorded_and_asked_again_next_time(benchmark, tmp_path, fa
     assert (summary.failed, outcomes(tmp_path / "run")["q003"]) == (1, "failed")
     healed = scripted()
     run_evaluation(benchmark, healed, tmp_path / "run", retry=fast)
-    assert [request.item for request in healed.asked] == ["ALPHA/q003"]
+    assert [request.item for request in healed.requests] == ["ALPHA/q003"]
     assert outcomes(tmp_path / "run")["q003"] == "wrong"
 
 
@@ -101,7 +101,7 @@ def test_a_transient_error_is_repeated_and_bounded(benchmark, tmp_path, fast, sc
 
     model = scripted(down_for_one)
     run_evaluation(benchmark, model, tmp_path / "run", retry=fast)
-    assert sum(r.item == "ALPHA/q003" for r in model.asked) == fast.attempts
+    assert sum(r.item == "ALPHA/q003" for r in model.requests) == fast.attempts
 
 
 def test_a_run_stops_when_nobody_answers_any_more(load, row, tmp_path, fast, scripted):
@@ -114,7 +114,7 @@ def test_a_run_stops_when_nobody_answers_any_more(load, row, tmp_path, fast, scr
     benchmark = load(*(row(n) for n in range(60)))
     with pytest.raises(ModelError, match=r"in a row failed.*connection refused"):
         run_evaluation(benchmark, model, tmp_path / "run", retry=fast, max_connections=2)
-    assert len({request.item for request in model.asked}) < 20
+    assert len({request.item for request in model.requests}) < 20
 
 
 def test_refused_questions_do_not_stop_a_run_that_answers(load, row, tmp_path, fast, scripted):
@@ -168,7 +168,7 @@ def test_a_folder_of_another_run_is_left_alone(benchmark, release, tmp_path, par
     with pytest.raises(WorkspaceError, match=f"begun with another {part}"):
         run_evaluation(load_benchmark(release), model, tmp_path / "run")
     assert {p.name: p.read_bytes() for p in (tmp_path / "run").iterdir()} == before
-    assert model.asked == []
+    assert model.requests == []
 
 
 def test_a_folder_that_is_no_run_is_left_alone(benchmark, tmp_path, scripted):
@@ -187,7 +187,7 @@ def test_a_picture_that_changes_meanwhile_stops_the_run(benchmark, tmp_path, scr
     model = scripted(change)
     with pytest.raises(ReleaseError, match="changed during"):
         run_evaluation(benchmark, model, tmp_path / "run", max_connections=1)
-    assert not any(request.item in {"ALPHA/q006", "ALPHA/q007"} for request in model.asked)
+    assert not any(request.item in {"ALPHA/q006", "ALPHA/q007"} for request in model.requests)
 
 
 def test_a_torn_last_line_is_cut_and_its_question_asked_again(benchmark, tmp_path, scripted):
@@ -198,7 +198,7 @@ def test_a_torn_last_line_is_cut_and_its_question_asked_again(benchmark, tmp_pat
     path.write_bytes(whole[:-20])
     model = scripted()
     run_evaluation(benchmark, model, run)
-    assert len(model.asked) == 1
+    assert len(model.requests) == 1
     records = list(read_attempts(path))
     assert len(records) == 8
     assert path.read_bytes().endswith(b"}\n")
@@ -286,12 +286,12 @@ def test_kill_9_loses_only_what_was_under_way(write_release, row, tmp_path, serv
     gate.set()
     assert replies_in(run) == 10
 
-    asked = len(server.requests)
+    count = len(server.requests)
     server.behave = lambda _n, _b: completion("A")
     model = open_model("openai/stub", ModelSettings(base_url=server.url))
     summary = run_evaluation(load_benchmark(root), model, run)
     assert (summary.reused, summary.answered) == (10, 20)
-    assert len(server.requests) - asked == 20
+    assert len(server.requests) - count == 20
 
 
 def test_a_question_that_two_items_share_is_no_reply_of_an_earlier_session(
@@ -300,7 +300,7 @@ def test_a_question_that_two_items_share_is_no_reply_of_an_earlier_session(
     benchmark = load(row(0), row(4, image_path="pictures/p0.png", question=row(0)["question"]))
     model = scripted()
     summary = run_evaluation(benchmark, model, tmp_path / "run")
-    assert len(model.asked) == 1
+    assert len(model.requests) == 1
     assert (summary.asked, summary.answered, summary.shared, summary.reused) == (2, 1, 1, 0)
     assert set(outcomes(tmp_path / "run").values()) == {"correct"}
     again = run_evaluation(benchmark, scripted(), tmp_path / "run")
@@ -309,7 +309,7 @@ def test_a_question_that_two_items_share_is_no_reply_of_an_earlier_session(
 
 def test_progress_tells_what_was_reused_and_what_is_done(benchmark, tmp_path, scripted):
     run_evaluation(benchmark, scripted(), tmp_path / "run", limit=3)
-    seen = []
-    run_evaluation(benchmark, scripted(), tmp_path / "run", on_progress=seen.append)
-    assert (seen[0].reused, seen[0].total, seen[0].done) == (3, 8, 0)
-    assert seen[-1].done == 5
+    updates = []
+    run_evaluation(benchmark, scripted(), tmp_path / "run", on_progress=updates.append)
+    assert (updates[0].reused, updates[0].total, updates[0].done_count) == (3, 8, 0)
+    assert updates[-1].done_count == 5

@@ -66,7 +66,7 @@ def test_the_first_question_is_asked_alone_and_its_answer_is_kept(benchmark, tmp
     together = []
     model = scripted(lambda _request: together.append(model.now) or "A")
     run_evaluation(benchmark, model, tmp_path / "run", max_connections=8)
-    assert len(model.asked) == 8
+    assert len(model.requests) == 8
     assert together[0] == 0
     assert max(together) > 0
 
@@ -239,12 +239,12 @@ def test_pictures_and_records_are_handled_beside_the_event_loop(
 def test_a_picture_is_read_and_encoded_once_for_questions_back_to_back(
     load, row, endpoint, server, tmp_path, monkeypatch
 ):
-    read, encoded = [], []
+    images_read, encoded = [], []
     reader, encoder = request_builder.read_picture, request_body.sendable_bytes
     monkeypatch.setattr(
         request_builder,
         "read_picture",
-        lambda *given: read.append(given) or reader(*given),
+        lambda *arguments: images_read.append(arguments) or reader(*arguments),
     )
     monkeypatch.setattr(
         request_body, "sendable_bytes", lambda picture: encoded.append(picture) or encoder(picture)
@@ -252,15 +252,15 @@ def test_a_picture_is_read_and_encoded_once_for_questions_back_to_back(
     benchmark = load(*(row(n, image_path=f"pictures/{n // 10}.png") for n in range(30)))
     run_evaluation(benchmark, endpoint(), tmp_path / "run", max_connections=8)
     assert len(server.requests) == 30
-    assert (len(read), len(encoded)) == (3, 3)
+    assert (len(images_read), len(encoded)) == (3, 3)
 
 
 def test_conditions_share_the_questions_that_they_have_in_common(benchmark, tmp_path, scripted):
     model = scripted()
     conditions = (Condition.FULL, Condition.CIRCULAR)
     summary = run_evaluation(benchmark, model, tmp_path / "run", conditions=conditions)
-    assert (len(model.asked), summary.asked) == (8 * 4, 8 * 5)
-    assert len({(r.prompt, r.picture.sha256) for r in model.asked}) == len(model.asked)
+    assert (len(model.requests), summary.asked) == (8 * 4, 8 * 5)
+    assert len({(r.prompt, r.picture.sha256) for r in model.requests}) == len(model.requests)
 
 
 def test_a_condition_that_comes_later_asks_only_what_is_new(benchmark, tmp_path, scripted):
@@ -268,14 +268,14 @@ def test_a_condition_that_comes_later_asks_only_what_is_new(benchmark, tmp_path,
     model = scripted()
     conditions = (Condition.FULL, Condition.CIRCULAR, Condition.BLIND)
     run_evaluation(benchmark, model, tmp_path / "run", conditions=conditions)
-    assert len(model.asked) == 8 * 3 + 8
+    assert len(model.requests) == 8 * 3 + 8
 
 
 def test_a_largest_cost_stops_the_run_and_keeps_what_was_answered(benchmark, tmp_path, scripted):
     model = scripted(usage=USAGE)
     run = tmp_path / "run"
     summary = run_evaluation(benchmark, model, run, prices=PRICES, max_cost=3.5)
-    assert (len(model.asked), summary.answered, summary.left) == (3, 3, 5)
+    assert (len(model.requests), summary.answered, summary.left) == (3, 3, 5)
     assert (summary.cost, summary.exit_code) == (3.0, 3)
     assert "3.5 US dollars" in summary.stopped
     assert manifest(run)["ended"] is None
@@ -287,9 +287,9 @@ def test_the_cost_of_earlier_sessions_counts(benchmark, tmp_path, scripted):
     run_evaluation(benchmark, scripted(usage=USAGE), run, prices=PRICES, max_cost=3.0)
     model = scripted(usage=USAGE)
     run_evaluation(benchmark, model, run, prices=PRICES, max_cost=3.0)
-    assert model.asked == []
+    assert model.requests == []
     summary = run_evaluation(benchmark, model, run, prices=PRICES, max_cost=100.0)
-    assert (len(model.asked), summary.cost, summary.stopped) == (5, 8.0, None)
+    assert (len(model.requests), summary.cost, summary.stopped) == (5, 8.0, None)
     assert manifest(run)["ended"] is not None
 
 
@@ -314,7 +314,7 @@ def test_a_largest_cost_without_prices_is_refused_before_anything_is_asked(
     model = scripted()
     with pytest.raises(ModelError, match="--price-in"):
         run_evaluation(benchmark, model, tmp_path / "run", max_cost=1.0)
-    assert model.asked == []
+    assert model.requests == []
     assert not (tmp_path / "run").exists()
 
 
@@ -322,7 +322,7 @@ def test_a_largest_cost_needs_a_server_that_counts_tokens(benchmark, tmp_path, s
     model = scripted()
     with pytest.raises(ModelError, match="does not report the tokens"):
         run_evaluation(benchmark, model, tmp_path / "run", prices=PRICES, max_cost=1.0)
-    assert len(model.asked) == 1
+    assert len(model.requests) == 1
 
 
 def test_a_model_that_hangs_is_cut_off_and_asked_again(benchmark, tmp_path, scripted, fast):
@@ -359,8 +359,8 @@ def test_a_stall_is_told_with_the_oldest_question(benchmark, tmp_path, scripted,
 
 def test_the_watchdog_names_the_oldest_and_speaks_once_for_each_silence():
     dog = Watchdog(patience=30.0)
-    dog.sent("k1", "one", 0.0)
-    dog.sent("k2", "two", 5.0)
+    dog.note_request("k1", "one", 0.0)
+    dog.note_request("k2", "two", 5.0)
     assert dog.complaint(29.0) is None
     assert re.search(r"31 s; 2 under way, the oldest is one, sent 31 s ago", dog.complaint(31.0))
     assert dog.complaint(32.0) is None
@@ -373,9 +373,9 @@ def test_the_watchdog_names_the_oldest_and_speaks_once_for_each_silence():
 
 def test_the_watchdog_does_not_count_the_time_when_nothing_was_asked():
     dog = Watchdog(patience=30.0)
-    dog.sent("k1", "one", 0.0)
+    dog.note_request("k1", "one", 0.0)
     dog.ended("k1", 1.0)
-    dog.sent("k2", "two", 500.0)
+    dog.note_request("k2", "two", 500.0)
     assert dog.complaint(501.0) is None
 
 

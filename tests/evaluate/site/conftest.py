@@ -54,7 +54,7 @@ def make_rows(row):
 
 
 @pytest.fixture(scope="session")
-def made(tmp_path_factory, row, write_release):
+def demo_site(tmp_path_factory, row, write_release):
     """The release, its runs and the site, below a folder whose name has a space."""
     folder = tmp_path_factory.mktemp("site of models")
     release = write_release(folder / "release", list(make_rows(row)))
@@ -75,11 +75,11 @@ class Silent(Dice):
 
     def __init__(self, name, items, answered):
         super().__init__(name, items, 100)
-        self._left = answered
+        self._remaining = answered
 
     async def answer(self, request):
-        self._left -= 1
-        if self._left < 0:
+        self._remaining -= 1
+        if self._remaining < 0:
             raise RejectedError("no reply", code="400")
         return await super().answer(request)
 
@@ -94,10 +94,10 @@ class Cut(Dice):
 
 
 @pytest.fixture(scope="session")
-def mixed(made, tmp_path_factory):
+def mixed(demo_site, tmp_path_factory):
     """The same runs with one that was cut, one without most replies, and two samples."""
     folder = tmp_path_factory.mktemp("mixed")
-    items = {item.name: item for item in made.benchmark.items}
+    items = {item.name: item for item in demo_site.benchmark.items}
     models = {
         "cut": (Cut("test/cut", items, 80), None),
         "silent": (Silent("test/silent", items, 5), None),
@@ -105,7 +105,7 @@ def mixed(made, tmp_path_factory):
         "other": (Dice("test/other", items, 10), 20),
     }
     for name, (model, limit) in models.items():
-        run_evaluation(made.benchmark, model, folder / name, may_send=["ALPHA"], limit=limit)
-    runs = [*made.runs, *(folder / name for name in models)]
-    write_site(runs, made.release, folder / "out")
-    return SimpleNamespace(folder=folder, runs=runs, out=folder / "out", release=made.release)
+        run_evaluation(demo_site.benchmark, model, folder / name, may_send=["ALPHA"], limit=limit)
+    runs = [*demo_site.runs, *(folder / name for name in models)]
+    write_site(runs, demo_site.release, folder / "out")
+    return SimpleNamespace(folder=folder, runs=runs, out=folder / "out", release=demo_site.release)

@@ -52,12 +52,12 @@ def read(path):
     return json.loads(match[1])
 
 
-def all_pages(made):
-    return sorted(made.out.rglob("*.html"))
+def all_pages(demo_site):
+    return sorted(demo_site.out.rglob("*.html"))
 
 
-def test_every_link_is_relative_and_leads_to_a_file(made):
-    for page in all_pages(made):
+def test_every_link_is_relative_and_leads_to_a_file(demo_site):
+    for page in all_pages(demo_site):
         for link in Page(page.read_text(encoding="utf-8")).links:
             parts = urlsplit(link)
             if link == "data:,":
@@ -72,12 +72,12 @@ def test_a_picture_of_noise_is_shown_among_10_000_others(load, row, tmp_path, mo
     noise = np.random.default_rng(1).integers(0, 255, (512, 512), dtype=np.uint8)
     Image.fromarray(noise).save(release.root / release.items[0].image)
     monkeypatch.setattr(pictures_part, "MOST_BYTES", pictures_part.MOST_BYTES // 10_000)
-    (shown,) = write_pictures(tmp_path / "out", release, {}, release.items).values()
-    assert (tmp_path / "out" / shown.file).is_file(), shown.why
+    (picture,) = write_pictures(tmp_path / "out", release, {}, release.items).values()
+    assert (tmp_path / "out" / picture.file).is_file(), picture.why
 
 
-def test_no_text_of_others_becomes_markup(made):
-    for page in all_pages(made):
+def test_no_text_of_others_becomes_markup(demo_site):
+    for page in all_pages(demo_site):
         parsed = Page(page.read_text(encoding="utf-8"))
         assert parsed.tags.count("h1") == 1, page
         assert not [name for name in parsed.attributes if name.startswith("on")], page
@@ -85,27 +85,30 @@ def test_no_text_of_others_becomes_markup(made):
         assert not re.search(r"<script[^>]*>\s*[^<\s]", page.read_text(encoding="utf-8")), page
 
 
-def test_data_files_are_ascii_without_an_opening_tag(made):
-    for path in (made.out / "data").iterdir():
+def test_data_files_are_ascii_without_an_opening_tag(demo_site):
+    for path in (demo_site.out / "data").iterdir():
         assert b"<" not in path.read_bytes()
         read(path)
 
 
-def test_keys_are_only_in_the_files_that_a_click_loads(made):
-    items = [row for number in range(1) for row in read(made.out / f"data/items-{number}.js")]
+def test_keys_are_only_in_the_files_that_a_click_loads(demo_site):
+    items = [row for number in range(1) for row in read(demo_site.out / f"data/items-{number}.js")]
     assert len(items) == 48
     assert all("right" not in row and "replies" not in row for row in items)
-    answers = read(made.out / "data/answers-0.js")
-    keys = {item.name: item.key for item in made.benchmark.items}
+    answers = read(demo_site.out / "data/answers-0.js")
+    keys = {item.name: item.key for item in demo_site.benchmark.items}
     assert [answer["right"] for answer in answers] == [keys[row["name"]] for row in items]
-    for page in all_pages(made):
+    for page in all_pages(demo_site):
         assert "answers-" not in page.read_text(encoding="utf-8")
 
 
-def test_replies_are_those_of_the_runs_in_the_order_of_the_leaderboard(made):
-    about = read(made.out / "data/about.js")
-    runs = {run.label: run for run in load_runs(made.runs)}
-    items, answers = read(made.out / "data/items-0.js"), read(made.out / "data/answers-0.js")
+def test_replies_are_those_of_the_runs_in_the_order_of_the_leaderboard(demo_site):
+    about = read(demo_site.out / "data/about.js")
+    runs = {run.label: run for run in load_runs(demo_site.runs)}
+    items, answers = (
+        read(demo_site.out / "data/items-0.js"),
+        read(demo_site.out / "data/answers-0.js"),
+    )
     for number, model in enumerate(about["models"]):
         results = {result.item.name: result for result in runs[model["label"]].results}
         for row, answer in zip(items, answers, strict=True):
@@ -117,20 +120,24 @@ def test_replies_are_those_of_the_runs_in_the_order_of_the_leaderboard(made):
             assert letter == result.answer
 
 
-def test_restricted_pictures_are_nowhere_in_the_site(made):
-    rows = {row["name"]: row for row in read(made.out / "data/items-0.js")}
-    shown = [rows[item.name] for item in made.benchmark.items if not item.restricted]
-    withheld = [rows[item.name] for item in made.benchmark.items if item.restricted]
+def test_restricted_pictures_are_nowhere_in_the_site(demo_site):
+    rows = {row["name"]: row for row in read(demo_site.out / "data/items-0.js")}
+    open_rows = [rows[item.name] for item in demo_site.benchmark.items if not item.restricted]
+    withheld = [rows[item.name] for item in demo_site.benchmark.items if item.restricted]
     assert withheld
     assert all(row["picture"] == "" and "redistributed" in row["why"] for row in withheld)
-    files = {path.name for path in (made.out / "pictures").iterdir()}
-    assert files == {row["picture"] for row in shown}
-    digests = {made.benchmark.image_digests[i.image] for i in made.benchmark.items if i.restricted}
+    files = {path.name for path in (demo_site.out / "pictures").iterdir()}
+    assert files == {row["picture"] for row in open_rows}
+    digests = {
+        demo_site.benchmark.image_digests[i.image]
+        for i in demo_site.benchmark.items
+        if i.restricted
+    }
     assert not [name for name in files if any(digest.startswith(name[:20]) for digest in digests)]
 
 
-def test_models_stand_in_order_with_the_letters_of_the_ranking(made):
-    runs = load_runs(made.runs)
+def test_models_stand_in_order_with_the_letters_of_the_ranking(demo_site):
+    runs = load_runs(demo_site.runs)
     entries = leaderboard_rows(runs, model_pages(run.label for run in runs))
     ranked = ranking({run.label: run.results for run in runs})
     assert [entry.run.label for entry in entries] == [entry.label for entry in ranked]
@@ -166,35 +173,35 @@ def test_replies_are_cut_no_more_than_the_budget_asks(monkeypatch):
     assert reply_limit([*replies, None, ""]) == 1000
 
 
-def test_a_site_is_replaced_by_the_next_one(made, tmp_path):
+def test_a_site_is_replaced_by_the_next_one(demo_site, tmp_path):
     out = tmp_path / "out"
-    write_site(made.runs, made.release, out)
-    write_site(made.runs[:1], made.release, out)
+    write_site(demo_site.runs, demo_site.release, out)
+    write_site(demo_site.runs[:1], demo_site.release, out)
     assert len(list((out / "models").iterdir())) == 1
 
 
-def test_a_folder_that_holds_something_else_is_left_alone(made, tmp_path):
+def test_a_folder_that_holds_something_else_is_left_alone(demo_site, tmp_path):
     (tmp_path / "thesis.txt").write_text("precious")
     with pytest.raises(WorkspaceError, match="contains something that is not a site"):
-        write_site(made.runs, made.release, tmp_path)
+        write_site(demo_site.runs, demo_site.release, tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
 
 
-def test_a_run_on_other_items_is_refused(made, tmp_path, row, write_release):
+def test_a_run_on_other_items_is_refused(demo_site, tmp_path, row, write_release):
     other = write_release(tmp_path / "other", [row(n, question="Another?") for n in range(48)])
     with pytest.raises(WorkspaceError, match="48 of its items are not in"):
-        write_site(made.runs, other, tmp_path / "out")
+        write_site(demo_site.runs, other, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
-def test_the_same_runs_give_the_same_bytes(made, tmp_path):
+def test_the_same_runs_give_the_same_bytes(demo_site, tmp_path):
     copy = tmp_path / "runs"
-    runs = [shutil.copytree(run, copy / run.name) for run in made.runs]
+    runs = [shutil.copytree(run, copy / run.name) for run in demo_site.runs]
     again = tmp_path / "out"
-    write_site(runs, made.release, again)
-    files = [p.relative_to(made.out) for p in made.out.rglob("*") if p.is_file()]
-    assert len(files) == made.site.files
-    changed = [p for p in files if (made.out / p).read_bytes() != (again / p).read_bytes()]
+    write_site(runs, demo_site.release, again)
+    files = [p.relative_to(demo_site.out) for p in demo_site.out.rglob("*") if p.is_file()]
+    assert len(files) == demo_site.site.files
+    changed = [p for p in files if (demo_site.out / p).read_bytes() != (again / p).read_bytes()]
     assert changed == []
 
 
@@ -231,13 +238,13 @@ def test_the_truth_of_a_point_or_box_is_drawn_where_its_image_is_shown(
     write_site([tmp_path / "run"], release, out)
     items = read(out / "data/items-0.js")
     answers = read(out / "data/answers-0.js")
-    drawn = {
+    drawings = {
         item["name"]: answer["drawn"]
         for item, answer in zip(items, answers, strict=True)
         if answer["drawn"]
     }
-    assert set(drawn) == {"ALPHA/point-0", "ALPHA/box-0"}
-    box = drawn["ALPHA/box-0"]
+    assert set(drawings) == {"ALPHA/point-0", "ALPHA/box-0"}
+    box = drawings["ALPHA/box-0"]
     width, height = box["size"]
     assert box["path"] == f"M{width // 4} {height // 4}H{width // 2}V{height // 2}H{width // 4}Z"
     assert "25 to 50 % from the left and 25 to 50 % from the top" in box["words"]

@@ -20,32 +20,32 @@ AXE = {"preload": False}
 
 
 @pytest.fixture
-def open_page(browser, made):
+def open_page(browser, demo_site):
     """Open a page of the site; fails when it asks for anything outside, or complains."""
-    contexts, asked, faults = [], [], []
+    contexts, urls, faults = [], [], []
 
     def make(name, **options):
         context = browser.new_context(**{"viewport": {"width": 1440, "height": 900}, **options})
         contexts.append(context)
-        context.on("request", lambda request: asked.append(request.url))
+        context.on("request", lambda request: urls.append(request.url))
         context.on("console", lambda entry: faults.append(entry.text))
         context.on("weberror", lambda error: faults.append(str(error.error)))
         context.set_default_timeout(PATIENCE)
         page = context.new_page()
-        page.goto(f"{made.out.as_uri()}/{name}")
+        page.goto(f"{demo_site.out.as_uri()}/{name}")
         return page
 
     yield make
     for context in contexts:
         context.close()
-    inside = (made.out.as_uri() + "/", "data:")
-    assert [url for url in asked if not url.startswith(inside)] == []
+    inside = (demo_site.out.as_uri() + "/", "data:")
+    assert [url for url in urls if not url.startswith(inside)] == []
     assert faults == []
 
 
-def pages(made):
-    model = min((made.out / "models").iterdir()).name
-    cell = min((made.out / "cells").iterdir()).name
+def pages(demo_site):
+    model = min((demo_site.out / "models").iterdir()).name
+    cell = min((demo_site.out / "cells").iterdir()).name
     return (
         "index.html",
         "cells.html",
@@ -61,8 +61,8 @@ def names(page):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_page_is_accessible(open_page, made, scheme):
-    for name in pages(made):
+def test_every_page_is_accessible(open_page, demo_site, scheme):
+    for name in pages(demo_site):
         page = open_page(name, color_scheme=scheme)
         page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
         if name == "items.html":
@@ -74,8 +74,8 @@ def test_every_page_is_accessible(open_page, made, scheme):
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_every_page_fits_its_window(open_page, made, width):
-    for name in pages(made):
+def test_every_page_fits_its_window(open_page, demo_site, width):
+    for name in pages(demo_site):
         page = open_page(name, viewport={"width": width, "height": 800})
         if name == "items.html":
             page.locator(".list a").first.wait_for()
@@ -94,9 +94,9 @@ CUT_OFF = """
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_no_mark_at_the_end_of_a_scale_is_cut_off(open_page, made, width):
+def test_no_mark_at_the_end_of_a_scale_is_cut_off(open_page, demo_site, width):
     whole = 0
-    for name in pages(made):
+    for name in pages(demo_site):
         page = open_page(name, viewport={"width": width, "height": 800})
         assert page.evaluate(CUT_OFF) == 0, name
         whole += page.locator('.bar .dot[style*="100.00%"], .bar .dot[style*=":0.00%"]').count()
@@ -135,8 +135,8 @@ def test_the_leaderboard_is_whole_without_scripts(open_page):
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1440, "dark"), (390, "light")])
-def test_key_and_replies_come_with_a_click_by_keyboard(open_page, made, width, scheme):
-    item = next(item for item in made.benchmark.items if not item.restricted)
+def test_key_and_replies_come_with_a_click_by_keyboard(open_page, demo_site, width, scheme):
+    item = next(item for item in demo_site.benchmark.items if not item.restricted)
     options = {"viewport": {"width": width, "height": 800}, "color_scheme": scheme}
     page = open_page(f"items.html#item={quote(item.name, safe='')}", **options)
     button = page.get_by_role("button", name="Show key, evidence and replies")
@@ -171,41 +171,41 @@ def test_items_are_found_by_words_and_by_what_a_model_did(open_page):
     assert page.locator("#count").inner_text() != right
 
 
-def test_keys_and_buttons_step_through_what_was_chosen_with_the_key_hidden(open_page, made):
+def test_keys_and_buttons_step_through_what_was_chosen_with_the_key_hidden(open_page, demo_site):
     page = open_page(f"items.html#task={quote(next(iter(Task)).value)}")
     page.locator(".list a").first.wait_for()
-    chosen = page.locator(".list .question").all_inner_texts()
-    assert 1 < len(chosen) < len(made.benchmark.items)
+    questions = page.locator(".list .question").all_inner_texts()
+    assert 1 < len(questions) < len(demo_site.benchmark.items)
     page.locator(".list a").first.click()
     page.get_by_role("button", name="Show key").click()
     page.locator(".replies").wait_for()
     for key, place in (("j", 1), ("ArrowRight", 2), ("k", 1), ("ArrowLeft", 0), ("ArrowLeft", 0)):
         page.locator(".item h2").press(key)
-        page.get_by_text(f"{place + 1} of {len(chosen)}", exact=True).wait_for()
-        assert page.locator(".item .question").inner_text() == chosen[place]
+        page.get_by_text(f"{place + 1} of {len(questions)}", exact=True).wait_for()
+        assert page.locator(".item .question").inner_text() == questions[place]
         assert page.locator(".right, .replies").count() == 0
     assert page.get_by_role("button", name="Previous").is_disabled()
     page.get_by_role("button", name="Next").click()
-    page.get_by_text(f"2 of {len(chosen)}", exact=True).wait_for()
+    page.get_by_text(f"2 of {len(questions)}", exact=True).wait_for()
     page.get_by_role("link", name="Items chosen").click()
-    assert page.locator(".list .question").all_inner_texts() == chosen
+    assert page.locator(".list .question").all_inner_texts() == questions
 
 
-def test_the_failures_of_a_model_are_stepped_through_from_its_page(open_page, made):
-    model = next(path.name for path in (made.out / "models").iterdir() if "poor" in path.name)
+def test_the_failures_of_a_model_are_stepped_through_from_its_page(open_page, demo_site):
+    model = next(path.name for path in (demo_site.out / "models").iterdir() if "poor" in path.name)
     page = open_page(f"models/{model}")
     page.locator("table.failed th a").first.click()
     page.locator(".item h2").wait_for()
     at = page.locator(".ways .soft").inner_text()
-    wrong = sum(r.outcome in SHOWN_OUTCOMES for r in load_runs([made.runs[0]])[0].results)
+    wrong = sum(r.outcome in SHOWN_OUTCOMES for r in load_runs([demo_site.runs[0]])[0].results)
     assert at.endswith(f" of {wrong}")
 
 
-def test_hostile_replies_stay_text(open_page, made):
+def test_hostile_replies_stay_text(open_page, demo_site):
     page = open_page("items.html")
     page.locator(".list a").first.wait_for()
     for place in range(8):
-        name = made.benchmark.items[place].name
+        name = demo_site.benchmark.items[place].name
         page.evaluate("name => { location.hash = `item=${encodeURIComponent(name)}` }", name)
         page.get_by_role("heading", name=name).wait_for()
         page.get_by_role("button", name="Show key").click()
@@ -216,15 +216,15 @@ def test_hostile_replies_stay_text(open_page, made):
     assert page.locator(".item img").count() <= 1
 
 
-def test_a_restricted_picture_is_told_and_not_shown(open_page, made):
-    item = next(item for item in made.benchmark.items if item.restricted)
+def test_a_restricted_picture_is_told_and_not_shown(open_page, demo_site):
+    item = next(item for item in demo_site.benchmark.items if item.restricted)
     page = open_page(f"items.html#item={quote(item.name, safe='')}")
     page.get_by_text("This image may not be redistributed.").wait_for()
     assert page.locator(".item img").count() == 0
 
 
-def test_what_went_wrong_stands_in_blocks_on_a_narrow_screen(open_page, made):
-    model = next(path.name for path in (made.out / "models").iterdir() if "poor" in path.name)
+def test_what_went_wrong_stands_in_blocks_on_a_narrow_screen(open_page, demo_site):
+    model = next(path.name for path in (demo_site.out / "models").iterdir() if "poor" in path.name)
     page = open_page(f"models/{model}", viewport={"width": 390, "height": 800})
     table = page.locator("table.failed")
     assert table.locator("tbody td").count() > 3

@@ -126,8 +126,8 @@ def test_a_run_whose_replies_were_cut_may_be_handed_in(mixed):
 
 def test_a_site_of_incomplete_runs_alone_has_no_ranking(mixed, tmp_path):
     args = ["site", str(mixed.folder / "silent"), "--release", str(mixed.release)]
-    made = CliRunner().invoke(app, [*args, "--out", str(tmp_path / "out")])
-    assert made.exit_code == 0, made.output
+    result = CliRunner().invoke(app, [*args, "--out", str(tmp_path / "out")])
+    assert result.exit_code == 0, result.output
     page = (tmp_path / "out/index.html").read_text("utf-8")
     assert 'id="board"' not in page
     assert "board.js" not in page
@@ -136,9 +136,9 @@ def test_a_site_of_incomplete_runs_alone_has_no_ranking(mixed, tmp_path):
 def test_a_copy_of_a_run_is_named_and_counts_as_one_model(mixed, tmp_path):
     copy = shutil.copytree(mixed.folder / "cut", tmp_path / "copy")
     args = ["site", str(mixed.folder / "cut"), str(copy), "--release", str(mixed.release)]
-    made = CliRunner().invoke(app, [*args, "--out", str(tmp_path / "out")])
-    assert made.exit_code == 0, made.output
-    assert f"{copy} is a copy of" in " ".join(made.output.split())
+    result = CliRunner().invoke(app, [*args, "--out", str(tmp_path / "out")])
+    assert result.exit_code == 0, result.output
+    assert f"{copy} is a copy of" in " ".join(result.output.split())
     assert "<h1>1 model on" in (tmp_path / "out/index.html").read_text("utf-8")
 
 
@@ -207,9 +207,9 @@ def test_a_run_given_twice_is_named_and_taken_once(mixed, tmp_path, command):
     run = mixed.folder / "cut"
     out = tmp_path / ("out" if command == "site" else "out.html")
     args = [command, str(run), f"{run}/../cut", "--release", str(mixed.release)]
-    made = CliRunner().invoke(app, [*args, "--out", str(out)])
-    assert made.exit_code == 0, made.output
-    assert "was given 2 times and is used once" in " ".join(made.output.split())
+    result = CliRunner().invoke(app, [*args, "--out", str(out)])
+    assert result.exit_code == 0, result.output
+    assert "was given 2 times and is used once" in " ".join(result.output.split())
     page = (out / "index.html" if command == "site" else out).read_text("utf-8")
     assert "(run 2)" not in page
     assert ("1 model on" if command == "site" else "<h1>test/cut") in page

@@ -46,10 +46,12 @@ def _write_run(root, out, name, right, lost, conditions):
     manifest["model"]["name"] = name
     (out / "manifest.json").write_text(json.dumps(manifest))
     keys = {}
-    for asked in read_asked(out):
-        number = int(asked.item.id[1:])
-        wrong = "B" if asked.item.key == "A" else "A"
-        keys[asked.key] = None if number in lost else asked.item.key if number in right else wrong
+    for question in read_asked(out):
+        number = int(question.item.id[1:])
+        wrong = "B" if question.item.key == "A" else "A"
+        keys[question.key] = (
+            None if number in lost else question.item.key if number in right else wrong
+        )
     lines = []
     for line in (out / FILE).read_text().splitlines():
         record = json.loads(line)
@@ -72,7 +74,7 @@ def benchmark_run(tmp_path):
 
 
 @dataclass(frozen=True)
-class Done:
+class CommandResult:
     """How a command ended and what it wrote."""
 
     returncode: int
@@ -90,6 +92,6 @@ def compare_command(monkeypatch, capsys):
         with pytest.raises(SystemExit) as stopped:
             main()
         out, err = capsys.readouterr()
-        return Done(stopped.value.code or 0, out, err)
+        return CommandResult(stopped.value.code or 0, out, err)
 
     return run

@@ -21,7 +21,7 @@ NOT_REACHED, FAILED = AnswerOutcome.NOT_REACHED, AnswerOutcome.FAILED
 def chain(result):
     """A chain of one patient: 1 right, 0 wrong, or an outcome, for each step."""
 
-    def made(name, *steps, count=4, unit=""):
+    def make_chain(name, *steps, count=4, unit=""):
         rows = []
         for place, step in enumerate(steps):
             lost = step if isinstance(step, AnswerOutcome) else None
@@ -35,12 +35,12 @@ def chain(result):
                 task=TASKS[place],
                 unit=unit,
             )
-            presentation = replace(row.asked.presentation, chain=f"chain-{name}", step=place + 1)
-            asked = replace(row.asked, presentation=presentation, key=f"{name}-{place}")
-            rows.append(replace(row, asked=asked))
+            presentation = replace(row.question.presentation, chain=f"chain-{name}", step=place + 1)
+            question = replace(row.question, presentation=presentation, key=f"{name}-{place}")
+            rows.append(replace(row, question=question))
         return rows
 
-    return made
+    return make_chain
 
 
 def test_a_run_without_chains_has_no_figures(result):

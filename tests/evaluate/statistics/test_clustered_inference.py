@@ -144,18 +144,18 @@ def test_a_difference_of_few_units_or_of_none_that_differs_has_no_interval():
 def test_the_interval_of_a_share_holds_its_level_with_effects_of_the_case(units, each):
     rng, truth = np.random.default_rng(units), expected()
     share_intervals = [share_interval(by_case(rng, units, each)) for _ in range(600)]
-    held = np.mean([interval.low <= truth <= interval.high for interval in share_intervals])
-    assert 0.92 <= held <= 0.985
+    coverage = np.mean([interval.low <= truth <= interval.high for interval in share_intervals])
+    assert 0.92 <= coverage <= 0.985
 
 
 def test_an_interval_that_ignores_units_does_not():
     rng, truth = np.random.default_rng(4), expected()
-    held = []
+    hits = []
     for _ in range(400):
         units = by_case(rng, 60, 6)
         low, high = wilson(sum(unit.total for unit in units), 360)
-        held.append(low <= truth <= high)
-    assert np.mean(held) < 0.85
+        hits.append(low <= truth <= high)
+    assert np.mean(hits) < 0.85
 
 
 @given(st.integers(0, 60), st.integers(0, 60))

@@ -161,11 +161,11 @@ def test_what_differs_between_the_runs_is_left_out_and_counted(scored_run):
 
 def test_the_command_shows_groups_and_what_follows(scored_run, compare_command):
     folders = [str(scored_run(name, range(k))) for name, k in (("a", 40), ("b", 20), ("c", 18))]
-    done = compare_command(*folders, "--by", "voxel")
-    assert done.returncode == 0, done.stderr
-    assert "DD X-ray Chest" in done.stdout
-    assert "a is right more often than every other run" in done.stdout
-    assert "Runs that share a letter are not distinguishable" in done.stdout
+    process = compare_command(*folders, "--by", "voxel")
+    assert process.returncode == 0, process.stderr
+    assert "DD X-ray Chest" in process.stdout
+    assert "a is right more often than every other run" in process.stdout
+    assert "Runs that share a letter are not distinguishable" in process.stdout
     outcome = compare_command(*folders, "--by", "voxel", "--json")
     assert json.loads(outcome.stdout) == compare_many(
         [Path(folder) for folder in folders], by="voxel"
@@ -184,9 +184,9 @@ def test_a_run_that_is_given_twice_stands_twice(scored_run):
 
 
 def test_one_run_is_not_compared(scored_run, compare_command):
-    done = compare_command(str(scored_run("a", range(4))))
-    assert done.returncode == 2
-    assert "expected two or more" in done.stderr
+    process = compare_command(str(scored_run("a", range(4))))
+    assert process.returncode == 2
+    assert "expected two or more" in process.stderr
 
 
 def test_an_incomplete_run_is_in_no_group_and_takes_no_question_from_the_others(scored_run):
@@ -203,9 +203,9 @@ def test_an_incomplete_run_is_in_no_group_and_takes_no_question_from_the_others(
 
 def test_the_command_names_incomplete_runs(scored_run, compare_command):
     folders = [str(scored_run(name, range(k))) for name, k in (("a", 40), ("b", 20))]
-    done = compare_command(*folders, str(scored_run("c", range(40), lost=range(10))))
-    assert done.returncode == 0, done.stderr
-    (line,) = [line for line in done.stdout.splitlines() if line.strip().startswith("c ")]
+    process = compare_command(*folders, str(scored_run("c", range(40), lost=range(10))))
+    assert process.returncode == 0, process.stderr
+    (line,) = [line for line in process.stdout.splitlines() if line.strip().startswith("c ")]
     assert "75.0 to 100.0" in line
     assert "INCOMPLETE" in line
 
@@ -235,8 +235,8 @@ def test_of_two_runs_no_number_is_told_where_one_is_incomplete(scored_run):
 def test_a_copy_of_a_run_is_named_and_taken_once(scored_run, compare_command, tmp_path):
     a, b = scored_run("a", range(40)), scored_run("b", range(20))
     copy = shutil.copytree(a, tmp_path / "copy")
-    done = compare_command(str(a), str(copy), str(b), "--json")
-    assert [run["label"] for run in json.loads(done.stdout)["runs"]] == ["a", "b"]
+    process = compare_command(str(a), str(copy), str(b), "--json")
+    assert [run["label"] for run in json.loads(process.stdout)["runs"]] == ["a", "b"]
     outcome = compare_command(str(a), str(copy), str(b))
     assert f"{copy.name} is a copy of" in "".join((outcome.stdout + outcome.stderr).split("\n"))
     alone = compare_command(str(a), str(copy))

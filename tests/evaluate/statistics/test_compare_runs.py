@@ -213,24 +213,24 @@ def test_a_folder_that_is_no_run_is_refused(scored_run, tmp_path):
 
 
 def test_the_command_shows_a_table_and_what_follows(scored_run, compare_command):
-    done = compare_command(
+    process = compare_command(
         str(scored_run("a", range(40))), str(scored_run("b", range(20))), "--by", "voxel"
     )
-    assert done.returncode == 0, done.stderr
-    assert "DD X-ray Chest" in done.stdout
-    assert "a is right more often than b" in done.stdout
-    assert "It says nothing about other data" in done.stdout
+    assert process.returncode == 0, process.stderr
+    assert "DD X-ray Chest" in process.stdout
+    assert "a is right more often than b" in process.stdout
+    assert "It says nothing about other data" in process.stdout
 
 
 def test_programs_get_one_object(scored_run, compare_command):
     a, b = scored_run("a", range(40)), scored_run("b", range(20))
-    done = compare_command(str(a), str(b), "--json")
-    assert json.loads(done.stdout) == compare_two(a, b)
+    process = compare_command(str(a), str(b), "--json")
+    assert json.loads(process.stdout) == compare_two(a, b)
 
 
 def test_the_command_says_why_it_refuses(scored_run, compare_command):
     a, b = scored_run("a", range(40)), scored_run("b", range(40), n=39, release="other")
-    done = compare_command(str(a), str(b))
-    assert done.returncode == 2
-    assert "different benchmarks" in done.stderr
-    assert "Traceback" not in done.stderr
+    process = compare_command(str(a), str(b))
+    assert process.returncode == 2
+    assert "different benchmarks" in process.stderr
+    assert "Traceback" not in process.stderr

@@ -66,11 +66,13 @@ def test_every_item_that_is_not_compared_is_counted_by_its_reason(result, of_res
 
 
 def test_two_images_of_an_item_differ_though_the_first_run_knows_neither(result, of_results):
-    known, others = answers(result, 40), answers(result, 40)
-    others[3] = replace(known[3], asked=replace(known[3].asked, subject="another"))
-    imported = [replace(r, asked=replace(r.asked, subject=None)) for r in known]
-    assert of_results(imported, known, others, common=True)["items"]["changed"] == 1
-    assert of_results(imported, known, known, common=True)["items"]["changed"] == 0
+    own_answers, others = answers(result, 40), answers(result, 40)
+    others[3] = replace(
+        own_answers[3], question=replace(own_answers[3].question, subject="another")
+    )
+    imported = [replace(r, question=replace(r.question, subject=None)) for r in own_answers]
+    assert of_results(imported, own_answers, others, common=True)["items"]["changed"] == 1
+    assert of_results(imported, own_answers, own_answers, common=True)["items"]["changed"] == 0
 
 
 @pytest.mark.parametrize("count", [2, 3])

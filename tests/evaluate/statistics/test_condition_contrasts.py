@@ -161,8 +161,8 @@ def test_one_who_always_says_a_has_the_bias_of_a(circle):
 
 
 @given(st.integers(2, 4).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n - 1))))
-def test_one_who_follows_the_text_has_no_bias(result, drawn):
-    count, text = drawn
+def test_one_who_follows_the_text_has_no_bias(result, example):
+    count, text = example
     turns = [
         result(
             "a", None, choice=text, condition=Condition.CIRCULAR, turn=turn, count=count

@@ -78,11 +78,11 @@ def test_models_are_drawn_for_all_groups_at_once(accuracy):
 
 def test_intervals_over_items_are_basic_bootstrap_intervals_of_fishers_z(accuracy):
     noise = np.random.default_rng(7).normal(0, 0.05, size=(1000, 4, 12))
-    drawn = accuracy + noise
-    matrix = correlation_matrix(accuracy, "pearson", lambda: drawn)
+    draws = accuracy + noise
+    matrix = correlation_matrix(accuracy, "pearson", lambda: draws)
     for i, j in PAIRS:
         z = np.arctanh(np.corrcoef(accuracy[i], accuracy[j])[0, 1])
-        zs = [np.arctanh(np.corrcoef(draw[i], draw[j])[0, 1]) for draw in drawn]
+        zs = [np.arctanh(np.corrcoef(draw[i], draw[j])[0, 1]) for draw in draws]
         low, middle, high = np.tanh(2 * z - np.quantile(zs, [0.975, 0.5, 0.025]))
         assert matrix["interval_items"][i][j] == pytest.approx([low, high])
         assert matrix["r_corrected"][i][j] == pytest.approx(middle)

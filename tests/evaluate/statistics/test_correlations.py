@@ -137,7 +137,7 @@ def test_intervals_hold_the_value(slices):
 
 def test_the_interval_over_items_covers_the_correlation_of_true_abilities():
     rng = np.random.default_rng(4)
-    held, near, corrected = [], [], []
+    hits, near, corrected = [], [], []
     for _ in range(60):
         first = rng.uniform(0.3, 0.8, 15)
         second = np.clip(0.6 * first + rng.uniform(0.1, 0.4, 15), 0, 1)
@@ -152,10 +152,10 @@ def test_the_interval_over_items_covers_the_correlation_of_true_abilities():
         accuracy = right.sum(axis=0) / sizes.sum(axis=0)[:, None]
         matrix = correlation_matrix(accuracy, "pearson", lambda r=right, s=sizes: item_draws(r, s))
         low, high = matrix["interval_items"][0][1]
-        held.append(low <= true <= high)
+        hits.append(low <= true <= high)
         near.append(matrix["r"][0][1] - true)
         corrected.append(matrix["r_corrected"][0][1] - true)
-    assert np.mean(held) >= 0.8
+    assert np.mean(hits) >= 0.8
     assert np.mean(near) < -0.05
     assert abs(np.mean(corrected)) < 0.05
 
@@ -281,13 +281,13 @@ def test_fishers_interval_begins_with_four_pairs_short_of_a_line():
 
 def test_fishers_interval_covers_the_truth():
     rng = np.random.default_rng(9)
-    held = 0
+    hits = 0
     for _ in range(600):
         x = rng.standard_normal(15)
         y = 0.6 * x + 0.8 * rng.standard_normal(15)
         low, high = fisher_interval(np.corrcoef(x, y)[0, 1], 15)
-        held += low <= 0.6 <= high
-    assert held / 600 == pytest.approx(0.95, abs=0.025)
+        hits += low <= 0.6 <= high
+    assert hits / 600 == pytest.approx(0.95, abs=0.025)
 
 
 @pytest.mark.thorough

@@ -230,12 +230,12 @@ def upstream(script):
 
 def records(results):
     """What stands in ``results.json`` of a run."""
-    shown = [
+    answers = [
         r
         for r in results
         if r.outcome not in (AnswerOutcome.MISSING_IMAGE, AnswerOutcome.NOT_ASKED)
     ]
-    return json.loads(json.dumps([upstream_row(r) for r in shown]))
+    return json.loads(json.dumps([upstream_row(r) for r in answers]))
 
 
 def assert_equal(ours, theirs):
@@ -275,7 +275,10 @@ def test_where_all_replies_give_letters_ours_are_upstreams(result, upstream, dat
     outcomes = data.draw(any_results(result))
     results = [
         result(
-            f"u{i}", r.outcome is AnswerOutcome.CORRECT, task=r.item.task, picture=r.asked.subject
+            f"u{i}",
+            r.outcome is AnswerOutcome.CORRECT,
+            task=r.item.task,
+            picture=r.question.subject,
         )
         for i, r in enumerate(outcomes)
     ]
@@ -289,11 +292,11 @@ def test_where_all_replies_give_letters_ours_are_upstreams(result, upstream, dat
 def test_the_command_line_of_upstream_agrees(script, quad, tmp_path):
     results = quad(5, 2, 3, 1) + quad(1, 1, 1, 1, low=Task("View Recognition"))
     (tmp_path / "results.json").write_text(json.dumps(records(results)))
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, str(script), "--results", str(tmp_path / "results.json")],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
-    printed = json.loads(done.stdout)
+    printed = json.loads(process.stdout)
     ours = upstream_credibility(results)
     assert [printed[f"Group_{name}"] for name in "ABCD"] == list(ours.groups)
     assert printed["Luck_Rate"] == ours.luck_rate

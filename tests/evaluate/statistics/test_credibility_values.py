@@ -91,8 +91,8 @@ def test_intervals_draw_whole_units(result):
     totals = np.sum(groups, axis=0)
     assert list(row["groups"].values()) == totals.tolist()
     # The rows that are drawn have the chances as well: 1/4 for each wrong low, each right high.
-    drawn = resampled([(a, b, c, d, (c + d) / 4, (a + d) / 4) for a, b, c, d in groups])
-    a, b, c, d = drawn.T[:4]
+    draws = resampled([(a, b, c, d, (c + d) / 4, (a + d) / 4) for a, b, c, d in groups])
+    a, b, c, d = draws.T[:4]
     with np.errstate(invalid="ignore"):
         expected = {
             "luck_rate": d / (a + d),

@@ -44,9 +44,9 @@ def test_an_unknown_visibility_stands_last(result):
     rows = []
     for visible in ("", "no", "partly", "yes"):
         answer = result(visible or "unknown")
-        shown = answer.asked.presentation
-        shown = replace(shown, item=replace(shown.item, visible=visible))
-        rows.append(replace(answer, asked=replace(answer.asked, presentation=shown)))
+        presentation = answer.question.presentation
+        presentation = replace(presentation, item=replace(presentation.item, visible=visible))
+        rows.append(replace(answer, question=replace(answer.question, presentation=presentation)))
     assert list(names("visible", rows)) == [("yes",), ("partly",), ("no",), ("",)]
 
 

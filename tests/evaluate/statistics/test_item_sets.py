@@ -13,9 +13,9 @@ TEXTS = ("edema", "hernia", "nodule")
 def answered(result):
     """Results of a set: ``answered("s", chosen=("edema", "edema"))``; none is no letter."""
 
-    def make(name, chosen, *, texts=TEXTS, size=None, roles=("", "", ""), **axes):
+    def make(name, answers, *, texts=TEXTS, size=None, roles=("", "", ""), **axes):
         rows = []
-        for number, choice in enumerate(chosen):
+        for number, choice in enumerate(answers):
             # The letters of the options are drawn for each item.
             order = texts[number:] + texts[:number]
             rows.append(
@@ -27,7 +27,7 @@ def answered(result):
                     options=tuple(zip("ABC", order, strict=False)),
                     count=len(texts),
                     set=f"block-{name}",
-                    set_size=size or len(chosen),
+                    set_size=size or len(answers),
                     role=roles[number],
                     **axes,
                 )
@@ -108,9 +108,9 @@ def test_the_share_of_yes_is_of_the_questions_of_yes_and_no(answered):
     assert set_metrics(answered("c", TEXTS))["yes_no"] is None
 
 
-def twin(answered, name, *chosen):
+def twin(answered, name, *answers):
     texts = ("edema", "cannot tell")
-    return answered(name, chosen, texts=texts, roles=("shown", "hidden"))
+    return answered(name, answers, texts=texts, roles=("shown", "hidden"))
 
 
 def test_abstaining_where_the_image_tells_and_answering_where_it_cannot_are_told_apart(answered):

@@ -87,12 +87,12 @@ def test_the_figures_of_an_incomplete_run_without_sets_have_no_macro_mean(result
 
 def test_the_sets_of_an_incomplete_run_have_no_share(result):
     def rows(lost):
-        shown = [
+        results = [
             result(f"{name}{i}", picture=f"{name}{i}", set=f"block-{name}", set_size=2)
             for name in "abcdef"
             for i in range(2)
         ]
-        return [*shown, *[result(f"f{i}", outcome=FAILED, picture="f") for i in range(lost)]]
+        return [*results, *[result(f"f{i}", outcome=FAILED, picture="f") for i in range(lost)]]
 
     whole, part = metrics(rows(0))["sets"], metrics(rows(6))["sets"]
     for row in (part["global"], *part["task"].values()):

@@ -139,14 +139,14 @@ def test_within_sources_count_only_items_whose_options_are_all_answers_of_their_
 
 
 def test_what_a_picture_shows_in_part_is_counted_apart_where_the_release_says_so(result):
-    seen = ["yes"] * 6 + ["partly"] * 4 + [""] * 3
+    visibilities = ["yes"] * 6 + ["partly"] * 4 + [""] * 3
     rows = []
-    for number, visible in enumerate(seen):
+    for number, visible in enumerate(visibilities):
         answer = result(f"q{number}", right=int(number % 2 == 0), picture=f"p{number}")
-        shown = answer.asked.presentation
-        item = replace(shown.item, visible=visible)
-        asked = replace(answer.asked, presentation=replace(shown, item=item))
-        rows.append(replace(answer, asked=asked))
+        presentation = answer.question.presentation
+        item = replace(presentation.item, visible=visible)
+        question = replace(answer.question, presentation=replace(presentation, item=item))
+        rows.append(replace(answer, question=question))
     by_visibility = metrics(rows)["slices"]["visible"]
     assert {name: (value["n"], value["correct"]) for name, value in by_visibility.items()} == {
         "yes": (6, 3),
@@ -168,9 +168,9 @@ def test_margins_as_published_count_items_with_options_of_the_published_tasks_al
     rows = [result("a"), result("b", WRONG, picture="p1")]
     rows.append(result("view", picture="p3", task=Task("View Recognition")))
     open_item = result("open", picture="p2", stated_chance=0.0)
-    shown = open_item.asked.presentation
-    bare = replace(shown, item=replace(shown.item, options=(), key=""))
-    rows.append(replace(open_item, asked=replace(open_item.asked, presentation=bare)))
+    presentation = open_item.question.presentation
+    bare = replace(presentation, item=replace(presentation.item, options=(), key=""))
+    rows.append(replace(open_item, question=replace(open_item.question, presentation=bare)))
     slices = metrics(rows)["slices"]
     assert {name: group["n"] for name, group in slices["modality"].items()} == {"CT": 4}
     assert {name: group["n"] for name, group in slices["modality_as_published"].items()} == {

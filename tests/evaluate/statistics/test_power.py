@@ -28,11 +28,11 @@ def trials(n, discordance, difference, count, seed=3):
 def test_the_detectable_effect_is_found_in_four_of_five_trials(n, discordance):
     effect = minimum_detectable_effect(n, discordance)
     wins = trials(n, discordance, effect, 4000)
-    known = {}
+    cache = {}
     for a, b in map(tuple, wins.tolist()):
-        if (a, b) not in known:
-            known[a, b] = binomtest(a, a + b).pvalue < 0.05
-    mean = np.mean([known[a, b] for a, b in map(tuple, wins.tolist())])
+        if (a, b) not in cache:
+            cache[a, b] = binomtest(a, a + b).pvalue < 0.05
+    mean = np.mean([cache[a, b] for a, b in map(tuple, wins.tolist())])
     assert mean == pytest.approx(POWER, abs=0.02)
 
 

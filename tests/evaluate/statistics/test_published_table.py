@@ -106,8 +106,8 @@ def test_the_columns_are_the_members_of_the_axes():
 
 @every_row
 def test_the_tasks_make_the_overall_accuracy(row):
-    wanted = 100 * row.accuracy("overall")
-    assert overall_of_tasks(row) == pytest.approx(wanted, abs=TOLERANCE)
+    expected = 100 * row.accuracy("overall")
+    assert overall_of_tasks(row) == pytest.approx(expected, abs=TOLERANCE)
 
 
 @every_row
@@ -167,8 +167,8 @@ def test_the_file_is_the_checked_transcription():
     if not table.exists():
         pytest.skip("MEDRCUBE_SHARED holds no reference table")
     with table.open(encoding="utf-8", newline="") as file:
-        read = list(csv.DictReader(file))
-    assert [row.model for row in rows()] == [row["model"] for row in read]
+        file_rows = list(csv.DictReader(file))
+    assert [row.model for row in rows()] == [row["model"] for row in file_rows]
     assert [dict(row.printed) for row in rows()] == [
-        {column: float(row[column]) for column in COUNTS} for row in read
+        {column: float(row[column]) for column in COUNTS} for row in file_rows
     ]

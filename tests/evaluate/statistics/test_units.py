@@ -51,7 +51,9 @@ def test_units_are_told_in_words(kinds, expected):
 
 def test_an_answer_whose_picture_has_no_digest_belongs_to_its_file(result):
     answer = result(picture="p1")
-    assert unit_of(replace(answer, asked=replace(answer.asked, subject=None))) == "ALPHA/p1.png"
+    assert (
+        unit_of(replace(answer, question=replace(answer.question, subject=None))) == "ALPHA/p1.png"
+    )
 
 
 def test_two_kinds_of_units_are_joined_by_and():

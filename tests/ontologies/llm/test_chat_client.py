@@ -26,8 +26,8 @@ def ask(endpoint, monkeypatch):
     monkeypatch.setenv("TEST_KEY", SECRET)
 
     def run(*prompts, patience=FAST, **settings):
-        kept = {}
-        chosen = LlmSettings(
+        answers = {}
+        llm_settings = LlmSettings(
             **{
                 "model": "m",
                 "base_url": endpoint.url,
@@ -36,9 +36,9 @@ def ask(endpoint, monkeypatch):
                 **settings,
             }
         )
-        sent = {"max_tokens": chosen.max_tokens}
-        bill = ask_all(prompts or ("p",), chosen, sent, kept.__setitem__, patience)
-        return bill, kept
+        parameters = {"max_tokens": llm_settings.max_tokens}
+        bill = ask_all(prompts or ("p",), llm_settings, parameters, answers.__setitem__, patience)
+        return bill, answers
 
     return run
 
@@ -48,7 +48,7 @@ def always(endpoint, behaviour):
 
 
 def test_a_prompt_is_sent_once_with_model_limit_and_key(endpoint, ask):
-    bill, kept = ask("the prompt", max_tokens=77)
+    bill, answers = ask("the prompt", max_tokens=77)
     (body,) = endpoint.requests
     assert body == {
         "model": "m",
@@ -57,7 +57,7 @@ def test_a_prompt_is_sent_once_with_model_limit_and_key(endpoint, ask):
     }
     assert endpoint.headers[0]["Authorization"] == f"Bearer {SECRET}"
     assert bill.requests == 1
-    answer = kept["the prompt"]
+    answer = answers["the prompt"]
     assert (answer.outcome, answer.model) == ("reply", "stub-1")
     assert answer.usage == {"prompt_tokens": 10, "completion_tokens": 5}
 
@@ -76,8 +76,8 @@ def test_a_prompt_is_sent_once_with_model_limit_and_key(endpoint, ask):
 )
 def test_what_asking_again_would_not_mend_is_asked_once(endpoint, ask, outcome, make):
     always(endpoint, make(endpoint))
-    bill, kept = ask()
-    assert kept["p"].outcome == outcome
+    bill, answers = ask()
+    assert answers["p"].outcome == outcome
     assert bill.requests == 1
     assert not bill.failed
 
@@ -99,9 +99,9 @@ def test_what_asking_again_would_not_mend_is_asked_once(endpoint, ask, outcome, 
 )
 def test_what_may_pass_is_tried_again_and_then_given_up(endpoint, ask, outcome, make):
     always(endpoint, make(endpoint))
-    bill, kept = ask()
-    assert kept["p"].outcome == outcome
-    assert bill.requests == kept["p"].tries == FAST.tries
+    bill, answers = ask()
+    assert answers["p"].outcome == outcome
+    assert bill.requests == answers["p"].tries == FAST.tries
     assert bill.failed == 1
 
 
@@ -109,29 +109,29 @@ def test_a_second_try_can_answer(endpoint, ask):
     endpoint.behave = lambda number, _: (
         endpoint.problem(500, "oops") if number == 0 else endpoint.names("a")
     )
-    bill, kept = ask()
-    assert kept["p"].outcome == "reply"
+    bill, answers = ask()
+    assert answers["p"].outcome == "reply"
     assert bill.requests == 2
 
 
 def test_a_server_that_takes_too_long_is_cut_off(endpoint, ask):
     always(endpoint, endpoint.behaviour(body={}, delay=2.0))
-    _, kept = ask(timeout=0.2, patience=RetryTimes(tries=1))
-    assert kept["p"].outcome == "timeout"
+    _, answers = ask(timeout=0.2, patience=RetryTimes(tries=1))
+    assert answers["p"].outcome == "timeout"
 
 
 def test_a_server_that_drips_is_cut_off_by_the_same_clock(endpoint, ask):
     always(endpoint, endpoint.behaviour(parts=[b" "] * 40, delay=0.1))
-    _, kept = ask(timeout=0.3, patience=RetryTimes(tries=1))
-    assert kept["p"].outcome == "timeout"
+    _, answers = ask(timeout=0.3, patience=RetryTimes(tries=1))
+    assert answers["p"].outcome == "timeout"
 
 
 def test_the_wait_that_a_server_asks_for_is_kept(endpoint, ask):
     limited = endpoint.problem(429, "slow", headers={"Retry-After": "0.2"})
     endpoint.behave = lambda number, _: limited if number == 0 else endpoint.names("a")
     started = time.monotonic()
-    _, kept = ask()
-    assert kept["p"].outcome == "reply"
+    _, answers = ask()
+    assert answers["p"].outcome == "reply"
     assert time.monotonic() - started >= 0.2
 
 
@@ -145,25 +145,25 @@ def test_the_wait_that_a_server_asks_for_is_bounded(endpoint, ask):
 
 @pytest.mark.parametrize("status", [200, 500])
 def test_a_body_without_end_is_read_up_to_a_bound(endpoint, ask, status):
-    sent = []
+    chunks = []
 
     def forever():
         for _ in range(100):
-            sent.append(1)
+            chunks.append(1)
             yield b"x" * 100_000
 
     always(endpoint, endpoint.behaviour(status=status, parts=forever()))
-    bill, kept = ask()
-    assert kept["p"].outcome == "too-large"
+    bill, answers = ask()
+    assert answers["p"].outcome == "too-large"
     assert bill.requests == 1
-    assert len(sent) * 100_000 < 10 * MOST_BYTES
+    assert len(chunks) * 100_000 < 10 * MOST_BYTES
 
 
 def test_a_packed_body_is_never_unpacked(endpoint, ask):
     packed = gzip.compress(b" " * 50_000_000)
     always(endpoint, endpoint.behaviour(parts=[packed], headers={"Content-Encoding": "gzip"}))
-    _, kept = ask()
-    assert kept["p"].outcome == "too-large"
+    _, answers = ask()
+    assert answers["p"].outcome == "too-large"
     assert endpoint.headers[0]["Accept-Encoding"] == "identity"
 
 
@@ -202,21 +202,21 @@ def test_the_key_is_in_nothing_that_comes_back(endpoint, ask):
         endpoint.behaviour(body=f"<p>{SECRET}</p>"),
     ]
     endpoint.behave = lambda _, body: answers[int(body["messages"][0]["content"])]
-    _, kept = ask("0", "1", "2", "3", "4")
-    assert len(kept) == 5
-    assert SECRET not in repr(kept)
+    _, results = ask("0", "1", "2", "3", "4")
+    assert len(results) == 5
+    assert SECRET not in repr(results)
 
 
 def test_control_characters_of_a_server_reach_no_terminal(endpoint, ask):
     always(endpoint, endpoint.problem(400, "a\x1b[31mred\r\nline"))
-    _, kept = ask()
-    assert kept["p"].detail.isprintable()
+    _, answers = ask()
+    assert answers["p"].detail.isprintable()
 
 
 def test_no_more_requests_are_sent_than_allowed(endpoint, ask):
-    bill, kept = ask(*map(str, range(20)), max_requests=7)
-    assert bill.requests == len(endpoint.requests) == len(kept) == 7
-    assert set(kept) == set(map(str, range(7)))
+    bill, answers = ask(*map(str, range(20)), max_requests=7)
+    assert bill.requests == len(endpoint.requests) == len(answers) == 7
+    assert set(answers) == set(map(str, range(7)))
     assert bill.stopped == "max_requests = 7 is reached"
 
 
@@ -234,8 +234,8 @@ def test_nobody_there_ends_the_asking(endpoint, ask):
 
 
 def test_a_closed_port_is_a_failure_like_any_other(ask):
-    bill, kept = ask(base_url="http://127.0.0.1:9/v1")
-    assert kept["p"].outcome == "connection"
+    bill, answers = ask(base_url="http://127.0.0.1:9/v1")
+    assert answers["p"].outcome == "connection"
     assert bill.failed == 1
 
 
@@ -256,6 +256,6 @@ def test_the_environment_of_the_sdk_changes_nothing(endpoint, ask, monkeypatch):
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-somebody-else")
     assert "TEST_KEY" in os.environ
-    _, kept = ask()
-    assert kept["p"].outcome == "reply"
+    _, answers = ask()
+    assert answers["p"].outcome == "reply"
     assert "sk-of-somebody-else" not in str(endpoint.headers[0])

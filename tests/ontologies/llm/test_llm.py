@@ -10,7 +10,7 @@ from medrcube.errors import ModelError
 from medrcube.facts import Grade, Scope
 from medrcube.ontologies.distractor_safety import CaseFacts, DistractorRequest, Evidence
 from medrcube.ontologies.llm import (
-    WANTED,
+    PROPOSALS,
     LlmProposals,
     PromptTarget,
     fetch_proposals,
@@ -53,7 +53,7 @@ def stored(tmp_path):
 def test_each_place_is_asked_once(endpoint, gather):
     endpoint.behave = lambda *_: endpoint.names("a", "b")
     records = gather([*PLACES, *PLACES])
-    assert records.sent == len(endpoint.requests) == 3
+    assert records.requests_sent == len(endpoint.requests) == 3
     assert records.names == dict.fromkeys(PLACES, ("a", "b"))
     assert records.spent == {"requests": 3, "prompt_tokens": 30, "completion_tokens": 15}
     assert len(set(endpoint.prompts)) == 3
@@ -73,7 +73,7 @@ def test_what_was_answered_is_never_asked_again(endpoint, gather, monkeypatch):
     endpoint.close()
     again = gather()
     assert again.names == first.names
-    assert (again.sent, again.left) == (0, 0)
+    assert (again.requests_sent, again.left) == (0, 0)
     assert again.spent == first.spent
     assert again.outcomes == first.outcomes == {"reply": 2, "refusal": 1}
 
@@ -91,7 +91,7 @@ def test_a_bound_leaves_the_last_places_and_the_next_build_asks_them(endpoint, g
     assert (records.left, records.stopped) == (2, "max_requests = 1 is reached")
     assert list(records.names) == [place("blue")]
     more = gather(max_requests=2)
-    assert (more.sent, more.left) == (2, 0)
+    assert (more.requests_sent, more.left) == (2, 0)
 
 
 def test_nothing_to_ask_makes_no_file(gather, tmp_path):
@@ -104,7 +104,7 @@ def test_failed_requests_are_part_of_what_was_spent(endpoint, gather):
     gather()
     endpoint.behave = lambda *_: endpoint.names("a")
     records = gather()
-    assert (records.sent, records.spent["requests"]) == (3, 6)
+    assert (records.requests_sent, records.spent["requests"]) == (3, 6)
 
 
 def test_a_failure_is_asked_again_by_the_next_build(endpoint, gather):
@@ -170,7 +170,7 @@ def test_a_label_stands_in_the_prompt_as_data():
 
 def test_the_prompt_says_how_many_and_in_what_form(rules):
     prompt = proposal_prompt(PLACES[0], rules.terms)
-    assert f"up to {WANTED} wrong answers" in prompt
+    assert f"up to {PROPOSALS} wrong answers" in prompt
     assert prompt.endswith('{"distractors": ["first name", "second name"]}')
 
 

@@ -115,9 +115,9 @@ def test_a_refused_key_stops_the_build_before_a_table_is_written(run, bench, end
     assert status == 2
     assert "check the key in TEST_KEY" in err
     assert not (root / "items.parquet").exists()
-    written = b"".join(path.read_bytes() for path in root.rglob("*") if path.is_file())
+    content = b"".join(path.read_bytes() for path in root.rglob("*") if path.is_file())
     assert SECRET not in out + err
-    assert SECRET.encode() not in written
+    assert SECRET.encode() not in content
 
 
 @pytest.mark.thorough

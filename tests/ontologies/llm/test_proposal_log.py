@@ -93,11 +93,11 @@ def test_half_of_a_surrogate_pair_is_kept(path):
 
 @pytest.mark.parametrize("index", range(4))
 def test_the_key_depends_on_everything_that_may_change_the_reply(index):
-    given = ["m", "http://h/v1", "p", {"max_tokens": 1}]
+    arguments = ["m", "http://h/v1", "p", {"max_tokens": 1}]
     other = ["n", "http://g/v1", "q", {"max_tokens": 2}]
-    changed = [*given[:index], other[index], *given[index + 1 :]]
-    assert request_key(*given) == request_key(*given)
-    assert request_key(*given) != request_key(*changed)
+    changed = [*arguments[:index], other[index], *arguments[index + 1 :]]
+    assert request_key(*arguments) == request_key(*arguments)
+    assert request_key(*arguments) != request_key(*changed)
 
 
 def test_the_store_is_for_its_owner_alone_whatever_the_umask(tmp_path):

@@ -115,8 +115,8 @@ def test_a_proposal_that_a_reader_saw_as_absent_fills_a_short_item(run):
 
 
 def test_a_question_with_enough_options_is_not_asked_about(run, endpoint):
-    asked = query(absent=["red", "blue"], pool=("red", "blue"))
-    proposed, composed = run([asked], "dawn pallor", options=3)
+    candidate = query(absent=["red", "blue"], pool=("red", "blue"))
+    proposed, composed = run([candidate], "dawn pallor", options=3)
     assert endpoint.requests == []
     assert proposed.report.places == 0
     assert {option.strategy for item in composed.items for option in item.options} == {
@@ -126,8 +126,8 @@ def test_a_question_with_enough_options_is_not_asked_about(run, endpoint):
 
 
 def test_the_safe_routes_come_first(run):
-    asked = query(absent=["red", "blue"], pool=("red",))
-    _, composed = run([asked], "blue chill", "red flush")
+    candidate = query(absent=["red", "blue"], pool=("red",))
+    _, composed = run([candidate], "blue chill", "red flush")
     assert options(composed)[0]["red"] == ("knowledge", "A")
     assert options(composed)[0]["blue"] == ("llm", "A")
 
@@ -168,8 +168,8 @@ def test_what_nobody_read_as_absent_is_taken_when_the_workspace_accepts_silence(
 
 
 def test_an_exclusive_group_is_evidence_for_a_part_of_another_member(run):
-    asked = query("blue", group="tints")
-    proposed, composed = run([asked], "dawn pallor")
+    candidate = query("blue", group="tints")
+    proposed, composed = run([candidate], "dawn pallor")
     assert proposed.report.accepted == 1
     assert ("llm", "A") not in options(composed)[0].values()  # beside grey, which it implies
 
@@ -258,20 +258,20 @@ def test_an_injected_label_is_data_and_what_obeys_it_is_refused(run, rules, endp
 @pytest.mark.parametrize("reply", ["Sure: pneumonia.", "", '{"distractors": [{}, 3]}', "[" * 9999])
 def test_a_reply_without_names_changes_nothing(run, endpoint, reply):
     endpoint.behave = lambda *_: endpoint.completion(reply)
-    asked = [query(absent=["blue"], pool=("blue",))]
-    proposed, composed = run(asked)
+    candidates = [query(absent=["blue"], pool=("blue",))]
+    proposed, composed = run(candidates)
     assert options(composed) == [{"grey": ("key", ""), "blue": ("knowledge", "A")}]
     assert proposed.report.proposals == 0
 
 
 def test_the_same_replies_give_the_same_items_without_a_request(run, endpoint):
-    asked = [query(number=n, absent=["red", "blue"]) for n in range(6)]
-    proposed, first = run(asked, "red flush", "blue chill")
-    sent = len(endpoint.requests)
-    later, again = run(asked[::-1], "something else")
-    assert len(endpoint.requests) == sent
+    candidates = [query(number=n, absent=["red", "blue"]) for n in range(6)]
+    proposed, first = run(candidates, "red flush", "blue chill")
+    count = len(endpoint.requests)
+    later, again = run(candidates[::-1], "something else")
+    assert len(endpoint.requests) == count
     assert again.items == first.items
-    assert later.report.sent == 0
+    assert later.report.requests_sent == 0
     assert later.report.stated() == proposed.report.stated()
 
 

@@ -76,8 +76,8 @@ def test_a_key_in_the_configuration_is_refused_and_not_repeated(tmp_path, text):
 
 def test_the_page_shows_the_settings_as_they_are(tmp_path):
     snippet = PAGE.read_text().partition("```toml\n")[2].partition("```")[0]
-    shown = tomllib.loads(snippet)["llm"]
+    table = tomllib.loads(snippet)["llm"]
     assert settings(tmp_path, snippet) == LlmSettings(
-        model=shown["model"], base_url=shown["base_url"]
+        model=table["model"], base_url=table["base_url"]
     )
-    assert set(shown) == set(LlmSettings.__dataclass_fields__)
+    assert set(table) == set(LlmSettings.__dataclass_fields__)

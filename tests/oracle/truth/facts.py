@@ -117,7 +117,7 @@ class Witness:
         for concept, name in sorted(marked):
             stated = self._say(self.card.fields[name], concept, LabelState.PRESENT, "marked here")
             entries.append(replace(stated, scope=Scope.IMAGE))  # of all that is shown
-        shown = MODALITIES[case.modality or self.card.modality]
+        modality = MODALITIES[case.modality or self.card.modality]
         return Picture(
             card=self.card,
             case=case,
@@ -127,7 +127,7 @@ class Witness:
             statements=(
                 *entries,
                 Statement(
-                    shown, LabelState.PRESENT, "", Scope.PATIENT, Grade.A, "modality of the case"
+                    modality, LabelState.PRESENT, "", Scope.PATIENT, Grade.A, "modality of the case"
                 ),
             ),
             marked=marked,

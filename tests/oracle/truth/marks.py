@@ -19,7 +19,7 @@ SIDED = {"left": 1, "right": -1}
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownRegion:
     """One region on the shown slice: what it is, and its pixels in the picture."""
 
     concept: str
@@ -59,7 +59,7 @@ class Marks:
         for number, mask in tile.masks_on(index).items():
             region = case.regions[number]
             concept = self._witness.concept(region.field, region.value)
-            yield Shown(concept, region.field, np.asarray(mask))
+            yield ShownRegion(concept, region.field, np.asarray(mask))
 
 
 def outline_faults(clean, marked, mask):
@@ -71,13 +71,13 @@ def outline_faults(clean, marked, mask):
         mask: pixels that it should enclose.
     """
     before, after = _pixels(clean), _pixels(marked)
-    drawn = (after != before).any(axis=2)
+    outline = (after != before).any(axis=2)
     near = mask
     for _ in range(_width(mask) + 1):
         near = _grown(near)
-    if (drawn & mask).any():
+    if (outline & mask).any():
         yield "the outline covers pixels of what it marks"
-    if (drawn & ~near).any():
+    if (outline & ~near).any():
         yield "red lies away from the region"
     if not (after[_grown(mask) & ~mask] == RED).all():
         yield "the outline does not close around the region"

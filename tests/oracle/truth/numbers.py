@@ -82,10 +82,10 @@ def reading_faults(pixels, boxes):
         for other in tags:
             if other.number < tag.number and _gap(tag.place, other.place) < MARGIN * width:
                 yield f"tags {other.number} and {tag.number} stand together"
-    drawn = np.zeros_like(red)
+    allowed_pixels = np.zeros_like(red)
     for x0, y0, x1, y1 in (*frames.values(), *(tag.place for tag in tags)):
-        drawn[max(y0, 0) : y1, max(x0, 0) : x1] = True
-    if (red & ~drawn).any():
+        allowed_pixels[max(y0, 0) : y1, max(x0, 0) : x1] = True
+    if (red & ~allowed_pixels).any():
         yield "red lies away from every frame and tag"
 
 

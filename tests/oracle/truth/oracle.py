@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from itertools import combinations
 
-from truth import marks as drawn
+from truth import marks as mark_checks
 from truth.facts import Witness, is_exhaustive
 from truth.numbers import pixels_of, reading_faults
 from truth.tables import ONE_LABEL_A_PIXEL, read_tables
@@ -69,7 +69,7 @@ class Oracle:
         self._origin: Oracle | None = None
         self._raw: dict[tuple, tuple[Witness, dict]] = {} if raw is None else raw
         self._witnesses: dict[str, Witness] = {}
-        self._marks: dict[str, dict[tuple[str, str], drawn.Marks]] = {}
+        self._marks: dict[str, dict[tuple[str, str], mark_checks.Marks]] = {}
         self._clean = {
             (sample.source, sample.case, sample.frames): sample
             for sample in samples.values()
@@ -111,13 +111,15 @@ class Oracle:
         if source not in self._witnesses and self._origin:
             self._witnesses[source], self._marks[source] = self._origin.witness(source).copy(), {}
         if source not in self._witnesses:
-            shown = frozenset((case, frame) for own, case, frame in self._clean if own == source)
-            if (source, shown) not in self._raw:
+            own_frames = frozenset(
+                (case, frame) for own, case, frame in self._clean if own == source
+            )
+            if (source, own_frames) not in self._raw:
                 frames = defaultdict(set)
-                for case, frame in shown:
+                for case, frame in own_frames:
                     frames[case].add(frame)
-                self._raw[source, shown] = Witness(*self._sources[source], frames), {}
-            self._witnesses[source], self._marks[source] = self._raw[source, shown]
+                self._raw[source, own_frames] = Witness(*self._sources[source], frames), {}
+            self._witnesses[source], self._marks[source] = self._raw[source, own_frames]
         return self._witnesses[source]
 
     def picture(self, sample):
@@ -133,7 +135,7 @@ class Oracle:
         witness, place = self.witness(sample.source), (sample.case, sample.frames)
         marks = self._marks[sample.source]
         if place not in marks:
-            marks[place] = drawn.Marks(witness, *place)
+            marks[place] = mark_checks.Marks(witness, *place)
         return marks[place]
 
     def _shape(self, item):
@@ -286,7 +288,7 @@ class Oracle:
             return
         clean = self._clean[sample.source, sample.case, sample.frames]
         paths = (self._root / clean.image, self._root / sample.image)
-        yield from (("mark", fault) for fault in drawn.outline_faults(*paths, mask))
+        yield from (("mark", fault) for fault in mark_checks.outline_faults(*paths, mask))
         yield from (("side", side) for side in self._sides(marks, sample))
         for number, option in enumerate(item.options):
             if number != item.key:
@@ -297,7 +299,7 @@ class Oracle:
     def _covered(self, marks, mask, concept):
         for region in marks.regions:
             if self.tables.same(region.concept, concept):
-                share = drawn.share_inside(mask, region.mask)
+                share = mark_checks.share_inside(mask, region.mask)
                 if share > ALWAYS_INSIDE:
                     yield "covered", f"{share:.0%} of the outlined part are {concept!r} as well"
 
@@ -325,7 +327,7 @@ class Oracle:
             if fact.concept == item.concept and fact.scope >= field.scope:
                 yield "key", f"against {item.concept!r}: {fact}"
         faults = [
-            *drawn.box_faults(self.tables, marks, sample, boxes, self.windows[sample.id]),
+            *mark_checks.box_faults(self.tables, marks, sample, boxes, self.windows[sample.id]),
             *reading_faults(pixels_of(self._root / sample.image), boxes),
         ]
         yield from (("box", fault) for fault in faults)
@@ -357,7 +359,7 @@ class Oracle:
         mask = marks.of(sample.marked, sample.field)
         if mask is None:
             return []
-        return drawn.side_faults(sample.marked, mask, sample.anatomy, sample.modality)
+        return mark_checks.side_faults(sample.marked, mask, sample.anatomy, sample.modality)
 
     def _counted(self, option, verdict):
         self.tally[verdict.rule] += 1

@@ -52,11 +52,11 @@ def place_faults(card, case, item, sample):
         yield f"{item.concept!r} is not marked on slice {sample.frames}"
         return
     own = target.box if item.form == "box" else target.region
-    shown = _drawn(own, mask.shape)
+    target_mask = _mask_of(own, mask.shape)
     if item.form == "box":
-        mask = _drawn(_around(mask), mask.shape)
-    if not _near(shown, mask, step):
-        yield f"{item.concept!r} covers {mask.sum()} pixels, the target {shown.sum()} others"
+        mask = _mask_of(_around(mask), mask.shape)
+    if not _near(target_mask, mask, step):
+        yield f"{item.concept!r} covers {mask.sum()} pixels, the target {target_mask.sum()} others"
     yield from _misjudged(item, target, mask)
     if item.form == "point":
         yield from _passing_corners(case, item, target)
@@ -157,7 +157,7 @@ def _truth(card, case, item, frame, size):
     return np.logical_or.reduce(marked), step
 
 
-def _drawn(place, shape):
+def _mask_of(place, shape):
     """Pixels of a box, of run lengths down the columns, or of ellipses."""
     if hasattr(place, "counts"):
         values = np.arange(len(place.counts)) % 2 == 1
@@ -223,8 +223,8 @@ def _enclosed(corners, edge, size):
     """Pixels of which an outline holds something, or without those under it all; drawn finer."""
     width, height = size
     page = Image.new("1", (width * FINER, height * FINER))
-    drawn = [((x + 0.5) * FINER - 0.5, (y + 0.5) * FINER - 0.5) for x, y in corners]
-    ImageDraw.Draw(page).polygon(drawn, fill=1, outline=1)
+    points = [((x + 0.5) * FINER - 0.5, (y + 0.5) * FINER - 0.5) for x, y in corners]
+    ImageDraw.Draw(page).polygon(points, fill=1, outline=1)
     parts = np.asarray(page).reshape(height, FINER, width, FINER)
     return parts.any(axis=(1, 3)) if edge else parts.all(axis=(1, 3))
 

@@ -34,11 +34,13 @@ def read_card(folder):
 def card_faults(card):
     """Fields that trust silence, or a zero, without saying why and where that stands."""
     for field in card.get("field", ()):
-        given = [("absence", field.get("absence") in {"reader", "implied"})]
-        given.append(("stated", "stated" in field))
-        for key, wanted in given:
+        claims = [("absence", field.get("absence") in {"reader", "implied"})]
+        claims.append(("stated", "stated" in field))
+        for key, is_needed in claims:
             reason = field.get("reasons", {}).get(key, {})
-            if wanted and not all(reason.get(part, "").strip() for part in ("reason", "evidence")):
+            if is_needed and not all(
+                reason.get(part, "").strip() for part in ("reason", "evidence")
+            ):
                 yield f"{card['id']} {field['name']}: {key} = {field[key]!r} without a reason"
 
 

@@ -42,7 +42,7 @@ class Tables:
     rivals: dict[frozenset[str], frozenset[str]]
     cliques: frozenset[str]
     hidden: frozenset[tuple[str, str, str]]
-    shown: frozenset[tuple[str, str, str]]
+    shown_places: frozenset[tuple[str, str, str]]
 
     def above(self, concept):
         return self.up.get(concept, frozenset({concept}))
@@ -136,31 +136,31 @@ def read_tables():
             if all(group in rivals.get(frozenset(pair), ()) for pair in combinations(own, 2))
         ),
         hidden=_places(visible, "no"),
-        shown=_places(visible, "yes"),
+        shown_places=_places(visible, "yes"),
     )
 
 
 def _ids(terms):
     every, exact = {}, {}
     for row in terms:
-        given = [(row[column], row[match]) for column, match in ONTOLOGY_COLUMNS if row[column]]
-        every[row["label"]] = frozenset(identity for identity, _ in given)
-        exact[row["label"]] = frozenset(identity for identity, match in given if match == "exact")
+        ids = [(row[column], row[match]) for column, match in ONTOLOGY_COLUMNS if row[column]]
+        every[row["label"]] = frozenset(identity for identity, _ in ids)
+        exact[row["label"]] = frozenset(identity for identity, match in ids if match == "exact")
     return every, exact
 
 
 def _reach(start, edges):
-    seen, ahead = {start}, [start]
+    members, ahead = {start}, [start]
     while ahead:
-        new = edges.get(ahead.pop(), set()) - seen
-        seen |= new
+        new = edges.get(ahead.pop(), set()) - members
+        members |= new
         ahead.extend(new)
-    return frozenset(seen)
+    return frozenset(members)
 
 
-def _places(rows, shown):
+def _places(rows, value):
     return frozenset(
-        (row["concept"], row["anatomy"], row["modality"]) for row in rows if row["shown"] == shown
+        (row["concept"], row["anatomy"], row["modality"]) for row in rows if row["shown"] == value
     )
 
 

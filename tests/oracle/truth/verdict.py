@@ -48,9 +48,9 @@ def judge(tables, picture, field, level, concept):
         level: what the question is about, a ``Scope``.
         concept: of the option.
     """
-    known = _true_or_open(tables, picture, concept) or _out_of_sight(tables, picture, concept)
-    if known is not None:
-        return known
+    verdict = _true_or_open(tables, picture, concept) or _out_of_sight(tables, picture, concept)
+    if verdict is not None:
+        return verdict
     proof = _excluded(tables, picture, field, level, concept)
     if proof is not None and _by_own_group(tables, proof, field):
         return Verdict("excluded", f"{proof[0]} excludes it in {proof[1]!r}")
@@ -62,20 +62,20 @@ def judge(tables, picture, field, level, concept):
         return Verdict("absent", f"read as absent: {denied[0]}")
     if proof is not None:
         return Verdict("excluded", f"{proof[0]} excludes {proof[2]!r} in {proof[1]!r}")
-    read = _read(tables, picture, level, concept)
-    if read is not None:
-        return Verdict("exhaustive", read)
+    detail = _read(tables, picture, level, concept)
+    if detail is not None:
+        return Verdict("exhaustive", detail)
     return Verdict("silent", f"nothing says that {concept!r} is absent")
 
 
-def judge_part(tables, marked, concept, drawn, card):
+def judge_part(tables, marked, concept, marked_concepts, card):
     """Whether a wrong name for an outlined part may stand.
 
     Args:
         tables: what follows from what.
         marked: concept of the outlined region.
         concept: of the option.
-        drawn: concepts of all regions that are marked on the shown slice.
+        marked_concepts: concepts of all regions that are marked on the shown slice.
         card: of the source.
     """
     if tables.same(concept, marked):
@@ -90,7 +90,7 @@ def judge_part(tables, marked, concept, drawn, card):
         return Verdict("excluded", f"excluded in {sorted(groups)}")
     if tables.look_alike(concept, marked):
         return Verdict("look-alike", f"{concept!r} lies across {marked!r}")
-    if any(tables.same(concept, entry) for entry in drawn):
+    if any(tables.same(concept, entry) for entry in marked_concepts):
         return Verdict("another part", f"{concept!r} is marked elsewhere on this slice")
     for field in card.fields.values():
         own = [entry for entry in field.concepts() if tables.same(concept, entry)]
@@ -108,15 +108,15 @@ def _true_or_open(tables, picture, concept):
             return Verdict("true", f"stated: {truth}")
         if concept in tables.above(truth.concept):
             return Verdict("implied", f"{truth} implies {concept!r}")
-    for left in picture.having(LabelState.UNKNOWN):
-        if concept in tables.above(left.concept):
-            return Verdict("unknown", f"left open: {left}")
+    for open_label in picture.having(LabelState.UNKNOWN):
+        if concept in tables.above(open_label.concept):
+            return Verdict("unknown", f"left open: {open_label}")
     return None
 
 
 def _out_of_sight(tables, picture, concept):
     """Whether such pictures show the option beside what they are of, or cannot show it."""
-    for table, rule in ((tables.shown, "shown"), (tables.hidden, "hidden")):
+    for table, rule in ((tables.shown_places, "shown"), (tables.hidden, "hidden")):
         if tables.is_listed(table, concept, picture.anatomy, picture.modality):
             return Verdict(rule, f"visible.csv: {picture.anatomy} {picture.modality}")
     return None

@@ -47,23 +47,25 @@ def manager(project, person):
 def test_an_assignment_is_kept_and_on_record_with_its_scope_and_readers(manager, person, add_items):
     add_items(1, source="toy")
     first, second = person(), person()
-    wanted = {"source": "toy", "anatomy": "Brain", "modality": "MRI"}
-    scope = AssignmentScope(task="organ recognition", **wanted)
-    made = create_assignment(manager, scope, [second.pk, first.pk], mode="first", specialty="MRI")
-    kept = AssignmentScope(task="Organ Recognition", **wanted)
-    assert scope_of(made) == kept
+    axes = {"source": "toy", "anatomy": "Brain", "modality": "MRI"}
+    scope = AssignmentScope(task="organ recognition", **axes)
+    assignment = create_assignment(
+        manager, scope, [second.pk, first.pk], mode="first", specialty="MRI"
+    )
+    expected = AssignmentScope(task="Organ Recognition", **axes)
+    assert scope_of(assignment) == expected
     names = sorted([first.pseudonym, second.pseudonym])
-    assert active_assignments() == [(made, names)]
+    assert active_assignments() == [(assignment, names)]
     entry = Event.objects.get(kind="assignment.made")
-    assert (entry.actor, entry.object) == (manager.pseudonym, f"assignment:{made.pk}")
+    assert (entry.actor, entry.object) == (manager.pseudonym, f"assignment:{assignment.pk}")
     assert json.loads(entry.body) == {
         "mode": "first",
         "specialty": "MRI",
         "readers": names,
         "task": "Organ Recognition",
-        **wanted,
+        **axes,
     }
-    end_assignment(manager, made.pk)
+    end_assignment(manager, assignment.pk)
     assert active_assignments() == []
     assert Event.objects.filter(kind="assignment.ended").count() == 1
 
@@ -87,9 +89,9 @@ def test_a_scope_is_told_by_what_it_names():
     ],
 )
 def test_an_assignment_that_names_nothing_real_is_refused(manager, person, changes, words):
-    given = {"scope": ALL, "reviewers": [person().pk], "mode": "only", **changes}
+    arguments = {"scope": ALL, "reviewers": [person().pk], "mode": "only", **changes}
     with pytest.raises(InvalidAnswerError, match=words):
-        create_assignment(manager, given.pop("scope"), given.pop("reviewers"), **given)
+        create_assignment(manager, arguments.pop("scope"), arguments.pop("reviewers"), **arguments)
     assert not Assignment.objects.exists()
 
 
@@ -106,8 +108,8 @@ def test_only_people_who_review_are_given_items(manager, person):
 
 def test_the_same_assignment_is_not_made_twice(manager, person):
     first, second = person(), person()
-    made = create_assignment(manager, ALL, [first.pk], mode="only")
-    with pytest.raises(ConflictError, match=f"assignment {made.pk} is already the same"):
+    assignment = create_assignment(manager, ALL, [first.pk], mode="only")
+    with pytest.raises(ConflictError, match=f"assignment {assignment.pk} is already the same"):
         create_assignment(manager, ALL, [first.pk], mode="only")
     for readers, changes in (
         ([first.pk, second.pk], {"mode": "only"}),
@@ -117,30 +119,30 @@ def test_the_same_assignment_is_not_made_twice(manager, person):
     ):
         assert create_assignment(manager, ALL, readers, **changes)
     assert create_assignment(manager, AssignmentScope(anatomy="Brain"), [first.pk], mode="only")
-    end_assignment(manager, made.pk)
+    end_assignment(manager, assignment.pk)
     assert create_assignment(manager, ALL, [first.pk], mode="only")
 
 
 def test_so_many_assignments_are_in_force_and_no_more(manager, person, monkeypatch):
     monkeypatch.setattr(assigning, "_MOST", 2)
     first, *people = [person() for _ in range(3)]
-    made = create_assignment(manager, ALL, [first.pk], mode="only")
+    assignment = create_assignment(manager, ALL, [first.pk], mode="only")
     create_assignment(manager, ALL, [people[0].pk], mode="only")
     with pytest.raises(ConflictError, match="2 assignments are in force"):
         create_assignment(manager, ALL, [people[1].pk], mode="only")
-    end_assignment(manager, made.pk)
+    end_assignment(manager, assignment.pk)
     create_assignment(manager, ALL, [people[1].pk], mode="only")
 
 
 def test_specialties_of_a_reviewer_change_and_stand_in_the_trail(manager, person):
     reviewer = person(specialties=["MRI"])
     changed = set_specialties(manager, reviewer.pk, ["radiology:neuro", "CT", "CT"])
-    wanted = check_specialties(["CT", "radiology:neuro"])
-    assert changed.specialties == User.objects.get(pk=reviewer.pk).specialties == wanted
+    codes = check_specialties(["CT", "radiology:neuro"])
+    assert changed.specialties == User.objects.get(pk=reviewer.pk).specialties == codes
     body = json.loads(Event.objects.get(kind="person.changed").body)
-    assert (body["before"]["specialties"], body["after"]["specialties"]) == (["MRI"], wanted)
+    assert (body["before"]["specialties"], body["after"]["specialties"]) == (["MRI"], codes)
     with pytest.raises(InvalidAnswerError, match="nothing was changed"):
-        set_specialties(manager, reviewer.pk, wanted[::-1])
+        set_specialties(manager, reviewer.pk, codes[::-1])
     with pytest.raises(InvalidAnswerError, match="is not a specialty"):
         set_specialties(manager, reviewer.pk, ["cooking"])
     with pytest.raises(InvalidAnswerError, match="only reviewers read items"):
@@ -225,11 +227,11 @@ def test_an_assignment_matches_items_of_all_that_it_names():
     ],
 )
 def test_items_that_some_alone_review_are_left_to_these(rules, allowed):
-    made = [
+    assignments = [
         AssignmentRule(only=only, scope=(source, "", "", ""), mine=mine)
         for only, source, mine in rules
     ]
-    assert may_review(KIND, made) is allowed
+    assert may_review(KIND, assignments) is allowed
 
 
 def test_rules_say_whose_an_assignment_is(manager, person):

@@ -85,9 +85,9 @@ def test_after_a_specialist_anybody_may_be_second(rule, general, neuro, add_item
 
 def test_what_waits_for_a_specialist_comes_first_to_one(rule, general, neuro, add_items, review):
     first, *_ = add_items(8)
-    done = review(general())
-    Item.objects.exclude(pk=done.version.item_id).update(priority=9)
-    assert claim_next(neuro()).version_id == done.version_id
+    first_review = review(general())
+    Item.objects.exclude(pk=first_review.version.item_id).update(priority=9)
+    assert claim_next(neuro()).version_id == first_review.version_id
     assert first
 
 
@@ -227,11 +227,11 @@ def test_items_assigned_to_some_only_reach_nobody_else(project, person, add_item
     (breast,) = add_items(1, anatomy="Breast", source="mammo")
     own, other = person(), person()
     create_assignment(person("manager"), AssignmentScope(source="mammo"), [own.pk], mode="only")
-    seen = set()
+    item_ids = set()
     while claim := review(other):
-        seen.add(claim.version.item_id)
-    assert len(seen) == 3
-    assert breast.pk not in seen
+        item_ids.add(claim.version.item_id)
+    assert len(item_ids) == 3
+    assert breast.pk not in item_ids
     mine = {review(own).version.item_id for _ in range(4)}
     assert breast.pk in mine
 
@@ -268,10 +268,10 @@ def test_an_assignment_to_a_specialty_holds_for_whoever_has_it_later(project, pe
 def test_an_assignment_that_has_ended_holds_no_longer_and_cannot_end_twice(rule, person, add_items):
     add_items(1)
     manager = person("manager")
-    made = create_assignment(manager, AssignmentScope(), [person().pk], mode="first")
-    assert end_assignment(manager, made.pk, NOON).ended_at == NOON
+    assignment = create_assignment(manager, AssignmentScope(), [person().pk], mode="first")
+    assert end_assignment(manager, assignment.pk, NOON).ended_at == NOON
     with pytest.raises(ConflictError, match="no assignment"):
-        end_assignment(manager, made.pk, NOON)
+        end_assignment(manager, assignment.pk, NOON)
 
 
 def test_a_specialty_is_on_record_with_its_time(rule, person):

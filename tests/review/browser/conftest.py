@@ -30,7 +30,9 @@ def new_page(browser):
         context = browser.new_context(**{"viewport": {"width": 1440, "height": 900}, **options})
         contexts.append(context)
         context.route(is_outside, lambda route: route.abort())
-        context.on("request", lambda made: is_outside(made.url) and outside.append(made.url))
+        context.on(
+            "request", lambda request: is_outside(request.url) and outside.append(request.url)
+        )
         context.on("weberror", lambda error: faults.append(str(error.error)))
         context.on("console", lambda entry: is_fault(entry) and faults.append(entry.text))
         context.on("dialog", answer_dialog)
@@ -67,9 +69,9 @@ def site(browser, database):
 @pytest.fixture
 def server(browser, database):
     """The application in a process that can be killed."""
-    made = Server(database)
-    yield made
-    made.kill()
+    running_server = Server(database)
+    yield running_server
+    running_server.kill()
 
 
 @pytest.fixture
@@ -95,26 +97,26 @@ def enter(site, new_page):
         page = new_page(**options)
         if who != ANONYMOUS:
             cookies = world.client(who).cookies
-            made = [
+            session_cookies = [
                 {"name": name, "value": value.value, "url": site.address}
                 for name, value in cookies.items()
             ]
-            page.context.add_cookies(made)
+            page.context.add_cookies(session_cookies)
         return page
 
     return make
 
 
 @pytest.fixture(scope="session")
-def kept(tmp_path_factory):
+def cache_folder(tmp_path_factory):
     """Where the first world is kept for the next tests."""
     return tmp_path_factory.mktemp("world")
 
 
 @pytest.fixture
-def world(database, kept):
+def world(database, cache_folder):
     """A queue with one item of every kind and a person of every role."""
-    return stocked(database, kept)
+    return stocked(database, cache_folder)
 
 
 @pytest.fixture(scope="session")
@@ -126,9 +128,9 @@ def kept_hostile(tmp_path_factory):
 @pytest.fixture
 def ill(database, kept_hostile):
     """The same with hostile text in every column."""
-    made = stocked(database, kept_hostile, word)
-    plant_the_rest(made)
-    return made
+    planted_project = stocked(database, kept_hostile, word)
+    plant_the_rest(planted_project)
+    return planted_project
 
 
 def is_outside(address):

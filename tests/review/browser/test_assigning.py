@@ -77,10 +77,10 @@ NAME = """() => {
 
 def reach(page, name):
     """Go with Tab until the part of that name has the focus."""
-    seen = []
+    names = []
     for _ in range(150):
         page.keyboard.press("Tab")
-        seen.append(" ".join(page.evaluate(NAME).split()))
-        if seen[-1] == name:
+        names.append(" ".join(page.evaluate(NAME).split()))
+        if names[-1] == name:
             return
-    raise AssertionError(f"{name!r} is not reached, only {seen}")
+    raise AssertionError(f"{name!r} is not reached, only {names}")

@@ -215,8 +215,8 @@ def test_no_text_of_a_chart_is_cut_off(new_page):
     page = new_page()
     style = Path(finders.find("review/managing.css")).read_text(encoding="utf-8")
     font = Path(finders.find("review/style.css")).read_text(encoding="utf-8")
-    drawn = f"{bar_chart('a', 'A', rows)}{interval_chart('b', 'B', interval_rows)}"
-    page.set_content(f"<style>{font}{style}</style>{drawn}")
+    charts = f"{bar_chart('a', 'A', rows)}{interval_chart('b', 'B', interval_rows)}"
+    page.set_content(f"<style>{font}{style}</style>{charts}")
     assert page.evaluate(CUT_OFF) == []
 
 

@@ -26,12 +26,18 @@ SHOTS = os.environ.get("SHOTS")
 
 
 @pytest.fixture
-def asked(project, add_shown, person):
+def reviewer_of(project, add_shown, person):
     """Make an item of a form, and somebody to review it."""
 
     def make(target):
-        known = {"concept": "nodule", "ids": [], "strategy": "key", "grade": "", "passed": []}
-        options = [{**known, "text": text} for text in ("what is right", "another answer")]
+        option_facts = {
+            "concept": "nodule",
+            "ids": [],
+            "strategy": "key",
+            "grade": "",
+            "passed": [],
+        }
+        options = [{**option_facts, "text": text} for text in ("what is right", "another answer")]
         add_shown(options=options, target=target, question="Where is the nodule in this MRI slice?")
         return person("reviewer")
 
@@ -46,8 +52,8 @@ def shoot(page, name):
 @pytest.mark.parametrize("script", [True, False], ids=["script", "no-script"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1440, 1024, 390])
-def test_a_box_is_clicked_and_judged(asked, site, new_page, sign_in, width, scheme, script):
-    user = asked(BOX)
+def test_a_box_is_clicked_and_judged(reviewer_of, site, new_page, sign_in, width, scheme, script):
+    user = reviewer_of(BOX)
     page = new_page(
         viewport={"width": width, "height": 900 if width > 400 else 780},
         color_scheme=scheme,
@@ -81,8 +87,8 @@ def test_a_box_is_clicked_and_judged(asked, site, new_page, sign_in, width, sche
 
 @pytest.mark.parametrize("script", [True, False], ids=["script", "no-script"])
 @pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "dark")])
-def test_a_box_is_typed_by_keys_alone(asked, site, new_page, sign_in, width, scheme, script):
-    user = asked(BOX)
+def test_a_box_is_typed_by_keys_alone(reviewer_of, site, new_page, sign_in, width, scheme, script):
+    user = reviewer_of(BOX)
     page = new_page(
         viewport={"width": width, "height": 900 if width > 400 else 780},
         color_scheme=scheme,
@@ -114,8 +120,10 @@ def test_a_box_is_typed_by_keys_alone(asked, site, new_page, sign_in, width, sch
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "dark")])
-def test_a_box_is_set_by_keys_alone_and_announced(asked, site, new_page, sign_in, width, scheme):
-    user = asked(BOX)
+def test_a_box_is_set_by_keys_alone_and_announced(
+    reviewer_of, site, new_page, sign_in, width, scheme
+):
+    user = reviewer_of(BOX)
     page = new_page(
         viewport={"width": width, "height": 900 if width > 400 else 780}, color_scheme=scheme
     )
@@ -131,10 +139,10 @@ def test_a_box_is_set_by_keys_alone_and_announced(asked, site, new_page, sign_in
     assert re.fullmatch(r"49.\d % from the left, 50.\d % from the top", status.text_content())
     place = [side // 2 - 1, side // 2]
     for corner in ((100 / 512, 200 / 512), (200 / 512, 300 / 512)):
-        wanted = [int(share * side) for share in corner]
+        target = [int(share * side) for share in corner]
         for keys, distance in zip(
             (("ArrowLeft", "ArrowRight"), ("ArrowUp", "ArrowDown")),
-            (wanted[axis] - place[axis] for axis in (0, 1)),
+            (target[axis] - place[axis] for axis in (0, 1)),
             strict=True,
         ):
             far, near = divmod(abs(round(distance)), 20)
@@ -146,7 +154,7 @@ def test_a_box_is_set_by_keys_alone_and_announced(asked, site, new_page, sign_in
         page.keyboard.press("Enter")
         page.get_by_text("Set. ").wait_for(state="attached")
         page.wait_for_load_state()
-        place = wanted
+        place = target
         assert page.evaluate("document.activeElement.type") == "image"
     assert "Click again to start over." in status.text_content()
     shoot(page, f"keys-both-{width}-{scheme}")

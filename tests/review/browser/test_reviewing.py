@@ -330,17 +330,17 @@ def test_what_the_server_never_got_is_put_back_by_the_browser(opened, server):
 def test_what_is_typed_before_the_scripts_have_come_is_saved(opened):
     page, _ = opened()
     answer(page)
-    held = []
+    routes = []
 
     def hold(route):
-        held.append(route)
+        routes.append(route)
 
     page.route("**/draft.js", hold)
     page.goto(page.url, wait_until="commit")
     page.get_by_role("textbox", name="Comment").fill("typed early")
-    while not held:
+    while not routes:
         page.wait_for_timeout(10)
-    held.pop().continue_()
+    routes.pop().continue_()
     says(page, re.compile(r"^saved"))
     assert Draft.objects.get().body["comment"] == ["typed early"]
 
@@ -386,9 +386,9 @@ def test_a_full_review_without_scripts(site, new_page, person, add_shown, sign_i
     version = add_shown()
     plain = sign_in(new_page(java_script_enabled=False), site, person("reviewer").email)
     plain.get_by_role("button", name="Take the next item").click()
-    shown = plain.locator("img.plain").first
-    expect(shown).to_be_visible()
-    expect(shown).to_have_js_property("naturalWidth", 512)
+    image = plain.locator("img.plain").first
+    expect(image).to_be_visible()
+    expect(image).to_have_js_property("naturalWidth", 512)
     answer(plain)
     plain.get_by_text("Show the image with its mark").click()
     expect(plain.locator(f'img[src*="{version.overlay_id}"]').last).to_be_visible()

@@ -89,16 +89,16 @@ def test_keys_and_wheel_go_through_the_slices_and_one_key_comes_back(opened):
 
 def test_a_mark_lies_on_the_slice_of_the_item_alone(opened):
     page = opened()
-    drawn, marked = page.locator(".drawn"), page.locator(".marked")
+    drawing, marked = page.locator(".drawn"), page.locator(".marked")
     page.keyboard.press("v")
-    expect(drawn).to_be_visible()
+    expect(drawing).to_be_visible()
     expect(marked).to_be_hidden()
     page.keyboard.press("o")
-    expect(drawn).to_be_hidden()
+    expect(drawing).to_be_hidden()
     page.keyboard.press("o")
     page.keyboard.press(".")
     painted(page, 3)
-    expect(drawn).to_be_hidden()
+    expect(drawing).to_be_hidden()
     expect(marked).to_be_hidden()
 
 
@@ -158,8 +158,8 @@ def test_the_scale_bar_is_as_long_as_it_says(opened, facts, unit):
     number, measure, *rest = page.locator("[data-scale-text]").inner_text().split()
     millimetres = float(number) * (10 if measure == "cm" else 1)
     long = page.locator(".bar").bounding_box()["width"]
-    shown = page.locator(".plain").bounding_box()["width"]
-    assert abs(long / shown * 320 * facts["spacing"][1] - millimetres) <= 0.02 * millimetres
+    width_on_page = page.locator(".plain").bounding_box()["width"]
+    assert abs(long / width_on_page * 320 * facts["spacing"][1] - millimetres) <= 0.02 * millimetres
     assert " ".join(rest) == unit
 
 

@@ -218,7 +218,7 @@ def three(bench, take_in, database, imported):
 
     Into an empty queue they are imported once; every later test gets a copy of it.
     """
-    kept = {"bench": bench.workspace.root, "review": database.folder}
+    folders = {"bench": bench.workspace.root, "review": database.folder}
     alone = not bench.items
     for name in "abc":
         bench.add(name)
@@ -228,12 +228,12 @@ def three(bench, take_in, database, imported):
     if not imported.exists():
         take_in()
         connection.close()  # which writes what stands in the log of the database
-        for name, folder in kept.items():
+        for name, folder in folders.items():
             shutil.copytree(folder, imported / name)
         shutil.copyfile(database.database, imported / "database")
     else:
         connection.close()
-        for name, folder in kept.items():
+        for name, folder in folders.items():
             shutil.copytree(imported / name, folder, dirs_exist_ok=True)
         shutil.copyfile(imported / "database", database.database)
     connection.ensure_connection()
@@ -261,7 +261,7 @@ def review(reviewers):
                 version = ItemVersion.objects.get(pk=claim.version_id)
                 decision = (decisions or {}).get(version.item_id, "accept")
                 codes = (reasons or {}).get(version.item_id, ("TRIVIAL",))
-                chosen = () if decision == "accept" else tuple((code, None) for code in codes)
+                reason_rows = () if decision == "accept" else tuple((code, None) for code in codes)
                 answer = BlindSubmission(
                     option=version.key, confidence=3, needs_image="yes", image_adequate=True
                 )
@@ -269,7 +269,7 @@ def review(reviewers):
                 steps.submit_review(
                     claim.token,
                     reviewer,
-                    ReviewSubmission(decision=decision, reasons=chosen, **values),
+                    ReviewSubmission(decision=decision, reasons=reason_rows, **values),
                 )
 
     return run

@@ -19,9 +19,9 @@ def release(three, review, write_release):
     """A frozen release of the three items, all accepted."""
     review()
     write_verdicts(three.workspace.root)
-    made = write_release().out
-    freeze_release(made)
-    return made
+    out = write_release().out
+    freeze_release(out)
+    return out
 
 
 def rows(release, **options):

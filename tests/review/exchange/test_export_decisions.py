@@ -174,10 +174,10 @@ def test_people_go_on_while_an_export_runs(three, reviewers, monkeypatch):
     from medrcube.review.exchange import export_decisions as exporting  # noqa: PLC0415
 
     name = connections["default"].settings_dict["NAME"]
-    seen = exporting._verdicts
+    original = exporting._verdicts
 
     def slow():
-        yield from seen()
+        yield from original()
         with sqlite3.connect(name, timeout=0.2) as other:
             other.execute("UPDATE review_item SET priority = 5")
 
@@ -190,13 +190,13 @@ def test_what_comes_in_meanwhile_is_in_no_part_of_the_export(three, reviewers, m
 
     from medrcube.review.exchange import export_decisions as exporting  # noqa: PLC0415
 
-    before, seen = chain_head(), exporting._verdicts
+    before, original = chain_head(), exporting._verdicts
 
     def interrupted():
         worker = threading.Thread(target=_claims, args=(reviewers[0].pk,))
         worker.start()
         worker.join()
-        yield from seen()
+        yield from original()
 
     monkeypatch.setattr(exporting, "_verdicts", interrupted)
     assert write_verdicts(three.workspace.root).head == before

@@ -26,17 +26,17 @@ WORDS = ("glioma", "meningioma", "brain abscess", "infarct")
 EDIT = Edit(question="Which diagnosis fits this MRI image best?", options=WORDS, key=0, note="n")
 
 
-def published(made):
-    return {item["id"]: item for item in json.loads((made.out / "TOY" / "test.json").read_text())}
+def published(report):
+    return {item["id"]: item for item in json.loads((report.out / "TOY" / "test.json").read_text())}
 
 
-def columns(made):
-    frame = pd.read_parquet(made.out / "items.parquet").set_index("id")
+def columns(report):
+    frame = pd.read_parquet(report.out / "items.parquet").set_index("id")
     return frame[["version", "state", "readers"]].to_dict("index")
 
 
-def review_of(made):
-    return json.loads((made.out / "audit.json").read_text())["review"]
+def review_of(report):
+    return json.loads((report.out / "audit.json").read_text())["review"]
 
 
 @pytest.fixture
@@ -50,12 +50,12 @@ def test_only_accepted_items_are_released_in_their_edited_wording(
     edit("a", 1, person("manager"), EDIT)
     review({"b": "reject", "c": "revise"})
     back()
-    made = write_release()
-    assert (made.items, made.unreviewed, made.held) == (1, 0, 1)
-    result = published(made)["a"]
+    report = write_release()
+    assert (report.items, report.unreviewed, report.held) == (1, 0, 1)
+    result = published(report)["a"]
     assert result["question"] == EDIT.question
     assert [result[f"option_{letter}"] for letter in "ABCD"] == list(WORDS)
-    assert columns(made) == {"a": {"version": 2, "state": "accepted", "readers": 2}}
+    assert columns(report) == {"a": {"version": 2, "state": "accepted", "readers": 2}}
 
 
 def test_without_a_queue_nothing_is_accepted(three, write_release):
@@ -69,31 +69,31 @@ def test_a_state_in_the_table_of_items_is_not_believed(three, write_release):
     three.write()
     with pytest.raises(ReleaseError, match="accepted by clinicians"):
         write_release()
-    made = write_release(allow_unreviewed=True)
-    assert (made.items, made.unreviewed) == (3, 3)
+    report = write_release(allow_unreviewed=True)
+    assert (report.items, report.unreviewed) == (3, 3)
 
 
 def test_unreviewed_items_are_said_loudly(three, reviewers, back, write_release):
     back()
-    made = write_release(allow_unreviewed=True)
-    card = (made.out / "README.md").read_text()
+    report = write_release(allow_unreviewed=True)
+    card = (report.out / "README.md").read_text()
     title, first = card.split("\n# ", 1)[1].split("\n\n")[:2]
     assert title.startswith("v1")
     assert "**Not reviewed: 3 of 3 items" in first
     assert "3 are not reviewed" in card
-    assert review_of(made)["unreviewed"] == 3
-    assert set(pd.read_parquet(made.out / "items.parquet")["state"]) == {"queued"}
+    assert review_of(report)["unreviewed"] == 3
+    assert set(pd.read_parquet(report.out / "items.parquet")["state"]) == {"queued"}
 
 
 def test_the_release_carries_head_and_coverage(three, review, back, write_release):
     review()
     back()
-    made = write_release()
-    result = review_of(made)
+    report = write_release()
+    result = review_of(report)
     assert result["head"] == {"number": chain_head().number, "sha256": chain_head().sha256}
     assert result["coverage"]["states"] == {"accepted": 3}
     assert result["agreement"]["all"]["estimates"]["raw"]["value"] == 1.0
-    card = (made.out / "README.md").read_text()
+    card = (report.out / "README.md").read_text()
     assert chain_head().sha256 in card
     assert "| accepted | 3 |" in card
     assert "Not reviewed" not in card
@@ -134,9 +134,9 @@ def test_what_a_clinician_has_spoken_against_is_never_released(
 
         adjudicate("a", 1, person("adjudicator"), outcome="revise", rationale="no")
     back()
-    made = write_release(allow_unreviewed=True)
-    assert set(published(made)) == {"b", "c"}
-    assert made.held == 1
+    report = write_release(allow_unreviewed=True)
+    assert set(published(report)) == {"b", "c"}
+    assert report.held == 1
 
 
 def test_a_picture_that_may_show_a_name_takes_all_its_items_with_it(
@@ -209,8 +209,8 @@ def test_a_verdict_does_not_hold_for_an_item_that_was_built_anew(
     back()
     three.change("a", question="Which diagnosis fits this MRI image best?")
     three.write()
-    made = write_release()
-    assert (set(published(made)), made.changed) == ({"b", "c"}, 1)
+    report = write_release()
+    assert (set(published(report)), report.changed) == ({"b", "c"}, 1)
     with_all = write_release("v2", allow_unreviewed=True)
     assert (with_all.items, with_all.unreviewed) == (3, 1)
     assert columns(with_all)["a"] == {"version": 0, "state": "unreviewed", "readers": 0}
@@ -248,8 +248,10 @@ def test_a_release_needs_nothing_of_the_queue():
         "bad = {n for n in sys.modules if f'{n}.'.startswith(('django.', 'medrcube.review.'))}\n"
         "sys.exit(str(bad) if bad else 0)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    process = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert process.returncode == 0, process.stderr
 
 
 def test_a_frozen_release_is_on_record(three, review, back, write_release, states):
@@ -276,10 +278,10 @@ def test_a_frozen_release_is_on_record(three, review, back, write_release, state
 def test_freezing_again_does_nothing(three, review, back, write_release):
     review()
     back()
-    made = write_release()
-    freeze_release(made.out)
+    report = write_release()
+    freeze_release(report.out)
     before = chain_head()
-    assert freeze_release(made.out).already_recorded
+    assert freeze_release(report.out).already_recorded
     assert chain_head() == before
 
 
@@ -293,9 +295,9 @@ def test_the_next_release_holds_what_was_released_before(
     take_in()
     review()
     back()
-    made = write_release("v2")
-    assert set(published(made)) == set("abcd")
-    assert freeze_release(made.out).items == 4
+    report = write_release("v2")
+    assert set(published(report)) == set("abcd")
+    assert freeze_release(report.out).items == 4
     assert set(states().values()) == {"released"}
     assert ReleaseRecord.objects.get(name="v2").items.count() == 4
 
@@ -314,10 +316,10 @@ def test_a_release_that_holds_a_quarantined_item_is_not_recorded(
 ):
     review()
     back()
-    made = write_release()
+    report = write_release()
     privacy_incidents.report_incident("a", person("manager"))
     with pytest.raises(IllegalTransitionError):
-        freeze_release(made.out)
+        freeze_release(report.out)
     assert not ReleaseRecord.objects.exists()
     assert Item.objects.get(pk="b").state == "accepted"
 
@@ -327,11 +329,11 @@ def test_a_release_that_holds_a_quarantined_item_is_not_recorded(
 def test_a_release_that_was_changed_is_not_recorded(three, review, back, write_release, name):
     review()
     back()
-    made = write_release()
-    with (made.out / name).open("ab") as file:
+    report = write_release()
+    with (report.out / name).open("ab") as file:
         file.write(b" ")
     with pytest.raises(ReleaseError, match="was changed"):
-        freeze_release(made.out)
+        freeze_release(report.out)
 
 
 def test_a_private_release_whose_restricted_picture_was_changed_is_not_recorded(
@@ -339,15 +341,15 @@ def test_a_private_release_whose_restricted_picture_was_changed_is_not_recorded(
 ):
     review()
     back()
-    made = write_release()
-    picture = made.out / "TOY/pictures/secret.png"
+    report = write_release()
+    picture = report.out / "TOY/pictures/secret.png"
     picture.write_bytes(b"rendered")
-    mark_private(made.out)
+    mark_private(report.out)
     sums = f"{sha256_of(picture)}  TOY/pictures/secret.png\n"
-    (made.out / RESTRICTED_SUMS).write_text(sums)
+    (report.out / RESTRICTED_SUMS).write_text(sums)
     picture.write_bytes(b"something else")
     with pytest.raises(ReleaseError, match=r"secret\.png: was changed"):
-        freeze_release(made.out)
+        freeze_release(report.out)
 
 
 def test_a_release_of_another_queue_is_not_recorded(three, review, back, write_release):
@@ -355,15 +357,15 @@ def test_a_release_of_another_queue_is_not_recorded(three, review, back, write_r
     back()
     summary = three.workspace.root / "review.json"
     _swap(summary, chain_head().sha256, "0" * 64)
-    made = write_release()
+    report = write_release()
     with pytest.raises(ReviewError, match="not made from the present state of this queue"):
-        freeze_release(made.out)
+        freeze_release(report.out)
 
 
 def test_a_release_without_reviews_is_not_recorded(three, write_release):
-    made = write_release(allow_unreviewed=True)
+    report = write_release(allow_unreviewed=True)
     with pytest.raises(ReviewError, match="nothing to record"):
-        freeze_release(made.out)
+        freeze_release(report.out)
 
 
 def test_a_folder_that_is_no_release_is_named(tmp_path, database):

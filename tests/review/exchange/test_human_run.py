@@ -70,16 +70,20 @@ def test_answers_become_a_run_of_a_group(release, answer, tmp_path):
         answer("a", reviewer, 0)
         answer("b", reviewer, 1)
         answer("c", reviewer, None)
-    made = run(release, tmp_path / "run")
-    assert made.run.model == "human/radiologists"
+    result = run(release, tmp_path / "run")
+    assert result.run.model == "human/radiologists"
     assert outcomes(tmp_path / "run") == {"a": "correct", "b": "wrong", "c": "unparsed"}
-    assert (made.reviewers["readers"], made.reviewers["answers"], made.reviewers["items"]) == (
+    assert (
+        result.reviewers["readers"],
+        result.reviewers["answers"],
+        result.reviewers["items"],
+    ) == (
         2,
         6,
         3,
     )
-    assert made.reviewers["agreement"]["raw"]["value"] == 1
-    assert made.reviewers["let_in_by_these_answers"] == 0
+    assert result.reviewers["agreement"]["raw"]["value"] == 1
+    assert result.reviewers["let_in_by_these_answers"] == 0
 
 
 def test_an_answer_that_was_not_blind_or_was_voided_does_not_count(release, answer, tmp_path):
@@ -87,9 +91,9 @@ def test_an_answer_that_was_not_blind_or_was_voided_does_not_count(release, answ
     answer("b", "y", 0)
     answer("a", "y", 1, blinded=False)
     answer("c", "y", 1, outcome="voided")
-    made = run(release, tmp_path / "run")
+    result = run(release, tmp_path / "run")
     assert outcomes(tmp_path / "run") == {"a": "correct", "b": "correct"}
-    assert made.reviewers["answers"] == 2
+    assert result.reviewers["answers"] == 2
 
 
 def test_an_answer_that_a_reviewer_brings_along_counts_once(release, answer, tmp_path):
@@ -103,17 +107,17 @@ def test_one_answer_of_an_item_is_drawn_whatever_the_order_of_arrival(release, a
     answer("a", "x", 0)
     answer("a", "y", 1)
     answer("a", "z", 1)
-    made = run(release, tmp_path / "run")
+    result = run(release, tmp_path / "run")
     assert outcomes(tmp_path / "run")["a"] in {"correct", "wrong"}
-    assert made.reviewers["majority"]["value"] == 0
-    assert made.reviewers["agreement"]["raw"]["value"] == pytest.approx(1 / 3)
+    assert result.reviewers["majority"]["value"] == 0
+    assert result.reviewers["agreement"]["raw"]["value"] == pytest.approx(1 / 3)
 
 
 def test_items_that_nobody_read_are_no_part_of_the_run(release, answer, tmp_path):
     answer("a", "x", 0)
     answer("b", "y", 0)
-    made = run(release, tmp_path / "run")
-    assert made.run.metrics["global"]["n"] == 2
+    result = run(release, tmp_path / "run")
+    assert result.run.metrics["global"]["n"] == 2
     assert json.loads((tmp_path / "run/manifest.json").read_text())["selection"]["items"] == 2
 
 
@@ -146,8 +150,8 @@ def test_a_release_that_these_answers_chose_is_told_as_an_upper_bound(
     review(dict.fromkeys("abc", "accept"))
     write_verdicts(three.workspace.root)
     release = write_release().out
-    made = run(release, tmp_path / "run")
-    assert made.reviewers["let_in_by_these_answers"] == len(load_benchmark(release).items)
+    result = run(release, tmp_path / "run")
+    assert result.reviewers["let_in_by_these_answers"] == len(load_benchmark(release).items)
     write_report([tmp_path / "run"], tmp_path / "r.html", release)
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert page.index("the figure is an upper bound") < page.index("Accuracy of all questions")

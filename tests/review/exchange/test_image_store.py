@@ -45,8 +45,10 @@ def pixels(data):
 def test_a_png_keeps_every_pixel(database, mode):
     image = noise(mode)
     row = image_store.store_image(saved(image))
-    kept = "RGB" if mode in ("RGB", "P") else "L"
-    assert np.array_equal(pixels(image_store.load_image(row)), np.asarray(image.convert(kept)))
+    stored_mode = "RGB" if mode in ("RGB", "P") else "L"
+    assert np.array_equal(
+        pixels(image_store.load_image(row)), np.asarray(image.convert(stored_mode))
+    )
     assert (row.width, row.height) == SIZE
 
 

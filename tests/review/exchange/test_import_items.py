@@ -293,7 +293,7 @@ def test_a_table_that_is_none_is_named(bench, database):
 
 @pytest.mark.few(3)
 @pytest.mark.parametrize(
-    ("case", "shown"),
+    ("case", "is_shown"),
     [
         ("patient101-ED", True),
         ("00000013_005", True),
@@ -303,11 +303,11 @@ def test_a_table_that_is_none_is_named(bench, database):
         ("jane@example.org", False),
     ],
 )
-def test_a_case_key_is_shown_unless_it_may_lead_to_a_person(bench, take_in, case, shown):
+def test_a_case_key_is_shown_unless_it_may_lead_to_a_person(bench, take_in, case, is_shown):
     bench.add("a", case=case)
     take_in()
-    assert (version("a").provenance.get("case") == case) is shown
-    assert (case.encode() in connection.connection.serialize()) is shown
+    assert (version("a").provenance.get("case") == case) is is_shown
+    assert (case.encode() in connection.connection.serialize()) is is_shown
 
 
 def test_the_hash_of_a_patient_is_never_taken_over(three):
@@ -360,10 +360,10 @@ def test_items_that_get_another_priority_are_moved_together(bench, take_in):
     for name in "abcdef":
         bench.add(name)
     take_in(doubts=ModelDoubts(conflict=frozenset("abcd")))
-    with CaptureQueriesContext(connection) as seen:
+    with CaptureQueriesContext(connection) as queries:
         assert take_in(doubts=ModelDoubts()).reordered == 4
     moves = [
-        entry for entry in seen if entry["sql"].startswith('UPDATE "review_item" SET "priority"')
+        entry for entry in queries if entry["sql"].startswith('UPDATE "review_item" SET "priority"')
     ]
     assert len(moves) == 1
 

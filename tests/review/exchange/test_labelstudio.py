@@ -61,9 +61,9 @@ def send(reviewers, tmp_path):
     return run
 
 
-def why(taken):
-    assert taken.reviews == 0
-    return taken.refused[0].reason
+def why(report):
+    assert report.reviews == 0
+    return report.refused[0].reason
 
 
 def test_a_task_shows_what_a_reviewer_needs_to_answer(tasks, tmp_path):
@@ -111,13 +111,13 @@ def test_a_question_about_a_mark_shows_the_mark_and_no_other_does(bench, take_in
     bench.change("b", sample=marked.id)
     take_in()
     export_labelstudio_tasks(tmp_path / "out")
-    shown = {
+    images_by_item = {
         task["data"]["item"]: task["data"]["image"]
         for task in json.loads((tmp_path / "out/tasks.json").read_text())
     }
     values = {name: ItemVersion.objects.get(item_id=name) for name in "ab"}
-    assert str(values["a"].picture_id) in shown["a"]
-    assert str(values["b"].overlay_id) in shown["b"]
+    assert str(values["a"].picture_id) in images_by_item["a"]
+    assert str(values["b"].overlay_id) in images_by_item["b"]
 
 
 def test_gold_items_and_settled_ones_stay_here(three, take_in, review, person, tmp_path):
@@ -148,8 +148,8 @@ def test_the_interface_asks_for_all_that_an_import_reads():
 
 def test_annotations_become_reviews_and_settle_the_item(tasks, send, reviewers):
     values = {"stem_clear": ["no"], "harmless": ["cannot tell"], "comment": ["well", "made"]}
-    taken = send(tasks["a"], annotation(1, **values), annotation({"id": 2, "email": "x@y.z"}))
-    assert (taken.reviews, taken.refused) == (2, ())
+    report = send(tasks["a"], annotation(1, **values), annotation({"id": 2, "email": "x@y.z"}))
+    assert (report.reviews, report.refused) == (2, ())
     assert Item.objects.get(pk="a").state == "accepted"
     stored = Review.objects.get(claim__user=reviewers[0])
     assert (stored.decision, stored.comment, stored.seconds) == ("accept", "well\nmade", 12)
@@ -222,8 +222,8 @@ REFUSED = {
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_an_unfit_annotation_is_refused_and_leaves_nothing(tasks, send, name):
-    given, reason = REFUSED[name]
-    assert reason in why(send(tasks["a"], given))
+    bad_annotation, reason = REFUSED[name]
+    assert reason in why(send(tasks["a"], bad_annotation))
     assert (Claim.objects.count(), BlindAnswer.objects.count()) == (0, 0)
 
 
@@ -265,15 +265,15 @@ def test_no_item_gets_more_reviewers_than_it_wants(tasks, send, person):
 
 def test_who_holds_another_item_or_has_seen_the_key_is_refused(tasks, send, reviewers):
     claim = claims.claim_next(reviewers[0])
-    held = claim.version.item_id
-    other = next(name for name in "abc" if name != held)
+    item_id = claim.version.item_id
+    other = next(name for name in "abc" if name != item_id)
     assert "holds another item" in why(send(tasks[other], annotation()))
     answer = submissions.BlindSubmission(
         option=0, confidence=1, needs_image="yes", image_adequate=True
     )
     steps.answer_blind(claim.token, reviewers[0], answer)
     claims.give_back(claim.token, reviewers[0], not_my_field=False)
-    assert "seen its key" in why(send(tasks[held], annotation()))
+    assert "seen its key" in why(send(tasks[item_id], annotation()))
 
 
 def test_a_paused_reviewer_is_refused(tasks, send, reviewers):
@@ -283,9 +283,9 @@ def test_a_paused_reviewer_is_refused(tasks, send, reviewers):
 
 
 def test_one_bad_annotation_does_not_stop_the_others(tasks, send):
-    taken = send(tasks["a"], annotation(9), annotation(1))
-    assert (taken.reviews, len(taken.refused)) == (1, 1)
-    assert taken.refused[0].annotation == "task 1, annotation 7"
+    report = send(tasks["a"], annotation(9), annotation(1))
+    assert (report.reviews, len(report.refused)) == (1, 1)
+    assert report.refused[0].annotation == "task 1, annotation 7"
 
 
 @pytest.mark.parametrize(
@@ -315,8 +315,8 @@ def test_annotations_become_reviews_on_postgresql(postgresql, bench, tmp_path):
     (task,) = json.loads((tmp_path / "out/tasks.json").read_text())
     path = tmp_path / "export.json"
     path.write_text(json.dumps([{**task, "annotations": [annotation(), annotation()]}]))
-    taken = import_labelstudio_annotations(path, {"1": reviewer.pseudonym})
-    assert (taken.reviews, len(taken.refused)) == (1, 1)
+    report = import_labelstudio_annotations(path, {"1": reviewer.pseudonym})
+    assert (report.reviews, len(report.refused)) == (1, 1)
     assert not verify_chain().fault
 
 
@@ -330,14 +330,14 @@ def siblings(three):
 @pytest.mark.parametrize("first", ["a", "b"])
 def test_of_tasks_that_tell_each_other_the_first_is_written(siblings, tmp_path, first):
     Item.objects.filter(pk=first).update(priority=9)
-    made = export_labelstudio_tasks(tmp_path / "out")
-    written = json.loads((tmp_path / "out/tasks.json").read_text())
-    assert {task["data"]["item"] for task in written} == {first, "c"}
-    assert (made.tasks, made.disclosing, made.pictures) == (2, 1, 2)
+    export = export_labelstudio_tasks(tmp_path / "out")
+    written_tasks = json.loads((tmp_path / "out/tasks.json").read_text())
+    assert {task["data"]["item"] for task in written_tasks} == {first, "c"}
+    assert (export.tasks, export.disclosing, export.pictures) == (2, 1, 2)
 
 
 def test_a_limit_counts_what_is_written(siblings, tmp_path):
     Item.objects.filter(pk="a").update(priority=9)
     Item.objects.filter(pk="b").update(priority=8)
-    made = export_labelstudio_tasks(tmp_path / "out", limit=2)
-    assert (made.tasks, made.disclosing) == (2, 1)
+    export = export_labelstudio_tasks(tmp_path / "out", limit=2)
+    assert (export.tasks, export.disclosing) == (2, 1)

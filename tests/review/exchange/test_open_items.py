@@ -53,8 +53,8 @@ def judge(queue, person):
     return run
 
 
-def rows(made):
-    return {row["id"]: row for row in json.loads((made.out / "TOY/open.json").read_text())}
+def rows(report):
+    return {row["id"]: row for row in json.loads((report.out / "TOY/open.json").read_text())}
 
 
 def test_an_open_item_is_taken_in_with_what_is_right_and_another_answer(queue, take_in):
@@ -105,17 +105,19 @@ def test_an_answer_that_does_not_pass_is_the_other_option(judge):
 
 
 def test_accepted_open_items_are_released_and_put_on_record(judge, queue, write_release, person):
-    asked = "How many mm long is the glioma in this MRI image?"
+    question_text = "How many mm long is the glioma in this MRI image?"
     texts = ("23 mm", "another answer")
-    edit("length", 1, person("manager"), Edit(question=asked, options=texts, key=0, note="n"))
+    edit(
+        "length", 1, person("manager"), Edit(question=question_text, options=texts, key=0, note="n")
+    )
     judge([20.0, 26.5])
     write_verdicts(queue.workspace.root)
-    made = write_release()
-    assert rows(made)["length"]["question"] == asked
-    assert rows(made)["there"]["truth"] == {"key": 1}
-    proof = pd.read_parquet(made.out / "open_items.parquet").set_index("id")
+    report = write_release()
+    assert rows(report)["length"]["question"] == question_text
+    assert rows(report)["there"]["truth"] == {"key": 1}
+    proof = pd.read_parquet(report.out / "open_items.parquet").set_index("id")
     assert proof.loc["length", ["version", "state", "readers"]].tolist() == [2, "accepted", 2]
-    assert freeze_release(made.out).items == made.items + 2
+    assert freeze_release(report.out).items == report.items + 2
     assert set(Item.objects.values_list("state", flat=True)) == {"released"}
 
 
@@ -124,12 +126,12 @@ def test_rejected_open_items_are_left_out(judge, queue, write_release):
     write_verdicts(queue.workspace.root)
     queue.add("fresh")
     queue.write()
-    made = write_release(allow_unreviewed=True)
-    assert not (made.out / "TOY/open.json").exists()
+    report = write_release(allow_unreviewed=True)
+    assert not (report.out / "TOY/open.json").exists()
 
 
 def test_open_items_that_nobody_judged_need_permission(queue, write_release):
-    made = write_release(allow_unreviewed=True)
-    assert {row["id"] for row in rows(made).values()} == {"length", "there"}
-    proof = pd.read_parquet(made.out / "open_items.parquet")
+    report = write_release(allow_unreviewed=True)
+    assert {row["id"] for row in rows(report).values()} == {"length", "there"}
+    proof = pd.read_parquet(report.out / "open_items.parquet")
     assert set(proof["version"]) == {0}

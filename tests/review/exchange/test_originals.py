@@ -79,37 +79,37 @@ def gold_of(name):
 
 
 def test_a_gold_item_has_the_original_pixels_of_its_item(copied):
-    made = gold_of(ITEM)
-    assert version(made).picture.original == version(ITEM).picture.original != {}
+    gold_id = gold_of(ITEM)
+    assert version(gold_id).picture.original == version(ITEM).picture.original != {}
 
 
 def test_the_next_import_leaves_them_to_gold_items(copied, take_in):
-    made = gold_of(ITEM)
+    gold_id = gold_of(ITEM)
     before = version(ITEM).picture.original
     take_in()
-    assert version(made).picture.original == before
+    assert version(gold_id).picture.original == before
 
 
 def test_a_gold_item_keeps_them_when_its_item_is_worded_anew(copied, take_in):
-    made = gold_of(ITEM)
+    gold_id = gold_of(ITEM)
     copied.change(ITEM, question="Which diagnosis fits this MRI image?")
     take_in()
     assert version(ITEM).number == 2
-    assert version(made).picture.original == version(ITEM).picture.original != {}
+    assert version(gold_id).picture.original == version(ITEM).picture.original != {}
 
 
 def test_a_gold_item_keeps_them_when_its_item_takes_no_new_wording(copied, take_in, review, states):
-    made = gold_of(ITEM)
+    gold_id = gold_of(ITEM)
     Item.objects.filter(pk=ITEM).update(state="rejected")
     copied.change(ITEM, question="Which diagnosis fits this MRI image?")
     take_in()
     assert version(ITEM).number == 1
-    assert version(made).picture.original != {}
+    assert version(gold_id).picture.original != {}
 
 
 def test_a_picture_that_was_built_otherwise_gets_no_other_pixels(copied, take_in):
-    made = gold_of(ITEM)
-    before = version(made).picture
+    gold_id = gold_of(ITEM)
+    before = version(gold_id).picture
     copied.picture("another")
     old = copied.samples.pop(f"s-{ITEM}")
     copied.picture(f"s-{ITEM}", case=old.case)
@@ -117,7 +117,7 @@ def test_a_picture_that_was_built_otherwise_gets_no_other_pixels(copied, take_in
     take_in()
     assert version(ITEM).picture != before
     assert version(ITEM).picture.original != {}
-    assert version(made).picture.original == {}
+    assert version(gold_id).picture.original == {}
 
 
 @pytest.mark.few(3)
@@ -167,13 +167,13 @@ def assert_no_copy(root, bench):
     planes = [path.read_bytes() for path in bench.workspace.viewer.rglob("*.png")]
     names = [sha256(data).hexdigest().encode() for data in planes]
     assert planes
-    seen = 0
+    count = 0
     for data in blobs(root):
-        seen += 1
+        count += 1
         assert not any(plane in data for plane in planes)
         assert not any(name in data for name in names)
         assert b'"intercept"' not in data
-    assert seen > 2
+    assert count > 2
 
 
 def test_an_export_holds_no_viewer_copy(judged, tmp_path):

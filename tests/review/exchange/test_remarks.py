@@ -108,8 +108,8 @@ def test_a_gold_item_gets_no_remark(three, file):
     assert take(file({"id": "a", "text": TEXT})).unknown == ("a",)
 
 
-def test_a_reviewer_sees_it_after_the_blind_answer_and_never_before(taken, file):
-    client, _, claim = taken()
+def test_a_reviewer_sees_it_after_the_blind_answer_and_never_before(take_claim, file):
+    client, _, claim = take_claim()
     take(file({"id": claim.version.item_id, "text": TEXT}))
     page = f"/review/{claim.token}/"
     assert TEXT not in client.get(page).content.decode()

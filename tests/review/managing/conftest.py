@@ -21,7 +21,7 @@ QUESTION = "Which abnormality does this axial MRI slice of the brain show?"
 TEXTS = ("Oedema", "Haemorrhage", "Calcification", "Cyst")
 
 
-def drawn(*, mark=False):
+def slice_png(*, mark=False):
     """A small slice with a spot, with or without its mark, as PNG."""
     image = Image.new("RGB", (256, 256), "black")
     draw = ImageDraw.Draw(image)
@@ -63,8 +63,8 @@ def add_shown(project):
                 for text in texts
             ],
             key=key,
-            picture=store_image(drawn()),
-            overlay=store_image(drawn(mark=True)),
+            picture=store_image(slice_png()),
+            overlay=store_image(slice_png(mark=True)),
             provenance={"source": "toy", "slice": "41 of 155, axial", "licence": "CC-BY-4.0"},
             warnings=["longest-is-key"],
             content_sha256=sha256(item.pk.encode()).hexdigest(),

@@ -37,13 +37,13 @@ def test_only_administrators_see_people(signed_in, role):
 
 def test_a_person_is_added_with_a_typed_password(admin, words):
     client, user = admin
-    sent = new(email=" New@Example.org ", specialties=["MRI", "Brain"])
-    assert client.post("/people/", sent).status_code == 302
-    made = User.objects.get(email="new@example.org")
-    assert (made.role, made.specialties) == ("reviewer", ["Brain", "MRI"])
+    form_data = new(email=" New@Example.org ", specialties=["MRI", "Brain"])
+    assert client.post("/people/", form_data).status_code == 302
+    new_user = User.objects.get(email="new@example.org")
+    assert (new_user.role, new_user.specialties) == ("reviewer", ["Brain", "MRI"])
     assert signs_in("new@example.org", GOOD)
     event = Event.objects.get(kind="person.added")
-    assert (event.actor, event.object) == (user.pseudonym, f"person:{made.pseudonym}")
+    assert (event.actor, event.object) == (user.pseudonym, f"person:{new_user.pseudonym}")
     assert "example.org" not in event.body
     assert GOOD not in event.body
 
@@ -59,9 +59,11 @@ def test_a_password_that_is_made_here_is_shown_once(admin):
 
 
 def test_random_passwords_are_long_and_differ():
-    made = {accounts.random_password() for _ in range(100)}
-    assert len(made) == 100
-    assert all(re.fullmatch(r"([a-hjkmnp-z2-9]{4}-){3}[a-hjkmnp-z2-9]{4}", entry) for entry in made)
+    passwords = {accounts.random_password() for _ in range(100)}
+    assert len(passwords) == 100
+    assert all(
+        re.fullmatch(r"([a-hjkmnp-z2-9]{4}-){3}[a-hjkmnp-z2-9]{4}", entry) for entry in passwords
+    )
 
 
 @pytest.mark.parametrize(
@@ -78,12 +80,12 @@ def test_random_passwords_are_long_and_differ():
 def test_an_account_that_cannot_be_keeps_what_was_typed(admin, person, fields, reason, words):
     person(email="reviewer0@example.org")
     client, _ = admin
-    sent = new(**fields)
-    reply = client.post("/people/", sent)
+    form_data = new(**fields)
+    reply = client.post("/people/", form_data)
     assert reply.status_code == 422
     assert reason in words(reply)
     page = reply.content.decode()
-    assert f'value="{sent["email"]}"' in page
+    assert f'value="{form_data["email"]}"' in page
     assert not re.search(r'<input[^>]*type="password"[^>]*value=', page)
     assert User.objects.count() == 2
 
@@ -91,8 +93,8 @@ def test_an_account_that_cannot_be_keeps_what_was_typed(admin, person, fields, r
 def test_role_and_specialties_change(admin, person):
     user = person()
     client, _ = admin
-    sent = {"form": "role", "role": "adjudicator", "specialties": ["CT"]}
-    assert client.post(f"/people/{user.pk}/", sent).status_code == 302
+    form_data = {"form": "role", "role": "adjudicator", "specialties": ["CT"]}
+    assert client.post(f"/people/{user.pk}/", form_data).status_code == 302
     user.refresh_from_db()
     assert (user.role, user.specialties) == ("adjudicator", ["CT"])
     event = Event.objects.get(kind="person.changed")
@@ -111,9 +113,9 @@ def test_who_is_no_reviewer_any_more_gives_back_what_they_hold(admin, person, ad
 def test_who_has_seen_keys_becomes_no_reviewer(admin, person, words):
     user = person("adjudicator")
     client, _ = admin
-    sent = {"form": "role", "role": "reviewer"}
+    form_data = {"form": "role", "role": "reviewer"}
     Client().force_login(user)
-    reply = client.post(f"/people/{user.pk}/", sent)
+    reply = client.post(f"/people/{user.pk}/", form_data)
     assert reply.status_code == 422
     assert "would not review blind" in words(reply)
     user.refresh_from_db()
@@ -164,17 +166,17 @@ def test_a_weak_password_is_refused(admin, person):
     user = person()
     before = user.password
     client, _ = admin
-    sent = {"form": "password", "password": "password1234"}
-    assert client.post(f"/people/{user.pk}/", sent).status_code == 422
+    form_data = {"form": "password", "password": "password1234"}
+    assert client.post(f"/people/{user.pk}/", form_data).status_code == 422
     user.refresh_from_db()
     assert user.password == before
 
 
-@pytest.mark.parametrize("sent", [{"form": "close"}, {"form": "role", "role": "manager"}])
-def test_the_last_administrator_stays(admin, person, sent, words):
+@pytest.mark.parametrize("form_data", [{"form": "close"}, {"form": "role", "role": "manager"}])
+def test_the_last_administrator_stays(admin, person, form_data, words):
     client, user = admin
     person("administrator", is_active=False)
-    reply = client.post(f"/people/{user.pk}/", sent)
+    reply = client.post(f"/people/{user.pk}/", form_data)
     assert reply.status_code == 422
     assert "last administrator" in words(reply)
     user.refresh_from_db()
@@ -270,10 +272,10 @@ def test_no_password_is_taken_that_the_sign_in_would_refuse(admin):
     longest = ("quiet grey pigeons " * 60)[:1024]
     refused = client.post("/people/", new(password=f"{longest}x"))
     assert (refused.status_code, b"at most 1024" in refused.content) == (422, True)
-    made = new(password=longest)
-    assert client.post("/people/", made).status_code == 302
-    sent = {"email": made["email"], "password": longest}
-    assert Client(SERVER_NAME="localhost").post("/sign-in/", sent).status_code == 302
+    new_account = new(password=longest)
+    assert client.post("/people/", new_account).status_code == 302
+    form_data = {"email": new_account["email"], "password": longest}
+    assert Client(SERVER_NAME="localhost").post("/sign-in/", form_data).status_code == 302
 
 
 def test_a_team_is_enrolled_from_a_table(admin, tmp_path):

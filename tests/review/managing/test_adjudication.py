@@ -97,8 +97,8 @@ def test_a_decision_is_stored_with_its_reason(judge, disputed, outcome, state):
 def test_a_decision_without_reason_or_outcome_is_refused(judge, disputed, broken, reason, words):
     item, _ = disputed()
     client, _ = judge
-    sent = {**decision(outcome="reject", rationale="TYPED TEXT"), **broken}
-    reply = client.post(f"/adjudication/{item.pk}/", sent)
+    form_data = {**decision(outcome="reject", rationale="TYPED TEXT"), **broken}
+    reply = client.post(f"/adjudication/{item.pk}/", form_data)
     assert reply.status_code == 422
     assert reason in words(reply)
     page = reply.content.decode()

@@ -34,13 +34,17 @@ def test_an_assignment_is_made_listed_and_ended(run, run_json, person, add_items
     add_items(1)
     first, second = person(), person()
     by_name = ("--reviewer", first.pseudonym, "--reviewer", second.email.upper())
-    made = run_json("add", "only", *by_name, "--anatomy", "brain", "--source", "toy")
+    assignment = run_json("add", "only", *by_name, "--anatomy", "brain", "--source", "toy")
     reviewers = sorted([first.pseudonym, second.pseudonym])
-    assert made["reviewers"] == made["to"] == reviewers
-    assert (made["mode"], made["anatomy"], made["items"]) == ("only", "Brain", "toy, Brain")
-    assert run_json("list")["assignments"] == [made]
+    assert assignment["reviewers"] == assignment["to"] == reviewers
+    assert (assignment["mode"], assignment["anatomy"], assignment["items"]) == (
+        "only",
+        "Brain",
+        "toy, Brain",
+    )
+    assert run_json("list")["assignments"] == [assignment]
     assert "toy, Brain" in run("list")
-    assert run_json("end", made["assignment"]) == {"assignment": made["assignment"]}
+    assert run_json("end", assignment["assignment"]) == {"assignment": assignment["assignment"]}
     assert run_json("list")["assignments"] == []
     actors = Event.objects.filter(kind__startswith="assignment.").values_list("actor", flat=True)
     assert set(actors) == {"console"}
@@ -60,10 +64,10 @@ def test_people_read_what_was_done_in_words(run, person):
 
 def test_a_specialty_of_the_project_can_be_given_to_reviewers(run_json, person):
     reviewer = person()
-    made = run_json("specialty", "radiology:hand", "--modality", "x-ray")
-    assert made == {"specialty": "radiology:hand", "anatomies": [], "modalities": ["X-ray"]}
-    given = run_json("specialist", reviewer.email, "radiology:hand")
-    assert given == {"reviewer": reviewer.pseudonym, "specialties": ["radiology:hand"]}
+    result = run_json("specialty", "radiology:hand", "--modality", "x-ray")
+    assert result == {"specialty": "radiology:hand", "anatomies": [], "modalities": ["X-ray"]}
+    people = run_json("specialist", reviewer.email, "radiology:hand")
+    assert people == {"reviewer": reviewer.pseudonym, "specialties": ["radiology:hand"]}
     data = run_json("list")
     assert data["reviewers"] == {reviewer.pseudonym: ["radiology:hand"]}
     assert "radiology:hand" in data["specialties"]

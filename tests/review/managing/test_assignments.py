@@ -29,8 +29,8 @@ def manager(signed_in):
 def test_items_are_assigned_and_an_assignment_is_ended(manager, add_items, person, words):
     add_items(1)
     reviewer = person()
-    sent = {"form": "assign", "anatomy": "Brain", "mode": "only", "reviewers": [reviewer.pk]}
-    assert "Assignment 1 is now in force." in words(manager.post(PAGE, sent, follow=True))
+    form_data = {"form": "assign", "anatomy": "Brain", "mode": "only", "reviewers": [reviewer.pk]}
+    assert "Assignment 1 is now in force." in words(manager.post(PAGE, form_data, follow=True))
     text = words(manager.get(PAGE))
     assert f"1 Brain only {reviewer.pseudonym}" in text
     ended = manager.post(PAGE, {"form": "end", "assignment": 1}, follow=True)
@@ -42,10 +42,10 @@ def test_items_are_assigned_and_an_assignment_is_ended(manager, add_items, perso
 
 def test_the_rule_the_specialties_and_the_vocabulary_are_stored(manager, person):
     reviewer = person()
-    sent = {"form": "specialty", "name": "radiology:hand", "modalities": ["X-ray"]}
-    assert manager.post(PAGE, sent).status_code == 302
-    sent = {"form": "specialties", "reviewer": reviewer.pk, "specialties": ["radiology:hand"]}
-    assert manager.post(PAGE, sent).status_code == 302
+    form_data = {"form": "specialty", "name": "radiology:hand", "modalities": ["X-ray"]}
+    assert manager.post(PAGE, form_data).status_code == 302
+    form_data = {"form": "specialties", "reviewer": reviewer.pk, "specialties": ["radiology:hand"]}
+    assert manager.post(PAGE, form_data).status_code == 302
     assert manager.post(PAGE, {"form": "rule", "specialists": 1}).status_code == 302
     reviewer.refresh_from_db()
     assert reviewer.specialties == ["radiology:hand"]
@@ -57,8 +57,14 @@ def test_the_rule_the_specialties_and_the_vocabulary_are_stored(manager, person)
 @pytest.mark.parametrize("form", FORMS)
 def test_only_managers_change_anything(signed_in, person, role, form):
     client, _ = signed_in(role)
-    sent = {"form": form, "mode": "only", "reviewers": [person().pk], "specialists": 1, "name": "a"}
-    assert client.post(PAGE, sent).status_code in (403, 404)
+    form_data = {
+        "form": form,
+        "mode": "only",
+        "reviewers": [person().pk],
+        "specialists": 1,
+        "name": "a",
+    }
+    assert client.post(PAGE, form_data).status_code in (403, 404)
     assert client.get(PAGE).status_code in (403, 404)
     assert not Assignment.objects.exists()
     assert not Event.objects.exists()
@@ -67,23 +73,23 @@ def test_only_managers_change_anything(signed_in, person, role, form):
 @pytest.mark.parametrize("role", ["manager", "reviewer"])
 def test_whoever_is_no_active_reviewer_is_assigned_nothing(manager, person, words, role):
     other = person(role, is_active=role != "reviewer")
-    sent = {"form": "assign", "mode": "only", "reviewers": [other.pk]}
-    reply = manager.post(PAGE, sent)
+    form_data = {"form": "assign", "mode": "only", "reviewers": [other.pk]}
+    reply = manager.post(PAGE, form_data)
     assert reply.status_code == 422
     assert f"{other.pseudonym} is not an active reviewer" in words(reply)
 
 
 def test_an_account_that_does_not_exist_is_not_passed_over(manager, person, words):
     for forged in ("x", "0", "9" * 40, "-1"):
-        sent = {"form": "assign", "mode": "only", "reviewers": [str(person().pk), forged]}
-        reply = manager.post(PAGE, sent)
+        form_data = {"form": "assign", "mode": "only", "reviewers": [str(person().pk), forged]}
+        reply = manager.post(PAGE, form_data)
         assert reply.status_code == 422, forged
         assert "an account that does not exist" in words(reply)
     assert not Assignment.objects.exists()
 
 
 @pytest.mark.parametrize(
-    ("sent", "message"),
+    ("form_data", "message"),
     [
         ({"mode": "often"}, "mode &#x27;often&#x27;; expected one of only, first"),
         ({"mode": "only", "source": "toi"}, "(nearest: &#x27;toy&#x27;)"),
@@ -92,9 +98,9 @@ def test_an_account_that_does_not_exist_is_not_passed_over(manager, person, word
         ({"mode": "only"}, "name at least one reviewer or a specialty"),
     ],
 )
-def test_a_wrong_name_is_refused_with_the_nearest(manager, add_items, words, sent, message):
+def test_a_wrong_name_is_refused_with_the_nearest(manager, add_items, words, form_data, message):
     add_items(1)
-    reply = manager.post(PAGE, {"form": "assign", **sent})
+    reply = manager.post(PAGE, {"form": "assign", **form_data})
     assert reply.status_code == 422
     assert message in words(reply)
 
@@ -102,16 +108,20 @@ def test_a_wrong_name_is_refused_with_the_nearest(manager, add_items, words, sen
 def test_what_was_typed_stands_there_after_it_was_refused(manager, person, add_items):
     add_items(1)
     reviewer = person()
-    sent = {"form": "specialty", "name": "a;b", "anatomies": ["Heart"], "modalities": ["CT"]}
-    page = manager.post(PAGE, sent).content.decode()
+    form_data = {"form": "specialty", "name": "a;b", "anatomies": ["Heart"], "modalities": ["CT"]}
+    page = manager.post(PAGE, form_data).content.decode()
     assert 'name="name" value="a;b"' in page
     assert 'name="anatomies" value="Heart" checked' in page
     assert 'name="modalities" value="CT" checked' in page
-    sent = {"form": "specialties", "reviewer": reviewer.pk, "specialties": ["MRI", "none such"]}
-    page = manager.post(PAGE, sent).content.decode()
+    form_data = {
+        "form": "specialties",
+        "reviewer": reviewer.pk,
+        "specialties": ["MRI", "none such"],
+    }
+    page = manager.post(PAGE, form_data).content.decode()
     assert 'name="specialties" value="MRI" checked' in page
-    sent = {"form": "assign", "anatomy": "Brain", "mode": "first"}
-    page = manager.post(PAGE, sent).content.decode()
+    form_data = {"form": "assign", "anatomy": "Brain", "mode": "first"}
+    page = manager.post(PAGE, form_data).content.decode()
     assert "<option selected>Brain</option>" in page
     assert 'name="mode" value="first" checked' in page
 
@@ -126,12 +136,12 @@ def test_no_text_breaks_a_form_on_either_database(any_database, manager, add_ite
         max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), database=None
     )
     @given(st.sampled_from(list(FORMS)), st.lists(TEXT, min_size=7, max_size=7))
-    def sent(form, texts):
+    def post_form(form, texts):
         texts = [text.encode("utf-8", "replace").decode() for text in texts]
         reply = manager.post(PAGE, {"form": form, **dict(zip(FORMS[form], texts, strict=False))})
         assert reply.status_code in (302, 409, 422), (form, texts)
 
-    sent()
+    post_form()
 
 
 def test_names_of_sources_are_text_and_no_markup(manager, add_items, person):

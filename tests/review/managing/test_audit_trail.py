@@ -102,10 +102,10 @@ def test_a_head_that_was_noted_elsewhere_is_compared(admin, noted, words):
     before = chain_head()
     noted(1)
     client, _ = admin
-    sent = {"number": before.number, "sha256": before.sha256.upper()}
-    assert "✓ The record is intact" in words(client.post("/trail/", sent))
-    sent = {"number": before.number, "sha256": "0" * 64}
-    assert "event 2 is not the one that was noted" in words(client.post("/trail/", sent))
+    form_data = {"number": before.number, "sha256": before.sha256.upper()}
+    assert "✓ The record is intact" in words(client.post("/trail/", form_data))
+    form_data = {"number": before.number, "sha256": "0" * 64}
+    assert "event 2 is not the one that was noted" in words(client.post("/trail/", form_data))
 
 
 def test_a_head_needs_its_number(admin, noted):

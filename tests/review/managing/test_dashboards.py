@@ -112,8 +112,8 @@ def test_reasons_are_counted_the_most_frequent_first(signed_in, add_items, perso
 
 
 def test_times_fall_into_classes():
-    taken = {1: {15: 2, 16: 1}, 2: {600: 1, 601: 4}}
-    classes = dict(progress.time_histogram(taken))
+    durations = {1: {15: 2, 16: 1}, 2: {600: 1, 601: 4}}
+    classes = dict(progress.time_histogram(durations))
     assert classes["up to 15 s"] == 2
     assert classes["up to 30 s"] == 1
     assert classes["up to 10 min"] == 1
@@ -153,8 +153,8 @@ def test_a_manager_pauses_a_reviewer_and_lets_them_in_again(signed_in, person):
     user = person()
     client, manager = signed_in("manager")
     for form, paused in (("pause", True), ("resume", False)):
-        sent = {"form": form, "reviewer": user.pk, "note": "talked by telephone"}
-        assert client.post("/dashboard/", sent).status_code == 302
+        form_data = {"form": form, "reviewer": user.pk, "note": "talked by telephone"}
+        assert client.post("/dashboard/", form_data).status_code == 302
         user.refresh_from_db()
         assert user.paused is paused
     events = Event.objects.filter(object=f"reader:{user.pseudonym}")
@@ -163,7 +163,7 @@ def test_a_manager_pauses_a_reviewer_and_lets_them_in_again(signed_in, person):
 
 
 @pytest.mark.parametrize(
-    ("sent", "status"),
+    ("form_data", "status"),
     [
         ({"form": "pause", "note": " "}, 422),
         ({"form": "resume", "note": "TYPED"}, 409),
@@ -172,10 +172,10 @@ def test_a_manager_pauses_a_reviewer_and_lets_them_in_again(signed_in, person):
         ({"form": "pause", "note": "TYPED", "reviewer": "x"}, 409),
     ],
 )
-def test_a_pause_that_cannot_be_changes_nothing(signed_in, person, sent, status):
+def test_a_pause_that_cannot_be_changes_nothing(signed_in, person, form_data, status):
     user = person()
     client, _ = signed_in("manager")
-    reply = client.post("/dashboard/", {"reviewer": user.pk, **sent})
+    reply = client.post("/dashboard/", {"reviewer": user.pk, **form_data})
     assert reply.status_code == status
     if status == 409:
         assert b"TYPED" in reply.content
@@ -244,10 +244,10 @@ def test_charts_carry_no_style_and_stand_beside_tables(signed_in, disputed):
 
 def test_a_dashboard_does_not_ask_the_database_for_every_item(signed_in, add_items, person, review):
     client, _ = signed_in("manager")
-    seen = []
+    statements = []
 
     def note(execute, sql, params, many, context):
-        seen.append(sql)
+        statements.append(sql)
         return execute(sql, params, many, context)
 
     counts = []
@@ -256,6 +256,6 @@ def test_a_dashboard_does_not_ask_the_database_for_every_item(signed_in, add_ite
         review(person())
         with connection.execute_wrapper(note):
             client.get("/dashboard/")
-        counts.append(len(seen))
-        seen.clear()
+        counts.append(len(statements))
+        statements.clear()
     assert counts[1] - counts[0] <= 2  # the gold items of one more reviewer

@@ -64,18 +64,18 @@ def test_others_do_not_learn_that_there_is_a_list(signed_in, add_items, role, pa
 )
 def test_each_filter_narrows_the_list(signed_in, add_items, name, value):
     add_items(2)
-    (wanted,) = add_items(1, **{name: value})
+    (item,) = add_items(1, **{name: value})
     client, _ = signed_in("manager")
-    assert listed(client.get("/items/", {name: value})) == [wanted.pk]
+    assert listed(client.get("/items/", {name: value})) == [item.pk]
 
 
 def test_filters_narrow_together(signed_in, add_items):
     add_items(1, state="accepted")
     add_items(1, source="isles")
-    (wanted,) = add_items(1, state="accepted", source="isles")
+    (item,) = add_items(1, state="accepted", source="isles")
     client, _ = signed_in("manager")
     reply = client.get("/items/", {"state": "accepted", "source": "isles"})
-    assert listed(reply) == [wanted.pk]
+    assert listed(reply) == [item.pk]
 
 
 def test_an_item_is_found_by_the_beginning_of_its_id(signed_in, add_items):
@@ -135,7 +135,7 @@ def plan_of(rows):
 
 @pytest.mark.parametrize("role", ["adjudicator", "manager"])
 @pytest.mark.parametrize(
-    "chosen",
+    "filters",
     [
         {},
         {"state": "accepted"},
@@ -147,10 +147,10 @@ def plan_of(rows):
         {"gold": "1"},
     ],
 )
-def test_a_page_is_read_from_an_index_without_sorting(person, add_items, role, chosen):
+def test_a_page_is_read_from_an_index_without_sorting(person, add_items, role, filters):
     """What makes a page of 100,000 items as quick as one of a hundred: no sort, no OFFSET."""
     add_items(5)
-    rows = filter_items({**NO_FILTER, **chosen}, person(role)).values("id", "state")
+    rows = filter_items({**NO_FILTER, **filters}, person(role)).values("id", "state")
     for narrowed in (rows, rows.filter(id__gt="5")):
         plan = plan_of(narrowed)
         assert len(plan) == 1
@@ -159,7 +159,7 @@ def test_a_page_is_read_from_an_index_without_sorting(person, add_items, role, c
 
 
 @pytest.mark.parametrize(
-    ("chosen", "index"),
+    ("column", "index"),
     [
         ("state", "list_by_state"),
         ("source", "list_by_source"),
@@ -167,24 +167,24 @@ def test_a_page_is_read_from_an_index_without_sorting(person, add_items, role, c
         ("task", "list_by_task"),
     ],
 )
-def test_a_filter_begins_at_its_place_in_its_index(person, add_items, chosen, index):
+def test_a_filter_begins_at_its_place_in_its_index(person, add_items, column, index):
     add_items(5)
-    plan = plan_of(filter_items({**NO_FILTER, chosen: "x"}, person("manager")))
-    assert re.search(rf"SEARCH review_item USING (COVERING )?INDEX {index} \({chosen}=\?", plan[0])
+    plan = plan_of(filter_items({**NO_FILTER, column: "x"}, person("manager")))
+    assert re.search(rf"SEARCH review_item USING (COVERING )?INDEX {index} \({column}=\?", plan[0])
 
 
 def test_the_list_reads_no_wording(signed_in, add_items):
     add_items(3)
     client, _ = signed_in("manager")
-    seen = []
+    statements = []
 
     def note(execute, sql, params, many, context):
-        seen.append(sql)
+        statements.append(sql)
         return execute(sql, params, many, context)
 
     with connection.execute_wrapper(note):
         client.get("/items/")
-    assert not [sql for sql in seen if "review_itemversion" in sql or "OFFSET" in sql]
+    assert not [sql for sql in statements if "review_itemversion" in sql or "OFFSET" in sql]
 
 
 # The page of an item
@@ -246,8 +246,8 @@ def test_gold_items_are_for_managers_alone(signed_in, add_shown):
 def test_an_edit_makes_a_version_and_shows_what_changed(signed_in, disputed, words):
     item, _ = disputed()
     client, user = signed_in("adjudicator")
-    sent = wording(texts=("Vasogenic oedema", *TEXTS[1:]))
-    assert client.post(f"/items/{item.pk}/edit/", sent).status_code == 302
+    form_data = wording(texts=("Vasogenic oedema", *TEXTS[1:]))
+    assert client.post(f"/items/{item.pk}/edit/", form_data).status_code == 302
     item.refresh_from_db()
     new = item.versions.get(number=2)
     assert (item.state, item.version, item.reviews) == ("queued", 2, 0)
@@ -271,13 +271,13 @@ def test_an_edit_makes_a_version_and_shows_what_changed(signed_in, disputed, wor
 def test_an_edit_that_cannot_be_keeps_what_was_typed(signed_in, disputed, broken, reason, words):
     item, _ = disputed()
     client, _ = signed_in("manager")
-    sent = wording(**{"texts": ("Swelling", *TEXTS[1:]), "note": "TYPED NOTE", **broken})
-    reply = client.post(f"/items/{item.pk}/edit/", sent)
+    form_data = wording(**{"texts": ("Swelling", *TEXTS[1:]), "note": "TYPED NOTE", **broken})
+    reply = client.post(f"/items/{item.pk}/edit/", form_data)
     assert reply.status_code == 422
     assert reason in words(reply)
     page = reply.content.decode()
-    assert f'value="{sent["option-0"]}"' in page
-    assert sent["note"] in page
+    assert f'value="{form_data["option-0"]}"' in page
+    assert form_data["note"] in page
     assert item.versions.count() == 1
 
 
@@ -286,8 +286,8 @@ def test_an_edit_of_an_older_version_keeps_the_text_beside_the_newer_wording(sig
     first, _ = signed_in("manager")
     second, _ = signed_in("adjudicator")
     first.post(f"/items/{item.pk}/edit/", wording(texts=("Swelling", *TEXTS[1:])))
-    sent = wording(texts=("Tumefaction", *TEXTS[1:]), note="MY NOTE")
-    reply = second.post(f"/items/{item.pk}/edit/", sent)
+    form_data = wording(texts=("Tumefaction", *TEXTS[1:]), note="MY NOTE")
+    reply = second.post(f"/items/{item.pk}/edit/", form_data)
     assert reply.status_code == 409
     page = reply.content.decode()
     assert 'value="Tumefaction"' in page
@@ -295,7 +295,7 @@ def test_an_edit_of_an_older_version_keeps_the_text_beside_the_newer_wording(sig
     assert "Swelling" in page
     assert 'name="version" value="2"' in page
     assert item.versions.count() == 2
-    assert second.post(f"/items/{item.pk}/edit/", {**sent, "version": 2}).status_code == 302
+    assert second.post(f"/items/{item.pk}/edit/", {**form_data, "version": 2}).status_code == 302
 
 
 @pytest.mark.parametrize("state", ["released", "rejected", "quarantined", "withdrawn", "draft"])
@@ -304,8 +304,8 @@ def test_what_is_out_of_the_queue_is_not_edited(signed_in, add_shown, state):
     client, _ = signed_in("manager")
     assert client.get(f"/items/{item.pk}/edit/").status_code == 409
     assert b"/edit/" not in client.get(f"/items/{item.pk}/").content
-    sent = wording(texts=("Swelling", *TEXTS[1:]))
-    reply = client.post(f"/items/{item.pk}/edit/", sent)
+    form_data = wording(texts=("Swelling", *TEXTS[1:]))
+    reply = client.post(f"/items/{item.pk}/edit/", form_data)
     assert reply.status_code == 409
     assert b"Swelling" in reply.content
     assert item.versions.count() == 1
@@ -317,8 +317,8 @@ def test_what_is_out_of_the_queue_is_not_edited(signed_in, add_shown, state):
 def test_a_comment_is_stored_shown_and_resolved(signed_in, add_shown, words):
     item = add_shown()
     judge, author = signed_in("adjudicator")
-    sent = {"form": "comment", "version": 1, "text": "Is the term\r\nin RadLex?"}
-    assert judge.post(f"/items/{item.pk}/", sent).status_code == 302
+    form_data = {"form": "comment", "version": 1, "text": "Is the term\r\nin RadLex?"}
+    assert judge.post(f"/items/{item.pk}/", form_data).status_code == 302
     stored = Comment.objects.get()
     assert (stored.text, stored.author, stored.resolved) == (
         "Is the term\nin RadLex?",
@@ -347,8 +347,8 @@ def test_a_comment_on_an_older_version_is_a_conflict_that_keeps_the_text(signed_
     item = add_shown()
     client, _ = signed_in("manager")
     client.post(f"/items/{item.pk}/edit/", wording(texts=("Swelling", *TEXTS[1:])))
-    sent = {"form": "comment", "version": 1, "text": "TYPED TEXT"}
-    reply = client.post(f"/items/{item.pk}/", sent)
+    form_data = {"form": "comment", "version": 1, "text": "TYPED TEXT"}
+    reply = client.post(f"/items/{item.pk}/", form_data)
     assert reply.status_code == 409
     assert b"TYPED TEXT" in reply.content
 
@@ -367,8 +367,8 @@ def test_a_comment_of_another_item_is_not_resolved(signed_in, add_shown):
 def test_a_danger_is_reported_at_once(signed_in, add_shown):
     item = add_shown(state="accepted")
     client, _ = signed_in("adjudicator")
-    sent = {"form": "report", "version": 1, "reason": "UNSAFE", "text": "a wrong dose"}
-    client.post(f"/items/{item.pk}/", sent)
+    form_data = {"form": "report", "version": 1, "reason": "UNSAFE", "text": "a wrong dose"}
+    client.post(f"/items/{item.pk}/", form_data)
     item.refresh_from_db()
     assert item.state == "quarantined"
 
@@ -386,11 +386,11 @@ def test_a_released_item_is_withdrawn_by_managers_alone(signed_in, add_shown):
     record_release("r1", [item.versions.get().pk], "0" * 64)
     judge, _ = signed_in("adjudicator")
     manager, _ = signed_in("manager")
-    sent = {"form": "withdraw", "version": 1, "text": "the key is wrong"}
-    assert judge.post(f"/items/{item.pk}/", sent).status_code == 404
+    form_data = {"form": "withdraw", "version": 1, "text": "the key is wrong"}
+    assert judge.post(f"/items/{item.pk}/", form_data).status_code == 404
     assert b"Withdraw" not in judge.get(f"/items/{item.pk}/").content
     assert b"Withdraw" in manager.get(f"/items/{item.pk}/").content
-    assert manager.post(f"/items/{item.pk}/", sent).status_code == 302
+    assert manager.post(f"/items/{item.pk}/", form_data).status_code == 302
     item.refresh_from_db()
     assert item.state == "withdrawn"
 
@@ -408,11 +408,11 @@ def test_a_manager_makes_a_gold_item_of_an_accepted_one(signed_in, add_shown):
     item = add_shown(state="accepted")
     client, _ = signed_in("manager")
     assert f"/items/{item.pk}/gold/".encode() in client.get(f"/items/{item.pk}/").content
-    sent = wording(key=2, defect="KEY_WRONG")
-    reply = client.post(f"/items/{item.pk}/gold/", sent)
-    made = Item.objects.exclude(gold_defect="").get()
-    assert reply.headers["Location"] == f"/items/{made.pk}/"
-    assert (made.gold_defect, made.copied_from_id, made.versions.get().key) == (
+    form_data = wording(key=2, defect="KEY_WRONG")
+    reply = client.post(f"/items/{item.pk}/gold/", form_data)
+    gold = Item.objects.exclude(gold_defect="").get()
+    assert reply.headers["Location"] == f"/items/{gold.pk}/"
+    assert (gold.gold_defect, gold.copied_from_id, gold.versions.get().key) == (
         "KEY_WRONG",
         item.pk,
         2,
@@ -422,8 +422,8 @@ def test_a_manager_makes_a_gold_item_of_an_accepted_one(signed_in, add_shown):
 def test_a_gold_item_without_a_defect_keeps_what_was_typed(signed_in, add_shown, words):
     item = add_shown(state="accepted")
     client, _ = signed_in("manager")
-    sent = wording(question=QUESTION + " TYPED", defect="")
-    reply = client.post(f"/items/{item.pk}/gold/", sent)
+    form_data = wording(question=QUESTION + " TYPED", defect="")
+    reply = client.post(f"/items/{item.pk}/gold/", form_data)
     assert reply.status_code == 422
     assert "TYPED" in words(reply)
     assert not Item.objects.exclude(gold_defect="").exists()

@@ -37,12 +37,12 @@ def long_list(add_items):
     """As many items as the largest release would have."""
     (first,) = add_items(1)
     columns = [field.column for field in Item._meta.fields]
-    taken = [COLUMNS.get(name, name) for name in columns]
+    values = [COLUMNS.get(name, name) for name in columns]
     with connection.cursor() as cursor:
         cursor.execute(
             f"INSERT INTO review_item ({', '.join(columns)}) "  # noqa: S608  (names of our own)
             f"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {ITEMS}) "
-            f"SELECT {', '.join(taken)} FROM n CROSS JOIN review_item WHERE id = '{first.pk}'"
+            f"SELECT {', '.join(values)} FROM n CROSS JOIN review_item WHERE id = '{first.pk}'"
         )
 
 

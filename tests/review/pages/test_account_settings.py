@@ -38,7 +38,7 @@ def test_passwords_are_hashed_at_full_cost_outside_the_tests():
 
 
 @pytest.mark.parametrize(
-    ("sent", "says"),
+    ("form_data", "says"),
     [
         ({"old": "wrong"}, "The current password is wrong"),
         ({"again": "other"}, "new passwords differ"),
@@ -47,9 +47,9 @@ def test_passwords_are_hashed_at_full_cost_outside_the_tests():
         ({"new": "qwerty123456", "again": "qwerty123456"}, "too common"),
     ],
 )
-def test_a_wrong_or_weak_password_is_refused_in_words(signed_in, sent, says):
+def test_a_wrong_or_weak_password_is_refused_in_words(signed_in, form_data, says):
     client, user = signed_in()
-    reply = change(client, **sent)
+    reply = change(client, **form_data)
     assert reply.status_code == 422
     assert says in reply.content.decode()
     user.refresh_from_db()
@@ -70,8 +70,8 @@ def test_guessing_the_old_password_is_slowed_down(signed_in):
     assert "too many attempts" in change(client).content.decode().casefold()
 
 
-def test_keys_of_one_character_can_be_turned_off_and_on(taken):
-    client, user, claim = taken()
+def test_keys_of_one_character_can_be_turned_off_and_on(take_claim):
+    client, user, claim = take_claim()
     client.post("/me/", {"form": "keys"})
     user.refresh_from_db()
     assert not user.single_keys

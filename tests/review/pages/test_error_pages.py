@@ -22,8 +22,8 @@ def test_a_wrong_address_is_answered_in_words(signed_in):
     assert "Page not found" in reply.content.decode()
 
 
-def test_a_form_without_our_token_is_refused_and_its_comment_shown(taken):
-    _, user, claim = taken()
+def test_a_form_without_our_token_is_refused_and_its_comment_shown(take_claim):
+    _, user, claim = take_claim()
     client = Client(SERVER_NAME="localhost", enforce_csrf_checks=True)
     client.force_login(user)
     reply = client.post(f"/review/{claim.token}/submit/", {"comment": "<b>typed"})

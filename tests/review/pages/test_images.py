@@ -22,7 +22,7 @@ def get(client, asset, **extra):
     return client.get(f"/pictures/{asset.pk}/", **extra)
 
 
-def seen(client, claim):
+def visible_pair(client, claim):
     """Whether the plain and the marked picture can be seen."""
     version = claim.version
     return tuple(
@@ -30,53 +30,55 @@ def seen(client, claim):
     )
 
 
-def test_the_mark_is_shown_after_the_blind_answer_only(taken):
-    client, user, claim = taken()
-    assert seen(client, claim) == (True, False)
+def test_the_mark_is_shown_after_the_blind_answer_only(take_claim):
+    client, user, claim = take_claim()
+    assert visible_pair(client, claim) == (True, False)
     answer_blind(claim.token, user, ANSWER)
-    assert seen(client, claim) == (True, True)
+    assert visible_pair(client, claim) == (True, True)
     submit_review(claim.token, user, RULING)
-    assert seen(client, claim) == (True, True)
+    assert visible_pair(client, claim) == (True, True)
 
 
-def test_a_mark_that_is_asked_about_is_shown_at_once(taken):
-    client, _, claim = taken(asks_mark=True)
-    assert seen(client, claim) == (True, True)
+def test_a_mark_that_is_asked_about_is_shown_at_once(take_claim):
+    client, _, claim = take_claim(asks_mark=True)
+    assert visible_pair(client, claim) == (True, True)
 
 
-def test_an_item_that_was_given_back_is_shown_no_more(taken):
-    client, user, claim = taken()
+def test_an_item_that_was_given_back_is_shown_no_more(take_claim):
+    client, user, claim = take_claim()
     answer_blind(claim.token, user, ANSWER)
     give_back(claim.token, user, not_my_field=True)
-    assert seen(client, claim) == (False, False)
+    assert visible_pair(client, claim) == (False, False)
 
 
-def test_an_item_whose_time_is_over_is_shown_no_more(taken):
-    client, user, claim = taken()
+def test_an_item_whose_time_is_over_is_shown_no_more(take_claim):
+    client, user, claim = take_claim()
     answer_blind(claim.token, user, ANSWER)
     Claim.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
-    assert seen(client, claim) == (False, False)
+    assert visible_pair(client, claim) == (False, False)
 
 
 @pytest.mark.parametrize(
     ("role", "may"),
     [("reviewer", False), ("adjudicator", True), ("manager", True), ("administrator", False)],
 )
-def test_others_see_it_by_their_role(taken, signed_in, role, may):
-    _, user, claim = taken()
+def test_others_see_it_by_their_role(take_claim, signed_in, role, may):
+    _, user, claim = take_claim()
     answer_blind(claim.token, user, ANSWER)
     client, _ = signed_in(role)
-    assert seen(client, claim) == (may, may)
+    assert visible_pair(client, claim) == (may, may)
 
 
 @pytest.mark.parametrize("outcome", ["open", "kept out", "cleared"])
-def test_a_picture_that_shows_a_patient_is_closed_to_all_but_managers(taken, signed_in, outcome):
-    client, user, claim = taken()
+def test_a_picture_that_shows_a_patient_is_closed_to_all_but_managers(
+    take_claim, signed_in, outcome
+):
+    client, user, claim = take_claim()
     adjudicator, _ = signed_in("adjudicator")
     manager, boss = signed_in("manager")
     answer_blind(claim.token, user, ANSWER)
     submit_review(claim.token, user, RULING)
-    assert seen(client, claim) == seen(adjudicator, claim) == (True, True)
+    assert visible_pair(client, claim) == visible_pair(adjudicator, claim) == (True, True)
     Item.objects.update(state="queued")
     incident = privacy_incidents.report_incident(claim.version.item_id, user)
     if outcome != "open":
@@ -84,12 +86,12 @@ def test_a_picture_that_shows_a_patient_is_closed_to_all_but_managers(taken, sig
             incident.pk, boss, clear=outcome == "cleared", note="looked at it"
         )
     may = outcome == "cleared"
-    assert seen(client, claim) == seen(adjudicator, claim) == (may, may)
-    assert seen(manager, claim) == (True, True)
+    assert visible_pair(client, claim) == visible_pair(adjudicator, claim) == (may, may)
+    assert visible_pair(manager, claim) == (True, True)
 
 
-def test_another_picture_of_a_reported_case_is_closed_too(taken, add_shown):
-    client, user, claim = taken()
+def test_another_picture_of_a_reported_case_is_closed_too(take_claim, add_shown):
+    client, user, claim = take_claim()
     answer_blind(claim.token, user, ANSWER)
     submit_review(claim.token, user, RULING)
     lone = Asset.objects.create(sha256="e" * 64, width=8, height=8)
@@ -101,23 +103,26 @@ def test_another_picture_of_a_reported_case_is_closed_too(taken, add_shown):
     assert get(client, claim.version.picture).status_code == 404
 
 
-def test_a_page_says_why_its_picture_is_closed_and_what_to_do(taken, signed_in):
-    client, user, claim = taken()
+def test_a_page_says_why_its_picture_is_closed_and_what_to_do(take_claim, signed_in):
+    client, user, claim = take_claim()
     people = {"adjudicator": signed_in("adjudicator"), "manager": signed_in("manager")}
     answer_blind(claim.token, user, ANSWER)
     submit_review(claim.token, user, RULING)
     pages = {
         "reviewer": (client, f"/review/{claim.token}/"),
-        **{role: (made, f"/items/{claim.version.item_id}/") for role, (made, _) in people.items()},
+        **{
+            role: (viewer, f"/items/{claim.version.item_id}/")
+            for role, (viewer, _) in people.items()
+        },
     }
 
     def closed():
-        texts = {role: made.get(at).content.decode() for role, (made, at) in pages.items()}
-        shown = {
+        texts = {role: viewer.get(at).content.decode() for role, (viewer, at) in pages.items()}
+        is_visible = {
             role: "data-viewer" in text and "viewer.js" in text for role, text in texts.items()
         }
         is_closed = {role: "This image is locked." in text for role, text in texts.items()}
-        assert all(shown[role] is not is_closed[role] for role in pages)
+        assert all(is_visible[role] is not is_closed[role] for role in pages)
         return {role for role in pages if is_closed[role]}
 
     assert closed() == set()
@@ -130,15 +135,15 @@ def test_a_page_says_why_its_picture_is_closed_and_what_to_do(taken, signed_in):
     assert closed() == set()
 
 
-def test_who_is_not_signed_in_is_sent_to_sign_in(taken):
-    _, _, claim = taken()
+def test_who_is_not_signed_in_is_sent_to_sign_in(take_claim):
+    _, _, claim = take_claim()
     reply = get(Client(SERVER_NAME="localhost"), claim.version.picture)
     assert reply.status_code == 302
     assert reply["Location"].startswith("/sign-in/")
 
 
-def test_the_bytes_are_the_stored_ones_and_the_headers_keep_them_in(taken):
-    client, _, claim = taken()
+def test_the_bytes_are_the_stored_ones_and_the_headers_keep_them_in(take_claim):
+    client, _, claim = take_claim()
     reply = get(client, claim.version.picture)
     assert reply.content == image_store.load_image(claim.version.picture)
     assert reply["Content-Type"] == "image/png"
@@ -149,8 +154,8 @@ def test_the_bytes_are_the_stored_ones_and_the_headers_keep_them_in(taken):
     assert "default-src 'self'" in reply["Content-Security-Policy"]
 
 
-def test_a_picture_that_is_broken_on_disk_is_not_shown(taken, caplog):
-    client, _, claim = taken()
+def test_a_picture_that_is_broken_on_disk_is_not_shown(take_claim, caplog):
+    client, _, claim = take_claim()
     image_store.image_path(claim.version.picture.sha256).write_bytes(b"<script>")
     assert get(client, claim.version.picture).status_code == 404
     assert "was changed; import it again" in caplog.text
@@ -163,25 +168,25 @@ def test_a_picture_that_is_broken_on_disk_is_not_shown(taken, caplog):
         "%2fetc%2fpasswd", "con", "nul.png", "assets2/x", "c:%5cwindows", "secret.key",
     ],
 )  # fmt: skip
-def test_no_path_names_a_picture(taken, path):
-    client, _, _ = taken()
+def test_no_path_names_a_picture(take_claim, path):
+    client, _, _ = take_claim()
     for form in (path, f"{path}/"):
         assert client.get(f"/pictures/{form}").status_code in (301, 400, 404)
         assert client.get(f"/pictures/{form}", follow=True).status_code in (400, 404)
 
 
-def test_neither_digest_nor_unknown_id_names_a_picture(taken):
-    client, _, claim = taken()
+def test_neither_digest_nor_unknown_id_names_a_picture(take_claim):
+    client, _, claim = take_claim()
     assert client.get(f"/pictures/{claim.version.picture.sha256}/").status_code == 404
     assert client.get(f"/pictures/{uuid.uuid4()}/").status_code == 404
 
 
-def test_a_picture_of_no_item_of_the_reviewer_is_not_shown(taken):
-    client, _, _ = taken()
+def test_a_picture_of_no_item_of_the_reviewer_is_not_shown(take_claim):
+    client, _, _ = take_claim()
     other = Asset.objects.create(sha256="1" * 64, width=1, height=1)
     assert get(client, other).status_code == 404
 
 
-def test_pictures_are_only_read(taken):
-    client, _, claim = taken()
+def test_pictures_are_only_read(take_claim):
+    client, _, claim = take_claim()
     assert client.post(f"/pictures/{claim.version.picture_id}/").status_code == 405

@@ -56,13 +56,19 @@ def right_words(form):
 
 
 @pytest.fixture
-def taken_open(taken):
+def taken_open(take_claim):
     """A reviewer's client, their user and their claim of an item of a form."""
 
     def make(form):
-        known = {"concept": "ZZCONCEPT", "ids": [], "strategy": "key", "grade": "", "passed": []}
-        options = [{**known, "text": text} for text in (right_words(form), "another answer")]
-        return taken(options=options, target=target_of(form), question="Where is ZZQUESTION?")
+        option_facts = {
+            "concept": "ZZCONCEPT",
+            "ids": [],
+            "strategy": "key",
+            "grade": "",
+            "passed": [],
+        }
+        options = [{**option_facts, "text": text} for text in (right_words(form), "another answer")]
+        return take_claim(options=options, target=target_of(form), question="Where is ZZQUESTION?")
 
     return make
 
@@ -106,19 +112,19 @@ def test_a_right_answer_is_stored_as_it_was_given_and_passes(form, taken_open):
     is_place = form in ("point", "box")
     assert ("the place in green" if is_place else right_words(form)) in text
     assert ('class="right"' in text) == is_place
-    sent = client.post(url(claim, "submit/"), {"decision": "accept", "then": "stop"})
-    assert sent.status_code == 302
+    reply = client.post(url(claim, "submit/"), {"decision": "accept", "then": "stop"})
+    assert reply.status_code == 302
     assert Review.objects.get().verdicts == {}
     assert client.get(url(claim)).status_code == 200
     assert not verify_chain().fault
 
 
-def test_an_ellipse_is_drawn_as_two_arcs_around_its_middle(taken):
+def test_an_ellipse_is_drawn_as_two_arcs_around_its_middle(take_claim):
     region = {"ellipses": [[100, 200, 200, 260]]}
     truth = {"size": [512, 512], "region": region, "margin": 1.0}
-    known = {"concept": "ZZCONCEPT", "ids": [], "strategy": "key", "grade": "", "passed": []}
-    options = [{**known, "text": text} for text in ("(293, 449.2)", "another answer")]
-    client, _, claim = taken(
+    option_facts = {"concept": "ZZCONCEPT", "ids": [], "strategy": "key", "grade": "", "passed": []}
+    options = [{**option_facts, "text": text} for text in ("(293, 449.2)", "another answer")]
+    client, _, claim = take_claim(
         options=options, target={"form": "point", "ask": {}, "truth": truth}, question="Where?"
     )
     answer(client, claim, {"place": ["293,449.2"]})

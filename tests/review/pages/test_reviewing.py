@@ -39,9 +39,9 @@ def url(claim, step=""):
 
 
 @pytest.fixture
-def answered(taken):
+def answered(take_claim):
     def make(**fields):
-        client, user, claim = taken(**fields)
+        client, user, claim = take_claim(**fields)
         assert client.post(url(claim, "blind/"), BLIND).status_code == 302
         return client, user, claim
 
@@ -56,7 +56,7 @@ def body(reply):
     return reply.content.decode()
 
 
-def chosen(reply, name):
+def checked_values(reply, name):
     """Values of the radio buttons and checkboxes of a name that are checked."""
     return re.findall(rf'name="{re.escape(name)}" value="([^"]*)" checked', body(reply))
 
@@ -73,8 +73,8 @@ def test_the_next_item_is_taken_by_a_post_and_found_again(signed_in, add_shown):
     assert url(claim) in body(client.get("/review/"))
 
 
-def test_the_first_step_shows_the_question_and_nothing_of_the_answer(taken):
-    client, _, claim = taken()
+def test_the_first_step_shows_the_question_and_nothing_of_the_answer(take_claim):
+    client, _, claim = take_claim()
     Item.objects.update(gold_defect="KEY_WRONG")
     reply = client.get(url(claim))
     assert reply.status_code == 200
@@ -88,29 +88,29 @@ def test_the_first_step_shows_the_question_and_nothing_of_the_answer(taken):
 
 
 @pytest.mark.parametrize("gold", ["", "KEY_WRONG"])
-def test_the_first_step_is_the_same_whatever_the_key(taken, gold):
+def test_the_first_step_is_the_same_whatever_the_key(take_claim, gold):
     pages = []
     for key in range(4):
-        client, _, claim = taken(key=key)
+        client, _, claim = take_claim(key=key)
         Item.objects.update(gold_defect=gold)
         pages.append(_VARIES.sub("", body(client.get(url(claim)))))
         Item.objects.update(state="draft")  # so that the next one is taken
     assert len(set(pages)) == 1
 
 
-def test_the_key_is_not_even_read_for_the_first_step(taken, django_queries):
-    client, _, claim = taken()
+def test_the_key_is_not_even_read_for_the_first_step(take_claim, django_queries):
+    client, _, claim = take_claim()
     with django_queries() as queries:
         client.get(url(claim))
-    read = " ".join(queries)
-    assert '"question"' in read
-    assert '"review_itemversion"."key"' not in read
-    assert '"provenance"' not in read
-    assert "gold_defect" not in read
+    statements = " ".join(queries)
+    assert '"question"' in statements
+    assert '"review_itemversion"."key"' not in statements
+    assert '"provenance"' not in statements
+    assert "gold_defect" not in statements
 
 
-def test_a_mark_that_is_asked_about_is_shown_at_once(taken):
-    client, _, claim = taken(asks_mark=True)
+def test_a_mark_that_is_asked_about_is_shown_at_once(take_claim):
+    client, _, claim = take_claim(asks_mark=True)
     text = body(client.get(url(claim)))
     assert f"/pictures/{claim.version.overlay_id}/" in text
     assert 'data-action="overlay" aria-pressed="true"' in text
@@ -120,7 +120,7 @@ def test_the_second_step_shows_everything(answered):
     client, _, claim = answered()
     reply = client.get(url(claim))
     text = body(reply)
-    for wanted in (
+    for words in (
         "✓ Key",
         "Your answer",
         "which is the key",
@@ -137,13 +137,13 @@ def test_the_second_step_shows_everything(answered):
         str(claim.version.overlay_id),
         *(line.text for line in CHECKLIST),
     ):
-        assert wanted in text
+        assert words in text
     assert re.findall(r'name="(verdict.\d)"', text) == ["verdict.1", "verdict.2", "verdict.3"]
     assert set(re.findall(r'name="reason" value="([A-Z_]+)"', text)) == set(Reason)
 
 
-def test_an_answer_that_differs_from_the_key_is_said_in_words(taken):
-    client, _, claim = taken(key=2)
+def test_an_answer_that_differs_from_the_key_is_said_in_words(take_claim):
+    client, _, claim = take_claim(key=2)
     client.post(url(claim, "blind/"), {**BLIND, "option": "none"})
     text = body(client.get(url(claim)))
     assert "You answered <b>cannot tell</b>; the key is another option." in text
@@ -159,33 +159,33 @@ def test_an_answer_that_differs_from_the_key_is_said_in_words(taken):
         ("image_adequate", "State whether the image is good enough"),
     ],
 )
-def test_an_open_question_of_step_one_is_named_and_the_rest_kept(taken, missing, says):
-    client, _, claim = taken()
+def test_an_open_question_of_step_one_is_named_and_the_rest_kept(take_claim, missing, says):
+    client, _, claim = take_claim()
     reply = client.post(url(claim, "blind/"), {**BLIND, missing: ""})
     assert reply.status_code == 422
     assert says in body(reply)
     assert not BlindAnswer.objects.exists()
     for name, value in BLIND.items():
-        assert chosen(reply, name) == ([] if name == missing else [value])
+        assert checked_values(reply, name) == ([] if name == missing else [value])
     for secret in HIDDEN:
         assert secret not in body(reply)
 
 
 @pytest.mark.parametrize("option", ["4", "-1", "²", "1.0", "00"])
-def test_an_option_that_is_not_offered_is_refused(taken, option):
-    client, _, claim = taken()
+def test_an_option_that_is_not_offered_is_refused(take_claim, option):
+    client, _, claim = take_claim()
     assert client.post(url(claim, "blind/"), {**BLIND, "option": option}).status_code == 422
     assert not BlindAnswer.objects.exists()
 
 
 @pytest.mark.parametrize(
-    ("sent", "kept"),
+    ("milliseconds", "expected"),
     [("1234", 1234), ("", 0), ("-3", 0), ("9" * 30, 86_400_000), ("9" * 5000, 86_400_000)],
 )
-def test_the_browser_s_stopwatch_never_costs_an_answer(taken, sent, kept):
-    client, _, claim = taken()
-    client.post(url(claim, "blind/"), {**BLIND, "milliseconds": sent})
-    assert BlindAnswer.objects.get().milliseconds == kept
+def test_the_browser_s_stopwatch_never_costs_an_answer(take_claim, milliseconds, expected):
+    client, _, claim = take_claim()
+    client.post(url(claim, "blind/"), {**BLIND, "milliseconds": milliseconds})
+    assert BlindAnswer.objects.get().milliseconds == expected
 
 
 @pytest.mark.parametrize("again", [{**BLIND, "option": "3"}, {"option": "3"}, {}])
@@ -197,8 +197,8 @@ def test_the_first_answer_counts(answered, again):
     assert BlindAnswer.objects.get().option == 0
 
 
-def test_the_second_step_needs_the_first(taken):
-    client, _, claim = taken()
+def test_the_second_step_needs_the_first(take_claim):
+    client, _, claim = take_claim()
     reply = client.post(url(claim, "submit/"), GOOD)
     assert reply.status_code == 422
     assert "Step 1 of 2" in body(reply)
@@ -238,8 +238,8 @@ def test_the_next_item_follows_at_once_when_asked_for(answered, add_shown):
     client, user, claim = answered()
     other = add_shown()
     reply = client.post(url(claim, "submit/"), {**GOOD, "then": "next"})
-    held = Claim.objects.get(user=user, submitted_at=None)
-    assert (held.version, reply["Location"]) == (other, url(held))
+    own_claim = Claim.objects.get(user=user, submitted_at=None)
+    assert (own_claim.version, reply["Location"]) == (other, url(own_claim))
 
 
 def test_to_accept_is_to_say_that_nothing_is_wrong(answered):
@@ -276,17 +276,17 @@ def test_what_nobody_answered_is_not_answered_by_a_rejection(answered):
 )
 def test_an_incomplete_decision_is_named_and_the_rest_kept(answered, change, says):
     client, _, claim = answered()
-    sent = {**GOOD, "comment": "Ein </textarea><b>Text", **change}
-    reply = client.post(url(claim, "submit/"), sent)
+    form_data = {**GOOD, "comment": "Ein </textarea><b>Text", **change}
+    reply = client.post(url(claim, "submit/"), form_data)
     assert reply.status_code == 422
     assert says.casefold() in body(reply).casefold()
     assert not Review.objects.exists()
     for line in CHECKLIST:
         name = f"check.{line.name}"
-        assert chosen(reply, name) == ([sent[name]] if sent[name] else [])
+        assert checked_values(reply, name) == ([form_data[name]] if form_data[name] else [])
     if change.get("comment") is None:
         assert "Ein &lt;/textarea&gt;&lt;b&gt;Text</textarea>" in body(reply)
-    assert Draft.objects.get().body["decision"] == [sent["decision"]]
+    assert Draft.objects.get().body["decision"] == [form_data["decision"]]
 
 
 def test_a_late_review_is_refused_with_the_text_in_the_page_and_kept(answered):
@@ -300,19 +300,19 @@ def test_a_late_review_is_refused_with_the_text_in_the_page_and_kept(answered):
     assert again.version == claim.version
     assert again.token != claim.token
     restored = client.get(url(again))
-    assert chosen(restored, "decision") == ["reject"]
-    assert chosen(restored, "reason") == ["KEY_WRONG", "DISTRACTOR_CORRECT:2"]
+    assert checked_values(restored, "decision") == ["reject"]
+    assert checked_values(restored, "reason") == ["KEY_WRONG", "DISTRACTOR_CORRECT:2"]
     assert "Zwei Befunde." in body(restored)
 
 
-def test_fields_of_the_second_step_do_not_come_back_in_the_first(taken):
-    client, _, claim = taken()
+def test_fields_of_the_second_step_do_not_come_back_in_the_first(take_claim):
+    client, _, claim = take_claim()
     client.post(url(claim, "draft/"), {**BAD, **BLIND, "verdict.1": "implausible"})
     assert set(Draft.objects.get().body) == set(BLIND)
 
 
-def test_a_late_blind_answer_is_refused_without_the_key(taken):
-    client, _, claim = taken()
+def test_a_late_blind_answer_is_refused_without_the_key(take_claim):
+    client, _, claim = take_claim()
     expire(claim)
     reply = client.post(url(claim, "blind/"), BLIND)
     assert reply.status_code == 409
@@ -329,8 +329,8 @@ def test_a_review_sent_twice_is_stored_once(answered):
     assert Review.objects.count() == 1
 
 
-def test_a_lost_item_is_said_so_on_opening(taken):
-    client, _, claim = taken()
+def test_a_lost_item_is_said_so_on_opening(take_claim):
+    client, _, claim = take_claim()
     expire(claim)
     reply = client.get(url(claim))
     assert reply.status_code == 409
@@ -343,14 +343,14 @@ def test_a_sent_review_can_be_read_again(answered):
     client.post(url(claim, "submit/"), BAD)
     reply = client.get(url(claim))
     assert reply.status_code == 200
-    assert chosen(reply, "reason") == ["KEY_WRONG", "DISTRACTOR_CORRECT:2"]
+    assert checked_values(reply, "reason") == ["KEY_WRONG", "DISTRACTOR_CORRECT:2"]
     assert "It can be retracted until" in body(reply)
     assert "review-submit" not in body(reply)
     assert body(reply).count("disabled") > 30
 
 
-def test_a_draft_is_kept_and_renews_the_lease(taken):
-    client, _, claim = taken()
+def test_a_draft_is_kept_and_renews_the_lease(take_claim):
+    client, _, claim = take_claim()
     nearly = timezone.now() + timedelta(minutes=1)
     Claim.objects.filter(pk=claim.pk).update(expires_at=nearly)
     reply = client.post(url(claim, "draft/"), {"option": "3", "confidence": "1", "comment": "x"})
@@ -359,29 +359,29 @@ def test_a_draft_is_kept_and_renews_the_lease(taken):
     assert claim.expires_at > nearly + timedelta(minutes=10)
     assert set(reply.json()) == {"saved", "until"}
     assert Draft.objects.get().body == {"option": ["3"], "confidence": ["1"]}
-    assert chosen(client.get(url(claim)), "option") == ["3"]
+    assert checked_values(client.get(url(claim)), "option") == ["3"]
 
 
 def test_a_draft_keeps_only_fields_of_the_form_and_refuses_what_does_not_fit(answered):
     client, _, claim = answered()
-    sent = {
+    form_data = {
         "comment": "x" * 20_000,
         "verdict.x": "1",
         "check.nonsense": "yes",
         "next": "/",
         **BLIND,
     }
-    client.post(url(claim, "draft/"), {**sent, "verdict.1": "implausible"})
+    client.post(url(claim, "draft/"), {**form_data, "verdict.1": "implausible"})
     stored = Draft.objects.get().body
     assert set(stored) == {"comment", "verdict.1"}
     assert len(stored["comment"][0]) == 20_000
-    reply = client.post(url(claim, "draft/"), {**sent, "comment": "y" * 20_001})
+    reply = client.post(url(claim, "draft/"), {**form_data, "comment": "y" * 20_001})
     assert reply.status_code == 422
     assert Draft.objects.get().body == stored, "nothing is cut off"
 
 
-def test_a_late_draft_is_kept_and_answered_409(taken):
-    client, _, claim = taken()
+def test_a_late_draft_is_kept_and_answered_409(take_claim):
+    client, _, claim = take_claim()
     expire(claim)
     reply = client.post(url(claim, "draft/"), {"option": "3"})
     assert reply.status_code == 409
@@ -390,23 +390,23 @@ def test_a_late_draft_is_kept_and_answered_409(taken):
 
 
 @pytest.mark.parametrize(
-    ("sent", "outcome", "says"),
+    ("form_data", "outcome", "says"),
     [
         ({}, "given-back", "Others can now get it"),
         ({"not_my_field": "1"}, "skipped", "will not get it again"),
     ],
 )
-def test_an_item_can_be_given_back(taken, sent, outcome, says):
-    client, _, claim = taken()
-    reply = client.post(url(claim, "give-back/"), sent, follow=True)
+def test_an_item_can_be_given_back(take_claim, form_data, outcome, says):
+    client, _, claim = take_claim()
+    reply = client.post(url(claim, "give-back/"), form_data, follow=True)
     claim.refresh_from_db()
     assert claim.outcome == outcome
     assert says in body(reply)
 
 
 @pytest.mark.parametrize("step", ["", "blind/", "submit/", "draft/", "give-back/"])
-def test_the_claim_of_another_reviewer_does_not_exist(taken, signed_in, step):
-    _, _, claim = taken()
+def test_the_claim_of_another_reviewer_does_not_exist(take_claim, signed_in, step):
+    _, _, claim = take_claim()
     stranger, _ = signed_in()
     call = stranger.post if step else stranger.get
     assert call(url(claim, step), {**BLIND, **BAD}).status_code == 404
@@ -415,17 +415,17 @@ def test_the_claim_of_another_reviewer_does_not_exist(taken, signed_in, step):
     assert claim.released_at is None
 
 
-def test_who_has_lost_the_session_is_told_so_by_401(taken):
-    _, _, claim = taken()
+def test_who_has_lost_the_session_is_told_so_by_401(take_claim):
+    _, _, claim = take_claim()
     script = {"HTTP_X_REQUESTED_WITH": "fetch"}
     stranger = Client(SERVER_NAME="localhost")
     assert stranger.post(url(claim, "draft/"), {}, **script).status_code == 401
 
 
-def test_nothing_left_says_who_holds_the_rest_and_until_when(taken, signed_in):
+def test_nothing_left_says_who_holds_the_rest_and_until_when(take_claim, signed_in):
     client, _ = signed_in()
     assert "nothing left for you" in body(client.post("/review/", follow=True))
-    _, _, claim = taken()
+    _, _, claim = take_claim()
     assert claim_next(signed_in()[1]) is not None
     text = body(client.get("/review/?empty"))
     assert "reserved by other reviewers" in text

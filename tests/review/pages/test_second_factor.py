@@ -82,10 +82,10 @@ def test_it_is_set_up_with_a_picture_drawn_here_and_recovery_codes_shown_once(si
 
 def test_the_address_of_the_picture_is_what_authenticators_read(reviewer):
     session = SessionStore()
-    made = second_factor.begin_setup(reviewer, session)
-    read = pyotp.parse_uri(made.address)
-    assert (read.secret, read.issuer, read.name) == (made.secret, "medrcube", EMAIL)
-    assert second_factor.begin_setup(reviewer, session) == made
+    setup = second_factor.begin_setup(reviewer, session)
+    uri = pyotp.parse_uri(setup.address)
+    assert (uri.secret, uri.issuer, uri.name) == (setup.secret, "medrcube", EMAIL)
+    assert second_factor.begin_setup(reviewer, session) == setup
 
 
 def test_a_wrong_code_turns_nothing_on(signed_in):
@@ -121,12 +121,12 @@ def test_the_session_changes_its_id_at_both_steps(secured):
 
 
 @pytest.mark.parametrize(
-    ("steps", "taken"), [(-2, False), (-1, True), (0, True), (1, True), (2, False)]
+    ("steps", "is_valid"), [(-2, False), (-1, True), (0, True), (1, True), (2, False)]
 )
-def test_a_clock_may_be_wrong_by_one_step(reviewer, secured, steps, taken):
+def test_a_clock_may_be_wrong_by_one_step(reviewer, secured, steps, is_valid):
     now = timezone.now()
     code = secured[0].at(now.timestamp() + steps * STEP)
-    assert second_factor.spend_code(reviewer, code, now) is taken
+    assert second_factor.spend_code(reviewer, code, now) is is_valid
 
 
 def test_a_code_is_taken_once_and_none_before_it_either(any_database, reviewer, secured):
@@ -197,8 +197,8 @@ def test_a_script_gives_the_code_with_the_password(secured):
         422,
         b"Also enter the code from your authenticator app.",
     )
-    sent = {"email": EMAIL, "password": PASSWORD, "code": secured[0].now()}
-    assert client.post("/sign-in/", sent, **script).status_code == 204
+    form_data = {"email": EMAIL, "password": PASSWORD, "code": secured[0].now()}
+    assert client.post("/sign-in/", form_data, **script).status_code == 204
     assert is_in(client)
 
 
@@ -231,16 +231,16 @@ def test_an_administrator_resets_it_and_a_manager_that_of_a_reviewer(
     reviewer, secured, signed_in, person
 ):
     manager, _ = signed_in("manager")
-    sent = {"form": "second-factor", "reviewer": reviewer.pk, "note": ""}
-    assert manager.post("/dashboard/", sent).status_code == 422
-    assert manager.post("/dashboard/", {**sent, "note": "seen her"}).status_code == 302
+    form_data = {"form": "second-factor", "reviewer": reviewer.pk, "note": ""}
+    assert manager.post("/dashboard/", form_data).status_code == 422
+    assert manager.post("/dashboard/", {**form_data, "note": "seen her"}).status_code == 302
     assert not second_factor.has_second_factor(reviewer)
     event = Event.objects.last()
     assert (event.kind, event.body) == ("person.second_factor_reset", '{"note":"seen her"}')
     boss = person("administrator")
     set_up(boss)
-    sent = {"form": "second-factor", "reviewer": boss.pk, "note": "x"}
-    assert manager.post("/dashboard/", sent).status_code == 422
+    form_data = {"form": "second-factor", "reviewer": boss.pk, "note": "x"}
+    assert manager.post("/dashboard/", form_data).status_code == 422
     admin, _ = signed_in("administrator")
     assert admin.post(f"/people/{boss.pk}/", {"form": "second-factor"}).status_code == 302
     assert not second_factor.has_second_factor(boss)
@@ -303,10 +303,12 @@ def test_no_session_sees_or_confirms_the_secret_that_another_began(any_database,
 
 def test_of_two_sessions_that_set_one_up_at_once_the_first_wins(any_database, reviewer):
     sessions = SessionStore(), SessionStore()
-    made = [pyotp.TOTP(second_factor.begin_setup(reviewer, session).secret) for session in sessions]
-    second_factor.confirm_setup(reviewer, sessions[0], made[0].now())
+    authenticators = [
+        pyotp.TOTP(second_factor.begin_setup(reviewer, session).secret) for session in sessions
+    ]
+    second_factor.confirm_setup(reviewer, sessions[0], authenticators[0].now())
     with pytest.raises(InvalidAnswerError, match="already has a second factor"):
-        second_factor.confirm_setup(reviewer, sessions[1], made[1].now())
+        second_factor.confirm_setup(reviewer, sessions[1], authenticators[1].now())
     assert second_factor.is_proven(sessions[0], reviewer)
     assert not second_factor.is_proven(sessions[1], reviewer)
 

@@ -34,15 +34,15 @@ FORMS = {
         ("/trail/", ("number", "sha256")),
     ],
 }
-KNOWN = ["", "comment", "report", "accept", "clear", "1", "PHI", "role"]
-TEXT = st.one_of(st.sampled_from(KNOWN), st.text(max_size=30), st.just("a" * 300))
+WORDS = ["", "comment", "report", "accept", "clear", "1", "PHI", "role"]
+TEXT = st.one_of(st.sampled_from(WORDS), st.text(max_size=30), st.just("a" * 300))
 HOSTILE = ["\0", "a\0b", "a" * (LONGEST + 1)]
 
 
 @pytest.fixture
-def send(any_database, taken, signed_in):
+def send(any_database, take_claim, signed_in):
     """Send a form of a role; every name that its page has holds the text."""
-    reviewer, _, claim = taken()
+    reviewer, _, claim = take_claim()
     clients = {"reviewer": reviewer}
     clients |= {role: signed_in(role)[0] for role in FORMS if role != "reviewer"}
     for client in clients.values():
@@ -51,8 +51,8 @@ def send(any_database, taken, signed_in):
 
     def post(role, place, texts):
         address, fields = FORMS[role][place]
-        sent = dict(zip(fields, texts, strict=False))
-        return clients[role].post(address.format(**names), sent)
+        form_data = dict(zip(fields, texts, strict=False))
+        return clients[role].post(address.format(**names), form_data)
 
     return post
 
@@ -75,13 +75,13 @@ def test_no_text_breaks_a_form(send):
     )
     @given(st.sampled_from(PLACES), st.lists(TEXT, min_size=5, max_size=5))
     @example(("administrator", 0), [f"{'a' * 250}@example.org", "reviewer", "Brain", "", ""])
-    def sent(place, texts):
+    def post_texts(place, texts):
         reply = send(*place, texts)
         assert reply.status_code < 500, (place, texts)
         used = texts[: len(FORMS[place[0]][place[1]][1])]
         assert reply.status_code == 422 or "\0" not in "".join(used)
 
-    sent()
+    post_texts()
 
 
 @pytest.mark.parametrize(

@@ -40,11 +40,12 @@ def test_the_right_password_leads_to_the_page_that_was_wanted(client, reviewer):
 
 
 @pytest.mark.parametrize(
-    "wanted", ["https://evil.example/", "//evil.example/", "/\\evil.example", "javascript:alert(1)"]
+    "address",
+    ["https://evil.example/", "//evil.example/", "/\\evil.example", "javascript:alert(1)"],
 )
-def test_nobody_is_sent_to_another_site(client, reviewer, wanted):
-    sent = {"email": reviewer.email, "password": PASSWORD, "next": wanted}
-    assert client.post("/sign-in/", sent)["Location"] == "/"
+def test_nobody_is_sent_to_another_site(client, reviewer, address):
+    form_data = {"email": reviewer.email, "password": PASSWORD, "next": address}
+    assert client.post("/sign-in/", form_data)["Location"] == "/"
 
 
 def test_unknown_wrong_and_closed_look_the_same(client, reviewer, person):
@@ -97,14 +98,14 @@ def test_signing_out_takes_a_post(client, reviewer):
 
 
 @pytest.mark.parametrize(
-    ("began", "seen", "stays"),
+    ("began", "last_seen", "stays"),
     [(0, 1799, True), (0, 1801, False), (43_199, 10, True), (43_201, 10, False)],
 )
-def test_a_session_ends_when_idle_and_after_half_a_day(client, reviewer, began, seen, stays):
+def test_a_session_ends_when_idle_and_after_half_a_day(client, reviewer, began, last_seen, stays):
     sign_in(client)
     now = int(timezone.now().timestamp())
     session = client.session
-    session.update({"began": now - max(began, seen), "seen": now - seen})
+    session.update({"began": now - max(began, last_seen), "seen": now - last_seen})
     session.save()
     assert (client.get("/me/").status_code == 200) is stays
     assert Session.objects.filter(pk=session_digest(session.session_key)).exists() is stays
@@ -163,16 +164,16 @@ def test_the_right_password_clears_the_count_of_that_pair_only(client, reviewer,
 def test_many_addresses_do_not_help_against_one_account(database, monkeypatch):
     limits = {"pair": 5, "account": 3, "address": 100}
     monkeypatch.setattr(settings, "SIGN_IN_LIMITS", limits)
-    made = [login_throttle.count_attempt("a@example.org", f"192.0.2.{n}") for n in range(5)]
-    assert made == [True, True, True, False, False]
+    attempts = [login_throttle.count_attempt("a@example.org", f"192.0.2.{n}") for n in range(5)]
+    assert attempts == [True, True, True, False, False]
     assert login_throttle.count_attempt("b@example.org", "192.0.2.1")
 
 
 def test_many_accounts_do_not_help_one_address(database, monkeypatch):
     limits = {"pair": 5, "account": 100, "address": 3}
     monkeypatch.setattr(settings, "SIGN_IN_LIMITS", limits)
-    made = [login_throttle.count_attempt(f"{n}@example.org", "192.0.2.1") for n in range(5)]
-    assert made == [True, True, True, False, False]
+    attempts = [login_throttle.count_attempt(f"{n}@example.org", "192.0.2.1") for n in range(5)]
+    assert attempts == [True, True, True, False, False]
 
 
 def test_what_is_stored_names_nobody(client, reviewer):

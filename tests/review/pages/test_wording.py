@@ -12,9 +12,9 @@ TEXT = "Which abnormality does this T1-weighted MR image of the brain show?"
 
 
 @pytest.fixture
-def second(taken):
+def second(take_claim):
     """A reviewer before step two: the client, the address of a view, the claim."""
-    client, _, claim = taken()
+    client, _, claim = take_claim()
     client.post(reverse("review-blind", args=[claim.token]), BLIND)
     return client, lambda name: reverse(name, args=[claim.token]), claim
 
@@ -27,8 +27,8 @@ def test_the_rules_are_told_while_a_wording_is_typed(second):
     assert all(flaw["message"] for flaw in reply["flaws"])
 
 
-def test_the_rules_say_nothing_before_the_blind_answer(taken):
-    client, _, claim = taken()
+def test_the_rules_say_nothing_before_the_blind_answer(take_claim):
+    client, _, claim = take_claim()
     reply = client.post(reverse("review-wording", args=[claim.token]), {"wording.question": TEXT})
     assert reply.status_code == 409
     assert "flaws" not in reply.json()
@@ -112,12 +112,12 @@ def test_a_manager_takes_a_proposal_over_and_the_next_reviewer_sees_what_is_new(
     page = manager.get(address).content.decode()
     assert TEXT in page
     texts = {f"option-{place}": text for place, text in enumerate(proposal.options)}
-    sent = {"question": TEXT, **texts, "key": "0", "version": "1", "note": "clearer"}
-    manager.post(reverse("item-edit", args=[item]), {**sent, "proposal": str(proposal.pk)})
+    form_data = {"question": TEXT, **texts, "key": "0", "version": "1", "note": "clearer"}
+    manager.post(reverse("item-edit", args=[item]), {**form_data, "proposal": str(proposal.pk)})
     assert Item.objects.get(pk=item).version == 2
     other, user = signed_in()
     theirs = claim_next(user)
     other.post(reverse("review-blind", args=[theirs.token]), BLIND)
-    seen = other.get(reverse("review", args=[theirs.token])).content.decode()
-    assert "Changes in this wording" in seen
-    assert "T1-weighted" in seen
+    next_page = other.get(reverse("review", args=[theirs.token])).content.decode()
+    assert "Changes in this wording" in next_page
+    assert "T1-weighted" in next_page

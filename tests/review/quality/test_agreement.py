@@ -223,12 +223,12 @@ def test_the_bootstrap_covers_what_it_should():
     shares = {("a", "a"): 0.6, ("a", "r"): 0.1, ("r", "a"): 0.1, ("r", "r"): 0.2}
     agreed, use = 0.8, 0.7
     true = (agreed - (use**2 + (1 - use) ** 2)) / (1 - (use**2 + (1 - use) ** 2))
-    held = 0
+    hits = 0
     for _ in range(60):
         counts = generator.multinomial(80, list(shares.values()))
         result = fleiss_kappa(table(dict(zip(shares, counts, strict=True))))
-        held += result.low <= true <= result.high
-    assert held >= 52
+        hits += result.low <= true <= result.high
+    assert hits >= 52
 
 
 def test_wilsons_interval():

@@ -67,9 +67,9 @@ def stock(add_items):
     """Items of chest films, every third with numbered boxes, every fifth of broader findings."""
 
     def make(count, **fields):
-        made = add_items(count, anatomy="Chest", modality="X-ray", **fields)
+        items = add_items(count, anatomy="Chest", modality="X-ray", **fields)
         pictures = {row.item_id: row.picture for row in ItemVersion.objects.select_related()}
-        for number, item in enumerate(made):
+        for number, item in enumerate(items):
             boxes, key = number % 3 == 2, number % 4
             named = list((FINDINGS if number % 5 else BROADER).items())
             texts = [(f"Box {place + 1}", "") for place in range(4)] if boxes else named
@@ -92,7 +92,7 @@ def stock(add_items):
                 },
             }
             replaced(item, pictures[item.pk], fields)
-        return made
+        return items
 
     return make
 
@@ -108,27 +108,27 @@ def twins():
     """Versions of gold items with the version that each was copied from."""
     versions = ItemVersion.objects.filter(item__gold_defect__gt="").select_related("item")
     return [
-        (made, ItemVersion.objects.get(item=made.item.copied_from, number=2)) for made in versions
+        (twin, ItemVersion.objects.get(item=twin.item.copied_from, number=2)) for twin in versions
     ]
 
 
 def test_defects_of_all_kinds_are_drawn_evenly(stock):
     stock(30, state="accepted")
-    drawn = draw_gold(9, "system")
-    assert dict(drawn.counts) == {"wrong-key": 3, "second-right": 3, "wrong-box": 3}
-    assert {kind_of(made.item.gold_defect) for made, _ in twins()} == set(drawn.counts)
+    draw = draw_gold(9, "system")
+    assert dict(draw.counts) == {"wrong-key": 3, "second-right": 3, "wrong-box": 3}
+    assert {kind_of(twin.item.gold_defect) for twin, _ in twins()} == set(draw.counts)
 
 
 def test_one_seed_draws_the_same_items(stock):
     stock(12, state="accepted")
     draw_gold(4, "system", seed=5)
-    first = {made.item.copied_from_id for made, _ in twins()}
+    first = {twin.item.copied_from_id for twin, _ in twins()}
     assert len(first) == 4
     draw_gold(4, "system", seed=5)
-    assert len({made.item.copied_from_id for made, _ in twins()}) == 8  # none is copied twice
+    assert len({twin.item.copied_from_id for twin, _ in twins()}) == 8  # none is copied twice
 
 
-def shown(version, names):
+def column_values(version, names):
     """What the options of a version say of some columns, by concept."""
     return {row["concept"]: {name: row[name] for name in names} for row in version.options}
 
@@ -144,15 +144,15 @@ def test_beside_a_wrong_key_stands_what_stands_beside_that_key_elsewhere(stock):
     moved = [pair for pair in twins() if pair[0].item.gold_defect == "KEY_WRONG"]
     assert moved
     elsewhere = [
-        (shown(row, OF_KEY), label(row))
+        (column_values(row, OF_KEY), label(row))
         for row in ItemVersion.objects.filter(item__in=real, number=2)
     ]
-    for made, old in moved:
-        assert made.key != old.key
-        assert shown(made, OF_NAME) == shown(old, OF_NAME)
-        assert (shown(made, OF_KEY), label(made)) in elsewhere
-        kept = {name: value for name, value in old.provenance.items() if name not in OF_LABEL}
-        assert made.provenance.items() >= kept.items()
+    for twin, old in moved:
+        assert twin.key != old.key
+        assert column_values(twin, OF_NAME) == column_values(old, OF_NAME)
+        assert (column_values(twin, OF_KEY), label(twin)) in elsewhere
+        other_keys = {name: value for name, value in old.provenance.items() if name not in OF_LABEL}
+        assert twin.provenance.items() >= other_keys.items()
 
 
 def test_a_key_that_no_real_item_has_is_not_drawn(stock):
@@ -183,24 +183,24 @@ def test_a_key_moved_by_hand_is_told_as_a_real_one(stock, person):
     old = ItemVersion.objects.get(item=real[1], number=2)
     texts = tuple(option["text"] for option in old.options)
     change = Edit(question=old.question, options=texts, key=3, note="")
-    made = make_gold(real[1].pk, 2, person("manager"), defect="KEY_WRONG", change=change)
+    twin = make_gold(real[1].pk, 2, person("manager"), defect="KEY_WRONG", change=change)
     version, like = (
         ItemVersion.objects.get(item=item, number=number)
-        for item, number in ((made, 1), (real[3], 2))
+        for item, number in ((twin, 1), (real[3], 2))
     )
-    assert shown(version, OF_KEY) == shown(like, OF_KEY)
+    assert column_values(version, OF_KEY) == column_values(like, OF_KEY)
     assert label(version) == label(like)
 
 
 def test_the_rules_tell_no_defect_when_another_wording_is_tried(stock):
     stock(12, state="accepted")
     draw_gold(12, "system")
-    second = [made for made, _ in twins() if made.item.gold_defect == "MULTI_CORRECT"]
+    second = [twin for twin, _ in twins() if twin.item.gold_defect == "MULTI_CORRECT"]
     assert second
-    for made in second:
-        texts = tuple(option["text"] for option in made.options)
-        wording = Wording(question=f"{made.question[:-1]} best?", options=texts, key=made.key)
-        assert not [flaw for flaw in flaws_of(made, wording) if flaw.level == "error"]
+    for twin in second:
+        texts = tuple(option["text"] for option in twin.options)
+        wording = Wording(question=f"{twin.question[:-1]} best?", options=texts, key=twin.key)
+        assert not [flaw for flaw in flaws_of(twin, wording) if flaw.level == "error"]
 
 
 def test_a_wrong_box_is_told_as_the_right_one(stock):
@@ -208,9 +208,9 @@ def test_a_wrong_box_is_told_as_the_right_one(stock):
     draw_gold(9, "system")
     boxes = [pair for pair in twins() if pair[0].item.gold_defect == "ROI_WRONG"]
     assert boxes
-    for made, old in boxes:
-        assert made.key != old.key
-        assert made.provenance["marked"].endswith(f"box {made.key + 1} of 4")
+    for twin, old in boxes:
+        assert twin.key != old.key
+        assert twin.provenance["marked"].endswith(f"box {twin.key + 1} of 4")
 
 
 def test_no_box_is_called_wrong_beside_a_mark_that_would_have_to_move(stock):
@@ -234,11 +234,11 @@ def test_a_second_right_option_says_of_itself_what_it_says_elsewhere(stock):
         for version in ItemVersion.objects.filter(item__in=real, number=2)
         for row in version.options
     ]
-    for made, old in second:
-        assert made.key == old.key
-        changed = [n for n in range(4) if made.options[n] != old.options[n]]
+    for twin, old in second:
+        assert twin.key == old.key
+        changed = [n for n in range(4) if twin.options[n] != old.options[n]]
         assert len(changed) == 1
-        row, before = made.options[changed[0]], old.options[changed[0]]
+        row, before = twin.options[changed[0]], old.options[changed[0]]
         assert {name: row[name] for name in OF_NAME} in elsewhere
         assert {name: row[name] for name in OF_KEY} == {name: before[name] for name in OF_KEY}
 
@@ -246,13 +246,13 @@ def test_a_second_right_option_says_of_itself_what_it_says_elsewhere(stock):
 def test_nothing_that_a_reviewer_gets_tells_a_twin_from_other_items(stock):
     stock(12, state="accepted")
     draw_gold(6, "system")
-    for made, old in twins():
-        assert len(made.item.pk) == len(old.item.pk)
-        assert made.created_at == old.created_at
-        assert made.picture_id == old.picture_id
-        assert set(made.provenance) == set(old.provenance)
-        assert [set(option) for option in made.options] == [set(option) for option in old.options]
-        assert made.item.priority == old.item.priority
+    for twin, old in twins():
+        assert len(twin.item.pk) == len(old.item.pk)
+        assert twin.created_at == old.created_at
+        assert twin.picture_id == old.picture_id
+        assert set(twin.provenance) == set(old.provenance)
+        assert [set(option) for option in twin.options] == [set(option) for option in old.options]
+        assert twin.item.priority == old.item.priority
 
 
 def test_no_reviewer_sees_an_item_and_its_twin(stock, project, person):
@@ -263,8 +263,8 @@ def test_no_reviewer_sees_an_item_and_its_twin(stock, project, person):
         while (claim := claim_next(user)) is not None:
             answer_blind(claim.token, user, BlindSubmission(option=0, **ANSWER))
             submit_review(claim.token, user, ReviewSubmission(decision="accept"))
-    for made, old in twins():
-        of_twin = set(Claim.objects.filter(version=made).values_list("user", flat=True))
+    for twin, old in twins():
+        of_twin = set(Claim.objects.filter(version=twin).values_list("user", flat=True))
         of_item = set(Claim.objects.filter(version__item=old.item).values_list("user", flat=True))
         assert not of_twin & of_item
 
@@ -277,8 +277,8 @@ def test_twins_of_items_that_wait_leave_enough_reviewers_for_these(stock, projec
         while (claim := claim_next(user)) is not None:
             answer_blind(claim.token, user, BlindSubmission(option=0, **ANSWER))
             submit_review(claim.token, user, ReviewSubmission(decision="accept"))
-    for made, old in twins():
-        assert Claim.objects.filter(version=made).values("user").distinct().count() <= 1
+    for twin, old in twins():
+        assert Claim.objects.filter(version=twin).values("user").distinct().count() <= 1
         assert Item.objects.get(pk=old.item_id).reviews == 2
 
 
@@ -322,10 +322,10 @@ def test_a_wrong_key_is_caught_by_who_names_it_or_answers_what_is_right(
     old = ItemVersion.objects.select_related("item", "picture").get(item=item, number=2)
     trap = next(defective_copies(old, "wrong-key", 0, [], RealItems("toy", item.task)))
     copy_with_defect(old, trap, "system", timezone.now())
-    ((made, _),) = twins()
+    ((twin, _),) = twins()
     user = person()
     claim = claim_next(user)
-    answered = made.key if option == "key" else old.key
+    answered = twin.key if option == "key" else old.key
     answer_blind(claim.token, user, BlindSubmission(option=answered, **ANSWER))
     reasons = ((code, None),) if code else ()
     submit_review(claim.token, user, ReviewSubmission(decision=decision, reasons=reasons))

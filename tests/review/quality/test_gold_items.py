@@ -90,8 +90,8 @@ def test_gold_is_handed_out_at_the_rate_of_the_policy(
     reviewer = person()
     for _ in range(60):
         review(reviewer)
-    done = Claim.objects.filter(version__item__gold_defect__gt="").count()
-    assert least <= done <= most
+    count = Claim.objects.filter(version__item__gold_defect__gt="").count()
+    assert least <= count <= most
 
 
 def test_without_ordinary_items_gold_is_no_filler(project, person, gold):

@@ -13,24 +13,24 @@ def parsed(chart):
 
 
 def test_the_longest_bar_is_the_largest_value():
-    drawn = parsed(
+    chart = parsed(
         bar_chart(
             "a", "Title", [BarRow("one", 5, "5"), BarRow("two", 10, "10"), BarRow("no", 0, "0")]
         )
     )
-    widths = [float(bar.get("width")) for bar in drawn.iter("rect")]
+    widths = [float(bar.get("width")) for bar in chart.iter("rect")]
     assert widths[1] == 2 * widths[0]
     assert widths[2] == 0
 
 
 def test_a_chart_says_in_words_what_it_shows():
-    drawn = parsed(bar_chart("states", "Items by state", [BarRow("queued", 5, "5 (50%)")]))
-    named = {part.get("id"): part.text for part in drawn if part.tag in ("title", "desc")}
-    assert [named[name] for name in drawn.get("aria-labelledby").split()] == [
+    chart = parsed(bar_chart("states", "Items by state", [BarRow("queued", 5, "5 (50%)")]))
+    named = {part.get("id"): part.text for part in chart if part.tag in ("title", "desc")}
+    assert [named[name] for name in chart.get("aria-labelledby").split()] == [
         "Items by state",
         "queued 5 (50%)",
     ]
-    assert drawn.get("role") == "img"
+    assert chart.get("role") == "img"
 
 
 def test_a_chart_without_rows_or_values_is_drawn():
@@ -39,16 +39,16 @@ def test_a_chart_without_rows_or_values_is_drawn():
 
 
 def test_a_point_stands_between_the_ends_of_its_interval():
-    drawn = parsed(interval_chart("a", "Title", [IntervalRow("AC1", 0.4, 0.1, 0.8, "0.4")]))
-    point = float(drawn.find("circle").get("cx"))
-    ends = [float(line.get("x1")) for line in drawn.iter("line") if line.get("class") == "range"]
+    chart = parsed(interval_chart("a", "Title", [IntervalRow("AC1", 0.4, 0.1, 0.8, "0.4")]))
+    point = float(chart.find("circle").get("cx"))
+    ends = [float(line.get("x1")) for line in chart.iter("line") if line.get("class") == "range"]
     assert min(ends) < point < max(ends)
 
 
 def test_what_has_no_value_has_no_point():
-    drawn = parsed(interval_chart("a", "Title", [IntervalRow("kappa", None, None, None, "none")]))
-    assert drawn.find("circle") is None
-    assert "kappa" in "".join(drawn.itertext())
+    chart = parsed(interval_chart("a", "Title", [IntervalRow("kappa", None, None, None, "none")]))
+    assert chart.find("circle") is None
+    assert "kappa" in "".join(chart.itertext())
 
 
 def test_what_lies_beyond_the_scale_is_drawn_at_its_end():

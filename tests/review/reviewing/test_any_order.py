@@ -27,7 +27,7 @@ from medrcube.review.reviewing.steps import answer_blind, submit_review
 from medrcube.review.reviewing.submissions import BlindSubmission, ReviewSubmission
 from medrcube.review.visibility import privacy_incidents
 
-REVIEWERS, ITEMS, WANTED = 4, 3, 2
+REVIEWERS, ITEMS, REVIEWS = 4, 3, 2
 OPTIONS = ("Cyst", "Stone", "Polyp", "Tumour")
 REVIEWER = st.integers(0, REVIEWERS - 1)
 ANYBODY = st.integers(0, REVIEWERS + 1)
@@ -316,14 +316,14 @@ class Queue(RuleBasedStateMachine):
     @invariant()
     def no_version_has_too_many_reviewers(self):
         for version in ItemVersion.objects.filter(item__gold_defect=""):
-            taken = Claim.objects.filter(version=version, released_at=None)
-            assert taken.count() <= WANTED
-            assert {claim.slot for claim in taken} <= set(range(WANTED))
+            claims = Claim.objects.filter(version=version, released_at=None)
+            assert claims.count() <= REVIEWS
+            assert {claim.slot for claim in claims} <= set(range(REVIEWS))
 
     @invariant()
     def what_is_accepted_was_accepted_by_all_or_by_an_adjudicator(self):
-        done = Item.objects.filter(pk__in=self.items, state__in=["accepted", "released"])
-        for item in done:
+        accepted_items = Item.objects.filter(pk__in=self.items, state__in=["accepted", "released"])
+        for item in accepted_items:
             version = ItemVersion.objects.get(item=item, number=item.version)
             ruled = Adjudication.objects.filter(version=version, outcome="accept").exists()
             reviews = Review.objects.filter(claim__version=version, claim__released_at=None)
@@ -331,7 +331,7 @@ class Queue(RuleBasedStateMachine):
                 review.decision == "accept" and review.claim.blind.option == version.key
                 for review in reviews
             ]
-            assert ruled or (len(agreed) == WANTED and all(agreed))
+            assert ruled or (len(agreed) == REVIEWS and all(agreed))
 
     @invariant()
     def nobody_judges_what_they_wrote_or_reviewed(self):
@@ -347,8 +347,8 @@ class Queue(RuleBasedStateMachine):
     @invariant()
     def nobody_reviews_a_version_twice(self):
         valid = Review.objects.exclude(claim__outcome="undone")
-        done = list(valid.values_list("claim__version", "claim__user"))
-        assert len(done) == len(set(done))
+        pairs = list(valid.values_list("claim__version", "claim__user"))
+        assert len(pairs) == len(set(pairs))
 
     @invariant()
     def who_holds_an_item_holds_one_that_is_queued(self):
@@ -379,10 +379,10 @@ def test_whatever_people_do_the_rules_hold(
 ):
     def reset():
         connection.close()
-        for left in Path(database.database).parent.glob("review.sqlite3*"):
-            left.unlink()
+        for remnant in Path(database.database).parent.glob("review.sqlite3*"):
+            remnant.unlink()
         shutil.copyfile(template, database.database)
-        project(reviews=WANTED, gold_rate=0.3, gold_window=2, gold_pass=1.0)
+        project(reviews=REVIEWS, gold_rate=0.3, gold_window=2, gold_pass=1.0)
         people = [person() for _ in range(REVIEWERS)] + [person("adjudicator"), person("manager")]
         items = add_items(ITEMS)
         for original in add_items(2, state="released"):

@@ -62,7 +62,7 @@ def test_what_is_returned_is_what_is_stored(person, add_items, answer):
             stored, field.attname
         )
     result = answer_blind(claim.token, reviewer, answer(2, milliseconds=1500), later(1))
-    kept = BlindAnswer.objects.get()
+    stored_answer = BlindAnswer.objects.get()
     ruling = ReviewSubmission(
         decision="revise",
         checklist={"key_correct": None, "stem_clear": True},
@@ -72,7 +72,7 @@ def test_what_is_returned_is_what_is_stored(person, add_items, answer):
     )
     review = submit_review(claim.token, reviewer, ruling, later(2))
     value = Review.objects.get()
-    for row, again in ((result, kept), (review, value)):
+    for row, again in ((result, stored_answer), (review, value)):
         for field in type(row)._meta.concrete_fields:
             assert getattr(row, field.attname) == getattr(again, field.attname), field
     assert value.seconds == 120
@@ -95,8 +95,8 @@ def test_items_that_others_have_reviewed_come_first_then_priority_then_the_lot(
 
 def test_reviewers_spread_over_items_of_one_rank(person, add_items):
     add_items(16)
-    taken = {item_of(claim_next(person())) for _ in range(6)}
-    assert len(taken) > 3
+    items = {item_of(claim_next(person())) for _ in range(6)}
+    assert len(items) > 3
 
 
 def test_an_item_of_the_reviewers_field_comes_before_others_of_its_rank(person, add_items):
@@ -316,13 +316,13 @@ OUTCOMES = [
 ]
 
 
-@pytest.mark.parametrize(("reviews", "wanted"), OUTCOMES)
-def test_what_the_reviews_lead_to(person, add_items, review, reviews, wanted):
+@pytest.mark.parametrize(("reviews", "expected"), OUTCOMES)
+def test_what_the_reviews_lead_to(person, add_items, review, reviews, expected):
     add_items(1)
     for decision, option, codes in reviews:
         review(person(), decision, option=option, reasons=[(code, None) for code in codes])
     item = Item.objects.get()
-    assert (item.state, item.reviews) == (wanted, len(reviews))
+    assert (item.state, item.reviews) == (expected, len(reviews))
     assert not verify_chain().fault
 
 
@@ -358,16 +358,16 @@ def test_without_a_project_the_queue_says_what_to_do(database):
 
 def test_a_claim_need_not_wait_for_the_disk_but_what_follows_does(person, add_items, monkeypatch):
     add_items(2)
-    seen = []
+    levels = []
     insert = claim_queries.insert_claim
 
     def watched(*args, **fields):
-        seen.append(durability())
+        levels.append(durability())
         return insert(*args, **fields)
 
     monkeypatch.setattr(claim_queries, "insert_claim", watched)
     claim_next(person())
-    assert (seen, durability()) == ([WAITS[connection.vendor][0]], WAITS[connection.vendor][1])
+    assert (levels, durability()) == ([WAITS[connection.vendor][0]], WAITS[connection.vendor][1])
     monkeypatch.setattr(candidate_queries, "queued_candidates", lambda *_, **__: 1 // 0)
     with pytest.raises(ZeroDivisionError):
         claim_next(person())

@@ -41,13 +41,13 @@ def disputed(person, add_items, review):
 
 
 @pytest.mark.parametrize(
-    ("outcome", "wanted"),
+    ("outcome", "expected"),
     [("accept", "accepted"), ("reject", "rejected"), ("revise", "needs_revision")],
 )
-def test_an_adjudicator_ends_a_dispute(person, disputed, state, outcome, wanted):
+def test_an_adjudicator_ends_a_dispute(person, disputed, state, outcome, expected):
     judge = person("adjudicator")
     adjudicate(disputed.pk, 1, judge, outcome=outcome, rationale="It is clear.")
-    assert state(disputed) == wanted
+    assert state(disputed) == expected
     event = Event.objects.order_by("number").last()
     assert (event.actor, "It is clear." in event.body) == (judge.pseudonym, True)
 
@@ -136,15 +136,15 @@ def test_an_edit_that_breaks_the_rules_of_items_is_refused(person, disputed, fie
 def test_an_item_without_options_needs_a_question_and_keeps_its_answer(person, add_shown, question):
     truth = {"value": 23.0, "low": 19.0, "high": 27.0}
     options = [{"text": "23 mm", "concept": "x"}, {"text": "another answer"}]
-    shown = add_shown(
+    item_shown = add_shown(
         options=options, target={"form": "number", "ask": {"unit": "mm"}, "truth": truth}
     )
     manager, texts = person("manager"), {"options": ("23 mm", "another answer"), "key": 0}
     with pytest.raises(InvalidAnswerError, match="the question is empty"):
-        edit(shown.item_id, 1, manager, change(**texts, question=question))
+        edit(item_shown.item_id, 1, manager, change(**texts, question=question))
     with pytest.raises(InvalidAnswerError, match="only its question can be edited"):
-        edit(shown.item_id, 1, manager, change(**{**texts, "key": 1}))
-    assert edit(shown.item_id, 1, manager, change(**texts)).warnings == []
+        edit(item_shown.item_id, 1, manager, change(**{**texts, "key": 1}))
+    assert edit(item_shown.item_id, 1, manager, change(**texts)).warnings == []
 
 
 def test_an_edit_changes_something_and_starts_from_the_current_version(person, disputed):
@@ -231,10 +231,10 @@ def test_a_release_freezes_accepted_versions_and_the_head_before_it(person, add_
         while review(reviewer):
             pass
     before = chain_head()
-    wanted = list(ItemVersion.objects.values_list("pk", flat=True))
-    release = record_release("2026.1", wanted, "f" * 64)
+    version_ids = list(ItemVersion.objects.values_list("pk", flat=True))
+    release = record_release("2026.1", version_ids, "f" * 64)
     assert (release.head_number, release.head_sha256) == (before.number, before.sha256)
-    assert {row.version_id for row in release.items.all()} == set(wanted)
+    assert {row.version_id for row in release.items.all()} == set(version_ids)
     assert set(Item.objects.values_list("state", flat=True)) == {"released"}
     assert not verify_chain(before).fault
 
@@ -242,20 +242,20 @@ def test_a_release_freezes_accepted_versions_and_the_head_before_it(person, add_
 @pytest.mark.parametrize("what", ["not accepted", "old", "unknown", "name taken"])
 def test_a_release_is_whole_or_none(person, add_items, what):
     good, other = add_items(2, state="accepted")
-    wanted = [version.pk for version in ItemVersion.objects.all()]
+    version_ids = [version.pk for version in ItemVersion.objects.all()]
     if what == "not accepted":
         Item.objects.filter(pk=other.pk).update(state="queued")
     if what == "old":
         edit(other.pk, 1, person("manager"), change())
         Item.objects.filter(pk=other.pk).update(state="accepted")
     if what == "unknown":
-        wanted.append(10**6)
+        version_ids.append(10**6)
     if what == "name taken":
         record_release("2026.1", [], "e" * 64)
     events = chain_head().number
     wrong = IllegalTransitionError if what == "not accepted" else ConflictError
     with pytest.raises(wrong):
-        record_release("2026.1", wanted, "f" * 64)
+        record_release("2026.1", version_ids, "f" * 64)
     assert Item.objects.get(pk=good.pk).state == "accepted"
     assert not ReleaseRecord.objects.filter(manifest_sha256="f" * 64).exists()
     assert chain_head().number == events

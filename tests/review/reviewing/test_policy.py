@@ -83,10 +83,10 @@ def test_a_policy_that_makes_no_sense_is_refused_by_name(data):
 
 
 def test_the_lot_depends_on_the_seed_and_fits_the_column():
-    drawn = [queue_lot(seed, item) for seed in (0, 1) for item in "abc"]
-    assert len(set(drawn)) == 6
-    assert all(0 <= number < 2**63 for number in drawn)
-    assert queue_lot(0, "a") == drawn[0]
+    lots = [queue_lot(seed, item) for seed in (0, 1) for item in "abc"]
+    assert len(set(lots)) == 6
+    assert all(0 <= number < 2**63 for number in lots)
+    assert queue_lot(0, "a") == lots[0]
 
 
 def test_a_changed_rule_holds_at_once_and_stands_in_the_trail(project):
@@ -107,16 +107,16 @@ def test_a_change_to_the_same_rules_leaves_no_trace(project):
 
 
 @pytest.mark.parametrize("change", [{"reviews": 3}, {"seed": 9}])
-def test_what_a_finished_item_depends_on_is_fixed_once_items_are_handed_out(taken, change):
-    taken()
+def test_what_a_finished_item_depends_on_is_fixed_once_items_are_handed_out(take_claim, change):
+    take_claim()
     before = current_policy()
     with pytest.raises(ReviewError, match="handed out"):
         change_policy("console", change)
     assert current_policy() == before
 
 
-def test_other_rules_may_change_while_people_read(taken):
-    taken()
+def test_other_rules_may_change_while_people_read(take_claim):
+    take_claim()
     assert change_policy("console", {"lease_minutes": 5}).lease_minutes == 5
 
 

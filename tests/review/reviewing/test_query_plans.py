@@ -17,15 +17,15 @@ from medrcube.review.reviewing.sql import cursor as sql
 @pytest.fixture
 def plans(database, monkeypatch):
     """What SQLite means to do for every statement that is run."""
-    seen = []
+    plans_seen = []
 
     def explained(statement, *values):
-        seen.append([row[3] for row in real(f"EXPLAIN QUERY PLAN {statement}", *values)])
+        plans_seen.append([row[3] for row in real(f"EXPLAIN QUERY PLAN {statement}", *values)])
         return real(statement, *values)
 
     real = sql.fetch_all
     monkeypatch.setattr(candidate_queries, "fetch_all", explained)
-    return seen
+    return plans_seen
 
 
 @pytest.mark.parametrize("gold", [False, True])
@@ -103,5 +103,5 @@ def test_a_page_full_of_items_that_are_not_for_a_reviewer_does_not_end_the_queue
     for reviewer in (first, second):
         for _ in range(40):
             review(reviewer)
-    done = {claim.version_id for claim in first.claims.all()}
-    assert review(first).version_id not in done
+    version_ids = {claim.version_id for claim in first.claims.all()}
+    assert review(first).version_id not in version_ids

@@ -27,7 +27,7 @@ LEGAL = {
     "withdrawn": "danger_seen>quarantined",
 }
 """Written out a second time, so that a slip in the table shows."""
-WANTED = {
+TARGETS = {
     (origin, step): target
     for origin, steps in LEGAL.items()
     for step, target in (pair.split(">") for pair in steps.split())
@@ -37,12 +37,12 @@ WANTED = {
 @pytest.mark.parametrize("step", Transition)
 @pytest.mark.parametrize("state", ReviewState)
 def test_every_pair_leads_where_the_specification_says_or_is_refused(state, step):
-    wanted = WANTED.get((state.value, step.value))
-    if wanted is None:
+    target = TARGETS.get((state.value, step.value))
+    if target is None:
         with pytest.raises(IllegalTransitionError, match=f"{state.value} cannot take the step"):
             next_state(state, step)
     else:
-        assert next_state(state, step) == wanted
+        assert next_state(state, step) == target
 
 
 def test_a_refused_step_says_what_is_possible():

@@ -30,28 +30,30 @@ NOW = timezone.now()
 EVIDENCE = {"source": "toy: Images of the chest", "slice": "7 of 9", "sample": "s"}
 
 
-def asked(name, question, options, key=0, **about):
+def content_of(name, question, options, key=0, **about):
     rows = [{"text": text, "concept": concept} for text, concept in options]
     return item_content(name, question, rows, key, {**EVIDENCE, **about})
 
 
-ORGAN = asked("organ", "What is outlined?", [("Left lung", "Left lung"), ("Heart", "Heart")])
-BOX = asked("box", "Which box holds the heart?", [("Box 1", ""), ("Box 2", "")], concept="Heart")
-MODALITY = asked(
+ORGAN = content_of("organ", "What is outlined?", [("Left lung", "Left lung"), ("Heart", "Heart")])
+BOX = content_of(
+    "box", "Which box holds the heart?", [("Box 1", ""), ("Box 2", "")], concept="Heart"
+)
+MODALITY = content_of(
     "modality",
     "What produced this image?",
     [("Radiography (X-ray)", "X-ray"), ("Computed tomography (CT)", "CT")],
 )
-FINDING = asked(
+FINDING = content_of(
     "finding",
     "Which finding does this chest radiograph show?",
     [("Pneumothorax", "Pneumothorax"), ("Fracture", "Fracture")],
 )
-GRADE = asked("grade", "How severe is zone A?", [("Mild", ""), ("Severe", "")], group="zone A")
-OTHER_GRADE = asked(
+GRADE = content_of("grade", "How severe is zone A?", [("Mild", ""), ("Severe", "")], group="zone A")
+OTHER_GRADE = content_of(
     "other grade", "Grade zone A.", [("None", ""), ("Moderate", "")], group="zone A"
 )
-FREE = asked("free", "Where is it?", [("Upper field", "Upper"), ("Lower field", "Lower")])
+FREE = content_of("free", "Where is it?", [("Upper field", "Upper"), ("Lower field", "Lower")])
 
 
 @pytest.mark.parametrize(
@@ -73,15 +75,17 @@ def test_an_item_tells_another_by_concept_group_or_words(by, expected, at_sight)
 
 
 def test_what_the_evidence_names_is_told():
-    shown = asked("a", "Where?", [("Left", "L"), ("Right", "R")], case="Effusion/IM-001")
-    questions = asked("b", "Which finding?", [("Effusion", "E"), ("Nodule", "N")])
-    assert disclosure_between(shown, questions)
-    assert disclosure_between(questions, shown) is None
+    left_or_right = content_of(
+        "a", "Where?", [("Left", "L"), ("Right", "R")], case="Effusion/IM-001"
+    )
+    questions = content_of("b", "Which finding?", [("Effusion", "E"), ("Nodule", "N")])
+    assert disclosure_between(left_or_right, questions)
+    assert disclosure_between(questions, left_or_right) is None
 
 
 words = st.text("abcdef ", min_size=1, max_size=12)
 items = st.builds(
-    asked,
+    content_of,
     st.integers(0, 10**6).map(str),
     words,
     st.lists(st.tuples(words, st.sampled_from("ABCDEFG")), min_size=2, max_size=4),
@@ -100,11 +104,11 @@ def case(add_items):
     """Make the items of one case; each has the wording of an ``Asked``."""
 
     def make(name, *rows):
-        made = add_items(len(rows), case_key=name)
-        for item, row in zip(made, rows, strict=True):
+        new_items = add_items(len(rows), case_key=name)
+        for item, row in zip(new_items, rows, strict=True):
             reword(item, row)
-        disclosure.refresh_disclosures([item.pk for item in made], NOW)
-        return made
+        disclosure.refresh_disclosures([item.pk for item in new_items], NOW)
+        return new_items
 
     return make
 
@@ -158,9 +162,9 @@ def test_who_has_nothing_left_is_told_how_many_are_held_back(any_database, case,
 def test_what_gold_items_told_is_not_counted(any_database, case, copy, person, review):
     original, _ = case("one", ORIGINAL, TOLD)
     Item.objects.filter(pk=original.pk).update(state="accepted")
-    made = copy(original)
+    gold = copy(original)
     reviewer = person()
-    assert review(reviewer).version.item_id == made.pk
+    assert review(reviewer).version.item_id == gold.pk
     assert claim_next(reviewer) is None
     assert why_queue_empty(reviewer, current_policy()).disclosed == 0
 
@@ -172,9 +176,12 @@ def test_what_tells_nothing_is_handed_on(any_database, case, person, review):
 
 
 def test_what_tells_least_is_asked_first(any_database, case, person, review):
-    made = case("one", FINDING, MODALITY)
+    case_items = case("one", FINDING, MODALITY)
     reviewer = person()
-    assert [review(reviewer).version.item_id for _ in range(2)] == [made[1].pk, made[0].pk]
+    assert [review(reviewer).version.item_id for _ in range(2)] == [
+        case_items[1].pk,
+        case_items[0].pk,
+    ]
 
 
 def test_the_question_alone_tells_who_gave_it_back(any_database, case, person):
@@ -193,22 +200,22 @@ def test_the_question_alone_tells_who_gave_it_back(any_database, case, person):
 def test_a_remark_that_tells_another_item_counts_as_shown(
     any_database, case, person, review, tmp_path, text, expected
 ):
-    seen, other = case("one", FINDING, FREE)
-    Item.objects.filter(pk=seen.pk).update(priority=9)
+    first, other = case("one", FINDING, FREE)
+    Item.objects.filter(pk=first.pk).update(priority=9)
     reviewer = person()
-    assert review(reviewer).version.item_id == seen.pk
+    assert review(reviewer).version.item_id == first.pk
     path = tmp_path / "remarks.jsonl"
-    path.write_text(json.dumps({"id": seen.pk, "text": text}))
+    path.write_text(json.dumps({"id": first.pk, "text": text}))
     assert import_remarks(path, origin="site form").added == 1
     next_one = claim_next(reviewer)
     assert (next_one is None) is expected
-    Item.objects.filter(pk=seen.pk).update(state="accepted")
+    Item.objects.filter(pk=first.pk).update(state="accepted")
     assert claim_next(person()).version.item_id == other.pk, "who has not seen it is asked"
 
 
-TELLING = asked("a", "Where is it?", [("Under the effusion", "L"), ("Right", "R")])
-ORIGINAL = asked("b", "Which finding?", [("Effusion", "E"), ("Nodule", "N")])
-TOLD = asked("c", "How far?", [("Effusion to the apex", "Ea"), ("Clear", "C")])
+TELLING = content_of("a", "Where is it?", [("Under the effusion", "L"), ("Right", "R")])
+ORIGINAL = content_of("b", "Which finding?", [("Effusion", "E"), ("Nodule", "N")])
+TOLD = content_of("c", "How far?", [("Effusion to the apex", "Ea"), ("Clear", "C")])
 
 
 @pytest.fixture
@@ -255,17 +262,17 @@ def test_who_was_told_by_a_wording_since_replaced_is_not_asked_the_copy_blind(
     )
     edits.edit(telling.pk, 2, person("manager"), change)
     assert not Disclosure.objects.filter(by=telling, told=original).exists()
-    made = copy(original)
-    assert Exposure.objects.filter(user=reviewer, item=made).exists()
+    gold = copy(original)
+    assert Exposure.objects.filter(user=reviewer, item=gold).exists()
 
 
 def test_a_copy_tells_what_its_original_tells(any_database, case, copy, person, review):
     original, _ = case("one", ORIGINAL, TOLD)
     Item.objects.filter(pk=original.pk).update(state="accepted")
-    made = copy(original)
+    gold = copy(original)
     reviewer = person()
-    assert review(reviewer).version.item_id == made.pk
-    assert Exposure.objects.filter(user=reviewer, item=original, by=made).exists()
+    assert review(reviewer).version.item_id == gold.pk
+    assert Exposure.objects.filter(user=reviewer, item=original, by=gold).exists()
     assert claim_next(reviewer) is None
     assert claim_next(person()) is not None
 
@@ -355,8 +362,8 @@ def test_an_answer_that_was_not_blind_counts_nowhere(
     Item.objects.filter(pk=organ.pk).update(state="needs_revision")
     review(reviewers[2])
     everything, _ = agreement_by_stratum()
-    seen = Claim.objects.filter(review__isnull=False)
-    assert everything.estimates[BLIND_ACCURACY].items == sum(claim.blinded for claim in seen)
+    claims = Claim.objects.filter(review__isnull=False)
+    assert everything.estimates[BLIND_ACCURACY].items == sum(claim.blinded for claim in claims)
     assert everything.estimates[BLIND_ACCURACY].value == 1.0
     export_decisions(tmp_path, "jsonl")
     assert (tmp_path / "reviews.jsonl").read_text().count('"blinded": false') == 1
@@ -395,7 +402,7 @@ def test_whatever_the_order_nobody_answers_blind_what_they_know(
     reviewers = [person() for _ in range(4)]
     for _ in range(60):
         review(draw.choice(reviewers), draw.choice(["accept", "reject"]))
-    shown = Counter()
+    exposures = Counter()
     for claim in Claim.objects.select_related("version__item").order_by("pk"):
         item = claim.version.item
         siblings = ItemVersion.objects.filter(item__case_key=item.case_key, number=2)
@@ -405,9 +412,11 @@ def test_whatever_the_order_nobody_answers_blind_what_they_know(
                 for row in siblings
             ]
         )
-        result = any(shown[claim.user_id, pair.by] for pair in pairs if pair.disclosed == item.pk)
+        result = any(
+            exposures[claim.user_id, pair.by] for pair in pairs if pair.disclosed == item.pk
+        )
         assert claim.blinded is not result
-        shown[claim.user_id, item.pk] += 1
+        exposures[claim.user_id, item.pk] += 1
     assert current_policy().unblinded_reviews == 1
 
 

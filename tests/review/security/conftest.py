@@ -6,15 +6,15 @@ from stage.world import stocked
 
 
 @pytest.fixture(scope="session")
-def kept(tmp_path_factory):
+def cache_folder(tmp_path_factory):
     """Where the first world is kept for the next tests."""
     return tmp_path_factory.mktemp("world")
 
 
 @pytest.fixture
-def world(database, kept):
+def world(database, cache_folder):
     """A ``World`` in the database of this test."""
-    return stocked(database, kept)
+    return stocked(database, cache_folder)
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from django.db import connection, transaction
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
-from stage.drawings import deep, drawn, numbered
+from stage.drawings import deep, numbered, slice_picture
 from stage.routes import every_route
 from stage.world import TEXTS, add_item, review
 
@@ -121,7 +121,7 @@ class Walk:
         self.ask("own reviews", "GET", reverse("mine"))
         self.ask("the end", "POST", "/review/")
 
-    def ask(self, name, method, address, sent=None, route=""):
+    def ask(self, name, method, address, form_data=None, route=""):
         statements = []
 
         def note(execute, sql, values, many, context):
@@ -130,14 +130,14 @@ class Walk:
 
         with connection.execute_wrapper(note):
             send = getattr(self._client, method.lower())
-            reply = send(address, sent or {}) if method == "POST" else send(address)
+            reply = send(address, form_data or {}) if method == "POST" else send(address)
         self._raw[name] = reply
         self.statements[name] = statements
         self.routes.add(route)
 
-    def _step(self, name, method, route, sent=None):
+    def _step(self, name, method, route, form_data=None):
         address = reverse(route, kwargs={"token": self._token})
-        self.ask(name, method, address, sent, route)
+        self.ask(name, method, address, form_data, route)
 
     def _plain(self, reply):
         headers = "\n".join(f"{name}: {value}" for name, value in sorted(reply.items()))
@@ -161,7 +161,7 @@ class Walk:
 def walked(project, monkeypatch):
     """Walk through a world of its own, which is rolled back: ``walked("gold", "before")``."""
     project(gold_rate=1.0)
-    pictures = store_image(drawn()), store_image(drawn(mark=True))
+    pictures = store_image(slice_picture()), store_image(slice_picture(mark=True))
     pictures[0].original, files = deep(numbered(), own=2)
     pictures[0].save()
     for digest, data in files.items():
@@ -302,8 +302,8 @@ def test_what_is_of_others_stays_secret_after_the_answer(walked, variant):
 
 def test_the_signs_are_there_to_be_found(walked):
     reply = walked("evidence", "before", "after").replies["step two"].decode()
-    wanted = {"provenance", "warning", "concept", "id", "strategy", "grade"}
-    assert [what for what in wanted if SECRETS[what] not in reply] == []
+    signs = {"provenance", "warning", "concept", "id", "strategy", "grade"}
+    assert [what for what in signs if SECRETS[what] not in reply] == []
 
 
 def test_the_walk_opens_every_page_of_a_reviewer(walked):

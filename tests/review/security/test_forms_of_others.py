@@ -117,9 +117,9 @@ def test_every_route_that_takes_a_form_is_tried(world):
 def test_a_forged_form_is_refused_and_changes_nothing(world, route):
     for forgery in FORGERIES:
         client = strict(world, SENDERS[route])
-        sent, headers = forgery(world, client)
+        form_data, headers = forgery(world, client)
         before, session = chain_head(), dict(client.session)
-        reply = client.post(world.address(route), sent, headers=headers)
+        reply = client.post(world.address(route), form_data, headers=headers)
         assert reply.status_code == 403, forgery.__name__
         assert (chain_head(), dict(client.session)) == (before, session), forgery.__name__
 
@@ -137,16 +137,18 @@ OURS = (
 def test_a_form_of_ours_is_taken(world, route):
     for headers in OURS:
         client = strict(world, SENDERS[route])
-        sent = {"csrfmiddlewaretoken": token_of(client)}
-        assert client.post(world.address(route), sent, headers=headers).status_code != 403, headers
+        form_data = {"csrfmiddlewaretoken": token_of(client)}
+        assert client.post(world.address(route), form_data, headers=headers).status_code != 403, (
+            headers
+        )
 
 
 def test_the_token_is_another_one_after_each_sign_in(world):
     client = strict(world, ANONYMOUS)
     before = token_of(client)
     cookie = client.cookies[settings.CSRF_COOKIE_NAME].value
-    sent = {"email": "reviewer@example.org", "password": "correct horse battery staple"}
-    reply = client.post("/sign-in/", {**sent, "csrfmiddlewaretoken": before})
+    form_data = {"email": "reviewer@example.org", "password": "correct horse battery staple"}
+    reply = client.post("/sign-in/", {**form_data, "csrfmiddlewaretoken": before})
     assert reply.status_code == 302
     assert client.cookies[settings.CSRF_COOKIE_NAME].value != cookie
     assert client.post("/review/", {"csrfmiddlewaretoken": before}).status_code == 403

@@ -34,7 +34,7 @@ def option(text, place, key):
 
 
 @pytest.fixture
-def asked(add_shown):
+def queue_item(add_shown):
     """A queued item with a key and what is known of it."""
 
     def make(key, **fields):
@@ -50,10 +50,10 @@ def asked(add_shown):
 
 
 @pytest.fixture
-def pair(asked, person, project):
+def pair(queue_item, person, project):
     """A real item and a gold one that say the same, and nothing else in the queue."""
     project(gold_rate=1.0, reviews=2)
-    real, original = asked(1), asked(0)
+    real, original = queue_item(1), queue_item(0)
     Item.objects.filter(pk=original.item_id).update(state="accepted")
     change = Edit(question=original.question, options=TEXTS, key=1, note="")
     gold = make_gold(original.item_id, 1, person("manager"), defect="KEY_WRONG", change=change)
@@ -64,12 +64,14 @@ def walk(client, user):
     """A reviewer's way through one item: number of statements and reply of each step."""
     steps = []
 
-    def step(method, path, sent=None):
-        with CaptureQueriesContext(connection) as made:
-            reply = getattr(client, method)(path, sent or {}, headers={"host": "localhost"})
+    def step(method, path, form_data=None):
+        with CaptureQueriesContext(connection) as queries:
+            reply = getattr(client, method)(path, form_data or {}, headers={"host": "localhost"})
         text = RANDOM.sub("", reply.content.decode()).replace(str(claim.token), "TOKEN")
         names = sorted(name.casefold() for name in reply.headers)
-        steps.append((path.replace(str(claim.token), "TOKEN"), len(made), reply.status_code, text))
+        steps.append(
+            (path.replace(str(claim.token), "TOKEN"), len(queries), reply.status_code, text)
+        )
         steps[-1] += (names,)
 
     claim = claim_next(user)

@@ -42,8 +42,8 @@ def assert_guarded(reply, *cache):
     assert {name: reply.get(name) for name in HEADERS} == HEADERS
     if reply["Content-Type"].startswith("text/html"):
         assert reply["Content-Type"] == "text/html; charset=utf-8"
-    kept = reply["Cache-Control"].split(", ")
-    assert all(word in kept for word in cache or ("private", "no-store"))
+    directives = reply["Cache-Control"].split(", ")
+    assert all(word in directives for word in cache or ("private", "no-store"))
     assert "Server" not in reply
     assert "X-Powered-By" not in reply
 
@@ -143,32 +143,32 @@ def test_no_python_of_ours_passes_text_by_the_template_s_escaping():
 
 def cookies_of(client, **how):
     """Cookies of a sign-in, of the pages after it and of a message."""
-    made = dict(client.get("/sign-in/", **how).cookies)
-    sent = {"email": "reviewer@example.org", "password": PASSWORD}
-    made |= client.post("/sign-in/", sent, **how).cookies
-    made |= client.get("/review/", **how).cookies
-    made |= client.post("/me/", {"form": "default-keys"}, **how).cookies
-    return made
+    cookies = dict(client.get("/sign-in/", **how).cookies)
+    form_data = {"email": "reviewer@example.org", "password": PASSWORD}
+    cookies |= client.post("/sign-in/", form_data, **how).cookies
+    cookies |= client.get("/review/", **how).cookies
+    cookies |= client.post("/me/", {"form": "default-keys"}, **how).cookies
+    return cookies
 
 
 def test_cookies_are_no_script_s_and_no_other_site_s(world):
-    made = cookies_of(Client(SERVER_NAME="localhost"))
-    assert set(made) == {"sessionid", "csrftoken"}
-    for cookie in made.values():
+    cookies = cookies_of(Client(SERVER_NAME="localhost"))
+    assert set(cookies) == {"sessionid", "csrftoken"}
+    for cookie in cookies.values():
         assert (bool(cookie["httponly"]), cookie["samesite"]) == (True, "Lax")
         assert (cookie["path"], cookie["domain"]) == ("/", "")
 
 
 def test_with_an_origin_cookies_are_bound_to_https_and_to_that_host(world, monkeypatch):
     monkeypatch.setenv("MEDRCUBE_REVIEW_ORIGIN", ORIGIN)
-    made = runpy.run_path(str(ROOT / "settings.py"))
+    values = runpy.run_path(str(ROOT / "settings.py"))
     changed = ("COOKIE", "HOSTS", "ORIGINS", "HSTS", "SSL")
-    chosen = {
+    overrides = {
         name: value
-        for name, value in made.items()
+        for name, value in values.items()
         if name.isupper() and any(part in name for part in changed)
     }
-    with override_settings(**chosen):
+    with override_settings(**overrides):
         client = Client(SERVER_NAME="review.example.org")
         cookies = cookies_of(client, secure=True)
         assert client.get("/me/", secure=True).status_code == 200

@@ -27,9 +27,9 @@ def kept_hostile(tmp_path_factory):
 @pytest.fixture
 def ill(database, kept_hostile):
     """A world in which every text is hostile."""
-    made = stocked(database, kept_hostile, word)
-    plant_the_rest(made)
-    return made
+    planted_project = stocked(database, kept_hostile, word)
+    plant_the_rest(planted_project)
+    return planted_project
 
 
 FILES = ("picture", "drawn", "slice")
@@ -37,22 +37,22 @@ FILES = ("picture", "drawn", "slice")
 
 def pages_of(world, client):
     """Every page that a person comes to by links, and those that an address names."""
-    waiting, seen = deque(starts(world)), {}
+    waiting, replies = deque(starts(world)), {}
     while waiting:
         address = waiting.popleft()
         path = address.partition("#")[0]
-        if path in seen or path.startswith("/pictures/") or len(seen) > MANY:
+        if path in replies or path.startswith("/pictures/") or len(replies) > MANY:
             continue
         reply = client.get(path)
         if reply.status_code == 302 and is_ours(reply["Location"]):
             waiting.append(reply["Location"])
-        seen[path] = reply
+        replies[path] = reply
         if not reply["Content-Type"].startswith("text/html"):
             continue
         for link in Markup(reply.content.decode()).links:
             here = urlsplit(path).path
             waiting.append(here + link if link[:1] in ("?", "#") else link)
-    return seen
+    return replies
 
 
 def starts(world: World):
@@ -115,9 +115,9 @@ def test_the_steps_of_a_reviewer_show_text_as_text(ill):
     client = ill.client("reviewer")
     client.post(ill.address("review-blind"), SAID)
     assert hostile("ItemVersion.provenance") in clean(client.get(ill.address("review")))
-    sent = {"decision": "reject", "reason": "KEY_WRONG", "comment": ATTACK}
+    form_data = {"decision": "reject", "reason": "KEY_WRONG", "comment": ATTACK}
     Claim.objects.filter(token=ill.token).update(expires_at="2020-01-01T00:00:00Z")
-    late = client.post(ill.address("review-submit"), sent)
+    late = client.post(ill.address("review-submit"), form_data)
     assert late.status_code == 409
     assert ATTACK in clean(late)
 
@@ -152,10 +152,10 @@ def test_what_is_sent_comes_back_as_text(world, who):
 
 @pytest.mark.few(2)
 @pytest.mark.parametrize("form", FORMS)
-def test_what_is_sent_as_an_answer_comes_back_as_text(form, taken):
+def test_what_is_sent_as_an_answer_comes_back_as_text(form, take_claim):
     """Every field of step one of an item without options, also those that a click fills."""
     options = [{"text": text, "concept": text} for text in ("what is right", "another answer")]
-    client, _, claim = taken(options=options, target=target_of(form))
+    client, _, claim = take_claim(options=options, target=target_of(form))
     page = f"/review/{claim.token}/"
     forms = Markup(client.get(page).content.decode()).forms
     (fields,) = [fields for _, action, fields in forms if action == f"{page}blind/"]
@@ -218,15 +218,15 @@ def quoted(text):
 
 
 @pytest.mark.parametrize(
-    "wanted",
+    "address",
     ["//evil.example", "https://evil.example", "javascript:alert(1)", "/\\evil.example", ATTACK],
 )
-def test_nobody_is_led_away_by_the_address_of_the_sign_in(world, wanted):
+def test_nobody_is_led_away_by_the_address_of_the_sign_in(world, address):
     client = world.client(ANONYMOUS)
-    page = clean(client.get("/sign-in/", {"next": wanted}))
-    assert wanted in page
-    sent = {"email": "reviewer@example.org", "password": PASSWORD, "next": wanted}
-    assert client.post("/sign-in/", sent)["Location"] == "/"
+    page = clean(client.get("/sign-in/", {"next": address}))
+    assert address in page
+    form_data = {"email": "reviewer@example.org", "password": PASSWORD, "next": address}
+    assert client.post("/sign-in/", form_data)["Location"] == "/"
 
 
 def test_the_search_finds_what_must_not_be():

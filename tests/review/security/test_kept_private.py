@@ -51,11 +51,11 @@ print(found)
 
 def run(code, folder):
     own = {name: value for name, value in os.environ.items() if "MEDRCUBE_REVIEW" not in name}
-    made = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", code, folder], capture_output=True, text=True, check=False, env=own
     )
-    assert made.returncode == 0, made.stderr
-    return made.stdout
+    assert process.returncode == 0, process.stderr
+    return process.stdout
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import pytest
 from django.conf import settings
-from stage.drawings import drawn
+from stage.drawings import slice_picture
 from stage.servers import serving
 
 from medrcube.review.exchange import image_store
@@ -72,11 +72,11 @@ def test_no_path_leads_to_a_file(ask, world, paths):
     ["{0}.png", "{1}", "{{{0}}}", "urn:uuid:{0}", "%7b{0}%7d", "{2}", "{0}%00", "0{0}", "{0}%20"],
 )
 def test_only_the_id_as_it_was_given_names_a_picture(ask, world, form):
-    known = (world.picture, world.picture.replace("-", ""), world.picture.upper())
-    assert ask(f"/pictures/{known[0]}/")[0] == 200
-    if form.format(*known) == known[0]:
+    ids = (world.picture, world.picture.replace("-", ""), world.picture.upper())
+    assert ask(f"/pictures/{ids[0]}/")[0] == 200
+    if form.format(*ids) == ids[0]:
         return
-    assert ask(f"/pictures/{form.format(*known)}/")[0] in (400, 404)
+    assert ask(f"/pictures/{form.format(*ids)}/")[0] in (400, 404)
 
 
 @pytest.mark.parametrize("near", ["/picture/{}/", "/picturess/{}/", "/static/{}"])
@@ -85,7 +85,7 @@ def test_a_picture_is_under_its_one_address(ask, world, near):
 
 
 def test_pictures_of_others_and_unknown_ones_look_the_same(ask, world):
-    orphan = image_store.store_image(drawn((40, 40)))
+    orphan = image_store.store_image(slice_picture((40, 40)))
     names = (world.foreign, world.overlay, str(orphan.pk), str(uuid4()))
     replies = [ask(f"/pictures/{name}/") for name in names]
     assert [status for status, _ in replies] == [404] * len(names)

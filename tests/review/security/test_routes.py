@@ -124,8 +124,8 @@ def test_nobody_gives_back_what_another_holds(world):
 
 
 def test_what_a_reviewer_had_typed_is_not_shown_to_the_next_one(world):
-    kept = {"option": "2", "confidence": "1"}
-    world.client("reviewer").post(world.address("review-draft"), kept)
+    draft = {"option": "2", "confidence": "1"}
+    world.client("reviewer").post(world.address("review-draft"), draft)
     world.client("reviewer").post(world.address("review-give-back"))
     client = world.client("other")
     reply = client.post("/review/", follow=True)
@@ -141,8 +141,8 @@ def test_gold_items_exist_for_managers_only(world, who, route):
     address = reverse(route, kwargs={"item": world.items["gold"]})
     assert world.client(who).get(address).status_code == 404
     assert world.client(who).post(address, {"form": "comment"}).status_code == 404
-    shown = {"item": 200, "item-edit": 404, "item-gold": 404, "adjudicate": 404}
-    assert world.client("manager").get(address).status_code == shown[route]
+    statuses = {"item": 200, "item-edit": 404, "item-gold": 404, "adjudicate": 404}
+    assert world.client("manager").get(address).status_code == statuses[route]
 
 
 def test_gold_items_are_in_no_list_but_that_of_managers(world):

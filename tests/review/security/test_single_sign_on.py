@@ -39,8 +39,8 @@ def site(issuer, monkeypatch):
 
     def use(second_factor=(), **changes):
         single = SingleSignOn(**{"issuer": issuer, "client_id": "medrcube", **changes})
-        made = ReviewSettings(second_factor=second_factor, single_sign_on=single)
-        monkeypatch.setattr(settings, "SITE", made)
+        review_settings = ReviewSettings(second_factor=second_factor, single_sign_on=single)
+        monkeypatch.setattr(settings, "SITE", review_settings)
 
     use()
     return use
@@ -92,11 +92,11 @@ def test_an_account_is_found_by_the_address_and_then_by_the_subject(site, review
 
 def test_what_is_asked_of_the_provider_has_state_nonce_and_pkce(site, reviewer):
     client = Client(SERVER_NAME="localhost")
-    asked = parse_qs(urlsplit(client.get("/sign-in/provider/")["Location"]).query)
-    assert asked["code_challenge_method"] == ["S256"]
-    assert all(len(asked[name][0]) >= 20 for name in ("state", "nonce", "code_challenge"))
-    assert asked["redirect_uri"] == ["http://localhost/sign-in/provider/back/"]
-    assert SECRET not in str(asked)
+    query = parse_qs(urlsplit(client.get("/sign-in/provider/")["Location"]).query)
+    assert query["code_challenge_method"] == ["S256"]
+    assert all(len(query[name][0]) >= 20 for name in ("state", "nonce", "code_challenge"))
+    assert query["redirect_uri"] == ["http://localhost/sign-in/provider/back/"]
+    assert SECRET not in str(query)
 
 
 @pytest.mark.parametrize(

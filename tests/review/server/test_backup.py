@@ -41,13 +41,13 @@ def queue(database, add_items, person, review):
 
 
 def test_a_queue_comes_back_whole(queue, elsewhere, tmp_path, use_place):
-    made = create_backup(queue, tmp_path / "b.tar")
+    backup = create_backup(queue, tmp_path / "b.tar")
     result = restore_backup(tmp_path / "b.tar", elsewhere)
-    assert (made.files, made.events, result.made_at) == (1, result.events, made.made_at)
+    assert (backup.files, backup.events, result.made_at) == (1, result.events, backup.made_at)
     assert (elsewhere.folder / "pictures" / "ab" / "abc.png").read_bytes() == b"png"
     with use_place(elsewhere):
         assert (Item.objects.count(), Review.objects.count()) == (3, 1)
-        assert verify_chain(ChainHead(number=made.events, sha256=made.head_sha256)).fault == ""
+        assert verify_chain(ChainHead(number=backup.events, sha256=backup.head_sha256)).fault == ""
 
 
 def test_a_back_up_is_for_its_owner_and_holds_no_key(queue, tmp_path):
@@ -77,14 +77,14 @@ def test_a_back_up_while_people_work_is_of_one_moment(
         process.stdout.readline()
         process.stdin.write("go\n")
         process.stdin.flush()
-    made = []
+    backups = []
     while any(process.poll() is None for process in working):
-        made.append(create_backup(database, tmp_path / f"{len(made)}.tar"))
+        backups.append(create_backup(database, tmp_path / f"{len(backups)}.tar"))
     for process in working:
         process.communicate()
         assert process.returncode == 0
-    assert len({backup.events for backup in made}) > 1, "nobody worked meanwhile"
-    for backup in (made[0], made[len(made) // 2], made[-1]):
+    assert len({backup.events for backup in backups}) > 1, "nobody worked meanwhile"
+    for backup in (backups[0], backups[len(backups) // 2], backups[-1]):
         place = ReviewPaths(
             folder=tmp_path / f"{backup.path.stem}", database=str(backup.path.with_suffix(".db"))
         )

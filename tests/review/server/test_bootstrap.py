@@ -147,12 +147,12 @@ def test_an_older_database_is_brought_up_to_date_and_nothing_is_lost(any_databas
     after = content(loader.project_state(loader.graph.leaf_nodes()).apps)
     for name, rows in before.items():
         for key, row in rows.items():
-            kept = {
+            columns = {
                 RENAMED.get(column, column): value
                 for column, value in row.items()
                 if column not in GONE
             }
-            assert {column: after[name][key][column] for column in kept} == kept, name
+            assert {column: after[name][key][column] for column in columns} == columns, name
     assert len(after["Event"]) == len(before["Event"])
     assert (copy is None) == (connection.vendor == "postgresql")
 
@@ -172,7 +172,7 @@ def test_who_had_turned_keys_off_still_has_them_off(any_database):
 def test_tables_that_are_append_only_still_are_after_an_update(any_database):
     fill(go_back(OLD))
     migrate()
-    wanted = {"Adjudication", "BlindAnswer", "Event", "ItemVersion", "Release", "ReleaseItem"}
+    append_only = {"Adjudication", "BlindAnswer", "Event", "ItemVersion", "Release", "ReleaseItem"}
     query = "SELECT tbl_name, name FROM sqlite_master WHERE type = 'trigger'"
     if connection.vendor == "postgresql":
         query = "SELECT tgrelid::regclass::text, tgname FROM pg_trigger WHERE NOT tgisinternal"
@@ -182,7 +182,7 @@ def test_tables_that_are_append_only_still_are_after_an_update(any_database):
         for table, name in cursor.fetchall():
             triggers.setdefault(table, []).append(name)
     each = 1 if connection.vendor == "postgresql" else 3
-    for name in wanted | {"Review", "ReviewReason"}:
+    for name in append_only | {"Review", "ReviewReason"}:
         assert len(triggers[f"review_{name.lower()}"]) == each
 
 

@@ -14,7 +14,7 @@ CLOSED = "postgresql://clerk:s3cret@127.0.0.1:9/queue?sslmode=disable"
 
 
 @pytest.mark.parametrize(
-    ("address", "wanted"),
+    ("address", "expected"),
     [
         ("postgresql://u:p%40@h:1/n", {"USER": "u", "PASSWORD": "p@", "HOST": "h", "PORT": "1"}),
         ("postgresql:///n?port=5544&host=/run/x", {"HOST": "/run/x", "PORT": "5544"}),
@@ -26,10 +26,10 @@ CLOSED = "postgresql://clerk:s3cret@127.0.0.1:9/queue?sslmode=disable"
         ("postgresql:///n?connect_timeout=3", {"connect_timeout": "3"}),
     ],
 )
-def test_every_parameter_of_libpq_arrives(address, wanted):
-    made = database_settings(address)
-    flat = {**made, **made["OPTIONS"]}
-    assert {name: flat[name] for name in wanted} == wanted
+def test_every_parameter_of_libpq_arrives(address, expected):
+    values = database_settings(address)
+    flat = {**values, **values["OPTIONS"]}
+    assert {name: flat[name] for name in expected} == expected
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from medrcube.build.pixels.png_encoder import encode_png
 
 
 @functools.cache
-def drawn(size=(512, 512), *, mark=False):
+def slice_picture(size=(512, 512), *, mark=False):
     """``phantom`` as PNG."""
     return png(phantom(size, mark=mark))
 

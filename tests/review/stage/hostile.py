@@ -193,7 +193,7 @@ def plant_the_rest(world):
     blind = review.claim.blind
     blind.pk, blind.claim = None, extra
     blind.save(force_insert=True)
-    sent = Review.objects.create(
+    own_review = Review.objects.create(
         claim=extra,
         decision="reject",
         verdicts={"1": hostile("Review.verdicts")},
@@ -201,7 +201,7 @@ def plant_the_rest(world):
     )
     flaw = {"rule": "length", "level": "warning", "message": hostile("Proposal.flaws")}
     Proposal.objects.create(
-        review=sent,
+        review=own_review,
         question=hostile("Proposal.question"),
         options=[f"{place}{hostile('Proposal.options')}" for place, _ in enumerate(TEXTS)],
         key=0,

@@ -25,30 +25,30 @@ class Markup(HTMLParser):
         self.said = "\n".join(self._texts)
 
     def handle_starttag(self, tag, attrs):
-        known = dict(attrs)
-        if len(known) != len(attrs):
+        attributes = dict(attrs)
+        if len(attributes) != len(attrs):
             self._fault(tag, "has an attribute twice")
-        if tag in FORBIDDEN or (tag == "meta" and "http-equiv" in known):
+        if tag in FORBIDDEN or (tag == "meta" and "http-equiv" in attributes):
             self._fault(tag, "stands in the page")
         for name, value in attrs:
             self._attribute(tag, name, value or "")
         home = {"script": "/static/review/", "link": "/static/review/", "img": "/pictures/"}.get(
             tag
         )
-        loads = tag != "img" or "src" in known
-        self._is_data = known.get("type") == "application/json" and "src" not in known
+        loads = tag != "img" or "src" in attributes
+        self._is_data = attributes.get("type") == "application/json" and "src" not in attributes
         if (
             home
             and loads
             and not self._is_data
-            and not (known.get("src") or known.get("href") or "").startswith(home)
+            and not (attributes.get("src") or attributes.get("href") or "").startswith(home)
         ):
             self._fault(tag, "is not ours")
         if tag == "a":
-            self.links.append(known["href"])
-            if known.get("target") and "noopener" not in known.get("rel", ""):
+            self.links.append(attributes["href"])
+            if attributes.get("target") and "noopener" not in attributes.get("rel", ""):
                 self._fault(tag, "opens a window that knows us")
-        self._form(tag, known)
+        self._form(tag, attributes)
         self._inside.append(tag)
 
     def _attribute(self, tag, name, value):
@@ -59,13 +59,17 @@ class Markup(HTMLParser):
         if name in ("value", "title", "aria-label", "alt", "placeholder", "content"):
             self._texts.append(value)
 
-    def _form(self, tag, known):
+    def _form(self, tag, attributes):
         if tag == "form":
-            method = known.get("method", "get")
-            self.forms.append((method, known.get("action", ""), []))
-        elif tag in ("input", "textarea", "select", "button") and known.get("name") and self.forms:
-            kind = known.get("type", tag)
-            self.forms[-1][2].append((known["name"], known.get("value") or "", kind))
+            method = attributes.get("method", "get")
+            self.forms.append((method, attributes.get("action", ""), []))
+        elif (
+            tag in ("input", "textarea", "select", "button")
+            and attributes.get("name")
+            and self.forms
+        ):
+            kind = attributes.get("type", tag)
+            self.forms[-1][2].append((attributes["name"], attributes.get("value") or "", kind))
 
     def handle_endtag(self, tag):
         while self._inside and self._inside.pop() != tag:

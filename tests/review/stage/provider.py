@@ -52,25 +52,25 @@ class Provider(BaseHTTPRequestHandler):
 
     def do_POST(self):
         length = int(self.headers["Content-Length"])
-        sent = {
+        form_data = {
             name: values[0] for name, values in parse_qs(self.rfile.read(length).decode()).items()
         }
-        asked = CODES.pop(sent.get("code"), None)
-        digest = hashlib.sha256(sent.get("code_verifier", "").encode()).digest()
+        request = CODES.pop(form_data.get("code"), None)
+        digest = hashlib.sha256(form_data.get("code_verifier", "").encode()).digest()
         challenge = base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
         scheme, _, result = self.headers.get("Authorization", "").partition(" ")
         client = base64.b64decode(result).decode() if scheme == "Basic" else ""
-        known = unquote(client) == f"{CLIENT}:{SECRET}"
+        is_client = unquote(client) == f"{CLIENT}:{SECRET}"
         if (
-            asked is None
-            or not known
-            or asked.get("code_challenge_method") != "S256"
-            or asked.get("code_challenge") != challenge
-            or asked.get("redirect_uri") != sent.get("redirect_uri")
+            request is None
+            or not is_client
+            or request.get("code_challenge_method") != "S256"
+            or request.get("code_challenge") != challenge
+            or request.get("redirect_uri") != form_data.get("redirect_uri")
         ):
             self.reply({"error": "invalid_grant"}, 400)
             return
-        token = _token(self.server.issuer, asked)
+        token = _token(self.server.issuer, request)
         self.reply({"access_token": "a", "token_type": "Bearer", **token})
 
     def reply(self, data, status=200):
@@ -85,8 +85,8 @@ class Provider(BaseHTTPRequestHandler):
         """Says nothing."""
 
 
-def _token(issuer, asked):
-    wrong = json.loads(asked.get("test", "{}"))
+def _token(issuer, request):
+    wrong = json.loads(request.get("test", "{}"))
     now = int(time.time())
     claims = {
         "iss": issuer,
@@ -94,7 +94,7 @@ def _token(issuer, asked):
         "sub": "subject-1",
         "iat": now,
         "exp": now + 300,
-        "nonce": asked["nonce"],
+        "nonce": request["nonce"],
         "email_verified": True,
         **wrong.get("claims", {}),
     }

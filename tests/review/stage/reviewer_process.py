@@ -33,22 +33,22 @@ def work(user, chance):
     from medrcube.review.reviewing.claims import claim_next  # noqa: PLC0415
 
     reviewer = User.objects.get(pk=user)
-    done = {"reviews": 0, "late": 0, "refused": 0, "lost texts": 0}
+    counts = {"reviews": 0, "late": 0, "refused": 0, "lost texts": 0}
     started = time.monotonic()
     while time.monotonic() - started < PATIENCE:
         late = chance.random() < LATE
         now = timezone.now() - timedelta(hours=1) if late else timezone.now()
         claim = claim_next(reviewer, now)
         if claim is not None:
-            review(claim, reviewer, now, chance, done, late=late)
+            review(claim, reviewer, now, chance, counts, late=late)
         elif not Item.objects.filter(state="queued").exists():
-            return done
+            return counts
         else:
             time.sleep(0.01)
-    raise TimeoutError(f"not finished after {PATIENCE} s: {done}")
+    raise TimeoutError(f"not finished after {PATIENCE} s: {counts}")
 
 
-def review(claim, reviewer, now, chance, done, *, late):
+def review(claim, reviewer, now, chance, counts, *, late):
     from django.utils import timezone  # noqa: PLC0415
 
     from medrcube.review.errors import StaleClaimError  # noqa: PLC0415
@@ -57,7 +57,7 @@ def review(claim, reviewer, now, chance, done, *, late):
     from medrcube.review.reviewing.submissions import BlindSubmission, ReviewSubmission  # noqa: PLC0415
 
     typed = {"comment": f"{claim.token}"}
-    done["late"] += late
+    counts["late"] += late
     try:
         if not BlindAnswer.objects.filter(claim=claim).exists():
             answer = BlindSubmission(option=0, confidence=2, needs_image="yes", image_adequate=True)
@@ -66,11 +66,11 @@ def review(claim, reviewer, now, chance, done, *, late):
             # By the right clock it is too late; by the slow one somebody else may have it.
             now = chance.choice((now, timezone.now()))
         submit_review(claim.token, reviewer, ReviewSubmission(decision="accept"), now, typed=typed)
-        done["reviews"] += 1
+        counts["reviews"] += 1
     except StaleClaimError:
-        done["refused"] += 1
-        kept = Draft.objects.filter(version=claim.version_id, user=reviewer, body=typed)
-        done["lost texts"] += not kept.exists()
+        counts["refused"] += 1
+        draft = Draft.objects.filter(version=claim.version_id, user=reviewer, body=typed)
+        counts["lost texts"] += not draft.exists()
 
 
 if __name__ == "__main__":

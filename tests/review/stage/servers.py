@@ -27,21 +27,21 @@ serve(application, host="127.0.0.1", port=int(sys.argv[3]), threads=4)
 @contextmanager
 def serving():
     """Address of a server in this process, on the database that is in use."""
-    sockets, done = {}, threading.Event()
-    made = create_server(application, host="127.0.0.1", port=0, threads=4, map=sockets)
+    sockets, stop = {}, threading.Event()
+    server = create_server(application, host="127.0.0.1", port=0, threads=4, map=sockets)
 
     def run():
-        while not done.is_set():  # closing it from another thread would pull a socket from under it
+        while not stop.is_set():  # closing it from another thread would pull a socket from under it
             wasyncore.loop(timeout=0.05, map=sockets, count=1)
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
     try:
-        yield f"http://127.0.0.1:{made.effective_port}"
+        yield f"http://127.0.0.1:{server.effective_port}"
     finally:
-        done.set()
+        stop.set()
         thread.join(10)
-        made.task_dispatcher.shutdown()
+        server.task_dispatcher.shutdown()
         wasyncore.close_all(sockets)
 
 

@@ -11,7 +11,7 @@ from django.db import connections
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
-from stage.drawings import drawn
+from stage.drawings import slice_picture
 
 from medrcube.review.audit_trail.event_chain import NewEvent, record_events
 from medrcube.review.exchange.image_store import store_image
@@ -66,10 +66,10 @@ class World:
 
     def client(self, name, **how):
         """A client with a session, or without one for ``anonymous``."""
-        made = Client(SERVER_NAME="localhost", **how)
+        http_client = Client(SERVER_NAME="localhost", **how)
         if name != ANONYMOUS:
-            made.force_login(self.user(name))
-        return made
+            http_client.force_login(self.user(name))
+        return http_client
 
     def address(self, route):
         """Where a named page of this world is."""
@@ -119,30 +119,30 @@ NEEDS = {
 """Route -> what its address names."""
 
 
-def stocked(place, kept, word=None):
+def stocked(place, cache_folder, word=None):
     """Fill a clean database; the second time from the copy that was kept.
 
     Args:
         place: of the database that is in use.
-        kept: folder for the copy.
+        cache_folder: folder for the copy.
         word: gives what stands in a column, such as ``Review.comment``, in place of the usual.
     """
     folder = Path(place.folder)
-    if not (kept / "world.json").exists():
-        made = _build(word or (lambda _column, usual: usual))
+    if not (cache_folder / "world.json").exists():
+        project = _build(word or (lambda _column, usual: usual))
         connection = connections["default"]
         connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")
         connection.close()
-        shutil.copyfile(place.database, kept / "world.sqlite3")
-        shutil.copytree(folder, kept / "folder")
-        (kept / "world.json").write_text(json.dumps(asdict(made)))
-        return made
+        shutil.copyfile(place.database, cache_folder / "world.sqlite3")
+        shutil.copytree(folder, cache_folder / "folder")
+        (cache_folder / "world.json").write_text(json.dumps(asdict(project)))
+        return project
     connections["default"].close()
     for old in Path(place.database).parent.glob("*.sqlite3*"):
         old.unlink()
-    shutil.copyfile(kept / "world.sqlite3", place.database)
-    shutil.copytree(kept / "folder", folder, dirs_exist_ok=True)
-    return World(**json.loads((kept / "world.json").read_text()))
+    shutil.copyfile(cache_folder / "world.sqlite3", place.database)
+    shutil.copytree(cache_folder / "folder", folder, dirs_exist_ok=True)
+    return World(**json.loads((cache_folder / "world.json").read_text()))
 
 
 def add_item(name, *, picture=None, **fields):
@@ -162,20 +162,20 @@ def add_item(name, *, picture=None, **fields):
         "question": QUESTION,
         "options": [{"text": text, "concept": text, **WHY} for text in TEXTS],
         "key": 0,
-        "picture": picture or store_image(drawn()),
-        "overlay": None if picture else store_image(drawn(mark=True)),
+        "picture": picture or store_image(slice_picture()),
+        "overlay": None if picture else store_image(slice_picture(mark=True)),
         "provenance": {"source": "toy", "slice": "41 of 155, axial", "licence": "CC-BY-4.0"},
         "warnings": ["longest-is-key"],
         "created_at": timezone.now(),
     }
     version |= {name: value for name, value in fields.items() if name not in row}
-    asked = (version[name] for name in ("question", "options", "key"))
+    wording = (version[name] for name in ("question", "options", "key"))
     version["content_sha256"] = content_sha256(
-        *asked, version["picture"].sha256, version.get("target")
+        *wording, version["picture"].sha256, version.get("target")
     )
     item = Item.objects.create(**{**row, **{n: v for n, v in fields.items() if n in row}})
-    made = ItemVersion.objects.create(item=item, **version)
-    values = {"version": 1, "to": item.state, "content_sha256": made.content_sha256}
+    version_row = ItemVersion.objects.create(item=item, **version)
+    values = {"version": 1, "to": item.state, "content_sha256": version_row.content_sha256}
     entry = {
         "actor": "import",
         "kind": "item.imported",
@@ -183,7 +183,7 @@ def add_item(name, *, picture=None, **fields):
         "body": values,
     }
     record_events(timezone.now(), NewEvent(**entry))
-    return made
+    return version_row
 
 
 def review(user, decision="accept", *, option=0, reasons=None, comment=""):
@@ -233,13 +233,13 @@ def _build(word):
     disputed = add("disputed")
     review(first)
     review(second, "reject", option=1, comment=remark)
-    quarantined = add("quarantined", picture=store_image(drawn((80, 48))))
+    quarantined = add("quarantined", picture=store_image(slice_picture((80, 48))))
     review(first, "reject", reasons=[("PHI", None)], comment=remark)
     accepted = add("accepted")
     review(first)
     stored = review(people["reviewer"], comment=remark)
     texts = tuple(option["text"] for option in accepted.options)
-    released = add("released", picture=store_image(drawn((96, 64))))
+    released = add("released", picture=store_image(slice_picture((96, 64))))
     review(first)
     review(second)
     decisions.record_release(word("ReleaseRecord.name", "v1"), [released.pk], "0" * 64)
@@ -260,13 +260,13 @@ def _build(word):
     moved = Edit(question=accepted.question, options=texts, key=2, note="the key is moved")
     marked = gold_items.make_gold(accepted.item_id, 1, manager, defect="KEY_WRONG", change=moved)
     own = {
-        "picture": store_image(drawn(SIZE)),
-        "overlay": store_image(drawn(SIZE, mark=True)),
+        "picture": store_image(slice_picture(SIZE)),
+        "overlay": store_image(slice_picture(SIZE, mark=True)),
     }
     open_one = add("open", **own)
-    held = claim_next(people["reviewer"])
-    assert held.version_id == open_one.pk
-    made = {
+    claim = claim_next(people["reviewer"])
+    assert claim.version_id == open_one.pk
+    versions = {
         "disputed": disputed,
         "quarantined": quarantined,
         "accepted": accepted,
@@ -276,8 +276,8 @@ def _build(word):
     }
     return World(
         people={name: user.pk for name, user in people.items()},
-        items={**{name: version.item_id for name, version in made.items()}, "gold": marked.pk},
-        token=str(held.token),
+        items={**{name: version.item_id for name, version in versions.items()}, "gold": marked.pk},
+        token=str(claim.token),
         stored=str(stored.token),
         picture=str(open_one.picture_id),
         overlay=str(open_one.overlay_id),

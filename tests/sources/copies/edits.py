@@ -75,9 +75,9 @@ def _wrap(root, folder):
 
 
 def _give(root, folder):
-    given = (root / folder).resolve()
-    assert given.is_dir()
-    return given
+    folder_given = (root / folder).resolve()
+    assert folder_given.is_dir()
+    return folder_given
 
 
 def _gzip(root, glob):
@@ -164,9 +164,9 @@ def _litter(root):
         twin.parent.mkdir(parents=True, exist_ok=True)
         (twin.parent / f"._{path.name}").write_bytes(b"\0\5\x16\7")
         twin.write_bytes(b"")
-        for left in (".DS_Store", "Thumbs.db", "desktop.ini", "SHA256SUMS.txt", "LICENSE.txt"):
-            if not (path.parent / left).exists():
-                (path.parent / left).write_bytes(b"left")
+        for litter in (".DS_Store", "Thumbs.db", "desktop.ini", "SHA256SUMS.txt", "LICENSE.txt"):
+            if not (path.parent / litter).exists():
+                (path.parent / litter).write_bytes(b"left")
 
 
 def _double(root):

@@ -44,10 +44,10 @@ def copy(tmp_path, intact):
         root = tmp_path / "data" / "raw"
         root.parent.mkdir()
         shutil.copytree(intact(source_id, layout)[0], root)
-        given = root
+        given_root = root
         for line in edits:
-            given = edit(root, line) or given
-        return given
+            given_root = edit(root, line) or given_root
+        return given_root
 
     return make
 
@@ -126,9 +126,9 @@ def test_accepted(variant, copy, intact):
 def test_refused_with_the_hint(variant, copy):
     source = SOURCES[variant["source"]]
     layout = variant.get("layout", source.card.layouts[0].name)
-    given = copy(source.id, layout, variant["edits"])
+    root = copy(source.id, layout, variant["edits"])
     with pytest.raises(SourceError) as caught:
-        scan(source, given, KEY)
+        scan(source, root, KEY)
     assert variant["refused"] in str(caught.value)
 
 
@@ -143,5 +143,5 @@ def test_the_page_of_the_docs_is_made_from_the_table(monkeypatch, tmp_path):
     monkeypatch.setattr(sys, "argv", ["page.py", str(tmp_path)])
     runpy.run_path(str(Path(__file__).parent / "page.py"), run_name="__main__")
     docs = Path(__file__).parents[3] / "docs"
-    made = (tmp_path / "reference/copies.md").read_text(encoding="utf-8")
-    assert (docs / "reference/copies.md").read_text(encoding="utf-8") == made, "make reference"
+    page_text = (tmp_path / "reference/copies.md").read_text(encoding="utf-8")
+    assert (docs / "reference/copies.md").read_text(encoding="utf-8") == page_text, "make reference"

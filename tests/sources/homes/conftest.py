@@ -29,7 +29,7 @@ class Recorded(ThreadingHTTPServer):
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), _Handler)
-        self.bodies, self.faults, self.asked = {}, {}, []
+        self.bodies, self.faults, self.requests = {}, {}, []
 
     def put(self, url, body):
         host, _, path = url.removeprefix("https://").partition("/")
@@ -44,7 +44,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self):
         server, host = self.server, self.headers["X-Home"]
-        server.asked.append((host, self.path, dict(self.headers)))
+        server.requests.append((host, self.path, dict(self.headers)))
         faults = server.faults.get(self.path, [])
         fault = faults.pop(0) if faults else None
         if isinstance(fault, int):
@@ -56,10 +56,10 @@ class _Handler(BaseHTTPRequestHandler):
             return self._answer(404, b"not here")
         tag = {"ETag": f'"{hashlib.md5(body, usedforsecurity=False).hexdigest()}"'}
         status, start = 200, 0
-        asked = self.headers.get("Range")
+        byte_range = self.headers.get("Range")
         fresh = self.headers.get("If-Range", tag["ETag"]) == tag["ETag"]
-        if asked and fresh and fault != ("whole",):
-            start = int(asked.removeprefix("bytes=").rstrip("-"))
+        if byte_range and fresh and fault != ("whole",):
+            start = int(byte_range.removeprefix("bytes=").rstrip("-"))
             if start >= len(body):
                 return self._answer(416, b"", {"Content-Range": f"bytes */{len(body)}"})
             status = 206

@@ -41,7 +41,7 @@ def test_without_a_person_the_licence_must_be_accepted_by_name(run, tmp_path, se
     assert status == 2
     assert "licence: CC-BY-4.0" in err
     assert "--accept-licence CC-BY-4.0" in err
-    assert server.asked == []
+    assert server.requests == []
     assert not (tmp_path / "x").exists()
 
 
@@ -51,7 +51,7 @@ def test_another_licence_than_that_of_the_source_is_refused(run, tmp_path, serve
     )
     assert status == 2
     assert "the licence of bus-bra is CC-BY-4.0" in err
-    assert server.asked == []
+    assert server.requests == []
 
 
 @pytest.mark.parametrize(("answer", "status"), [("n\n", 2), ("\n", 2), ("y\n", 1)])
@@ -61,7 +61,7 @@ def test_a_person_is_asked_and_silence_is_no(run, tmp_path, server, monkeypatch,
     monkeypatch.setattr(sys, "stdin", typed)
     result, _, _ = run("sources", "get", "bus-bra", "--to", tmp_path / "x")
     assert result == status
-    assert bool(server.asked) == (status == 1)  # the record is not there
+    assert bool(server.requests) == (status == 1)  # the record is not there
 
 
 def test_a_source_without_an_open_home_is_told_by_its_steps(run, tmp_path):
@@ -104,7 +104,7 @@ def test_a_list_chooses_and_what_is_not_offered_is_told(run, server, tmp_path):
     )
     assert status == 1
     assert "unknown  nowhere.csv" in out
-    assert [path for _, path, _ in server.asked] == ["/brain-development/downloads/IXI/IXI.xls"]
+    assert [path for _, path, _ in server.requests] == ["/brain-development/downloads/IXI/IXI.xls"]
 
 
 @pytest.mark.parametrize(

@@ -33,8 +33,8 @@ def fetch(web, tmp_path):
     """Get a home into a folder: ``fetch(home)`` -> status of each file."""
     card = find_sources()["bus-bra"].card
 
-    def run(home, wanted=None, folder=tmp_path / "copy"):
-        order = DownloadRequest(folder=folder, wanted=wanted)
+    def run(home, names=None, folder=tmp_path / "copy"):
+        order = DownloadRequest(folder=folder, requested_files=names)
         return {
             entry.name: entry.status for entry in download(card, home, order, Reporter(quiet=True))
         }
@@ -134,15 +134,15 @@ def test_physionet_gets_the_users_name_and_password_and_they_are_written_nowhere
     monkeypatch.setenv("PHYSIONET_USERNAME", "somebody")
     monkeypatch.setenv("PHYSIONET_PASSWORD", "verysecret")
     fetch(physionet)
-    assert all("Authorization" in headers for _, _, headers in server.asked)
+    assert all("Authorization" in headers for _, _, headers in server.requests)
     text = (tmp_path / "copy/medrcube-get.json").read_text()
     assert "verysecret" not in text
     assert "somebody" not in text
 
 
 def test_only_the_files_of_a_list_come_whatever_folders_stand_before_them(fetch, physionet):
-    wanted = {"physionet.org/files/toy/1.0.0/files/p2/c.jpg", "table.csv.gz", "lost.jpg"}
-    assert fetch(physionet, wanted) == {
+    names = {"physionet.org/files/toy/1.0.0/files/p2/c.jpg", "table.csv.gz", "lost.jpg"}
+    assert fetch(physionet, names) == {
         "files/p2/c.jpg": "fetched",
         "table.csv.gz": "fetched",
         "lost.jpg": "unknown",
@@ -157,8 +157,8 @@ def test_a_list_of_unpacked_files_does_not_fit_a_home_of_archives(fetch, zenodo)
 
 def test_the_longest_fitting_name_is_taken():
     offered = [RemoteFile(name=name, url="", bytes=1, digest=None) for name in ("c.jpg", "b/c.jpg")]
-    chosen, unknown = choose_files(offered, {"a/b/c.jpg"})
-    assert [file.name for file in chosen] == ["b/c.jpg"]
+    choice, unknown = choose_files(offered, {"a/b/c.jpg"})
+    assert [file.name for file in choice] == ["b/c.jpg"]
     assert unknown == ()
 
 
@@ -178,7 +178,7 @@ def test_a_disk_that_is_too_small_is_told_before_anything_comes(fetch, zenodo, s
     zenodo({"a.zip": b"aa"}, size=10**18)
     with pytest.raises(HomeError, match="choose another disk"):
         fetch(home_of("zenodo", "8231412"))
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1
 
 
 def test_the_folder_of_another_source_is_refused(fetch, zenodo, tmp_path):

@@ -54,16 +54,16 @@ def test_a_file_comes_whole_and_its_digests_are_written_down(fetch, tmp_path):
 
 def test_a_second_call_asks_for_nothing(fetch, server):
     fetch()
-    asked = len(server.asked)
+    count = len(server.requests)
     assert fetch().status == "there"
-    assert len(server.asked) == asked
+    assert len(server.requests) == count
 
 
 def test_a_connection_that_breaks_off_goes_on_from_there(fetch, server, tmp_path):
     server.faults[PATH] = [("cut", 300_000), ("cut", 100_000)]
     assert fetch().status == "fetched"
     assert (tmp_path / "copy/a.zip").read_bytes() == BODY
-    ranges = [headers.get("Range") for _, _, headers in server.asked]
+    ranges = [headers.get("Range") for _, _, headers in server.requests]
     assert ranges[0] is None
     starts = [int(span.removeprefix("bytes=").rstrip("-")) for span in ranges[1:]]
     assert 0 < starts[0] < starts[1] <= 400_000
@@ -90,7 +90,7 @@ def test_a_part_that_nothing_proves_is_dropped(fetch, tmp_path, server):
     (tmp_path / "copy").mkdir()
     (tmp_path / "copy/a.zip.part").write_bytes(b"x" * 1000)
     assert fetch(digest=None).status == "fetched"
-    assert "Range" not in server.asked[0][2]
+    assert "Range" not in server.requests[0][2]
 
 
 def test_a_part_that_is_longer_than_the_file_is_dropped(fetch, tmp_path):
@@ -118,11 +118,11 @@ def test_a_short_body_is_no_file(fetch):
     assert "the home says" in fetch(bytes=len(BODY) + 1).detail
 
 
-@pytest.mark.parametrize("asked", ["7", "Wed, 21 Oct 2015 07:28:00 GMT", "soon"])
-def test_a_busy_home_is_waited_for_as_it_asks(fetch, server, waits, asked):
-    server.faults[PATH] = [(429, {"Retry-After": asked})]
+@pytest.mark.parametrize("delay", ["7", "Wed, 21 Oct 2015 07:28:00 GMT", "soon"])
+def test_a_busy_home_is_waited_for_as_it_asks(fetch, server, waits, delay):
+    server.faults[PATH] = [(429, {"Retry-After": delay})]
     assert fetch().status == "fetched"
-    assert waits == [{"7": 7.0, "soon": 1.0}.get(asked, 0.0)]
+    assert waits == [{"7": 7.0, "soon": 1.0}.get(delay, 0.0)]
 
 
 def test_a_home_that_stays_busy_is_left_in_the_end(fetch, server, waits):
@@ -148,14 +148,14 @@ def test_a_file_of_the_user_is_left_alone(fetch, tmp_path, server):
     assert outcome.status == "kept"
     assert "left alone" in outcome.detail
     assert (tmp_path / "copy/a.zip").read_bytes() == b"mine" + BODY[4:]
-    assert server.asked == []
+    assert server.requests == []
 
 
 def test_a_file_that_was_there_already_counts_when_its_digest_is_right(fetch, tmp_path, server):
     (tmp_path / "copy").mkdir()
     (tmp_path / "copy/a.zip").write_bytes(BODY)
     assert fetch().status == "there"
-    assert server.asked == []
+    assert server.requests == []
 
 
 def test_a_link_out_of_the_folder_is_not_followed(fetch, tmp_path):
@@ -173,7 +173,7 @@ def test_a_redirect_to_another_place_is_not_followed(fetch, server, place):
     server.faults[PATH] = [(302, {"Location": place})]
     outcome = fetch()
     assert "expected an https address of zenodo.org" in outcome.detail
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1
 
 
 def test_a_redirect_within_the_home_is_followed_and_its_key_written_nowhere(
@@ -192,7 +192,7 @@ def test_a_password_goes_to_the_host_that_it_is_for_alone(server, web):
     server.put("https://cdn.zenodo.org/y", b"y")
     with web("zenodo.org", login=("me", "secret")) as client:
         assert client.get("https://zenodo.org/x").content == b"y"
-    first, second = (headers for _, _, headers in server.asked)
+    first, second = (headers for _, _, headers in server.requests)
     assert "Authorization" in first
     assert "Authorization" not in second
 
@@ -232,17 +232,17 @@ def test_a_kill_costs_only_what_was_on_its_way(fetch, server, tmp_path, request)
     script = tmp_path / "slow.py"
     script.write_text(SLOW)
     port, copy = str(server.server_address[1]), str(tmp_path / "copy")
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, script, request.path.parent, port, copy, "2000000", URL,
          str(len(large)), md5],
         check=False, capture_output=True, text=True, timeout=120,
     )  # fmt: skip
-    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert process.returncode == -signal.SIGKILL, process.stderr
     size = (tmp_path / "copy/a.zip.part").stat().st_size
     assert size >= 1_000_000
     assert fetch(bytes=len(large), digest=("md5", md5)).status == "fetched"
     assert (tmp_path / "copy/a.zip").read_bytes() == large
-    assert server.asked[-1][2]["Range"] == f"bytes={size}-"
+    assert server.requests[-1][2]["Range"] == f"bytes={size}-"
 
 
 def _nobody(_):

@@ -41,13 +41,13 @@ def write(root):
     (root / "database" / "MANDATORY_CITATION.md").write_text("cite\n")
 
 
-def _shown(number, phase, index):
+def _picture(number, phase, index):
     """The picture of one slice: rows and columns as a reader sees them."""
     return scene(HEIGHT, WIDTH, 1000 * number + 100 * (phase == "ES") + index)
 
 
 def _volume(number, phase):
-    slices = [_shown(number, phase, index).T for index in range(SLICES)]
+    slices = [_picture(number, phase, index).T for index in range(SLICES)]
     return np.stack(slices, axis=-1).astype(np.int16)
 
 
@@ -84,8 +84,8 @@ def _case(number, folder, phase):
     fact = {
         "present": [group] if group in GROUPS else [],
         "regions": {"RV (structure)": [RIGHT], "MYO": [WALL], "LV": [CAVITY[phase]]},
-        "shows": _shown(number, phase, 3),
-        "shows_by_frame": [_shown(number, phase, index) for index in range(SLICES)],
+        "shows": _picture(number, phase, 3),
+        "shows_by_frame": [_picture(number, phase, index) for index in range(SLICES)],
         "panel": ["end-diastole" if phase == "ED" else "end-systole"],
         "never_single": ["end-diastole", "end-systole"],
         "never": [g for g in GROUPS if g != group] if group in GROUPS else [],

@@ -7,7 +7,7 @@ from independent.paint import scene
 
 ACROSS, DEEP = 40, 96
 """Stored columns and rows; a column is twice as wide as a row is high."""
-SHOWN = (96, 80)
+SIZE = (96, 80)
 CAVITY = {"ED": (36, 16, 52, 48), "ES": (38, 18, 50, 46)}
 WALL, ATRIUM = (28, 10, 60, 56), (34, 60, 58, 78)
 """Boxes in a picture of square pixels."""
@@ -100,18 +100,18 @@ def write_nested(root):
     old.rmdir()
 
 
-def _shown(number, view, phase):
-    return scene(*SHOWN, 100 * number + 10 * (view == "4CH") + (phase == "ES"))
+def _picture(number, view, phase):
+    return scene(*SIZE, 100 * number + 10 * (view == "4CH") + (phase == "ES"))
 
 
 def _stored(number, view, phase):
     """Rows by columns; two columns of the square picture become one."""
-    shown = _shown(number, view, phase)
-    return ((shown[:, 0::2] + shown[:, 1::2]) / 2).astype(np.uint8)
+    pixels = _picture(number, view, phase)
+    return ((pixels[:, 0::2] + pixels[:, 1::2]) / 2).astype(np.uint8)
 
 
 def _labels(phase):
-    labels = np.zeros(SHOWN, np.uint8)
+    labels = np.zeros(SIZE, np.uint8)
     for value, (x0, y0, x1, y1) in ((2, WALL), (1, CAVITY[phase]), (3, ATRIUM)):
         labels[y0:y1, x0:x1] = value
     return labels[:, ::2]
@@ -140,7 +140,7 @@ def _facts(number, view, phase):
         "panel": ["end-diastole" if phase == "ED" else "end-systole"],
         "never": [a4c if view == "2CH" else a2c],
         "never_single": ["end-diastole", "end-systole"],
-        "shows": _shown(number, view, phase),
+        "shows": _picture(number, view, phase),
     }
 
 

@@ -85,7 +85,7 @@ def write(root):
             root / f"CBIS-DDSM/{film}/08-29-2017-DDSM-NA-{10000 + number}",
             "1.000000-full mammogram images-50917/1-1.dcm",
             film,
-            (_shown(number) * 250).astype(np.uint16),
+            (_picture(number) * 250).astype(np.uint16),
         )
         for index, mark in enumerate(marks, 1):
             _abnormality(root, f"{film}_{index}", number, mark)
@@ -118,7 +118,7 @@ def _type(kind):
     return "mass" if kind.startswith("Mass") else "calcification"
 
 
-def _shown(number):
+def _picture(number):
     return np.floor(scene(HEIGHT, WIDTH, number))
 
 
@@ -133,7 +133,7 @@ def _abnormality(root, folder, number, mark):
     size = (HEIGHT, WIDTH) if form != "wrong size" else (HEIGHT - 7, WIDTH)
     mask = boxed(size, box).astype(np.uint8) * 255
     x0, y0, x1, y1 = box
-    crop = (_shown(number)[y0:y1, x0:x1] * 250).astype(np.uint16)
+    crop = (_picture(number)[y0:y1, x0:x1] * 250).astype(np.uint16)
     base = root / "CBIS-DDSM" / folder
     study, other = f"08-29-2017-DDSM-NA-{85410 + number}", f"09-06-2017-DDSM-{20000 + number}"
     masks, crops = "1.000000-ROI mask images-54168", "1.000000-cropped images-31415"
@@ -189,7 +189,7 @@ def _fact(film, present, never, regions, **more):
         # No film is normal, and what the other table lists is not said here.
         "open": ["breast calcification" if kind.startswith("Mass") else "breast mass"],
         "patient": patient,
-        "shows": _shown(list(FILMS).index(film)),
+        "shows": _picture(list(FILMS).index(film)),
         **more,
     }
     if regions:

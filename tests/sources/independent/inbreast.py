@@ -35,10 +35,10 @@ def write(root):
     lines, rows = [";".join(HEAD[:8])], [HEAD]
     for number, (file, hashed, side, view, acr, grade, flags) in enumerate(FILMS):
         name = f"{file}_{hashed}_MG_{side}_{view}_ANON.dcm"
-        shown = _shown(number)
+        pixels = _picture(number)
         write_dicom(
             base / "AllDICOMs" / name,
-            (shown * 60).astype(np.uint16),
+            (pixels * 60).astype(np.uint16),
             kind="MG",
             sop=f"1.2.3.{file}",
             BitsStored=14,
@@ -71,7 +71,7 @@ def write(root):
         path.write_bytes(plistlib.dumps(_plist([("Pectoral Muscle", line)])))
 
 
-def _shown(number):
+def _picture(number):
     picture = scene(HEIGHT, WIDTH, number)
     side = FILMS[number][2]
     picture[:, -10:] *= side == "R"
@@ -128,7 +128,7 @@ def _fact(number, view, grade, density, signs=(), absent=(), regions=None):
         ],
         "patient": FILMS[number][1],
         "some_regions": regions or {},
-        "shows": _shown(number),
+        "shows": _picture(number),
     }
 
 

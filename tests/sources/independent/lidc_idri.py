@@ -68,7 +68,7 @@ def _uid(number, kind, index=0):
     return f"{ROOT}.{('study', 'series', 'image').index(kind) + 1}.{number + 1}.{index + 1}"
 
 
-def _shown(number, index):
+def _picture(number, index):
     return scene(SIZE, SIZE, 40 * number + index)
 
 
@@ -78,7 +78,7 @@ def _series(folder, number, patient, name):
     if number == 1:
         slices.append((4, SLICES, SLICES))  # a second slice at a place that has one already
     for position, image, instance in slices:
-        values = -1350 + _shown(number, image) / 255 * 1500
+        values = -1350 + _picture(number, image) / 255 * 1500
         stored = np.round(values + 1024).astype(np.int16)
         stored[:, -4:] = -2000
         write_dicom(
@@ -103,7 +103,7 @@ def _series(folder, number, patient, name):
 def _film(path):
     write_dicom(
         path,
-        (_shown(9, 0) * 12).astype(np.uint16),
+        (_picture(9, 0) * 12).astype(np.uint16),
         kind="DX",
         sop=f"{ROOT}.9.9.9",
         Modality="DX",
@@ -187,8 +187,8 @@ NODULE, NO_NODULE = "lung nodule >= 3 mm", "no lung nodule >= 3 mm"
 
 
 def _cases(files):
-    shown = _shown(0, 6).copy()
-    shown[:, -4:] = 0
+    pixels = _picture(0, 6).copy()
+    pixels[:, -4:] = 0
     first, second, third = (files(number) for number in range(3))
     return {
         first: {
@@ -196,7 +196,7 @@ def _cases(files):
             "never": [NO_NODULE, "malignancy rating 4", "non-solid nodule", "part-solid nodule"],
             "patient": "1",
             "regions": {NODULE: [CORE]},
-            "shows": shown,
+            "shows": pixels,
         },
         second: {"absent": [NODULE], "never": [NODULE, "benign lung disease"], "patient": "2"},
         third: {"never": [NO_NODULE, NODULE], "patient": "3"},

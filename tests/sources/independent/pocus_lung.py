@@ -139,7 +139,7 @@ DISEASES = ("Pneumonia", "healthy lung")
 def _fact(path, disease, present=(), absent=(), unsaid=(), **more):
     number = list(ROWS).index(path)
     video = not path.lower().endswith(".jpg")
-    shown = [_frame(number, index) for index in range(FRAMES)] if video else None
+    pixels = [_frame(number, index) for index in range(FRAMES)] if video else None
     return {
         "present": [disease, "linear probe" if "/linear/" in path else "convex probe", *present],
         "never": [other for other in DISEASES if other != disease],
@@ -147,7 +147,7 @@ def _fact(path, disease, present=(), absent=(), unsaid=(), **more):
         "open": list(unsaid),
         "shows": _frame(number, 0),
         "frame": (3, FRAMES - 4) if video else None,
-        "shows_by_frame": shown,
+        "shows_by_frame": pixels,
         **more,
     }
 

@@ -62,13 +62,13 @@ def _rows(name, marks, any_=None):
     return [f"{name}_{kind},{value}\n" for kind, value in pairs]
 
 
-def _shown(number, index):
+def _picture(number, index):
     return scene(SIZE, SIZE, 20 * number + index)
 
 
 def _hounsfield(exam, number, index):
     """The brain window shows 0 to 80 HU."""
-    values = np.round(_shown(number, index) / 255 * 80)
+    values = np.round(_picture(number, index) / 255 * 80)
     if exam == "bone":  # a slice through the vertex: hardly any brain
         values[:] = -1000
         values[10:50, 20:60] = 900
@@ -108,17 +108,17 @@ def _file(word):
 
 def _fact(word, marks, **more):
     exam, index = word.split("-")
-    shown = _shown(list(EXAMS).index(exam), int(index))
+    pixels = _picture(list(EXAMS).index(exam), int(index))
     if exam == "padded":
-        shown[:, -5:] = 0
+        pixels[:, -5:] = 0
     if exam == "wrapped":
-        shown[-6:] = 0
+        pixels[-6:] = 0
     return {
         "present": [*marks, "any"] if marks else [],
         "absent": [kind for kind in KINDS if kind not in marks],
         "never": ["notumor", "No Finding"],
         "patient": exam,
-        "shows": shown,
+        "shows": pixels,
         "greys": 4,
         **more,
     }

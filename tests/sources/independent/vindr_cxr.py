@@ -115,7 +115,7 @@ def _tables(folder):
 def _images(base):
     for split, words in (("train", [*TRAIN, ORPHAN]), ("test", TEST)):
         for word in words:
-            pixels = (_shown(word) * 15).astype(np.uint16)
+            pixels = (_picture(word) * 15).astype(np.uint16)
             inverse = word in ("agreed", "boxed")
             write_dicom(
                 base / split / f"{_id(word)}.dicom",
@@ -128,7 +128,7 @@ def _images(base):
             )
 
 
-def _shown(word):
+def _picture(word):
     return scene(HEIGHT, WIDTH, int(_id(word)[:6], 16))
 
 
@@ -164,7 +164,7 @@ def _fact(word, present=(), unsure=(), regions=None, split="train"):
         "regions": regions or {},
         "patient": word,
         "split": split,
-        "shows": _shown(word),
+        "shows": _picture(word),
     }
 
 

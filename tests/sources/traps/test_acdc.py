@@ -154,10 +154,12 @@ def test_the_pair_shows_the_slice_that_end_diastole_chooses(changed, build_tree)
 
 def test_group_is_asked_of_both_phases_side_by_side_and_never_of_one(build_fixture, scan_fixture):
     built = build_fixture(SOURCE, LAYOUT)
-    shown = {sample.id: sample.case for sample in built.samples}
-    asked = {shown[item.sample] for item in built.items if item.task == "Disease Diagnosis"}
-    assert asked
-    assert all(case.endswith("-ED-ES") for case in asked)
+    case_of_sample = {sample.id: sample.case for sample in built.samples}
+    cases = {
+        case_of_sample[item.sample] for item in built.items if item.task == "Disease Diagnosis"
+    }
+    assert cases
+    assert all(case.endswith("-ED-ES") for case in cases)
     assert scan_fixture(SOURCE, LAYOUT).cases["patient001-ED-ES"].shows is Scope.PATIENT
 
 
@@ -279,17 +281,17 @@ def test_pictures_are_not_passed_on_while_the_licence_is_unconfirmed(build_fixtu
     assert {s.redistribute for s in build_fixture(SOURCE, LAYOUT).samples} == {False}
 
 
-def _asked(built, case):
+def _fields(built, case):
     return {item.field for item in built.items_of(case)}
 
 
 def test_phase_that_the_masks_refute_is_not_asked(changed, build_tree, build_fixture):
     """What Info.cfg calls end-systole has the larger left ventricle."""
     pair = "patient001-ED-ES"
-    assert "phase" in _asked(build_fixture(SOURCE, LAYOUT), pair)
+    assert "phase" in _fields(build_fixture(SOURCE, LAYOUT), pair)
     root = changed(SOURCE, LAYOUT, _info("ED: 12\nES: 1\nGroup: DCM\n"))
     built = build_tree(SOURCE, root)
-    assert "phase" not in _asked(built, pair)
+    assert "phase" not in _fields(built, pair)
     row = built.quarantine.set_index("case").loc[pair]
     assert row["code"] == "panels-unsure"
     assert "expected at least 1.05" in row["message"]
@@ -324,9 +326,9 @@ def test_phase_that_the_slice_refutes_is_not_asked_whatever_the_volumes_say(chan
     assert built.codes()["patient001-ED-ES"] == "panels-unsure"
 
 
-@pytest.mark.parametrize(("left", "asked"), [(0.97, False), (0.9, True)])
+@pytest.mark.parametrize(("left", "is_asked"), [(0.97, False), (0.9, True)])
 def test_phase_is_asked_only_where_the_ventricle_is_clearly_larger(
-    changed, build_tree, left, asked
+    changed, build_tree, left, is_asked
 ):
     def shrink(root):
         stored = nibabel.load(_folder(root) / "patient001_frame01_gt.nii.gz")
@@ -339,7 +341,7 @@ def test_phase_is_asked_only_where_the_ventricle_is_clearly_larger(
         nibabel.save(nibabel.Nifti1Image(voxels, stored.affine), path)
 
     built = build_tree(SOURCE, changed(SOURCE, LAYOUT, shrink))
-    assert ("phase" in _asked(built, "patient001-ED-ES")) is asked
+    assert ("phase" in _fields(built, "patient001-ED-ES")) is is_asked
 
 
 def test_mask_with_other_values_is_refused_with_those_that_it_holds(changed, build_tree):

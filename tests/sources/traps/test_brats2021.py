@@ -121,9 +121,9 @@ def test_plane_is_cut_by_the_affine_with_the_right_side_at_the_left(
         "sagittal": lambda: stored[k, :, ::-1].T,
     }[plane]()
     built = build_fixture(SOURCE, LAYOUT)
-    shown = built.pixels(built.sample(case.key)).astype(float)
-    assert shown.shape == expected.shape
-    assert np.corrcoef(shown.ravel(), expected.ravel())[0, 1] > 0.98
+    pixels = built.pixels(built.sample(case.key)).astype(float)
+    assert pixels.shape == expected.shape
+    assert np.corrcoef(pixels.ravel(), expected.ravel())[0, 1] > 0.98
 
 
 def test_file_packed_again_with_another_sign_gives_the_same_picture(
@@ -196,8 +196,8 @@ def test_tumor_with_edema_is_asked_only_where_the_slice_shown_has_both(changed, 
 
     def lose(values):
         best = int((values > 0).sum(axis=(0, 1)).argmax())
-        shown = values[:, :, best]
-        shown[np.isin(shown, gone)] = 4 if gone == (2,) else 2
+        plane = values[:, :, best]
+        plane[np.isin(plane, gone)] = 4 if gone == (2,) else 2
         return values
 
     key = f"{FIRST}-flair-axial"
@@ -208,8 +208,8 @@ def test_tumor_with_edema_is_asked_only_where_the_slice_shown_has_both(changed, 
 
 def test_tumor_with_edema_is_asked_where_the_slice_shows_both(build_fixture):
     samples = build_fixture(SOURCE, LAYOUT).samples
-    asked = {sample.case for sample in samples if sample.marked == "WT"}
-    assert f"{FIRST}-flair-axial" in asked
+    cases = {sample.case for sample in samples if sample.marked == "WT"}
+    assert f"{FIRST}-flair-axial" in cases
 
 
 @pytest.mark.parametrize(("value", "concept"), [(1, "NCR"), (4, "ET")])
@@ -258,9 +258,9 @@ def test_all_sequences_of_a_patient_show_the_slice_with_most_tumor(build_fixture
 
 def test_background_of_zeros_does_not_set_the_window(build_fixture):
     built = build_fixture(SOURCE, LAYOUT)
-    shown = built.pixels(built.sample(f"{FIRST}-t2-axial"))
-    assert shown[-1, -1] == 0
-    assert np.median(shown[shown > 0]) > 60
+    pixels = built.pixels(built.sample(f"{FIRST}-t2-axial"))
+    assert pixels[-1, -1] == 0
+    assert np.median(pixels[pixels > 0]) > 60
 
 
 @pytest.mark.parametrize(

@@ -85,8 +85,8 @@ def test_zones_that_are_no_digits_from_0_to_3_or_do_not_add_up_are_set_aside(
 def test_zones_are_named_by_the_side_of_the_patient(zone, words):
     field = CARD.fields[f"zone_{zone.lower()}"]
     assert load_relations().scale(field.group).of == f"the {words} lung zone"
-    asked = {f"Brixia {zone}{grade}" for grade in (0, 3)}
-    assert asked == set(field.concepts()) == set(load_relations().group_members(field.group))
+    concepts = {f"Brixia {zone}{grade}" for grade in (0, 3)}
+    assert concepts == set(field.concepts()) == set(load_relations().group_members(field.group))
 
 
 def test_a_question_about_a_zone_names_it(build_fixture):

@@ -128,14 +128,14 @@ def test_copy_without_the_further_masks_is_not_asked_where_the_lesion_lies(
 
 
 def test_every_picture_with_several_masks_is_known():
-    known = {
+    counts = {
         key: quirk.regions
         for quirk in CARD.quirks
         if quirk.action == "regions"
         for key in quirk.keys
     }
-    assert len(known) == 17
-    assert sum(count - 1 for count in known.values()) == 454 - 437 + 211 - 210
+    assert len(counts) == 17
+    assert sum(count - 1 for count in counts.values()) == 454 - 437 + 211 - 210
 
 
 def test_mask_of_one_bit_marks_only_the_lesion(scan_fixture):

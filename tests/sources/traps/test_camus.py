@@ -84,8 +84,8 @@ def test_end_diastole_that_comes_last_is_still_end_diastole(scan_fixture):
 
 def test_phase_is_asked_of_both_frames_side_by_side_and_never_of_one(build_fixture):
     built = build_fixture(SOURCE, "nifti")
-    asked = {item.sample for item in built.items if item.field == "phase"}
-    kinds = {sample.artefact for sample in built.samples if sample.id in asked}
+    sample_ids = {item.sample for item in built.items if item.field == "phase"}
+    kinds = {sample.artefact for sample in built.samples if sample.id in sample_ids}
     assert kinds == {"numbered"}
 
 
@@ -303,7 +303,7 @@ def test_pictures_are_not_passed_on_while_the_licence_is_unconfirmed(build_fixtu
 
 
 def test_a_fraction_of_two_views_is_not_asked_of_one():
-    asked = CARD.measures["left_ejection_fraction"].asked
-    assert len(asked.panels) == 2  # both phases, of the four-chamber view alone
-    assert asked.visible is Visibility.NO
+    settings = CARD.measures["left_ejection_fraction"].task_settings
+    assert len(settings.panels) == 2  # both phases, of the four-chamber view alone
+    assert settings.visible is Visibility.NO
     assert CARD.fields["ejection_fraction"].visible is Visibility.NO

@@ -315,10 +315,10 @@ def test_spacing_of_a_header_does_not_stretch_the_film(changed, build_tree, scan
 
 def test_film_is_neither_turned_nor_mirrored(build_fixture):
     built = build_fixture(SOURCE, "tcia")
-    shown = built.pixels(built.sample(CALC))
-    mark = shown[15:19, 14:17].mean()
+    pixels = built.pixels(built.sample(CALC))
+    mark = pixels[15:19, 14:17].mean()
     assert mark > 200
-    assert max(shown[15:19, -17:-14].mean(), shown[-19:-15, 14:17].mean()) < 150
+    assert max(pixels[15:19, -17:-14].mean(), pixels[-19:-15, 14:17].mean()) < 150
 
 
 def test_outline_below_a_thousandth_of_the_picture_is_not_asked():

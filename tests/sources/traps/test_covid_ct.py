@@ -178,9 +178,9 @@ def test_transparent_pixels_are_black(changed, build_tree):
     pixels[:, -30:] = (255, 255, 255, 0)
     root = changed(SOURCE, "repository", _replace(PERCENT, pixels.astype(np.uint8)))
     built = build_tree(SOURCE, root)
-    shown = built.pixels(built.sample(PERCENT))
-    assert shown[:, -30:].max() == 0
-    assert shown[20:30, 20:40].min() > 200
+    grey = built.pixels(built.sample(PERCENT))
+    assert grey[:, -30:].max() == 0
+    assert grey[20:30, 20:40].min() > 200
 
 
 def test_coloured_arrows_of_a_paper_become_grey(changed, build_tree):
@@ -194,8 +194,8 @@ def test_both_classes_come_in_one_format(build_fixture):
     built = build_fixture(SOURCE, "repository")
     modes = set()
     for sample in built.samples:
-        with Image.open(built.root / sample.image) as shown:
-            modes.add((shown.format, shown.mode))
+        with Image.open(built.root / sample.image) as image:
+            modes.add((image.format, image.mode))
     assert modes == {("PNG", "L")}
 
 

@@ -131,7 +131,7 @@ def test_series_with_contrast_medium_is_a_case_of_its_own_without_findings(scan_
 
 
 @pytest.mark.parametrize(
-    ("description", "shown", "contrast"),
+    ("description", "is_shown", "contrast"),
     [
         ("5/5mm Plain", True, "plain"),
         ("PRE CONTRAST THIN", True, "plain"),
@@ -146,12 +146,12 @@ def test_series_with_contrast_medium_is_a_case_of_its_own_without_findings(scan_
         ("PNS", False, ""),
     ],
 )
-def test_names_of_series_tell_what_is_shown(description, shown, contrast):
+def test_names_of_series_tell_what_is_shown(description, is_shown, contrast):
     patterns = CARD.patterns
     fits = {
         name for name in ("shown", "plain", "enhanced") if re.fullmatch(patterns[name], description)
     }
-    assert ("shown" in fits) == shown
+    assert ("shown" in fits) == is_shown
     assert fits - {"shown"} == ({contrast} if contrast else set())
 
 
@@ -182,14 +182,14 @@ def test_series_of_another_part_of_the_body_is_not_shown_under_the_name_of_a_hea
     assert any(says in reason and "another part" in reason for reason in scan.skips.values())
 
 
-@pytest.mark.parametrize(("kernel", "shown"), [("STANDARD", True), ("BONEPLUS", False)])
+@pytest.mark.parametrize(("kernel", "is_shown"), [("STANDARD", True), ("BONEPLUS", False)])
 def test_kernel_of_bone_is_not_shown_whatever_the_name_of_the_series(
-    changed, scan_tree, kernel, shown
+    changed, scan_tree, kernel, is_shown
 ):
     tree = changed(
         SOURCE, LAYOUT, lambda root: _replace_head(root, (5.0, 1.7), ConvolutionKernel=kernel)
     )
-    assert (QUIET in scan_tree(SOURCE, LAYOUT, tree).cases) == shown
+    assert (QUIET in scan_tree(SOURCE, LAYOUT, tree).cases) == is_shown
 
 
 def test_localiser_is_set_aside(scan_fixture):

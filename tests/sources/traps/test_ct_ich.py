@@ -94,10 +94,10 @@ def test_mask_of_jpeg_marks_what_was_drawn(scan_fixture):
     case = scan_fixture(SOURCE, LAYOUT).cases[BOXED]
     shape = case.regions[0].shape
     with Image.open(shape.paths[0]) as mask:
-        drawn = np.asarray(mask)
+        levels = np.asarray(mask)
     marked = rasterise(shape, readers.read(case.images[0]))[0]
-    assert ((drawn > 0) & (drawn < 20)).any()
-    assert (marked == (drawn > 127)).all()
+    assert ((levels > 0) & (levels < 20)).any()
+    assert (marked == (levels > 127)).all()
 
 
 def test_mask_says_hemorrhage_and_no_type(build_fixture):

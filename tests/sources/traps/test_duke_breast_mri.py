@@ -54,7 +54,7 @@ def _column(name, title, row=2):
     return edit
 
 
-def _shown(case):
+def _mask(case):
     """The box on the slices of its series, in display order and orientation."""
     volume = readers.read(case.images[0])
     return orientation_of(volume, "axial").apply(
@@ -169,7 +169,7 @@ def test_slices_lie_by_position_whatever_their_file_numbers(changed, scan_tree):
 
 @pytest.mark.parametrize(("key", "seed"), [(GE, 1), (SIEMENS, 2)])
 def test_box_of_either_maker_lies_on_the_tumor_that_is_shown_upright(scan_fixture, key, seed):
-    marked = _shown(scan_fixture(SOURCE, LAYOUT).cases[key])
+    marked = _mask(scan_fixture(SOURCE, LAYOUT).cases[key])
     x0, y0, x1, y1 = bounds(marked.any(axis=0))
     expected = bounds(breast_lesion(96, seed=seed))
     assert max(abs(a - b) for a, b in zip((x0, y0, x1, y1), expected, strict=True)) <= 1
@@ -178,9 +178,9 @@ def test_box_of_either_maker_lies_on_the_tumor_that_is_shown_upright(scan_fixtur
 @pytest.mark.parametrize("key", [GE, SIEMENS])
 def test_pictures_stored_upside_down_are_shown_with_the_breasts_up(build_fixture, key):
     built = build_fixture(SOURCE, LAYOUT)
-    shown = built.pixels(built.sample(key))
-    assert shown[8:11, 10:14].mean() > 200
-    assert shown[-11:-8, -14:-10].mean() < 100
+    pixels = built.pixels(built.sample(key))
+    assert pixels[8:11, 10:14].mean() > 200
+    assert pixels[-11:-8, -14:-10].mean() < 100
 
 
 def test_box_is_used_after_contrast_only(scan_fixture):
@@ -249,8 +249,8 @@ def test_cancer_on_both_sides_leaves_histology_and_grade_open(scan_fixture):
 
 
 def test_what_only_a_microscope_shows_is_asked_of_no_picture(build_fixture):
-    asked = {item.field for item in build_fixture(SOURCE, LAYOUT).items}
-    assert asked.isdisjoint({"histology", "nottingham"})
+    fields = {item.field for item in build_fixture(SOURCE, LAYOUT).items}
+    assert fields.isdisjoint({"histology", "nottingham"})
 
 
 def test_woman_with_blank_cells_states_no_histology(scan_fixture):

@@ -209,8 +209,10 @@ def _cut(*frames):
     """Without the last four chords of some frames."""
 
     def change(rows):
-        kept = {frame: [row for row in rows if row[-1] == frame] for frame in ("1", "4")}
-        return [row for f, own in kept.items() for row in (own[:-4] if f in frames else own)]
+        rows_by_frame = {frame: [row for row in rows if row[-1] == frame] for frame in ("1", "4")}
+        return [
+            row for f, own in rows_by_frame.items() for row in (own[:-4] if f in frames else own)
+        ]
 
     return change
 
@@ -285,12 +287,12 @@ def test_picture_is_not_turned(build_fixture):
 def test_ejection_is_asked_of_both_phases_side_by_side_alone(build_fixture):
     built = build_fixture(SOURCE, LAYOUT)
     samples = {sample.id: sample.case for sample in built.samples}
-    asked = {
+    answers = {
         samples[item.sample].endswith("-ED-ES")
         for item in built.items
         if item.task == "Severity Grading"
     }
-    assert asked == {True}
+    assert answers == {True}
     assert CARD.fields["ejection_fraction"].scope is Scope.PATIENT
 
 
@@ -333,8 +335,8 @@ def test_outlines_of_nearly_one_size_tell_neither_phase_nor_fraction(changed, bu
         return [*large, *([*row[:-1], "1"] for row in _scaled(0.99)(large))]
 
     built = build_tree(SOURCE, changed(SOURCE, LAYOUT, _trace(alike)))
-    asked = {item.field for item in built.items_of(f"{ONE}-ED-ES")}
-    assert asked.isdisjoint({"phase", "ejection_fraction"})
+    fields = {item.field for item in built.items_of(f"{ONE}-ED-ES")}
+    assert fields.isdisjoint({"phase", "ejection_fraction"})
     assert built.codes()[f"{ONE}-ED-ES"] == "panels-unsure"
 
 

@@ -148,8 +148,8 @@ def test_files_in_the_folders_of_the_four_archives_are_found(changed, scan_tree)
 def test_small_image_keeps_its_size_and_its_mask(build_fixture):
     built = build_fixture(SOURCE, LAYOUT)
     assert (built.sample("956").width, built.sample("1").width) == (96, 192)
-    shown = built.sample("956", "boxes")
-    marked = shown.area * shown.width * shown.height
+    sample = built.sample("956", "boxes")
+    marked = sample.area * sample.width * sample.height
     assert marked == pytest.approx(lesion(96, 96, seed=956).sum())
 
 

@@ -39,7 +39,7 @@ NORMAL_CC, NORMAL_MLO, MICROS, MASS, ASYMMETRY, MIXED, BARE, SPICULATED, CANCER,
 )
 
 
-def _shown(case, which):
+def _mask(case, which):
     return rasterise(case.regions[which].shape, readers.read(case.images[0]))[0]
 
 
@@ -190,7 +190,7 @@ def test_mark_of_an_area_that_is_one_point_is_no_region(changed, scan_tree):
 
 
 def test_points_are_column_then_row(scan_fixture):
-    marked = _shown(scan_fixture(SOURCE, "release").cases[MASS], 0)
+    marked = _mask(scan_fixture(SOURCE, "release").cases[MASS], 0)
     x0, y0, x1, y1 = bounds(lesion(*marked.shape, seed=3))
     assert bounds(marked) == (x0, y0, x1 + 1, y1 + 1)
 
@@ -204,14 +204,14 @@ def test_marks_are_found_by_key_in_whatever_order_a_file_holds_them(changed, sca
             path.write_bytes(plistlib.dumps(whole, sort_keys=False))
 
     root = changed(SOURCE, "release", reverse)
-    assert _shown(scan_tree(SOURCE, "release", root).cases[MASS], 0).any()
+    assert _mask(scan_tree(SOURCE, "release", root).cases[MASS], 0).any()
 
 
 @pytest.mark.parametrize("key", [NORMAL_MLO, ASYMMETRY])
 def test_muscle_of_a_left_breast_is_closed_at_the_upper_left_corner(scan_fixture, key):
     case = scan_fixture(SOURCE, "release").cases[key]
     which = next(n for n, region in enumerate(case.regions) if region.field == "structure")
-    muscle = _shown(case, which)
+    muscle = _mask(case, which)
     assert muscle[5, 0]
     assert not muscle[:, -20:].any()
 
@@ -220,7 +220,7 @@ def test_muscle_of_a_left_breast_is_closed_at_the_upper_left_corner(scan_fixture
 def test_muscle_of_a_right_breast_is_closed_at_the_upper_right_corner(scan_fixture, key):
     case = scan_fixture(SOURCE, "release").cases[key]
     which = next(n for n, region in enumerate(case.regions) if region.field == "structure")
-    muscle = _shown(case, which)
+    muscle = _mask(case, which)
     assert muscle[5, -1]
     assert not muscle[:, :20].any()
 
@@ -307,14 +307,14 @@ def test_bi_rads_is_that_of_the_picture_and_density_that_of_the_breast():
 
 def test_dark_background_of_fourteen_bits_fills_the_greys(build_fixture):
     built = build_fixture(SOURCE, "release")
-    shown = built.pixels(built.sample(MASS))
-    assert shown.dtype == np.uint8
-    assert (shown.min(), shown.max()) == (0, 255)
+    pixels = built.pixels(built.sample(MASS))
+    assert pixels.dtype == np.uint8
+    assert (pixels.min(), pixels.max()) == (0, 255)
 
 
 @pytest.mark.parametrize(("key", "edge"), [(MICROS, 0), (NORMAL_CC, -1)])
 def test_breast_touches_the_edge_of_its_side_as_stored(build_fixture, key, edge):
     built = build_fixture(SOURCE, "release")
-    shown = built.pixels(built.sample(key))
-    assert shown[40:110, edge].mean() > 60
-    assert shown[40:110, -1 - edge].mean() < 40
+    pixels = built.pixels(built.sample(key))
+    assert pixels[40:110, edge].mean() > 60
+    assert pixels[40:110, -1 - edge].mean() < 40

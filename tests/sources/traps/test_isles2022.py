@@ -32,7 +32,7 @@ def _patient(number):
 FIRST, FRACTIONS, EMPTY, TINY = map(_patient, (1, 4, 120, 250))
 
 
-def _chosen(case):
+def _frames(case):
     return ADAPTER.hook("frames")(case, reorient(readers.read(case.images[0]), "axial"))
 
 
@@ -57,20 +57,20 @@ def test_edition_is_told_by_its_folders(fixture_tree, layout):
 @each_layout
 def test_flair_has_its_own_grid_and_is_shown_at_the_same_height(scan_fixture, layout):
     cases = scan_fixture(SOURCE, layout).cases
-    (dwi,), (flair,) = (_chosen(cases[f"{FRACTIONS}-{kind}"]) for kind in ("dwi", "flair"))
+    (dwi,), (flair,) = (_frames(cases[f"{FRACTIONS}-{kind}"]) for kind in ("dwi", "flair"))
     assert dwi != flair
     assert abs(5.0 * dwi - 6.0 * flair) <= 3.0
 
 
 def test_dwi_and_adc_show_the_same_slice(scan_fixture):
     cases = scan_fixture(SOURCE, "zenodo").cases
-    assert _chosen(cases[f"{FIRST}-dwi"]) == _chosen(cases[f"{FIRST}-adc"])
+    assert _frames(cases[f"{FIRST}-dwi"]) == _frames(cases[f"{FIRST}-adc"])
 
 
 def test_slice_is_the_one_with_the_largest_lesion(scan_fixture):
     case = scan_fixture(SOURCE, "zenodo").cases[f"{FIRST}-dwi"]
     areas = _areas(case)
-    assert areas[_chosen(case)[0]] == areas.max()
+    assert areas[_frames(case)[0]] == areas.max()
 
 
 @pytest.mark.parametrize("kind", ["dwi", "adc", "dwi-clear", "adc-clear"])
@@ -91,21 +91,21 @@ def test_lesion_of_a_few_voxels_is_refused_on_purpose(build_fixture, scan_fixtur
 @pytest.mark.parametrize("number", [1, 4, 9])
 def test_slice_called_free_lies_apart_from_every_lesion(scan_fixture, number, kind):
     case = scan_fixture(SOURCE, "zenodo").cases[f"{_patient(number)}-{kind}-clear"]
-    (index,) = _chosen(case)
+    (index,) = _frames(case)
     assert not _areas(case)[index - 2 : index + 3].any()
 
 
 def test_slice_called_free_holds_a_tiny_lesion_for_a_lesion(scan_fixture):
     case = scan_fixture(SOURCE, "zenodo").cases[f"{TINY}-dwi-clear"]
-    (index,) = _chosen(case)
+    (index,) = _frames(case)
     assert not _areas(case)[index - 2 : index + 3].any()
 
 
 def test_free_slices_do_not_all_lie_next_to_the_middle(scan_fixture):
     """Of twenty slices; the lesion of each patient leaves other slices of the middle half free."""
     cases = scan_fixture(SOURCE, "zenodo").cases
-    chosen = {_chosen(cases[f"{_patient(number)}-dwi-clear"])[0] for number in (1, 4, 9)}
-    assert any(abs(2 * index - 19) > 5 for index in chosen)
+    indexes = {_frames(cases[f"{_patient(number)}-dwi-clear"])[0] for number in (1, 4, 9)}
+    assert any(abs(2 * index - 19) > 5 for index in indexes)
 
 
 def test_lesion_that_fills_the_middle_leaves_no_slice_to_call_free(changed, build_tree):
@@ -152,9 +152,9 @@ def test_flair_is_kept_where_its_mask_cannot_be_used_and_states_no_lesion(
         nibabel.save(nibabel.Nifti1Image(np.asarray(image.dataobj), affine), path)
 
     built = build_tree(SOURCE, changed(SOURCE, "zenodo", edit))
-    asked = built.tasks_of(f"{FIRST}-flair")
-    assert "Imaging Protocols Recognition" in asked
-    assert not set(asked) & {"Abnormality Diagnosis", "Disease Diagnosis", "ROI Grounding"}
+    tasks = built.tasks_of(f"{FIRST}-flair")
+    assert "Imaging Protocols Recognition" in tasks
+    assert not set(tasks) & {"Abnormality Diagnosis", "Disease Diagnosis", "ROI Grounding"}
     row = built.quarantine.set_index("case").loc[f"{FIRST}-flair"]
     assert row["code"] == ("guide-missing" if harm == "no dwi" else "mask-place")
     assert "another slice is shown" in row["message"]
@@ -198,11 +198,11 @@ def test_rows_that_run_upwards_are_shown_with_the_face_up_and_the_right_at_the_l
     case = scan_fixture(SOURCE, "zenodo").cases[f"{FIRST}-{kind}"]
     stored = nibabel.load(case.images[0].paths[0])
     assert nibabel.aff2axcodes(stored.affine) == ("L", "A", "S")
-    (k,) = _chosen(case)
+    (k,) = _frames(case)
     expected = np.asarray(stored.dataobj)[:, ::-1, k].T
     built = build_fixture(SOURCE, "zenodo")
-    shown = built.pixels(built.sample(case.key)).astype(float)
-    assert np.corrcoef(shown.ravel(), expected.ravel())[0, 1] > 0.98
+    pixels = built.pixels(built.sample(case.key)).astype(float)
+    assert np.corrcoef(pixels.ravel(), expected.ravel())[0, 1] > 0.98
 
 
 def test_other_centre_stored_in_another_direction_gives_the_same_picture(

@@ -62,12 +62,12 @@ def test_t1_that_is_stored_lying_on_its_side_is_shown_upright(scan_fixture, buil
         "coronal": lambda: head[::-1, head.shape[1] - 1 - k, ::-1].T,
         "sagittal": lambda: head[head.shape[0] - 1 - k, ::-1, ::-1].T,
     }[plane]()
-    shown = built.pixels(sample).astype(float)
+    pixels = built.pixels(sample).astype(float)
     rows, columns = (
         np.linspace(0, n - 1, m).round().astype(int)
-        for n, m in zip(expected.shape, shown.shape, strict=True)
+        for n, m in zip(expected.shape, pixels.shape, strict=True)
     )
-    assert np.corrcoef(shown.ravel(), expected[np.ix_(rows, columns)].ravel())[0, 1] > 0.95
+    assert np.corrcoef(pixels.ravel(), expected[np.ix_(rows, columns)].ravel())[0, 1] > 0.95
 
 
 def test_voxels_that_are_no_cubes_give_square_pixels(build_fixture, scan_fixture):

@@ -151,10 +151,10 @@ def test_box_lies_on_the_nodule(scan_fixture):
     volume = _read(case)
     inside = rasterise(region.shape, volume)[0]
     assert inside.shape == (1024, 1024)
-    shown = 4095 - volume.slices[0].astype(float)
+    pixels = 4095 - volume.slices[0].astype(float)
     x0, y0, x1, y1 = map(int, region.shape.xyxy)
-    middle = shown[(y0 + y1) // 2, (x0 + x1) // 2]
-    assert middle > 1.2 * np.median(shown[(y0 + y1) // 2, x1 + 40 : x1 + 80])
+    middle = pixels[(y0 + y1) // 2, (x0 + x1) // 2]
+    assert middle > 1.2 * np.median(pixels[(y0 + y1) // 2, x1 + 40 : x1 + 80])
 
 
 def test_box_is_cut_at_the_edge_of_the_film(changed, scan_tree, replacing):

@@ -178,8 +178,8 @@ def _marked(scan, patient):
 
 def test_line_lies_outside_the_nodule_and_half_of_the_readers_mark_it(scan_fixture):
     """Two of four readers draw one row lower, so half of them mark either place."""
-    drawn = tumour(seed=1)[6]
-    expected = drawn | np.roll(drawn, 1, axis=0)
+    lesion = tumour(seed=1)[6]
+    expected = lesion | np.roll(lesion, 1, axis=0)
     marked = _marked(scan_fixture(SOURCE, "classic"), PATIENTS[0])
     assert not (marked & ~expected).any()
     assert bounds(marked) == bounds(expected)
@@ -219,15 +219,15 @@ def test_outline_belongs_to_the_slice_that_it_names(scan_fixture):
 
 def test_clear_scan_is_shown_at_a_level_of_nodules_counted_by_position(scan_fixture):
     (case,) = _of(scan_fixture(SOURCE, "classic"), PATIENTS[5]).values()
-    shown, *_ = headers = [
+    first, *_ = headers = [
         pydicom.dcmread(path, stop_before_pixels=True)
         for path in (case.images[0].paths[0], *case.series)
     ]
     places = sorted(float(header.ImagePositionPatient[2]) for header in headers[1:])
-    uid = shown.SeriesInstanceUID
-    drawn = drawn_slice(uid, len(places), CARD.numbers["nodule_levels"])
-    assert shown.ImagePositionPatient[2] == places[drawn]
-    assert drawn != len(places) // 2
+    uid = first.SeriesInstanceUID
+    index = drawn_slice(uid, len(places), CARD.numbers["nodule_levels"])
+    assert first.ImagePositionPatient[2] == places[index]
+    assert index != len(places) // 2
 
 
 def test_picture_is_not_turned(build_fixture):
@@ -322,10 +322,10 @@ def test_spreadsheet_of_another_edition_is_named_and_its_diagnoses_are_not_asked
 
 def test_diagnosis_of_a_patient_is_asked_where_all_nodules_are_shown(scan_fixture):
     cases = _of(scan_fixture(SOURCE, "classic"), PATIENTS[2])
-    asked = {
+    counts = {
         k: len(c.images) for k, c in cases.items() if "diagnosis" in {x.field for x in c.labels}
     }
-    assert asked == {f"{PATIENTS[2]}-diagnosis": 2}
+    assert counts == {f"{PATIENTS[2]}-diagnosis": 2}
 
 
 def test_patient_is_the_folder_whatever_the_series(scan_fixture):

@@ -77,12 +77,12 @@ def test_scan_without_annotation_is_clear_only_if_no_reader_marked_anything(fixt
 
 
 def test_clear_scan_is_shown_at_a_level_at_which_nodules_were_counted(fixture_scan, build_fixture):
-    drawn = drawn_slice(CLEAR, 10, CARD.numbers["nodule_levels"])
+    index = drawn_slice(CLEAR, 10, CARD.numbers["nodule_levels"])
     assert [shape.slices for shape in fixture_scan.cases[f"{CLEAR}-clear"].guide] == [
-        (drawn, drawn + 1)
+        (index, index + 1)
     ]
     (recipe,) = build_fixture(SOURCE, LAYOUT).recipes(f"{CLEAR}-clear", "clean")
-    assert recipe["images"][0]["frame"] == drawn
+    assert recipe["images"][0]["frame"] == index
 
 
 def test_without_the_marks_of_fewer_readers_no_scan_is_clear(changed, scan_tree):

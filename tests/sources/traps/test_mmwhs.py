@@ -255,9 +255,9 @@ def test_a_vessel_that_is_labelled_in_part_is_absent_nowhere_else():
 def test_no_structure_is_asked_of_a_clean_picture(build_fixture):
     built = build_fixture(SOURCE, LAYOUT)
     marked = {sample.id for sample in built.samples if sample.artefact != "clean"}
-    asked = [item for item in built.items if item.task == Task("Organ Recognition")]
-    assert asked
-    assert {item.sample for item in asked} <= marked
+    items = [item for item in built.items if item.task == Task("Organ Recognition")]
+    assert items
+    assert {item.sample for item in items} <= marked
 
 
 def test_unnamed_disease_is_neither_asked_nor_denied(build_fixture):

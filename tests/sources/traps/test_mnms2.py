@@ -146,12 +146,12 @@ def test_dilated_left_ventricle_is_no_dilated_cardiomyopathy():
 
 
 def test_group_is_asked_of_both_phases_and_only_against_the_safe_ones(built):
-    shown = {sample.id: sample.case for sample in built.samples}
-    asked = [item for item in built.items if item.task == "Disease Diagnosis"]
-    assert asked
+    case_of_sample = {sample.id: sample.case for sample in built.samples}
+    items = [item for item in built.items if item.task == "Disease Diagnosis"]
+    assert items
     safe = {"NOR", "left ventricular dilatation", "HCM"}
-    for item in asked:
-        assert shown[item.sample].endswith("-ED-ES")
+    for item in items:
+        assert case_of_sample[item.sample].endswith("-ED-ES")
         assert {option.concept for option in item.options} <= safe
 
 

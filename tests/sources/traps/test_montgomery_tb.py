@@ -173,13 +173,13 @@ def test_two_masks_on_one_side_are_refused(changed, build_tree):
 
 
 @pytest.mark.parametrize(
-    ("key", "left_out", "kept"),
+    ("key", "left_out", "value"),
     [(STRAY_LEFT, "leftMask", "rightMask"), (STRAY_RIGHT, "rightMask", "leftMask")],
 )
-def test_mask_with_a_stray_blob_is_left_out_alone(scan_fixture, key, left_out, kept):
+def test_mask_with_a_stray_blob_is_left_out_alone(scan_fixture, key, left_out, value):
     scan = scan_fixture(SOURCE, LAYOUT)
     assert "stray blob" in scan.skips[f"{key}-{left_out}"]
-    assert [region.value for region in scan.cases[key].regions] == [kept]
+    assert [region.value for region in scan.cases[key].regions] == [value]
 
 
 def test_lung_fields_leave_out_what_lies_behind_the_heart():

@@ -174,8 +174,8 @@ def test_grade_of_the_study_is_not_asked_of_a_slice(build_fixture):
 
 def test_one_rule_chooses_the_slice_of_every_grade(build_fixture):
     samples = build_fixture(SOURCE, LAYOUT).samples
-    chosen = {s.frames for s in samples if not s.case.endswith("-lesion")}
-    assert chosen == {str(WIDEST)}
+    frames = {s.frames for s in samples if not s.case.endswith("-lesion")}
+    assert frames == {str(WIDEST)}
 
 
 def test_lesion_is_asked_on_the_slice_with_its_largest_mask(build_fixture):

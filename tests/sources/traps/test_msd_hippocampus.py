@@ -136,8 +136,8 @@ def test_no_person_side_plane_sequence_or_diagnosis_is_stated(scan_fixture, buil
 def test_mark_of_the_phantom_does_not_tell_which_is_its_mirror_image(build_fixture):
     built = build_fixture(SOURCE, LAYOUT)
     picture = built.pixels(built.sample(FIRST))
-    kept = mirror(picture) == picture
+    is_symmetric = mirror(picture) == picture
     corner = (slice(-4 * TIMES, None), slice(-4 * TIMES, None))
     assert picture[corner].max() > 200
-    assert kept[corner].all()
-    assert not kept.all()
+    assert is_symmetric[corner].all()
+    assert not is_symmetric.all()

@@ -123,9 +123,9 @@ def test_tumour_of_the_right_lung_lies_at_the_left_of_the_picture(build_fixture)
         clean = built.pixels(built.sample(f"{stem}-axial")).astype(int)
         boxes = built.sample(f"{stem}-axial", "boxes")
         marked = boxes.area * boxes.width * boxes.height
-        drawn = tumour(seed=int(stem[-3:])).any(axis=0)
-        assert marked == pytest.approx(drawn.sum(), rel=0.1)
-        assert clean[drawn].mean() > clean[drawn[:, ::-1]].mean() + 50
+        lesion = tumour(seed=int(stem[-3:])).any(axis=0)
+        assert marked == pytest.approx(lesion.sum(), rel=0.1)
+        assert clean[lesion].mean() > clean[lesion[:, ::-1]].mean() + 50
 
 
 def test_slices_thicker_than_pixels_are_shown_with_square_pixels(build_fixture):

@@ -150,8 +150,8 @@ def test_film_of_a_stretched_copy_is_kept_without_its_box(changed, build_tree):
 def test_infiltrate_of_the_boxes_is_the_infiltration_of_the_labels(build_fixture):
     built = build_fixture(SOURCE, "official")
     assert built.sample(BOXED, "boxes").marked == "Infiltration"
-    asked = {item.concept for item in built.items_of(BOXED, "Abnormality Diagnosis")}
-    assert asked == {"Infiltration", "Pneumonia"}
+    concepts = {item.concept for item in built.items_of(BOXED, "Abnormality Diagnosis")}
+    assert concepts == {"Infiltration", "Pneumonia"}
 
 
 def test_no_finding_states_nothing_and_denies_nothing(build_fixture, scan_fixture):

@@ -40,7 +40,7 @@ BASE = "manifest-1603198545583/NSCLC-Radiomics"
 STUDY = "01-01-2014-StudyID-NA-85095"
 SEG, CT = "300.000000-Segmentation-5.421", "1.000000-NA-61228"
 LEFT_OUT = (128, 412, 14, 21, 85, 95, 194, 62, 180, 252, 353)
-KEPT = (1, 61, 63, 127, 129, 179, 181, 251, 253, 352, 354)
+SLICES = (1, 61, 63, 127, 129, 179, 181, 251, 253, 352, 354)
 
 
 def _study(root, patient="LUNG1-001"):
@@ -75,7 +75,7 @@ def test_patient_that_public_readers_leave_out_is_dropped(number):
     assert quirk_of(CARD, f"LUNG1-{number:03}-tumor", "drop")
 
 
-@pytest.mark.parametrize("number", KEPT)
+@pytest.mark.parametrize("number", SLICES)
 def test_neighbour_of_such_a_patient_is_kept(number):
     """Two lists of indexes count from 0, so the names are one higher."""
     assert quirk_of(CARD, f"LUNG1-{number:03}-tumor", "drop") is None
@@ -209,9 +209,9 @@ def test_frames_that_run_against_the_slices_are_placed_by_position(scan_fixture)
 
 def test_contours_in_millimetres_are_placed_by_the_geometry_of_the_ct(scan_fixture):
     case = scan_fixture(SOURCE, "classic").cases["LUNG1-001-tumor"]
-    marked, drawn = _marked(case, "GTV-1"), tumour(seed=1)
-    assert (marked.any(axis=(1, 2)) == drawn.any(axis=(1, 2))).all()
-    assert bounds(marked[6]) == bounds(drawn[6])
+    marked, lesion = _marked(case, "GTV-1"), tumour(seed=1)
+    assert (marked.any(axis=(1, 2)) == lesion.any(axis=(1, 2))).all()
+    assert bounds(marked[6]) == bounds(lesion[6])
 
 
 def test_file_names_that_run_against_positions_do_not_turn_the_stack(build_fixture):

@@ -284,8 +284,8 @@ def test_one_frame_from_the_middle_of_a_clip_is_shown(build_fixture):
 
 def test_signs_and_scores_of_a_clip_are_not_asked_of_its_frame(build_fixture):
     built = build_fixture(SOURCE, LAYOUT)
-    asked = {item.task for item in built.items_of(CLIP)}
-    assert asked.isdisjoint({"Abnormality Diagnosis", "Severity Grading"})
+    tasks = {item.task for item in built.items_of(CLIP)}
+    assert tasks.isdisjoint({"Abnormality Diagnosis", "Severity Grading"})
     assert "Abnormality Diagnosis" in {item.task for item in built.items_of(STILL)}
 
 

@@ -58,9 +58,9 @@ def test_name_of_a_slice_is_parted_at_the_last_underscore(scan_fixture):
 
 def test_rows_that_stand_twice_change_nothing(scan_fixture, fixture_tree):
     table = (fixture_tree(SOURCE, LAYOUT) / TABLE).read_text()
-    chosen = _name(2, 4)
-    assert table.count(f"{chosen}_any,1") == 2
-    assert chosen in scan_fixture(SOURCE, LAYOUT).cases
+    name = _name(2, 4)
+    assert table.count(f"{name}_any,1") == 2
+    assert name in scan_fixture(SOURCE, LAYOUT).cases
 
 
 def test_slice_whose_rows_contradict_each_other_is_set_aside(changed, scan_tree):

@@ -167,8 +167,8 @@ def test_entry_of_the_mapping_without_an_nih_name_sets_its_film_aside(
     assert "CANARY" not in scan.skips[OLD]
 
 
-@pytest.mark.parametrize(("age", "known"), [("051Y", "51"), ("100", "100"), ("101", None)])
-def test_age_above_100_is_unknown(changed, scan_tree, age, known):
+@pytest.mark.parametrize(("age", "expected"), [("051Y", "51"), ("100", "100"), ("101", None)])
+def test_age_above_100_is_unknown(changed, scan_tree, age, expected):
     def edit(root):
         path = root / f"stage_2_train_images/{NORMAL}.dcm"
         data = dcmread(path)
@@ -176,7 +176,7 @@ def test_age_above_100_is_unknown(changed, scan_tree, age, known):
         data.save_as(path)
 
     facts = dict(scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit)).cases[NORMAL].facts)
-    assert facts.get("age") == known
+    assert facts.get("age") == expected
 
 
 def test_age_of_155_without_a_unit_is_unknown(scan_fixture):

@@ -51,8 +51,8 @@ def test_blanks_before_the_second_column_and_its_values_do_not_matter(fixture_tr
 def test_rows_of_a_film_are_joined_into_one_region(scan_fixture, build_fixture):
     case = scan_fixture(SOURCE, LAYOUT).cases[_uid(3)]
     (_,) = case.regions
-    drawn = lung_lesion(1024, 1024, seed=3)
-    assert (_marked(case) == drawn | np.roll(drawn, 40, axis=0)).all()
+    lesion = lung_lesion(1024, 1024, seed=3)
+    assert (_marked(case) == lesion | np.roll(lesion, 40, axis=0)).all()
     assert PLACES in build_fixture(SOURCE, LAYOUT).tasks_of(_uid(3))
 
 
@@ -159,8 +159,8 @@ def test_resized_film_is_kept_and_its_place_where_the_mask_was_resized_along(
 
     built = build_tree(SOURCE, changed(SOURCE, "png", shrink))
     assert {item.task for item in built.items_of("0_train_1_")} >= {"Abnormality Diagnosis"}
-    asked = {item.task for item in built.items_of("0_train_1_")}
-    assert ("ROI Grounding" in asked) is (len(folders) == 2)
+    tasks = {item.task for item in built.items_of("0_train_1_")}
+    assert ("ROI Grounding" in tasks) is (len(folders) == 2)
     assert built.codes().get("0_train_1_", "") == ("mask-size" if len(folders) == 1 else "")
 
 

@@ -90,21 +90,21 @@ def test_two_votes_for_no_finding_are_not_enough(changed, scan_tree):
 @pytest.mark.parametrize(
     ("layout", "table"), [("physionet", "image_labels_train.csv"), ("kaggle", "train.csv")]
 )
-@pytest.mark.parametrize("kept", [1, 2])
+@pytest.mark.parametrize("count", [1, 2])
 def test_film_without_the_rows_of_all_its_readers_is_set_aside_by_name(
-    changed, scan_tree, layout, table, kept
+    changed, scan_tree, layout, table, count
 ):
     lost = []
 
     def lose(rows, ids):
-        readers = sorted({row["rad_id"] for row in rows})[kept:]
+        readers = sorted({row["rad_id"] for row in rows})[count:]
         rows[:] = [
             row for row in rows if row["image_id"] != ids[ALONE] or row["rad_id"] not in readers
         ]
         lost.append(ids[ALONE])
 
     scan = scan_tree(SOURCE, layout, changed(SOURCE, layout, _edit(table, lose)))
-    assert scan.bad_rows(f"{kept} of 3 reading(s)") == set(lost)
+    assert scan.bad_rows(f"{count} of 3 reading(s)") == set(lost)
 
 
 def test_film_that_has_boxes_and_no_row_of_labels_is_set_aside(changed, scan_tree):

@@ -123,9 +123,9 @@ def test_breast_of_bi_rads_1_denies_every_finding(scan_fixture, image):
 def test_grade_of_the_breast_is_open_on_a_view_without_its_finding(
     scan_fixture, build_fixture, image
 ):
-    seen, unseen = image(1, "R", "CC"), image(1, "R", "MLO")
+    marked_view, unseen = image(1, "R", "CC"), image(1, "R", "MLO")
     scan = scan_fixture(SOURCE, LAYOUT)
-    assert scan.states(seen, "birads") == {"BI-RADS 3": LabelState.PRESENT}
+    assert scan.states(marked_view, "birads") == {"BI-RADS 3": LabelState.PRESENT}
     assert scan.states(unseen, "birads") == {"BI-RADS 3": LabelState.UNKNOWN}
     assert build_fixture(SOURCE, LAYOUT).items_of(unseen, "Severity Grading") == []
 
@@ -221,9 +221,9 @@ def test_negative_of_monochrome1_is_shown_positive(build_fixture, scan_fixture):
     for key, case in scan_fixture(SOURCE, LAYOUT).cases.items():
         header = pydicom.dcmread(case.images[0].paths[0], stop_before_pixels=True)
         kinds.add(header.PhotometricInterpretation)
-        shown = built.pixels(built.sample(key))
-        assert shown[0].min() < 40, key
-        assert shown[16:20, 16:20].mean() > 200, key
+        pixels = built.pixels(built.sample(key))
+        assert pixels[0].min() < 40, key
+        assert pixels[16:20, 16:20].mean() > 200, key
     assert kinds == {"MONOCHROME1", "MONOCHROME2"}
 
 

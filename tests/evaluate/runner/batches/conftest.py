@@ -27,7 +27,7 @@ ENDED = {"openai": "completed", "anthropic": "ended"}
 
 
 @dataclass(slots=True)
-class Held:
+class ProviderBatch:
     """A batch at the provider."""
 
     id: str
@@ -71,7 +71,7 @@ class BatchProvider:
         self.before = lambda _method, _path: None
         self.ends = lambda _number: None
         self.paid: Counter[str] = Counter()
-        self.batches: list[Held] = []
+        self.batches: list[ProviderBatch] = []
         self.files: dict[str, bytes] = {}
         self.calls: Counter[tuple[str, str]] = Counter()
         self.singles: list[dict] = []
@@ -151,15 +151,17 @@ class BatchProvider:
 
     # --- what both have in common
 
-    def _create(self, asks, **more) -> Held:
-        batch = Held(id=f"batch-{len(self.batches)}", asks=asks, created=time.time(), **more)
+    def _create(self, asks, **more) -> ProviderBatch:
+        batch = ProviderBatch(
+            id=f"batch-{len(self.batches)}", asks=asks, created=time.time(), **more
+        )
         batch.status = self.ends(len(self.batches)) or ENDED[self.kind]
         self.batches.append(batch)
         if batch.status != "failed":
             self.paid.update(text_of(body) for _, body in asks)
         return batch
 
-    def _lines(self, batch: Held) -> list[dict]:
+    def _lines(self, batch: ProviderBatch) -> list[dict]:
         lines = []
         for name, body in batch.asks:
             times = self.paid[text_of(body)]
@@ -176,7 +178,7 @@ class BatchProvider:
         return {"result": {"type": "succeeded", "message": reply}}
 
     def _reply(self, body) -> dict:
-        text, (sent, written) = self.reply(body), self.usage(body)
+        text, (prompt_tokens, completion_tokens) = self.reply(body), self.usage(body)
         if self.kind == "openai":
             message = {"role": "assistant", "content": text}
             return {
@@ -184,9 +186,9 @@ class BatchProvider:
                 "model": "gpt-4.1-2025-04-14",
                 "choices": [{"index": 0, "finish_reason": "stop", "message": message}],
                 "usage": {
-                    "prompt_tokens": sent,
-                    "completion_tokens": written,
-                    "total_tokens": sent + written,
+                    "prompt_tokens": prompt_tokens,
+                    "completion_tokens": completion_tokens,
+                    "total_tokens": prompt_tokens + completion_tokens,
                 },
             }
         return {
@@ -194,10 +196,10 @@ class BatchProvider:
             "model": "claude-sonnet-4-5-20250929",
             "content": [{"type": "text", "text": text}],
             "stop_reason": "end_turn",
-            "usage": {"input_tokens": sent, "output_tokens": written},
+            "usage": {"input_tokens": prompt_tokens, "output_tokens": completion_tokens},
         }
 
-    def _find(self, name: str) -> Held | None:
+    def _find(self, name: str) -> ProviderBatch | None:
         return next((b for b in self.batches if b.id == name and name not in self.deleted), None)
 
     # --- OpenAI
@@ -225,12 +227,12 @@ class BatchProvider:
                 batch = self._create(
                     asks, metadata=body["metadata"], input_file=body["input_file_id"]
                 )
-                return 200, self._shown(batch)
+                return 200, self._state(batch)
             case "GET", ["batches"]:
-                return 200, self._page([self._shown(b) for b in self.batches], query.get("after"))
+                return 200, self._page([self._state(b) for b in self.batches], query.get("after"))
             case "GET", ["batches", name] if batch := self._find(name):
                 batch.looks += 1
-                return 200, self._shown(batch)
+                return 200, self._state(batch)
             case "GET", ["files", name, "content"] if name in self.files:
                 return 200, self.files[name]
             case "DELETE", ["files", name] if name in self.files:
@@ -239,10 +241,10 @@ class BatchProvider:
                 return 200, {"id": name, "deleted": True}
         return 404, {"error": {"message": f"no {path}", "type": "invalid_request_error"}}
 
-    def _shown(self, batch: Held) -> dict:
+    def _state(self, batch: ProviderBatch) -> dict:
         ended = batch.looks >= self.looks
         status = batch.status if ended else "in_progress"
-        shown = {
+        fields = {
             "id": batch.id,
             "object": "batch",
             "status": status,
@@ -254,10 +256,10 @@ class BatchProvider:
             "request_counts": {"total": len(batch.asks), "completed": 0, "failed": 0},
         }
         if not ended:
-            return shown
-        shown[f"{status}_at"] = int(batch.created) + 60
+            return fields
+        fields[f"{status}_at"] = int(batch.created) + 60
         if status == "failed":
-            return {**shown, "errors": {"object": "list", "data": [batch.metadata["error"]]}}
+            return {**fields, "errors": {"object": "list", "data": [batch.metadata["error"]]}}
         lines = self._lines(batch)
         good = [line for line in lines if (line["response"] or {}).get("status_code") == 200]
         for kind, some in (
@@ -267,8 +269,8 @@ class BatchProvider:
             if some:
                 name = f"{batch.id}-{kind[0]}"
                 self.files[name] = "".join(json.dumps(line) + "\n" for line in some).encode()
-                shown[kind] = name
-        return shown
+                fields[kind] = name
+        return fields
 
     # --- Anthropic
 
@@ -294,7 +296,7 @@ class BatchProvider:
         error = {"type": "not_found_error", "message": f"no {path}"}
         return 404, {"type": "error", "error": error}
 
-    def _told(self, batch: Held) -> dict:
+    def _told(self, batch: ProviderBatch) -> dict:
         ended = batch.looks >= self.looks
         total = len(batch.asks)
         at = datetime.fromtimestamp(batch.created, UTC)

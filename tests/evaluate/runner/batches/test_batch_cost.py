@@ -64,16 +64,18 @@ def test_a_question_in_a_batch_has_its_examples_as_turns(provider, run, tmp_path
     bodies = [body for batch in provider.batches for _, body in batch.asks] + provider.singles
     assert len(bodies) == 8
     items = {item.name: item for item in load_benchmark(tmp_path / "release").items}
-    chosen = {entry.item.question: entry.shots for entry in read_asked(tmp_path / "run")}
+    shots_by_question = {entry.item.question: entry.shots for entry in read_asked(tmp_path / "run")}
     for body in bodies:
         turns = body["messages"]
         assert [turn["role"] for turn in turns] == ["user", "assistant"] * 2 + ["user"]
-        shots = next(s for question, s in chosen.items() if question in json.dumps(turns[-1]))
+        shots = next(
+            s for question, s in shots_by_question.items() if question in json.dumps(turns[-1])
+        )
         examples = [items[name] for name, _ in shots]
         assert [turn["content"] for turn in turns[1::2]] == [item.key for item in examples]
-        sent = [Image.open(io.BytesIO(data)).tobytes() for data in pictures_of(body)]
+        images = [Image.open(io.BytesIO(data)).tobytes() for data in pictures_of(body)]
         files = [Image.open(tmp_path / "release" / str(item.image)) for item in examples]
-        assert sent[:2] == [file.tobytes() for file in files]
+        assert images[:2] == [file.tobytes() for file in files]
 
 
 def test_a_killed_run_with_examples_pays_for_nothing_twice(provider, run):

@@ -63,10 +63,10 @@ def test_a_run_in_batches_ends_as_one_that_is_asked_one_by_one(provider, run, tm
 
 def test_what_is_asked_in_a_batch_is_what_is_asked_alone(provider, run, tmp_path):
     run()
-    asked = [body for batch in provider.batches for _, body in batch.asks]
+    bodies = [body for batch in provider.batches for _, body in batch.asks]
     run(out=tmp_path / "single", batches=None)
     alone = [json.dumps(body, sort_keys=True) for body in provider.singles]
-    assert {json.dumps(body, sort_keys=True) for body in asked} < set(alone)
+    assert {json.dumps(body, sort_keys=True) for body in bodies} < set(alone)
 
 
 def test_replies_are_kept_with_their_tokens_and_the_time_of_their_batch(provider, run, tmp_path):
@@ -292,8 +292,10 @@ def test_the_key_is_in_no_file_of_the_run(provider, run, tmp_path):
     for path in (tmp_path / "run").rglob("*"):
         assert not path.is_file() or KEY.encode() not in path.read_bytes()
     name = {"openai": "authorization", "anthropic": "x-api-key"}[provider.kind]
-    sent = [{n.lower(): value for n, value in headers.items()} for headers in provider.headers]
-    assert all(KEY in headers[name] for headers in sent)
+    header_sets = [
+        {n.lower(): value for n, value in headers.items()} for headers in provider.headers
+    ]
+    assert all(KEY in headers[name] for headers in header_sets)
 
 
 @pytest.mark.few(1)
@@ -341,18 +343,18 @@ def test_a_run_that_was_begun_one_by_one_goes_on_in_batches(provider, run):
 
 def test_what_is_withheld_by_a_contract_is_in_no_batch(provider, run, monkeypatch):
     withheld = ItemFilter(ids=frozenset({f"q{n:03}" for n in range(4)}))
-    seen = []
+    names = []
 
     def watched(choice, items, model, may_send):
-        seen.append(model.name)
+        names.append(model.name)
         return withheld
 
     assert withhold_agreement_sources  # the runner asks it for batches as for single questions
     monkeypatch.setattr(runner, "withhold_agreement_sources", watched)
     run()
-    asked = [body for batch in provider.batches for _, body in batch.asks] + provider.singles
-    assert seen == [provider.model]
-    assert len(asked) == 4
+    bodies = [body for batch in provider.batches for _, body in batch.asks] + provider.singles
+    assert names == [provider.model]
+    assert len(bodies) == 4
 
 
 def test_only_the_first_look_and_changes_are_told(provider, run):

@@ -110,7 +110,7 @@ def test_a_stop_between_the_replies_and_their_record_keeps_each_reply_once(
     provider, run, tmp_path, monkeypatch
 ):
     with monkeypatch.context() as patch:
-        patch.setattr(BatchLedger, "kept", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        patch.setattr(BatchLedger, "log_kept", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             run()
     assert len(open_batches(tmp_path / "run")) == 1
