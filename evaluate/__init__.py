@@ -14,6 +14,7 @@ __all__ = [
     "errata",
     "html_report",
     "image_files",
+    "item_encoding",
     "outcomes",
     "reply_outcomes",
     "score_files",

@@ -26,7 +26,8 @@ from medrcube.release_format.images import DamagedShardError, ReleaseImages, ope
 from medrcube.release_format.item_facts import each_item_row, read_case_units, read_pixel_hashes
 from medrcube.release_format.item_sets import SETS, fault_of_set, read_item_sets
 from medrcube.release_format.open_rows import UnknownFormError, read_open_fields
-from medrcube.release_format.rows import BadRowError, read_row_fields
+from medrcube.release_format.row_reading import read_row_fields
+from medrcube.release_format.rows import BadRowError
 from medrcube.release_format.strict_json import BadJsonError, read_list
 from medrcube.release_format.tree import (
     LARGEST_PICTURE,

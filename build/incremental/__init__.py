@@ -1,6 +1,7 @@
 """Incremental builds: file snapshots, result cache, changed sources."""
 
 __all__ = [
+    "build_context",
     "cache_database",
     "changed_sources",
     "file_states",

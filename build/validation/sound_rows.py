@@ -12,7 +12,8 @@ from medrcube.build.validation.findings import FaultLog
 from medrcube.errors import ReleaseError
 from medrcube.release_format.errata import read_errata
 from medrcube.release_format.open_rows import UnknownFormError, read_open_row
-from medrcube.release_format.rows import BadRowError, departures, read_row
+from medrcube.release_format.row_reading import departures, read_row
+from medrcube.release_format.rows import BadRowError
 from medrcube.release_format.strict_json import BadJsonError, read_list
 from medrcube.release_format.tree import OPEN_TABLE, open_file, safe_repr
 

@@ -8,6 +8,7 @@ __all__ = [
     "conversations",
     "example_store",
     "image_digests",
+    "json_lines",
     "plan",
     "progress_line",
     "question_states",

@@ -7,6 +7,7 @@ __all__ = [
     "item_facts",
     "item_sets",
     "open_rows",
+    "row_reading",
     "rows",
     "shards",
     "strict_json",

@@ -1,4 +1,4 @@
-"""Row parser for ``<SOURCE>/test.json``: fields and validation rules.
+"""Rows of ``<SOURCE>/test.json``: fields, validation rules and their parser.
 
 The rules prevent wrong results: a key that is not an option, two options with the same text, an
 unknown task. Evaluation and validation share this parser, so both report the same faults.
@@ -7,7 +7,7 @@ unknown task. Evaluation and validation share this parser, so both report the sa
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import PurePosixPath
@@ -18,30 +18,32 @@ from medrcube.forms import OPTION
 from medrcube.forms.protocol import Target
 from medrcube.release_format.tree import leaves_folder, safe_repr
 from medrcube.taxonomy import Anatomy, Modality, Task
-from medrcube.vocabulary.layers import Vocabulary, active_vocabulary
 
 __all__ = [
     "FIELDS",
     "LETTERS",
     "LONGEST_TEXT",
+    "OPTIONS",
     "BadRowError",
     "ReleaseRow",
     "RowFault",
     "RowParser",
-    "departures",
-    "read_row",
-    "read_row_fields",
+    "is_sound_text",
+    "path_within",
 ]
 
 LETTERS = "ABCD"
 """Option letters that a release may use."""
+
+OPTIONS = tuple(f"option_{letter}" for letter in LETTERS)
+"""Fields of the options."""
 
 LONGEST_TEXT = 20_000
 """Maximum length of a text field in characters."""
 
 FIELDS = (
     *("id", "dataset", "image_path", "question"),
-    *(f"option_{letter}" for letter in LETTERS),
+    *OPTIONS,
     *("gt_answer", "correct_index", "task", "modality", "parts", "original_task", "restricted"),
 )
 """All fields of the published release (arXiv 2604.13756)."""
@@ -119,66 +121,7 @@ class BadRowError(ValueError):
         self.faults = faults
 
 
-def read_row(row: Any) -> ReleaseRow:
-    """Validate and parse a row.
-
-    Raises:
-        BadRowError: it breaks a rule; lists all faults.
-    """
-    return ReleaseRow(**read_row_fields(row))
-
-
-def read_row_fields(row: Any) -> dict[str, Any]:
-    """Validate a row and return the fields of its ``ReleaseRow``.
-
-    Raises:
-        BadRowError: it breaks a rule; lists all faults.
-    """
-    plain = _read_plain(row) if type(row) is dict else None
-    if plain is not None:
-        return plain
-    reader = RowParser.of(row)
-    fields: dict[str, Any] = {**reader.common(), "options": reader.options()}
-    fields["key"] = reader.key(fields["options"])
-    if reader.faults:
-        raise BadRowError(tuple(reader.faults))
-    return fields
-
-
-def departures(row: Mapping[str, Any]) -> Iterator[RowFault]:
-    """Yield how a valid row deviates from the exact format of the published release."""
-    unknown = sorted(set(map(str, row)) - set(FIELDS))
-    if unknown:
-        yield RowFault(
-            rule="fields", message=f"has fields that no release has: {safe_repr(unknown)}"
-        )
-    optional = {f"option_{letter}" for letter in LETTERS[2:]}
-    missing = [name for name in FIELDS if name not in row and name not in optional]
-    if missing:
-        yield RowFault(rule="fields", message=f"has no field {safe_repr(missing)}")
-    empty = [name for name in sorted(row) if name.startswith("option_") and not row[name]]
-    if empty:
-        yield RowFault(
-            rule="empty-option",
-            message=f"has an empty {empty[0]}, which the published prompt nevertheless shows",
-        )
-    words = {
-        "task": Task.parse(row["task"]).release_name,
-        "modality": Modality.parse(row["modality"]).value,
-        "parts": Anatomy.parse(row["parts"]).value,
-    }
-    for name, word in words.items():
-        if row[name] != word:
-            message = f"{name} is {safe_repr(row[name])}; a release writes {word!r}"
-            yield RowFault(rule="spelling", message=message)
-    answer = row["gt_answer"]
-    if answer not in {row.get(f"option_{letter}") for letter in LETTERS}:
-        message = f"gt_answer {safe_repr(answer)} differs from its option in white space"
-        yield RowFault(rule="key-text", message=message)
-
-
 _Axis = TypeVar("_Axis", Task, Modality, Anatomy)
-_OPTIONS = tuple(f"option_{letter}" for letter in LETTERS)
 
 
 class RowParser:
@@ -222,7 +165,7 @@ class RowParser:
     def text(self, field: str) -> str:
         """Read a required text field; records a fault if it is not text."""
         value = self._row.get(field)
-        if _is_sound_text(value):
+        if is_sound_text(value):
             return value
         if not isinstance(value, str) or not value.strip():
             self.fault("field", f"{field} is {safe_repr(value)}; expected a text")
@@ -261,13 +204,13 @@ class RowParser:
 
     def options(self) -> tuple[tuple[str, str], ...]:
         """Read (letter, text) of two to four different options."""
-        cells = tuple(map(self._row.get, _OPTIONS))
+        cells = tuple(map(self._row.get, OPTIONS))
         if all(cell is None or type(cell) is str for cell in cells):
             sound = _sound_options(cells)
             if sound is not None:
                 return sound
         options = []
-        for letter, name in zip(LETTERS, _OPTIONS, strict=True):
+        for letter, name in zip(LETTERS, OPTIONS, strict=True):
             text = self.optional_text(name)
             if text is not None:
                 options.append((letter, text))
@@ -307,7 +250,7 @@ class RowParser:
         value = self.optional_text("image_path")
         if not value:
             return None
-        path = _path_within(value)
+        path = path_within(value)
         if path is None:
             problem = f"image_path {safe_repr(value)} leaves its folder"
             self.fault("image-path", f"{problem}; expected pictures/<name>")
@@ -325,18 +268,7 @@ class RowParser:
         self.faults.append(RowFault(rule=rule, message=message))
 
 
-def _read_plain(row: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Read a row whose id and path are texts; ``None`` leaves it, or its faults, to the parser."""
-    name, question, image = row.get("id"), row.get("question"), row.get("image_path")
-    if not (_is_sound_text(name) and _is_sound_text(question) and _is_sound_text(image)):
-        return None
-    path, shared = _path_within(image), _shared_fields(row)
-    if path is None or shared is None:
-        return None
-    return {**shared, "id": name, "question": question, "image": path}
-
-
-def _is_sound_text(value: object) -> TypeGuard[str]:
+def is_sound_text(value: object) -> TypeGuard[str]:
     """Whether ``RowParser.text`` accepts the value."""
     if not isinstance(value, str) or len(value) > LONGEST_TEXT or not value or value.isspace():
         return False
@@ -346,51 +278,6 @@ def _is_sound_text(value: object) -> TypeGuard[str]:
         except UnicodeEncodeError:
             return False
     return True
-
-
-_SHARED = (
-    *("dataset", *_OPTIONS, "gt_answer", "correct_index"),
-    *("task", "modality", "parts", "original_task", "restricted"),
-)
-"""Fields that many rows of a release have in common."""
-
-_Shared = Mapping[str, Any]
-_readers: dict[str, tuple[Vocabulary, Callable[..., _Shared | None]]] = {}
-"""The reader of these fields under the vocabulary that was active last."""
-
-
-def _shared_fields(row: Mapping[str, Any]) -> _Shared | None:
-    """Return the fields of ``ReleaseRow`` other than id, question and image.
-
-    Returns:
-        The fields, in one object for all rows with the same values; ``None`` if one breaks a rule.
-    """
-    vocabulary = active_vocabulary()
-    latest = _readers.get("latest")
-    if latest is None or latest[0] is not vocabulary:
-        # Typed: True and 1.0 equal 1, but only 1 is an index.
-        latest = vocabulary, lru_cache(maxsize=4096, typed=True)(_read_shared)
-        _readers["latest"] = latest
-    try:
-        return latest[1](*map(row.get, _SHARED))
-    except TypeError:  # a list or an object where a text belongs cannot be looked up
-        return None
-
-
-def _read_shared(*values: Any) -> _Shared | None:
-    reader = RowParser(dict(zip(_SHARED, values, strict=True)))
-    options = reader.options()
-    fields = {
-        "dataset": reader.text("dataset"),
-        "task": reader.member("task", Task),
-        "modality": reader.member("modality", Modality),
-        "parts": reader.member("parts", Anatomy),
-        "original_task": reader.optional_text("original_task"),
-        "restricted": reader.restricted(),
-        "options": options,
-        "key": reader.key(options),
-    }
-    return None if reader.faults else fields
 
 
 @lru_cache(maxsize=4096)
@@ -403,7 +290,7 @@ def _sound_options(cells: tuple[str | None, ...]) -> tuple[tuple[str, str], ...]
     texts = [text for _, text in options]
     if len(options) < 2 or _are_repeated(texts):
         return None
-    row = dict(zip(_OPTIONS, cells, strict=True))
+    row = dict(zip(OPTIONS, cells, strict=True))
     reader = RowParser(row)
     for letter, _ in options:
         reader.text(f"option_{letter}")
@@ -421,7 +308,7 @@ _PLAIN_PATH = re.compile(r"\w[\w.-]*(?:/\w[\w.-]*)*", re.ASCII)
 
 
 @lru_cache(maxsize=4096)
-def _path_within(value: str) -> str | None:
+def path_within(value: str) -> str | None:
     """Return a relative path in normal form; ``None`` if it leaves its folder."""
     if _PLAIN_PATH.fullmatch(value):
         return value

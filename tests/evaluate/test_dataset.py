@@ -15,7 +15,8 @@ from medrcube.evaluate.html_report import write_report
 from medrcube.evaluate.models.registry import open_model
 from medrcube.evaluate.runner.run import run_evaluation
 from medrcube.release_format.item_facts import ItemFacts, write_item_facts
-from medrcube.release_format.rows import BadRowError, read_row
+from medrcube.release_format.row_reading import read_row
+from medrcube.release_format.rows import BadRowError
 from medrcube.taxonomy import Anatomy, Modality, Task
 from medrcube.vocabulary.layers import Layer, Vocabulary, using
 

@@ -28,7 +28,7 @@ from medrcube.build.validation.contracts.views import item_view, record_view, sa
 from medrcube.errors import MissingExtraError, ReleaseError
 from medrcube.release_format.item_sets import ItemSet, SetMember
 from medrcube.release_format.open_rows import read_open_row
-from medrcube.release_format.rows import read_row
+from medrcube.release_format.row_reading import read_row
 
 SAMPLE = {
     "id": "0" * 16,
