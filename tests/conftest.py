@@ -122,8 +122,10 @@ def pytest_collection_modifyitems(items):
 
     Of those sources, what is asked of a further layout is thorough too, and so is what builds a
     changed tree or starts PostgreSQL. Of a test marked ``few(n)`` all parameters but n are
-    thorough.
+    thorough. Tests of whole commands come first: their files take longest, and the last file of a
+    run keeps one worker busy while the others wait.
     """
+    items.sort(key=lambda item: item.path.parent != Path(__file__).parent)
     for item in items:
         layouts = _layouts_of(item)
         beyond = layouts.keys() - ONE_OF_EACH_READER.keys() or any(layouts.values())
