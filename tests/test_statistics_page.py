@@ -26,7 +26,7 @@ def figures(simulation):
 
 def test_the_page_tells_what_the_simulation_found(simulation, figures):
     page = simulation.PAGE.read_text(encoding="utf-8")
-    assert simulation.written(page, figures) == page
+    assert simulation.page_with(page, figures) == page
 
 
 def test_intervals_hold_between_93_and_97_of_a_hundred(simulation, figures):
