@@ -55,7 +55,7 @@ def main() -> None:
     parser.add_argument("--page", type=Path, help="page whose section is replaced")
     args = parser.parse_args()
     conditions = machine.describe()
-    rows = [_measure(args.folder, size, min(args.question, size)) for size in args.sizes]
+    rows = [_measure(args.folder, size, min(args.asked, size)) for size in args.sizes]
     if args.page is not None:
         _replace_section(args.page, section(rows, conditions))
     print(json.dumps(rows))
