@@ -79,7 +79,7 @@ def _exam(
 ) -> Iterator[Case | Skip]:
     if not number or len(rows) > 1:
         raise RowError(f"{rows[-1].quote('name')}: expected one row for each exam CQ500-CT-<n>")
-    key, states = f"CQ500CT{number}", agreed_states(rows[0], READS, STATES)
+    key, read = f"CQ500CT{number}", agreed_states(rows[0], READS, STATES)
     if not files:
         yield Case(key=key, images=(ImageRef(paths=(root / f"{key} {key}",)),))
         return
@@ -90,8 +90,8 @@ def _exam(
             continue
         stacks.remove(stack := max(fit, key=partial(_worth, exam_boxes)))
         marks = [[] if suffix else exam_boxes.get(uid, []) for uid in stack.slices]
-        at = _slice(key, marks, states)
-        labels = () if suffix else _findings(rows[0], states, marks[at])
+        at = _slice(key, marks, read)
+        labels = () if suffix else _findings(rows[0], read, marks[at])
         yield Case(
             key=key + suffix,
             images=(stack.image(at),),
@@ -109,31 +109,29 @@ def _worth(boxes: Boxes, stack: AxialStack) -> tuple[int, bool, int, str]:
     return boxed, bool(PLAIN.fullmatch(stack.description)), -len(stack.slices), stack.series
 
 
-def _slice(key: str, marks: list[list[TableRow]], states: dict[str, LabelState]) -> int:
+def _slice(key: str, marks: list[list[TableRow]], read: dict[str, LabelState]) -> int:
     """Return the middle of the longest run with the rarest bleed that readers and boxes agree on.
 
     For an exam without a bleed, return a slice at a level at which others bleed.
     """
-    if all(states[name] is LabelState.ABSENT for name in BLEEDS):
+    if all(read[name] is LabelState.ABSENT for name in BLEEDS):
         return drawn_slice(key, len(marks), LEVELS)
-    for kind in (kind for kind in BOXED if states[BOXED[kind]] is LabelState.PRESENT):
+    for kind in (kind for kind in BOXED if read[BOXED[kind]] is LabelState.PRESENT):
         if any(boxed := [any(mark["labelName"] == kind for mark in each) for each in marks]):
             return middle_of_longest_run(boxed)
     return len(marks) // 2
 
 
-def _findings(
-    row: TableRow, states: dict[str, LabelState], marks: list[TableRow]
-) -> Iterator[Label]:
+def _findings(row: TableRow, read: dict[str, LabelState], marks: list[TableRow]) -> Iterator[Label]:
     """Yield the labels of a slice; an old bleed may be of any kind that the readers deny."""
-    old = states["ChronicBleed"] is not LabelState.ABSENT
+    old = read["ChronicBleed"] is not LabelState.ABSENT
     for name in (*BOXED.values(), *OTHERS):
-        doubted = old and name in BLEEDS and states[name] is LabelState.ABSENT
-        state = LabelState.UNKNOWN if doubted else states[name]
+        doubted = old and name in BLEEDS and read[name] is LabelState.ABSENT
+        state = LabelState.UNKNOWN if doubted else read[name]
         yield Label(field="votes", value=name, state=state, evidence=f"{row.place} R1-3:{name}")
-    if all(states[name] is LabelState.ABSENT for name in BLEEDS):
+    if all(read[name] is LabelState.ABSENT for name in BLEEDS):
         yield row.label("R1:ICH", field="hemorrhage", value="none")
     for mark in marks:
         yield mark.label("labelName", field="bleed")
-        if states.get(BOXED.get(mark["labelName"], "")) is LabelState.PRESENT:
+        if read.get(BOXED.get(mark["labelName"], "")) is LabelState.PRESENT:
             yield mark.label("labelName", field="hemorrhage", value="any")

@@ -58,14 +58,12 @@ def _report(
     views = _views(places, by_hand, report.captions)
     for name, film in places.items():
         view = views.get(name, "")
-        view_label = Label(
-            field="view", value=view, evidence=f"{film.name} ViewPosition and its mate"
-        )
+        label = Label(field="view", value=view, evidence=f"{film.name} ViewPosition and its mate")
         yield Case(
             key=name,
             images=(ImageRef(paths=(film,)),),
             patient=path.stem,
-            labels=(*labels, view_label) if view else labels,
+            labels=(*labels, label) if view else labels,
             shows=Scope.IMAGE if view in {"", "lateral"} else Scope.STUDY,
             words=report.words,
             sidecars=(path,),

@@ -134,8 +134,8 @@ def _coronal(data):
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (_turned, "as the card assumes: which"),
-        (_wide, "as the card assumes: which"),
+        (_turned, "as the card assumes: the slice"),
+        (_wide, "as the card assumes: the slice"),
         (_bare, "a file lacks InstanceNumber"),
         (_coronal, "not one axial series"),
     ],
