@@ -116,7 +116,10 @@ class Asking:
     def __call__(self, progress: RunProgress) -> None:
         self.ended = (time.perf_counter(), time.process_time())
         self.began = self.began or self.ended
-        if progress.done % _LOOK == 0 or progress.done + progress.reused == progress.total:
+        if (
+            progress.done_count % _LOOK == 0
+            or progress.done_count + progress.reused == progress.total
+        ):
             self.peak = peak_memory()
 
 
