@@ -7,6 +7,7 @@ for each job, and the jobs of a few shards at a time.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import copy
 from typing import NamedTuple, overload
 
 import numpy as np
@@ -80,7 +81,9 @@ class JobList(Sequence[RenderJob]):
 
     def __getitem__(self, place: int | slice) -> RenderJob | Sequence[RenderJob]:
         if isinstance(place, slice):
-            return _JobSlice(self, range(len(self))[place])
+            part = copy(self)
+            part._shard, part._place = self._shard[place], self._place[place]  # noqa: SLF001
+            return part
         return self.of_shard(int(self._shard[place]))[int(self._place[place])]
 
     def of_shard(self, number: int) -> tuple[RenderJob, ...]:
@@ -93,28 +96,6 @@ class JobList(Sequence[RenderJob]):
         if number not in shard_jobs:
             shard_jobs[number] = self._load(number)
         return shard_jobs[number]
-
-
-class _JobSlice(Sequence[RenderJob]):
-    """A part of a job list, whose jobs are loaded on access too."""
-
-    def __init__(self, jobs: JobList, places: range) -> None:
-        self._jobs = jobs
-        self._places = places
-
-    def __len__(self) -> int:
-        return len(self._places)
-
-    @overload
-    def __getitem__(self, place: int) -> RenderJob: ...
-
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[RenderJob]: ...
-
-    def __getitem__(self, place: int | slice) -> RenderJob | Sequence[RenderJob]:
-        if isinstance(place, slice):
-            return _JobSlice(self._jobs, self._places[place])
-        return self._jobs[self._places[place]]
 
 
 def _largest_first(shard: NewJobs) -> int:
