@@ -267,7 +267,7 @@ def _shards(size: int) -> Work:
     ]
     state = FileState(1, 2, 3, 4).packed()
     states = StateTable((f"{case.key}.png", state) for case in cases)
-    tree = TreeSnapshot(root=root, states=states, barred={}, linked=False, settled=True)
+    tree = TreeSnapshot(root=root, states=states, blocked_files={}, linked=False, settled=True)
 
     def work() -> None:
         with BuildCache(root / "cache" / "build.sqlite3") as memory:

@@ -92,8 +92,8 @@ def _build(
     cards_available = [source.card for source in sources.values()]
     profile = _load_profile(workspace, sources)
     outside = _settings_key(workspace, profile, cards_available)
-    named = [sources[name].card for name in sorted(workspace.sources) if name in sources]
-    wordings = wordings_of(workspace.settings.templates, named)
+    selected_cards = [sources[name].card for name in sorted(workspace.sources) if name in sources]
+    wordings = wordings_of(workspace.settings.templates, selected_cards)
     with (
         open_knowledge(workspace.ontology_index) as knowledge,
         BuildCache(workspace.cache) as cache,
@@ -212,11 +212,13 @@ def _inspect_sources(
     workspace: WorkspaceFolder, sources: Mapping[str, Source], context: BuildContext
 ) -> tuple[tuple[SourceState, ...], Mapping[str, str]]:
     """Return the sources with their file states, and source id -> why it cannot be built."""
-    named = [(get_source(sources, name), root) for name, root in sorted(workspace.sources.items())]
+    selection = [
+        (get_source(sources, name), root) for name, root in sorted(workspace.sources.items())
+    ]
     source_states: list[SourceState] = []
     refused: dict[str, str] = {}
     with context.stages.stage("files", None) as advance:
-        for source, root in named:
+        for source, root in selection:
             try:
                 source_states.append(
                     inspect_source(source, root, context.images, context.secret, advance)

@@ -208,7 +208,7 @@ def _store_result(
     shards = own.shards
     image_states = StateTable(chain.from_iterable(shard.result.recorded() for shard in shards))
     listed = _files_in(folder, own.folders)
-    names = chain(before.states, before.barred, listed)
+    names = chain(before.states, before.blocked_files, listed)
     strays = {name for name in names if name.endswith(".png") and name not in image_states}
     for name in strays:
         (folder / name).unlink(missing_ok=True)

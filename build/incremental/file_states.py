@@ -64,7 +64,7 @@ class TreeSnapshot:
     Attributes:
         root: the folder, with all links resolved.
         states: path relative to the root, with forward slashes -> state; in a fixed order.
-        barred: files that must not be read, and why.
+        blocked_files: path of each file that must not be read -> reason.
         linked: whether it contains a link, so that the content of a subfolder cannot be determined
             without another snapshot.
         settled: whether every later change will be noticed. False while files are being written, or
@@ -73,19 +73,19 @@ class TreeSnapshot:
 
     root: Path
     states: StateTable
-    barred: Mapping[str, str]
+    blocked_files: Mapping[str, str]
     linked: bool
     settled: bool
 
     @cached_property
     def digest(self) -> str:
         """Hash of the whole snapshot; equal digests mean that no file has changed."""
-        return _digest(self.states, self.barred)
+        return _digest(self.states, self.blocked_files)
 
     @cached_property
     def visible_tree(self) -> RawTree:
         """The tree as adapters see it."""
-        return RawTree(self.root, [*self.states, *self.barred])
+        return RawTree(self.root, [*self.states, *self.blocked_files])
 
     def changed(self, new_states: StateTable, gone: Collection[str]) -> TreeSnapshot:
         """Return the snapshot after some files were written and others deleted; reads no folder.
@@ -102,14 +102,16 @@ class TreeSnapshot:
         return TreeSnapshot(
             root=self.root,
             states=states,
-            barred={name: reason for name, reason in self.barred.items() if name not in gone},
+            blocked_files={
+                name: reason for name, reason in self.blocked_files.items() if name not in gone
+            },
             linked=self.linked,
             settled=self.settled and _is_over(new_states, time.time_ns()),
         )
 
     def closed(self) -> TreeSnapshot:
         """Return a copy without files, if only its digest is still needed."""
-        closed = replace(self, states=StateTable(), barred={})
+        closed = replace(self, states=StateTable(), blocked_files={})
         closed.__dict__["digest"] = self.digest
         return closed
 
@@ -120,7 +122,7 @@ class TreeSnapshot:
         inner = TreeSnapshot(
             root=self.root / folder,
             states=self.states.below(folder),
-            barred=_below(self.barred, folder),
+            blocked_files=_below(self.blocked_files, folder),
             linked=False,
             settled=self.settled,
         )
@@ -160,7 +162,7 @@ def snapshot_parent(
     Returns:
         The snapshot of ``folder``, or ``None`` if it has more files.
     """
-    inner_files = len(inner.states) + len(inner.barred)
+    inner_files = len(inner.states) + len(inner.blocked_files)
     for reused in (None,) if inner.linked else (inner, None):
         limit = most if reused else most + inner_files
         try:
@@ -207,7 +209,7 @@ class _Walk(NamedTuple):
     """Result of one walk."""
 
     states: StateTable
-    barred: dict[str, str]
+    blocked_files: dict[str, str]
     linked: bool
 
 
@@ -215,12 +217,14 @@ def _take_snapshot(root: Path, looked: Callable[[str], _Walk]) -> TreeSnapshot:
     """Return the snapshot that ``looked`` takes, retaken if its youngest file is too young."""
     for wait in (True, False):
         started = time.time_ns()
-        states, barred, linked = looked(os.fspath(root))
+        states, blocked_files, linked = looked(os.fspath(root))
         settled = _is_over(states, started)
         if settled or not wait:
             break
         time.sleep(_WAIT)
-    return TreeSnapshot(root=root, states=states, barred=barred, linked=linked, settled=settled)
+    return TreeSnapshot(
+        root=root, states=states, blocked_files=blocked_files, linked=linked, settled=settled
+    )
 
 
 def _is_over(states: StateTable, now: int) -> bool:
@@ -231,7 +235,7 @@ def _is_over(states: StateTable, now: int) -> bool:
 def _walk(
     root: str, tell: OnFiles, inner: TreeSnapshot | None = None, most: int | None = None
 ) -> _Walk:
-    barred: dict[str, str] = {}
+    blocked_files: dict[str, str] = {}
     linked = False
 
     def states() -> Iterator[tuple[str, bytes]]:
@@ -240,33 +244,35 @@ def _walk(
             if isinstance(part, str):
                 if inner is not None:
                     yield from inner.states.above(part)
-                    barred.update((f"{part}{file}", why) for file, why in inner.barred.items())
+                    blocked_files.update(
+                        (f"{part}{file}", why) for file, why in inner.blocked_files.items()
+                    )
                 continue
             linked = linked or part.by_link or part.entry.is_symlink()
             if linked and inner is not None:
                 raise _LinkedError
             if most is not None and number > most:
                 raise _TooManyError
-            state = _state_of(part, root, barred)
+            state = _state_of(part, root, blocked_files)
             if state is not None:
                 yield part.name, state
 
-    return _Walk(StateTable(states()), barred, linked)
+    return _Walk(StateTable(states()), blocked_files, linked)
 
 
-def _state_of(part: _Entry, root: str, barred: dict[str, str]) -> bytes | None:
+def _state_of(part: _Entry, root: str, blocked_files: dict[str, str]) -> bytes | None:
     """Return the packed state of a file; ``None`` if there is none, or it must not be read."""
     name, path, entry, inside, _ = part
     try:
         status = entry.stat()
     except OSError as error:
         if error.errno not in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
-            barred[name] = f"cannot be accessed ({error.strerror}); make it readable"
+            blocked_files[name] = f"cannot be accessed ({error.strerror}); make it readable"
         return None
     if not inside or (entry.is_symlink() and not _is_within(path, root)):
-        barred[name] = _OUTSIDE
+        blocked_files[name] = _OUTSIDE
     elif not stat.S_ISREG(status.st_mode):
-        barred[name] = _NO_FILE
+        blocked_files[name] = _NO_FILE
     else:
         return packed_state(status)
     return None
@@ -333,17 +339,19 @@ def _is_within(path: str, root: str) -> bool:
     return Path(os.path.realpath(path)).is_relative_to(root)
 
 
-def _below(barred: Mapping[str, str], folder: str) -> dict[str, str]:
+def _below(blocked_files: Mapping[str, str], folder: str) -> dict[str, str]:
     start = len(folder) + 1
     return {
-        name[start:]: reason for name, reason in barred.items() if name.startswith(f"{folder}/")
+        name[start:]: reason
+        for name, reason in blocked_files.items()
+        if name.startswith(f"{folder}/")
     }
 
 
-def _digest(states: StateTable, barred: Mapping[str, str]) -> str:
+def _digest(states: StateTable, blocked_files: Mapping[str, str]) -> str:
     names, packed = states.by_name()
     digest = hashlib.sha256(os.fsencode("\0".join(names)))
     digest.update(b"\n" + packed)
-    for name, reason in sorted(barred.items()):
+    for name, reason in sorted(blocked_files.items()):
         digest.update(os.fsencode(f"{name}\0{reason}\n"))
     return digest.hexdigest()

@@ -176,14 +176,14 @@ def scan_anew(source: Source, tree: TreeSnapshot, secret: bytes, memory: RecordS
     portions.tell_names_apart()
     head = ScanHead(
         layout=notes.layout,
-        cases=sum(portion.cases for portion in portions.stored),
+        cases=sum(portion.cases for portion in portions.entries),
         absent=tuple(notes.absent),
         absent_files=tuple(notes.absent_files),
         problems=tuple(notes.problems),
         remarks=tuple(notes.remarks),
         words=count_outcomes(notes.outcomes),
         sidecars=tuple((name, tuple(keys)) for name, keys in portions.owners.items()),
-        portions=tuple(portions.stored),
+        portions=tuple(portions.entries),
     )
     for kind in ("cases", "files"):
         memory.forget(f"{kind}/{source.id}/", {f"{kind}/{each.name}" for each in head.portions})
@@ -200,12 +200,12 @@ class _Portions:
     """Portions of a scan in the cache.
 
     Attributes:
-        stored: the portions so far.
+        entries: the portions so far.
         owners: file that provides only facts of some cases -> keys of these.
     """
 
     def __init__(self, source: str, root: Path, memory: RecordStore) -> None:
-        self.stored: list[Portion] = []
+        self.entries: list[Portion] = []
         self.owners: dict[str, list[str]] = {}
         self._source, self._root, self._memory = source, root, memory
         self._hashes = array("q")
@@ -217,23 +217,23 @@ class _Portions:
                 self.owners.setdefault(relative_name(path, self._root), []).append(case.key)
         names = tuple(picture_name(case.key) for case in cases)
         self._hashes.extend(map(_hash, names))
-        self.stored.append(self._store(cases, names))
+        self.entries.append(self._store(cases, names))
 
     def tell_names_apart(self) -> None:
         """Store the portions again in which a name is shared with another case."""
         hashes = np.frombuffer(self._hashes, np.int64)
         values, counts = np.unique(hashes, return_counts=True)
         repeated = np.isin(hashes, values[counts > 1])
-        ends = np.cumsum([portion.cases for portion in self.stored])
+        ends = np.cumsum([portion.cases for portion in self.entries])
         affected = np.unique(np.searchsorted(ends, np.flatnonzero(repeated), "right")).tolist()
-        records = {place: _load_portion(self._memory, self.stored[place]) for place in affected}
+        records = {place: _load_portion(self._memory, self.entries[place]) for place in affected}
         folded = Counter(name.lower() for record in records.values() for name in record.names)
         for place, record in records.items():
             names = tuple(
                 picture_name(case.key, shared=folded[name.lower()] > 1)
                 for case, name in zip(record.cases, record.names, strict=True)
             )
-            self.stored[place] = self._store(record.cases, names)
+            self.entries[place] = self._store(record.cases, names)
 
     def _store(self, cases: tuple[Case, ...], names: tuple[str, ...]) -> Portion:
         record = _PortionRecord(cases=cases, names=names)
@@ -273,7 +273,9 @@ def _key(common: str, tree: TreeSnapshot, opened: Iterable[str]) -> str:
             empty.append(name)
     names = hashlib.sha256(os.fsencode(_END.join(tree.states))).hexdigest()
     states = hashlib.sha256(tree.states.packed(names_in_place)).hexdigest()
-    return hash_values(common, names, names_in_place, states, empty, sorted(tree.barred.items()))
+    return hash_values(
+        common, names, names_in_place, states, empty, sorted(tree.blocked_files.items())
+    )
 
 
 def _names_below(tree: TreeSnapshot, opened: Iterable[Path]) -> tuple[str, ...]:

@@ -111,8 +111,8 @@ def _keep_worst(marks: dict[str, Evidence], concept: str, mark: Evidence) -> Non
 
 
 def _without(marks: dict[str, Evidence], unknown: Iterable[str]) -> dict[str, Evidence]:
-    barred = frozenset(unknown)
-    return {label: mark for label, mark in marks.items() if label not in barred}
+    unknown_labels = frozenset(unknown)
+    return {label: mark for label, mark in marks.items() if label not in unknown_labels}
 
 
 def _unmentioned_concepts(
@@ -146,9 +146,9 @@ def _contradicts(card: Card, statement: Label | Region, no_finding: Evidence, te
 
 
 def _overlapping_concepts(card: Card, case: Case, concept: str) -> Iterator[str]:
-    named = [(concept_of(card, region), region) for region in case.regions]
-    own = [region for name, region in named if name == concept]
-    for name, region in named:
+    concepts = [(concept_of(card, region), region) for region in case.regions]
+    own = [region for name, region in concepts if name == concept]
+    for name, region in concepts:
         if (
             name is not None
             and name != concept

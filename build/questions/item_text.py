@@ -43,7 +43,7 @@ def item_text(
         TermError: a concept is not in the term table.
     """
     terms, relations = rules.terms, rules.relations
-    named = all(concepts)
+    has_concepts = all(concepts)
     ranks: Iterable[int] = range(len(texts)) if ordered else ()
     if ordered and group:
         ranks = [relations.rank(group, concept) for concept in concepts]
@@ -51,15 +51,17 @@ def item_text(
         question=question,
         options=tuple(texts),
         key=key,
-        kinds=tuple(terms[concept].kind for concept in concepts) if named else (),
+        kinds=tuple(terms[concept].kind for concept in concepts) if has_concepts else (),
         grouped=bool(group),
         concepts=tuple(concepts),
-        content=rules.knowledge.contents([terms[concept] for concept in concepts]) if named else (),
+        content=rules.knowledge.contents([terms[concept] for concept in concepts])
+        if has_concepts
+        else (),
         ranks=tuple(ranks),
         above=tuple(
             relations.closure(concept) - relations.synonyms(concept) for concept in concepts
         )
-        if named
+        if has_concepts
         else (),
         target=target,
         file=file,

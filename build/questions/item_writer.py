@@ -67,7 +67,7 @@ class ItemWriter:
         self._seed = seed
         self._words = words
         self._versions = rules.knowledge.editions()
-        self._named: dict[frozenset[str], Sequence[Mapping[str, OptionName]]] = {}
+        self._names: dict[frozenset[str], Sequence[Mapping[str, OptionName]]] = {}
 
     def block(self, members: Sequence[BlockMember]) -> WrittenItems:
         """Write the items of questions that share their options, or of a single one."""
@@ -110,12 +110,12 @@ class ItemWriter:
 
     def _styles(self, labels: frozenset[str]) -> Sequence[Mapping[str, OptionName]]:
         """Return the possible names of a set of options, the preferred style first."""
-        styles = self._named.get(labels)
+        styles = self._names.get(labels)
         if styles is None:
             terms, ordered = self._rules.terms, sorted(labels)
             preferred = preferred_names(ordered, terms, self._rules.knowledge)
             own = own_names(ordered, terms)
-            styles = self._named[labels] = (own,) if preferred is None else (preferred, own)
+            styles = self._names[labels] = (own,) if preferred is None else (preferred, own)
         return styles
 
     def _all(

@@ -76,14 +76,14 @@ def preferred_names(
         return None
     can_name = (name.ontology for label in labels for name in knowledge.names(terms[label]))
     for ontology in dict.fromkeys(can_name):
-        named = {label: _name_in(ontology, terms[label], knowledge) for label in labels}
-        wanting = [label for label, name in named.items() if name is None]
+        names = {label: _name_in(ontology, terms[label], knowledge) for label in labels}
+        wanting = [label for label, name in names.items() if name is None]
         if len(wanting) == len(labels) or not all(denies(terms[label]) for label in wanting):
             continue
-        texts = {label: name.text if name else terms[label].name for label, name in named.items()}
+        texts = {label: name.text if name else terms[label].name for label, name in names.items()}
         if len({normalise(text) for text in texts.values()}) == len(texts):
             return {
-                label: OptionName(text=_capital(text), name=named[label])
+                label: OptionName(text=_capital(text), name=names[label])
                 for label, text in texts.items()
             }
     return None

@@ -70,15 +70,15 @@ def candidate_boxes(
         ground: mask of plausible places for wrong boxes; by default everything except background.
         seed: decides places and numbering; the same seed gives the same boxes.
     """
-    barred = region.copy()
+    all_regions = region.copy()
     for mask in others:
-        barred |= mask
+        all_regions |= mask
     if ground is None:
         ground = _content(picture if picture.ndim == 2 else picture.max(axis=2))
     lot = SeededDraws(seed)
     for _ in range(_ROUNDS):
         layouts = [
-            _number_boxes(lot, _plausible_layout(lot, region, barred, ground))
+            _number_boxes(lot, _plausible_layout(lot, region, all_regions, ground))
             for _ in range(_LAYOUTS)
         ]
         most = max(
@@ -90,7 +90,7 @@ def candidate_boxes(
 
 
 def _plausible_layout(
-    lot: SeededDraws, region: Mask, barred: Mask, ground: Mask
+    lot: SeededDraws, region: Mask, all_regions: Mask, ground: Mask
 ) -> BoxLayout | None:
     """Return the true box and as many others, at random, as are wrong and plausible.
 
@@ -108,7 +108,9 @@ def _plausible_layout(
 
     def stands(boxes: tuple[Box, ...]) -> bool:
         places = {_translate(right, start, end) for start, end in permutations(boxes, 2)}
-        return all(not _part(barred, box).any() and _share(ground, box) >= enough for box in places)
+        return all(
+            not _part(all_regions, box).any() and _share(ground, box) >= enough for box in places
+        )
 
     subsets = [
         layout.boxes[:count] for count in range(2, len(layout.boxes) + 1)

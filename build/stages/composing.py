@@ -105,18 +105,18 @@ def compose_beyond(
 ) -> OpenResult:
     """Compose items beyond the cube; none are made under a profile, which covers the cube only."""
     questions = AskedTable.join(OpenQuestion, samples, [part.open_questions for part in parts])
-    barred: Counter[str] = Counter()
+    bar_counts: Counter[str] = Counter()
     for part in parts:
-        barred.update(part.facts.open_barred)
+        bar_counts.update(part.facts.open_barred)
     if profile is not None:
-        barred.update(f"{question.task}: {IN_PROFILE}" for question in questions)
-        return OpenResult(dropped=barred)
+        bar_counts.update(f"{question.task}: {IN_PROFILE}" for question in questions)
+        return OpenResult(dropped=bar_counts)
     settings = workspace.settings
     return compose_open_items(
         questions,
         load_terms(),
         wordings,
-        barred=barred,
+        barred=bar_counts,
         evidence=settings.evidence,
         least_visible=settings.least_visible,
         seed=settings.seed,

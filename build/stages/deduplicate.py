@@ -52,9 +52,9 @@ def bar_repeated_columns(table: AskedTable[QuestionCandidate]) -> AskedTable[Que
     places = np.flatnonzero(in_several(pixels[rows], codes.cases[rows]))
     queries = table.at(places)
     return table.with_kinds(
-        (int(place), barred)
-        for place, query, barred in zip(places, queries, bar_repeats(queries), strict=True)
-        if barred is not query
+        (int(place), candidate)
+        for place, query, candidate in zip(places, queries, bar_repeats(queries), strict=True)
+        if candidate is not query
     )
 
 
@@ -116,8 +116,8 @@ def _differ(cases: Mapping[_Case, set[str]]) -> bool:
 
 def _rests_on_lesion(query: QuestionCandidate) -> bool:
     """Whether the answer depends on the lesion in the image, or on where it was marked."""
-    marked = query.sample.artefact != "clean"
-    return marked or any(FactKind(kind).abnormal for kind in query.task.declaration.kinds)
+    has_mark = query.sample.artefact != "clean"
+    return has_mark or any(FactKind(kind).abnormal for kind in query.task.declaration.kinds)
 
 
 def _question(query: QuestionCandidate, pictures: Mapping[tuple[str, str, str], str]) -> _Question:

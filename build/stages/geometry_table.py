@@ -165,12 +165,12 @@ def geometry_of_case(
 def view_of_case(card: Card, case: Case) -> str:
     """Return the concepts of the fields that state a view, joined by ``; ``."""
     views = [field for field in card.fields.values() if field.kind.view]
-    named = [
+    label_concepts = [
         concept_of(card, label)
         for label in case.labels
         if label.state is LabelState.PRESENT and field_of(card, label) in views
     ]
-    names = {*named, *(field.constant for field in views)}
+    names = {*label_concepts, *(field.constant for field in views)}
     return "; ".join(sorted(name for name in names if name))
 
 

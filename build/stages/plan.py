@@ -189,9 +189,9 @@ def _numbered(card: Card, case: Case) -> Iterator[Artefact]:
 
 def _panels(card: Card, case: Case, kind: str) -> Iterator[Artefact]:
     """Numbered images; a lot decides which of them is asked for."""
-    named = [concept_of(card, label) for label in case.panels]
-    single = [name for name in dict.fromkeys(named) if name and named.count(name) == 1]
-    if None in named or not single:
+    concepts = [concept_of(card, label) for label in case.panels]
+    single = [name for name in dict.fromkeys(concepts) if name and concepts.count(name) == 1]
+    if None in concepts or not single:
         return
     seed = f"{card.id}/{case.key}" + ("/compared" if case.compared else "")
     lots = {name: _short_hash(f"{seed}/{name}") for name in single}
@@ -201,10 +201,10 @@ def _panels(card: Card, case: Case, kind: str) -> Iterator[Artefact]:
 
 def _is_mirrored(card: Card, case: Case) -> bool:
     """Whether a mirror image is needed: for slices with two regions and no burnt-in side letter."""
-    named = {concept_of(card, region) for region in case.regions} - {None}
+    concepts = {concept_of(card, region) for region in case.regions} - {None}
     return (
         len(case.images) == 1
-        and len(named) > 1
+        and len(concepts) > 1
         and (case.modality or card.modality).volume
         and any("mirrored" in task.declaration.artefacts for task in Task)
     )

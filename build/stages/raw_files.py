@@ -148,7 +148,7 @@ def files_of_source(
         for glob, names in matched.items()
         if glob in layout.expect and names
     }
-    named = _folders_named(source.card)
+    patterns = _folders_named(source.card)
 
     def listed(
         name: str, use: str, glob: str, cases: tuple[str, ...] | None = None
@@ -159,7 +159,7 @@ def files_of_source(
         file = _listed(source.id, name, tree, digest, use)
         folders = tuple(dict.fromkeys(file.file.path.split("/")[:-1]))
         unnamed = tuple(
-            folder for folder in folders if not any(part.fullmatch(folder) for part in named)
+            folder for folder in folders if not any(part.fullmatch(folder) for part in patterns)
         )
         yield replace(file, glob=glob, cases=cases, unnamed=unnamed)
 

@@ -147,8 +147,8 @@ def iter_cases(source: Source, tree: TreeSnapshot, key: bytes, notes: ScanNotes)
         SourceError: as ``scan``.
     """
     require_fit(notes.layout)
-    root, barred, raw_tree = tree.root, tree.barred, tree.visible_tree
-    there = raw_tree.files_below - barred.keys() if barred else raw_tree.files_below
+    root, blocked_files, raw_tree = tree.root, tree.blocked_files, tree.visible_tree
+    there = raw_tree.files_below - blocked_files.keys() if blocked_files else raw_tree.files_below
     unclaimed = set(raw_tree.files_below)
     layout, problems = notes.layout.layout, notes.problems
     familiar = _familiar_words(source, layout, raw_tree)
@@ -177,7 +177,7 @@ def iter_cases(source: Source, tree: TreeSnapshot, key: bytes, notes: ScanNotes)
             notes.remarks.append(_problem(source, entry.key, "guide-missing", message))
             entry = replace(entry, guide=())
             files = _relative(entry.files(), root)
-        problem = _bar(source, entry.key, files, barred) or _reject(
+        problem = _bar(source, entry.key, files, blocked_files) or _reject(
             source, entry, set(files) - there, root
         )
         if problem is None:
@@ -196,10 +196,10 @@ def iter_cases(source: Source, tree: TreeSnapshot, key: bytes, notes: ScanNotes)
         else:
             problems.append(problem)
     problems += [
-        _problem(source, name, "outside-root", barred[name])
-        for name in sorted(filter(holds_pixels, barred.keys() & unclaimed))
+        _problem(source, name, "outside-root", blocked_files[name])
+        for name in sorted(filter(holds_pixels, blocked_files.keys() & unclaimed))
     ]
-    problems += _unclaimed(source.card, layout, raw_tree, unclaimed - barred.keys())
+    problems += _unclaimed(source.card, layout, raw_tree, unclaimed - blocked_files.keys())
 
 
 def inspect_tree(source: Source, root: Path, tell: OnFiles = no_progress) -> TreeSnapshot:
@@ -261,15 +261,15 @@ def _familiar_words(source: Source, layout: str, raw_tree: RawTree) -> frozenset
 
 
 def _bar(
-    source: Source, key: str, files: Sequence[str], barred: Mapping[str, str]
+    source: Source, key: str, files: Sequence[str], blocked_files: Mapping[str, str]
 ) -> QuarantineRow | None:
     """Return why the files of a case must not be read, or ``None``."""
     for name in files:
         if ".." in name.split("/"):
             reason = f"names a file by way of '..': {name}; expected a file below the raw root"
             return _problem(source, key, "outside-root", reason)
-        if name in barred:
-            return _problem(source, key, "outside-root", barred[name])
+        if name in blocked_files:
+            return _problem(source, key, "outside-root", blocked_files[name])
     return None
 
 
@@ -343,9 +343,9 @@ def _unknown_files(
     """Report files without pixels that neither the card nor a case names: one row per kind."""
     own = card.layout(layout)
     globs = (*own.expect, *own.optional, *own.ignore, *(unfit for unfit in card.unfit))
-    named = {name for glob in globs for name in tree.match(glob)}
+    matches = {name for glob in globs for name in tree.match(glob)}
     kinds: dict[tuple[str, str], list[str]] = {}
-    for name in sorted(set(names) - named):
+    for name in sorted(set(names) - matches):
         kind = PurePosixPath(name).suffix.lower()  # without a suffix the kind is unknown
         if kind and not holds_pixels(name):
             kinds.setdefault((name.rpartition("/")[0], kind), []).append(name)

@@ -74,9 +74,9 @@ class SourceFacts:
         """
         head = kept_scan.head
         shards = list(shards)
-        barred: Counter[str] = Counter()
+        bar_counts: Counter[str] = Counter()
         for shard in shards:
-            barred.update(shard.open_barred)
+            bar_counts.update(shard.open_barred)
         in_images = {name for shard in shards for name in shard.other_files}
         return cls(
             source=kept_scan.source.id,
@@ -97,7 +97,7 @@ class SourceFacts:
                     kept_scan.source, head.layout.layout, tree, dict(head.sidecars), in_images
                 )
             ),
-            open_barred=dict(barred),
+            open_barred=dict(bar_counts),
             unread=tuple(case for shard in shards for case in shard.unread),
         )
 

@@ -192,8 +192,8 @@ class _QuestionColumns:
         _, where, count = np.unique(
             paired(sources, kinds.astype(np.int64)), return_index=True, return_counts=True
         )
-        named = self.table.at(places[first][where])
-        for query, kind, cases in zip(named, kinds[where], count, strict=True):
+        queries = self.table.at(places[first][where])
+        for query, kind, cases in zip(queries, kinds[where], count, strict=True):
             yield query.sample.source, self.table.kinds[kind][ground], int(cases)
 
     def groups(self) -> list[_Alike]:

@@ -116,9 +116,9 @@ def drop_unbalanced(items: Sequence[ChoiceItem]) -> tuple[ChoiceItem, ...]:
 
 def comparison_places(items: Iterable[ChoiceItem]) -> list[tuple[ChoiceItem, str]]:
     """Return items whose options name concepts, each with the source or pool it is compared in."""
-    named = [item for item in items if item.options and item.options[0].concept]
+    comparable = [item for item in items if item.options and item.options[0].concept]
     answers: dict[tuple[str, str, str], set[str]] = {}
-    for item in named:
+    for item in comparable:
         key = item.options[item.key].concept
         answers.setdefault((item.source, item.task, item.group), set()).add(key)
     return [
@@ -128,7 +128,7 @@ def comparison_places(items: Iterable[ChoiceItem]) -> list[tuple[ChoiceItem, str
             if is_constant_answer(item.task, answers[item.source, item.task, item.group])
             else item.source,
         )
-        for item in named
+        for item in comparable
     ]
 
 

@@ -50,26 +50,26 @@ def make_artefact(
             message = f"{doubt}; nothing that rests on the {artefact.field} of its images is asked"
             return render_problem(scene.job, "panels-unsure", message, stage="compose")
         return _write(scene, draw_numbers(scene.job, artefact, scene.panels), images)
-    marked = draw_artefact(
+    marked_image = draw_artefact(
         scene.job, artefact, clean, masks, scene.case_images[0].untrue_on(scene.choice.index)
     )
     if artefact.kind == "scale-bar":
-        return _with_scale_bar(scene, marked, images)
-    if isinstance(marked, str):
-        message = f"{marked}, so no ROI Grounding item is made of it"
+        return _with_scale_bar(scene, marked_image, images)
+    if isinstance(marked_image, str):
+        message = f"{marked_image}, so no ROI Grounding item is made of it"
         return render_problem(scene.job, "no-grounding", message, stage="compose")
-    return None if marked is None else _write(scene, marked, images)
+    return None if marked_image is None else _write(scene, marked_image, images)
 
 
 def _mirrored(scene: RenderContext, clean: NDArray[np.uint8], images: Path) -> ImageOutput | None:
     """Write the mirror image if two regions lie side by side and no burnt-in mark reveals it."""
-    named = [
+    concepts = [
         (scene.job.concepts[row.region], Columns.of(row.measured.centroid[0], row.measured.box))
         for row in scene.regions
     ]
     apart = any(
         a != b and is_left_of(region, other, clean.shape[1]) is not None
-        for (a, region), (b, other) in combinations(named, 2)
+        for (a, region), (b, other) in combinations(concepts, 2)
     )
     if scene.graphics or not apart:
         return None
@@ -78,38 +78,40 @@ def _mirrored(scene: RenderContext, clean: NDArray[np.uint8], images: Path) -> I
 
 
 def _with_scale_bar(
-    scene: RenderContext, marked: MarkedImage | str | None, images: Path
+    scene: RenderContext, marked_image: MarkedImage | str | None, images: Path
 ) -> ImageOutput | QuarantineRow | None:
     """Write an outline above a scale bar if the pixel size is known and a bar fits."""
-    if isinstance(marked, str):
-        return render_problem(scene.job, "no-scale-bar", marked, stage="compose")
-    if marked is None:
+    if isinstance(marked_image, str):
+        return render_problem(scene.job, "no-scale-bar", marked_image, stage="compose")
+    if marked_image is None:
         return None
-    case_image, size = scene.case_images[0], marked.pixels.shape[:2]
+    case_image, size = scene.case_images[0], marked_image.pixels.shape[:2]
     side = mm_per_pixel(case_image.volume, case_image.policy, (size[0], size[1]))
     bar = None if side is None else scale_bar_of(size[1], side)
     if bar is None:
         stated = "no size of square pixels" if side is None else f"{side:g} mm per pixel"
         message = f"{stated} on {size[1]} columns: no bar of a round length is true; none is drawn"
         return render_problem(scene.job, "no-scale-bar", message, stage="compose")
-    return _write(scene, replace(marked, pixels=add_scale_bar(marked.pixels, bar)), images)
+    return _write(
+        scene, replace(marked_image, pixels=add_scale_bar(marked_image.pixels, bar)), images
+    )
 
 
-def _write(scene: RenderContext, marked: MarkedImage, images: Path) -> ImageOutput:
+def _write(scene: RenderContext, marked_image: MarkedImage, images: Path) -> ImageOutput:
     job, choice = scene.job, scene.choice
-    path = f"{job.source}/{job.place}{scene.marker}{marked.artefact.suffix}.png"
-    height, width = marked.pixels.shape[:2]
-    digest = pixel_hash(marked.pixels)
-    clean = marked.artefact.kind == "clean"
-    image_hash = perceptual_hash(marked.pixels) if clean else ""
+    path = f"{job.source}/{job.place}{scene.marker}{marked_image.artefact.suffix}.png"
+    height, width = marked_image.pixels.shape[:2]
+    digest = pixel_hash(marked_image.pixels)
+    clean = marked_image.artefact.kind == "clean"
+    image_hash = perceptual_hash(marked_image.pixels) if clean else ""
     # Marks are drawn into a copy, because the clean image is used for several artefacts.
-    data = encode_png(marked.pixels, spend=not clean)
+    data = encode_png(marked_image.pixels, spend=not clean)
     status = write_again(images / path, data)
     file = WrittenImage(
         path=path, state=packed_state(status), sha256=hashlib.sha256(data).hexdigest()
     )
     picture = RenderedPicture(
-        artefact=marked.artefact,
+        artefact=marked_image.artefact,
         path=path,
         bytes=len(data),
         pixel_sha256=digest,
@@ -121,12 +123,12 @@ def _write(scene: RenderContext, marked: MarkedImage, images: Path) -> ImageOutp
         height=height,
         frames=frame_names(job, choice),
         reason=choice.reason,
-        area=marked.area,
-        regions=marked.regions,
-        boxes=marked.boxes,
-        truth=marked.truth,
-        choices=len(marked.boxes) or len(marked.order),
-        recipe=image_recipe(scene, marked) | {"pixel_sha256": digest},
+        area=marked_image.area,
+        regions=marked_image.regions,
+        boxes=marked_image.boxes,
+        truth=marked_image.truth,
+        choices=len(marked_image.boxes) or len(marked_image.order),
+        recipe=image_recipe(scene, marked_image) | {"pixel_sha256": digest},
     )
     return picture, file
 

@@ -161,8 +161,8 @@ def mm_per_pixel(volume: Volume, policy: PixelPolicy, size: tuple[int, int]) -> 
     if volume.spacing is None or not volume.measured or policy.spacing == "square":
         return None
     down, across = (
-        step * stored / displayed
-        for step, stored, displayed in zip(
+        step * stored_size / displayed
+        for step, stored_size, displayed in zip(
             volume.spacing[1:], volume.slices.shape[1:3], size, strict=True
         )
     )

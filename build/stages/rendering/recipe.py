@@ -82,14 +82,14 @@ def case_origin(job: RenderJob, digests: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def image_recipe(scene: RenderContext, marked: MarkedImage) -> dict[str, Any]:
+def image_recipe(scene: RenderContext, marked_image: MarkedImage) -> dict[str, Any]:
     """Return the recipe of the image: inputs by digest, every choice resolved to numbers."""
     case_images = scene.case_images
     return {
         **scene.origin,
         "images": [
-            {**stored, "frame": _frame(image, scene.choice)}
-            for image, stored in zip(scene.job.case.images, scene.origin["images"], strict=True)
+            {**record, "frame": _frame(image, scene.choice)}
+            for image, record in zip(scene.job.case.images, scene.origin["images"], strict=True)
         ],
         "grey": [
             dict(case_image.greys.numbers) if case_image.greys else None
@@ -101,17 +101,17 @@ def image_recipe(scene: RenderContext, marked: MarkedImage) -> dict[str, Any]:
             if any(t.frame for t in case_images)
             else {}
         ),
-        "mark": {**asdict(marked.artefact), **_marks(marked)},
+        "mark": {**asdict(marked_image.artefact), **_marks(marked_image)},
     }
 
 
-def _marks(marked: MarkedImage) -> dict[str, Any]:
+def _marks(marked_image: MarkedImage) -> dict[str, Any]:
     """Return the boxes (in pixels of the marked image), the visible part and the numbers."""
-    optional = {"window": list(marked.window), "order": list(marked.order)}
+    optional = {"window": list(marked_image.window), "order": list(marked_image.order)}
     return {
-        "boxes": [list(box) for box in marked.boxes],
+        "boxes": [list(box) for box in marked_image.boxes],
         **{name: numbers for name, numbers in optional.items() if numbers},
-        **({"epoch": epoch} if (epoch := _MARK_EPOCHS.get(marked.artefact.kind)) else {}),
+        **({"epoch": epoch} if (epoch := _MARK_EPOCHS.get(marked_image.artefact.kind)) else {}),
     }
 
 

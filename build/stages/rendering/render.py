@@ -179,9 +179,11 @@ def _graphics(
         job.case.modality is not None and job.case.modality.burnt_in != detector
     ):
         return ""
-    stored = case_images[0].volume.slices[choice.index] if len(case_images) == 1 else clean
+    slice_pixels = case_images[0].volume.slices[choice.index] if len(case_images) == 1 else clean
     searched = (
-        stored if case_images[0].greys is None and stored.shape[:2] == clean.shape[:2] else clean
+        slice_pixels
+        if case_images[0].greys is None and slice_pixels.shape[:2] == clean.shape[:2]
+        else clean
     )
     regions = [bounding_box(mask) for mask in masks.values() if mask.any()]
     return graphics_of(searched, detector, regions)
