@@ -209,7 +209,8 @@ def _store_result(
     image_states = StateTable(chain.from_iterable(shard.result.recorded() for shard in shards))
     listed = _files_in(folder, own.folders)
     names = chain(before.states, before.blocked_files, listed)
-    strays = {name for name in names if name.endswith(".png") and name not in image_states}
+    images = (name for name in names if name.endswith(".png"))
+    strays = frozenset(image_states.missing(images))
     for name in strays:
         (folder / name).unlink(missing_ok=True)
     built = (shard.result for shard in shards if shard.built)

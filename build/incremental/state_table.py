@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import struct
 from array import array
-from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import chain
 from typing import NamedTuple
@@ -70,18 +69,19 @@ class StateTable(Mapping[str, FileState]):
         """Take names, each once, with packed states."""
         names, ends, packed, hashes = bytearray(), array("q"), bytearray(), array("q")
         for name, state in states:
-            names += _encode(name)
+            encoded = _encode(name)
+            names += encoded
             ends.append(len(names))
             packed += state
-            hashes.append(hash(name))
-        order = np.argsort(np.frombuffer(hashes, np.int64), kind="stable")
+            hashes.append(hash(encoded))
         self._names, self._ends, self._packed = bytes(names), ends, bytes(packed)
-        self._rows = order.astype(np.int32)
-        self._hashes = array("q", np.frombuffer(hashes, np.int64)[order].tobytes())
+        numbers = np.frombuffer(hashes, np.int64)
+        self._rows = np.argsort(numbers, kind="stable").astype(np.int32)
+        self._hashes = numbers[self._rows]
 
     def __getitem__(self, name: str) -> FileState:
-        row = self._row(name)
-        if row is None:
+        row = self._row(_encode(name))
+        if row < 0:
             raise KeyError(name)
         return FileState.unpack(self._state(row))
 
@@ -92,7 +92,7 @@ class StateTable(Mapping[str, FileState]):
         return len(self._ends)
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and self._row(name) is not None
+        return isinstance(name, str) and self._row(_encode(name)) >= 0
 
     def packed(self, names: Iterable[str] | None = None) -> bytes:
         """Return the states of some files, or of all, as bytes for comparison.
@@ -101,8 +101,11 @@ class StateTable(Mapping[str, FileState]):
         """
         if names is None:
             return self._packed
-        rows = map(self._row, names)
-        return b"".join(NO_FILE if row is None else self._state(row) for row in rows)
+        rows = self._rows_of(names)
+        states = np.full((len(rows), 4), np.frombuffer(NO_FILE, "<i8"))
+        found = rows >= 0
+        states[found] = self._states()[rows[found]]
+        return states.tobytes()
 
     def pairs(self) -> Iterator[tuple[str, bytes]]:
         """Yield names with packed states."""
@@ -112,26 +115,37 @@ class StateTable(Mapping[str, FileState]):
         """Return all names, sorted, and their states in that order, packed."""
         names = list(self)
         order = sorted(range(len(names)), key=names.__getitem__)
-        states = np.frombuffer(self._packed, "<i8").reshape(-1, 4)
-        return [names[row] for row in order], states[order].tobytes()
+        return [names[row] for row in order], self._states()[order].tobytes()
+
+    def missing(self, names: Iterable[str]) -> list[str]:
+        """Return the names that have no state."""
+        listed = list(names)
+        return [listed[place] for place in np.flatnonzero(self._rows_of(listed) < 0)]
 
     def changed(self, new_states: StateTable, gone: Collection[str]) -> StateTable:
         """Return the states after some files were written and others deleted.
 
         The names are in another order.
         """
-        pairs = ((name, state) for name, state in self.pairs() if name not in new_states)
-        return StateTable(
-            (name, state) for name, state in chain(pairs, new_states.pairs()) if name not in gone
-        )
+        left = np.ones(len(self) + 1, bool)
+        left[self._rows_of(chain(new_states, gone))] = False
+        kept = ((self._name(row), self._state(row)) for row in np.flatnonzero(left[:-1]).tolist())
+        written = ((name, state) for name, state in new_states.pairs() if name not in gone)
+        return StateTable(chain(kept, written))
 
     def last_change(self) -> int:
         """Return the latest change time of all files; 0 if there are none."""
-        return int(self._column(2).max(initial=0))
+        return int(self._states()[:, 2].max(initial=0))
 
     def sizes(self) -> Iterator[tuple[str, int]]:
         """Yield the name and the size of every file, without a ``FileState`` for each."""
-        return zip(self, self._column(0).tolist(), strict=True)
+        return zip(self, self._states()[:, 0].tolist(), strict=True)
+
+    def smallest(self, names: Iterable[str]) -> str:
+        """Return the file of the least size, the first by name of several; each must be listed."""
+        listed = list(names)
+        sizes = self._states()[self._rows_of(listed), 0]
+        return min(listed[place] for place in np.flatnonzero(sizes == sizes.min()))
 
     def above(self, folder: str) -> Iterator[tuple[str, bytes]]:
         """Yield the packed states with the names that the files have from a folder above."""
@@ -144,15 +158,32 @@ class StateTable(Mapping[str, FileState]):
             (name[len(start) :], state) for name, state in self.pairs() if name.startswith(start)
         )
 
-    def _row(self, name: str) -> int | None:
-        number, encoded = hash(name), _encode(name)
-        place = bisect_left(self._hashes, number)
+    def _rows_of(self, names: Iterable[str]) -> NDArray[np.intp]:
+        """Return the row of each name; -1 if there is none."""
+        encoded = list(map(_encode, names))
+        if not len(self):
+            return np.full(len(encoded), -1, np.intp)
+        numbers = np.fromiter(map(hash, encoded), np.int64, len(encoded))
+        places = np.searchsorted(self._hashes, numbers)
+        rows = self._rows.take(places, mode="clip").astype(np.intp)
+        ends = np.frombuffer(self._ends, np.int64)
+        starts = np.where(rows > 0, ends[rows - 1], 0).tolist()
+        text = self._names
+        others = [text[start:end] for start, end in zip(starts, ends[rows].tolist(), strict=True)]
+        for place, (name, other) in enumerate(zip(encoded, others, strict=True)):
+            if name != other:
+                rows[place] = self._row(name)
+        return rows
+
+    def _row(self, encoded: bytes) -> int:
+        number = hash(encoded)
+        place = int(np.searchsorted(self._hashes, number))
         while place < len(self._hashes) and self._hashes[place] == number:
             row = int(self._rows[place])
             if self._encoded(row) == encoded:
                 return row
             place += 1
-        return None
+        return -1
 
     def _name(self, row: int) -> str:
         return self._encoded(row).decode("utf-8", "surrogatepass")
@@ -163,8 +194,8 @@ class StateTable(Mapping[str, FileState]):
     def _state(self, row: int) -> bytes:
         return self._packed[row * _STATE.size : (row + 1) * _STATE.size]
 
-    def _column(self, number: int) -> NDArray[np.int64]:
-        return np.frombuffer(self._packed, "<i8").reshape(-1, 4)[:, number]
+    def _states(self) -> NDArray[np.int64]:
+        return np.frombuffer(self._packed, "<i8").reshape(-1, 4)
 
 
 def _encode(name: str) -> bytes:

@@ -134,7 +134,7 @@ def files_of_source(
     states = tree.states
     layout = source.card.layout(layout_name)
     matched = {
-        glob: [name for name in tree.visible_tree.match(glob) if name in states]
+        glob: [name for name in tree.visible_tree.match(glob) if name not in tree.blocked_files]
         for glob in (*layout.expect, *layout.optional)
     }
     facts = {
@@ -144,7 +144,7 @@ def files_of_source(
         if not holds_pixels(name) and name not in in_images
     }
     least = {
-        min(names, key=lambda name: (states[name].size, name)): glob
+        states.smallest(names): glob
         for glob, names in matched.items()
         if glob in layout.expect and names
     }

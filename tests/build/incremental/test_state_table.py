@@ -59,6 +59,20 @@ def test_sizes_are_those_of_the_states(states):
     assert dict(table(states).sizes()) == {name: state.size for name, state in states.items()}
 
 
+@given(st.dictionaries(NAMES, STATES), st.lists(NAMES))
+def test_missing_names_are_those_without_a_state(states, names):
+    assert table(states).missing(names) == [name for name in names if name not in states]
+
+
+@given(
+    st.dictionaries(
+        NAMES, st.builds(FileState, st.integers(0, 3), NUMBERS, NUMBERS, NUMBERS), min_size=1
+    )
+)
+def test_the_smallest_file_is_the_first_of_the_least_size(states):
+    assert table(states).smallest(states) == min(states, key=lambda name: (states[name].size, name))
+
+
 @given(st.dictionaries(NAMES, STATES))
 def test_names_are_sorted_with_their_states(states):
     names, packed = table(states).by_name()
@@ -71,6 +85,8 @@ def test_names_of_equal_hash_are_told_apart(monkeypatch):
     states = {name: FileState(size, 0, 0, 0) for size, name in enumerate(["a", "b", "c"])}
     assert dict(table(states)) == states
     assert "d" not in table(states)
+    assert table(states).missing(["c", "d", "a"]) == ["d"]
+    assert table(states).packed(["c", "a"]) == states["c"].packed() + states["a"].packed()
 
 
 def test_a_name_that_is_no_text_comes_back():
