@@ -23,6 +23,7 @@ from medrcube.build.audit.asked_pictures import picture_totals
 from medrcube.build.batch_outcome import compose_batch, tables_of
 from medrcube.build.build_report import BuildReport, source_reports
 from medrcube.build.build_tables import BuildTables, table_paths, write_tables
+from medrcube.build.column_blocks import Spool
 from medrcube.build.execution.local import LocalEngine, RenderEngine
 from medrcube.build.execution.progress import Stages, usable_cores
 from medrcube.build.incremental.build_context import BuildContext
@@ -97,6 +98,7 @@ def _build(
     with (
         open_knowledge(workspace.ontology_index) as knowledge,
         BuildCache(workspace.cache) as cache,
+        Spool(workspace.cache.parent) as spool,
     ):
         if workspace.llm is not None:
             require_index(knowledge)
@@ -107,6 +109,7 @@ def _build(
             images=workspace.images,
             secret=patient_key(workspace),
             cache=cache,
+            spool=spool,
             engine=engine,
             stages=stages,
         )

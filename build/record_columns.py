@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from medrcube.build.column_blocks import ColumnBlocks, HeldBlock, Spool, pack_table, spool_tables
 from medrcube.build.record_tables import column_types, records_to_frame
 
 __all__ = ["ColumnLayout", "RecordTable"]
@@ -61,12 +62,17 @@ class ColumnLayout(Generic[Record]):
             pa.array([getattr(record, name) for record in records], kind)
             for name, kind in zip(self.schema.names, self.schema.types, strict=True)
         ]
-        return RecordTable(self, pa.Table.from_arrays(columns, schema=self.schema))
+        return self._held(pa.Table.from_arrays(columns, schema=self.schema))
 
     def join(self, tables: Sequence[RecordTable[Record]]) -> RecordTable[Record]:
         """Concatenate tables without copying rows."""
-        parts = [table.columns for table in tables]
-        return RecordTable(self, pa.concat_tables(parts) if parts else self.schema.empty_table())
+        blocks = [block for table in tables for block in table.columns.blocks]
+        return RecordTable(self, ColumnBlocks(self.schema, blocks))
+
+    def spool(self, tables: Iterable[RecordTable[Record]], spool: Spool) -> RecordTable[Record]:
+        """Concatenate tables in a spool, from which rows and columns are read when needed."""
+        parts = (block.read() for table in tables for block in table.columns.blocks)
+        return RecordTable(self, spool_tables(self.schema, parts, spool))
 
     def unpack(self, packed: bytes) -> RecordTable[Record]:
         """Inverse of ``RecordTable.pack``.
@@ -82,7 +88,10 @@ class ColumnLayout(Generic[Record]):
             raise ValueError(f"no table of {self.record.__name__}: {error}") from error
         if columns.schema != self.schema:
             raise ValueError(f"no table of {self.record.__name__}: its columns are others")
-        return RecordTable(self, columns)
+        return self._held(columns)
+
+    def _held(self, table: pa.Table) -> RecordTable[Record]:
+        return RecordTable(self, ColumnBlocks(self.schema, [HeldBlock(table)]))
 
 
 class RecordTable(Sequence[Record]):
@@ -92,12 +101,12 @@ class RecordTable(Sequence[Record]):
         columns: the columns, with the schema ``ColumnLayout.schema``.
     """
 
-    def __init__(self, layout: ColumnLayout[Record], columns: pa.Table) -> None:
+    def __init__(self, layout: ColumnLayout[Record], columns: ColumnBlocks) -> None:
         self._layout = layout
         self.columns = columns
 
     def __len__(self) -> int:
-        return int(self.columns.num_rows)
+        return self.columns.num_rows
 
     @overload
     def __getitem__(self, place: int) -> Record: ...
@@ -111,33 +120,36 @@ class RecordTable(Sequence[Record]):
         return self.rows([range(len(self))[place]])[0]
 
     def __iter__(self) -> Iterator[Record]:
-        for first in range(0, len(self), _ROWS):
-            yield from self._records(self.columns.slice(first, _ROWS))
+        for part in self.columns.tables(_ROWS):
+            yield from self._records(part)
 
     def rows(self, places: Sequence[int] | NDArray[Any]) -> list[Record]:
         """Return the records in these rows, in the given order."""
-        return self._records(self.columns.take(pa.array(np.asarray(places, np.int64))))
+        rows = np.asarray(places, np.int64)
+        records: dict[int, Record] = {}
+        for positions, part in self.columns.take(rows):
+            records.update(zip(positions.tolist(), self._records(part), strict=True))
+        return [records[position] for position in range(len(rows))]
 
     def where(self, column: str, values: Collection[str]) -> list[Record]:
         """Return the records whose string in a column is one of ``values``, in table order."""
-        texts = self.columns[column].cast(pa.string())
-        rows = pc.is_in(texts, pa.array(sorted(values), pa.string()))
-        return self._records(self.columns.filter(rows))
+        value_set = pa.array(sorted(values), pa.string())
+        mask = pc.is_in(self.columns[column].cast(pa.string()), value_set)
+        return self.rows(np.flatnonzero(np.asarray(mask)))
 
     def pack(self) -> bytes:
         """Serialise the table; ``ColumnLayout.unpack`` is the inverse."""
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, self.columns.schema) as stream:
-            stream.write_table(self.columns.unify_dictionaries().combine_chunks())
-        return bytes(sink.getvalue())
+        parts = [block.read() for block in self.columns.blocks]
+        return bytes(pack_table(pa.concat_tables([self.columns.schema.empty_table(), *parts])))
 
     def write(self, path: Path, *, rows: int) -> None:
         """Write the table as Parquet, one row group of ``rows`` rows after another."""
         schema = self._layout.file_schema
         with pq.ParquetWriter(path, schema) as writer:
-            for first in range(0, max(len(self), 1), rows):
-                part = self.columns.slice(first, rows).cast(pa.schema(list(schema)))
-                writer.write_table(part.replace_schema_metadata(schema.metadata))
+            parts = self.columns.tables(rows) if len(self) else [self.columns.schema.empty_table()]
+            for part in parts:
+                plain = part.cast(pa.schema(list(schema)))
+                writer.write_table(plain.replace_schema_metadata(schema.metadata))
 
     def _records(self, columns: pa.Table) -> list[Record]:
         values = (column.to_pylist() for column in columns.itercolumns())

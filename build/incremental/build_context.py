@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from medrcube.build.column_blocks import Spool
 from medrcube.build.execution.local import RenderEngine
 from medrcube.build.execution.progress import Stages
 from medrcube.build.incremental.cache_database import BuildCache
@@ -19,5 +20,6 @@ class BuildContext:
     images: Path
     secret: bytes
     cache: BuildCache
+    spool: Spool
     engine: RenderEngine
     stages: Stages

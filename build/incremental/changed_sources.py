@@ -140,7 +140,10 @@ def _unchanged_source(source_state: SourceState, context: BuildContext) -> Sourc
     if head is None:
         return None
     kinds: dict[bytes, bytes] = {}
-    loaded = [load_shard(context.cache, name, shard_key, kinds) for name, shard_key in head.shards]
+    loaded = [
+        load_shard(context.cache, context.spool, name, shard_key, kinds)
+        for name, shard_key in head.shards
+    ]
     shards = [shard for shard in loaded if shard is not None]
     if len(shards) < len(loaded):
         return None
@@ -158,7 +161,14 @@ def _join(facts: SourceFacts, shards: Sequence[KeptShard], context: BuildContext
         shards=[(shard.name, shard.key, shard.build.span) for shard in shards],
     )
     try:
-        return join_shards(facts, [shard.build for shard in shards], recipes, lines)
+        return join_shards(
+            facts,
+            [shard.build for shard in shards],
+            [shard.tables for shard in shards],
+            recipes=recipes,
+            raw_files=lines,
+            spool=context.spool,
+        )
     except (ValueError, IndexError, pickle.UnpicklingError) as error:
         raise WorkspaceError(
             f"the build cache does not contain results of {facts.source} ({error}); "

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from medrcube.build.column_blocks import Spool, Spooled
 from medrcube.build.incremental.file_states import TreeSnapshot
 from medrcube.build.incremental.result_cache import RecordStore, dump_record, load_record
 from medrcube.build.incremental.state_table import NO_FILE, with_states
-from medrcube.build.stages.shard_result import ShardBuild, ShardTexts
+from medrcube.build.stages.shard_result import (
+    ShardBuild,
+    ShardTables,
+    ShardTexts,
+    SpooledTables,
+)
 from medrcube.errors import WorkspaceError
 
 __all__ = [
-    "BETWEEN",
     "KINDS",
     "KeptShard",
     "PictureLines",
     "RecipeTexts",
+    "ShardRecord",
     "keep_shard",
     "load_shard",
 ]
@@ -27,22 +34,24 @@ Record = TypeVar("Record")
 KINDS = ("shard", "recipes", "lines")
 """Kinds of records of a shard; the name of a record begins with its kind."""
 
-BETWEEN = "\0"
+_BETWEEN = "\0"
 """Separator between image paths, in which it cannot occur."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _ShardRecord:
+class ShardRecord:
     """Result of a shard, and its images.
 
     Attributes:
         build: the result.
-        images: paths relative to the folder of the source's images, concatenated.
+        tables: its tables.
+        images: paths of its images relative to the folder of the source's images.
         states: states in which their bytes were verified, packed by ``StateTable.packed``.
     """
 
     build: ShardBuild
-    images: str
+    tables: ShardTables
+    images: tuple[str, ...]
     states: bytes
 
 
@@ -55,29 +64,32 @@ class _FileLines:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptShard:
-    """A shard in the cache.
+    """A shard in the cache; what takes memory is in a spool.
 
     Attributes:
         name: name of its records, without their kind.
         key: hash of everything that its result depends on besides its images.
         build: the result.
-        images: see ``_ShardRecord``.
-        states: see ``_ShardRecord``.
+        tables: its tables.
+        images: see ``ShardRecord``; concatenated.
+        states: see ``ShardRecord``.
     """
 
     name: str
     key: str
     build: ShardBuild
-    images: str
-    states: bytes
+    tables: SpooledTables
+    images: Spooled
+    states: Spooled
 
     def image_names(self) -> list[str]:
         """Return the paths of its images relative to the folder of the source's images."""
-        return self.images.split(BETWEEN) if self.images else []
+        images = os.fsdecode(self.images.read())
+        return images.split(_BETWEEN) if images else []
 
     def recorded(self) -> Iterator[tuple[str, bytes]]:
         """Yield its images with the packed states in which their bytes were verified."""
-        return with_states(self.image_names(), self.states)
+        return with_states(self.image_names(), self.states.read())
 
     def verified(self) -> Iterator[tuple[str, bytes]]:
         """Yield the same, except images whose bytes were not verified."""
@@ -85,33 +97,52 @@ class KeptShard:
 
     def holds(self, pictures: TreeSnapshot) -> bool:
         """Whether its images still have the recorded states."""
-        return pictures.states.packed(self.image_names()) == self.states
+        return pictures.states.packed(self.image_names()) == self.states.read()
 
 
 def load_shard(
-    memory: RecordStore, name: str, key: str, kinds: dict[bytes, bytes]
+    memory: RecordStore, spool: Spool, name: str, key: str, kinds: dict[bytes, bytes]
 ) -> KeptShard | None:
     """Load the result stored for a shard under a key, if the cache has it.
 
     Args:
         memory: the cache.
+        spool: where its tables are kept until they are needed.
         name: name of the shard.
         key: its key.
         kinds: kinds of questions of the shards loaded before; see ``ShardBuild.sharing``.
     """
-    record = load_record(memory, f"shard/{name}", key, _ShardRecord)
+    record = load_record(memory, f"shard/{name}", key, ShardRecord)
     if record is None:
         return None
-    build = record.build.sharing(kinds)
-    return KeptShard(name=name, key=key, build=build, images=record.images, states=record.states)
+    return _spooled(name, key, replace(record, build=record.build.sharing(kinds)), spool)
 
 
-def keep_shard(memory: RecordStore, shard: KeptShard, texts: ShardTexts) -> None:
-    """Store a result in place of the last one of that name."""
-    record = _ShardRecord(build=shard.build, images=shard.images, states=shard.states)
-    memory.remember(f"recipes/{shard.name}", shard.key, texts.recipes.encode())
-    memory.remember(f"lines/{shard.name}", shard.key, dump_record(_FileLines(lines=texts.files)))
-    memory.remember(f"shard/{shard.name}", shard.key, dump_record(record))
+def keep_shard(
+    memory: RecordStore,
+    spool: Spool,
+    record: ShardRecord,
+    texts: ShardTexts,
+    *,
+    name: str,
+    key: str,
+) -> KeptShard:
+    """Store a result in place of the last one of that name; arguments as of ``load_shard``."""
+    memory.remember(f"recipes/{name}", key, texts.recipes.encode())
+    memory.remember(f"lines/{name}", key, dump_record(_FileLines(lines=texts.files)))
+    memory.remember(f"shard/{name}", key, dump_record(record))
+    return _spooled(name, key, record, spool)
+
+
+def _spooled(name: str, key: str, record: ShardRecord, spool: Spool) -> KeptShard:
+    return KeptShard(
+        name=name,
+        key=key,
+        build=record.build,
+        tables=record.tables.spooled(spool),
+        images=spool.add(os.fsencode(_BETWEEN.join(record.images))),
+        states=spool.add(record.states),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,12 @@ from medrcube.build.incremental.build_context import BuildContext
 from medrcube.build.incremental.file_states import TreeSnapshot
 from medrcube.build.incremental.job_list import JobList, NewJobs
 from medrcube.build.incremental.kept_scan import KeptScan
-from medrcube.build.incremental.kept_shards import BETWEEN, KeptShard, keep_shard, load_shard
+from medrcube.build.incremental.kept_shards import (
+    KeptShard,
+    ShardRecord,
+    keep_shard,
+    load_shard,
+)
 from medrcube.build.incremental.result_cache import hash_values
 from medrcube.build.incremental.shards import Portion, key_of_shard
 from medrcube.build.incremental.source_state import SourceState
@@ -92,7 +97,7 @@ def look_up_shards(
         key = key_of_shard(common, portion.digest, kept_scan.files(portion), source_state.raw)
         shard = None
         if key and pictures.settled:
-            shard = load_shard(context.cache, portion.name, key, kinds)
+            shard = load_shard(context.cache, context.spool, portion.name, key, kinds)
         if shard is not None and (shard.build.unread or not shard.holds(pictures)):
             shard = None
         shards.append(
@@ -225,17 +230,18 @@ class ShardRun:
         pictures = [picture for result in results.values() for picture in result.pictures]
         names = [picture.path.partition("/")[2] for picture in pictures]
         unread = [opened.unread[key] for key in results if key in opened.unread]
-        build, texts = opened.builder.build([job.case for job in jobs], results, unread)
-        shard.kept_shard = KeptShard(
-            name=shard.portion.name,
-            key=shard.key,
+        build, tables, texts = opened.builder.build([job.case for job in jobs], results, unread)
+        record = ShardRecord(
             build=build,
-            images=BETWEEN.join(names),
+            tables=tables,
+            images=tuple(names),
             states=StateTable(opened.states.items()).packed(names),
+        )
+        shard.kept_shard = keep_shard(
+            cache, self._context.spool, record, texts, name=shard.portion.name, key=shard.key
         )
         shard.built = True
         opened.keys, opened.unread, opened.states = {}, {}, {}
-        keep_shard(cache, shard.kept_shard, texts)
 
 
 class _ByHash:

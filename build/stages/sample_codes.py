@@ -79,8 +79,7 @@ class SampleCodes:
 
     def texts(self, columns: Collection[str], between: str) -> Iterator[list[str]]:
         """Yield the values of some columns, joined, for one block of images after another."""
-        for first in range(0, self._columns.num_rows, _BLOCK):
-            block = self._columns.select(list(columns)).slice(first, _BLOCK)
+        for block in self._columns.tables(_BLOCK, list(columns)):
             texts = (column.cast(pa.string()) for column in block.itercolumns())
             yield pc.binary_join_element_wise(*texts, between).to_pylist()
 

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from medrcube.build.asked_columns import PackedQuestions, pack_questions
+from medrcube.build.column_blocks import Spool, Spooled
 from medrcube.build.incremental.file_states import TreeSnapshot
 from medrcube.build.open_items.asking import OpenAsked
 from medrcube.build.questions.fact_rules import CaseFactsCache, QuestionCandidate, derive_questions
@@ -28,7 +29,15 @@ from medrcube.facts import Case, QuarantineRow
 from medrcube.sources._framework.card import Card
 from medrcube.sources._framework.contract import Source
 
-__all__ = ["ShardBuild", "ShardBuilder", "ShardTexts", "UnreadableCase", "origin_of"]
+__all__ = [
+    "ShardBuild",
+    "ShardBuilder",
+    "ShardTables",
+    "ShardTexts",
+    "SpooledTables",
+    "UnreadableCase",
+    "origin_of",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +46,31 @@ class UnreadableCase:
 
     job: RenderJob
     rendered: RenderResult
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShardTables:
+    """Tables of a shard.
+
+    Attributes:
+        samples: samples of its cases, packed by ``samples.SAMPLES``.
+        geometry: geometry of the regions on them, packed by ``geometry_table.GEOMETRY``.
+    """
+
+    samples: bytes
+    geometry: bytes
+
+    def spooled(self, spool: Spool) -> SpooledTables:
+        """Write the tables to a spool."""
+        return SpooledTables(samples=spool.add(self.samples), geometry=spool.add(self.geometry))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpooledTables:
+    """``ShardTables`` in a spool."""
+
+    samples: Spooled
+    geometry: Spooled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,11 +88,9 @@ class ShardTexts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShardBuild:
-    """Result of consecutive cases of a source, except ``ShardTexts``.
+    """Result of consecutive cases of a source, except ``ShardTables`` and ``ShardTexts``.
 
     Attributes:
-        samples: their samples, packed by ``samples.SAMPLES``.
-        geometry: geometry of the regions on them, packed by ``geometry_table.GEOMETRY``.
         span: first and last name of the raw files that the images are made of; empty if there are
             none.
         other_files: those of these files whose suffix is not one of a pixel format.
@@ -70,8 +102,6 @@ class ShardBuild:
         unread: cases to retry.
     """
 
-    samples: bytes
-    geometry: bytes
     span: tuple[str, ...]
     other_files: tuple[str, ...]
     problems: tuple[QuarantineRow, ...]
@@ -112,7 +142,7 @@ class ShardBuilder:
         cases: Sequence[Case],
         results: Mapping[str, RenderResult],
         unread: Sequence[UnreadableCase],
-    ) -> tuple[ShardBuild, ShardTexts]:
+    ) -> tuple[ShardBuild, ShardTables, ShardTexts]:
         """Build the result of consecutive cases.
 
         Args:
@@ -149,8 +179,6 @@ class ShardBuilder:
             (name, file.line()) for name, file in files_of_images(card.id, digests, self._tree)
         )
         shard = ShardBuild(
-            samples=SAMPLES.table(samples).pack(),
-            geometry=GEOMETRY.table(geometry).pack(),
             span=(files[0][0], files[-1][0]) if files else (),
             other_files=tuple(name for name in sorted(digests) if not holds_pixels(name)),
             problems=tuple(problems),
@@ -160,7 +188,11 @@ class ShardBuilder:
             open_barred=dict(open_asked.barred),
             unread=tuple(unread),
         )
-        return shard.sharing(self._kinds), ShardTexts(recipes="".join(recipes), files=files)
+        tables = ShardTables(
+            samples=SAMPLES.table(samples).pack(), geometry=GEOMETRY.table(geometry).pack()
+        )
+        texts = ShardTexts(recipes="".join(recipes), files=files)
+        return shard.sharing(self._kinds), tables, texts
 
 
 def origin_of(source: Source, layout: str) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from itertools import accumulate, chain
 from pathlib import Path
 
 from medrcube.build.asked_columns import AskedTable
+from medrcube.build.column_blocks import Spool
 from medrcube.build.execution.local import RenderEngine
 from medrcube.build.incremental.file_states import TreeSnapshot
 from medrcube.build.incremental.kept_scan import KeptScan
@@ -24,7 +25,7 @@ from medrcube.build.record_columns import RecordTable
 from medrcube.build.stages.geometry_table import GEOMETRY, Geometry
 from medrcube.build.stages.raw_files import files_of_source
 from medrcube.build.stages.samples import SAMPLES, Sample
-from medrcube.build.stages.shard_result import ShardBuild, UnreadableCase
+from medrcube.build.stages.shard_result import ShardBuild, SpooledTables, UnreadableCase
 from medrcube.facts import QuarantineRow
 from medrcube.names import escape_bytes, escape_controls
 
@@ -136,22 +137,41 @@ class SourceBuild:
 def join_shards(
     facts: SourceFacts,
     shards: Sequence[ShardBuild],
+    tables: Sequence[SpooledTables],
+    *,
     recipes: Iterable[str],
     raw_files: Iterable[str],
+    spool: Spool,
 ) -> SourceBuild:
     """Join the results of the shards of a source.
+
+    Args:
+        facts: result of the source except its images.
+        shards: its shards, in order.
+        tables: tables of the shards, in order.
+        recipes: see ``SourceBuild``.
+        raw_files: raw files that the images are made of, one a line.
+        spool: where the joined tables are kept.
 
     Raises:
         ValueError: a shard is damaged.
         pickle.UnpicklingError: the same.
     """
-    tables = [SAMPLES.unpack(shard.samples) for shard in shards]
-    samples = SAMPLES.join(tables)
-    first = [0, *accumulate(map(len, tables))][: len(tables)]
+    counts: list[int] = []
+
+    def samples_of_shards() -> Iterator[RecordTable[Sample]]:
+        for shard in tables:
+            table = SAMPLES.unpack(shard.samples.read())
+            counts.append(len(table))
+            yield table
+
+    samples = SAMPLES.spool(samples_of_shards(), spool)
+    geometry = (GEOMETRY.unpack(shard.geometry.read()) for shard in tables)
+    first = [0, *accumulate(counts)][: len(counts)]
     return SourceBuild(
         facts=facts,
         samples=samples,
-        geometry=GEOMETRY.join([GEOMETRY.unpack(shard.geometry) for shard in shards]),
+        geometry=GEOMETRY.spool(geometry, spool),
         recipes=recipes,
         raw_files=Chained((raw_files, (facts.raw_files,))),
         queries=AskedTable.unpack(
