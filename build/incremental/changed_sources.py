@@ -20,7 +20,12 @@ from medrcube.build.incremental.kept_shards import (
     load_shard,
 )
 from medrcube.build.incremental.result_cache import dump_record, load_record
-from medrcube.build.incremental.shard_building import ShardRun, SourceShards, look_up_shards
+from medrcube.build.incremental.shard_building import (
+    PlannedShard,
+    ShardRun,
+    SourceShards,
+    look_up_shards,
+)
 from medrcube.build.incremental.source_state import SourceState
 from medrcube.build.incremental.state_table import StateTable
 from medrcube.build.stages.plan import RenderJob
@@ -53,10 +58,13 @@ class SourceResults:
     rendered: int
     reused: int
 
+    def once_stored(self) -> SourceResults:
+        """Return a copy without the shards, which are in the cache."""
+        return replace(self, fresh={})
+
     def once_asked(self) -> SourceResults:
         """Return a copy without the questions, which take much memory and are in no table."""
-        parts = tuple(part.once_asked() for part in self.parts)
-        return replace(self, parts=parts, fresh={})
+        return replace(self, parts=tuple(part.once_asked() for part in self.parts))
 
 
 def build_sources(source_states: Sequence[SourceState], context: BuildContext) -> SourceResults:
@@ -83,10 +91,12 @@ def build_sources(source_states: Sequence[SourceState], context: BuildContext) -
     cases = sum(own.kept_scan.head.cases for own in fresh.values())
     reused = cases - rendered + sum(part.facts.cases for part in parts.values())
     rendered_again = sum(len(part.facts.unread) for part in parts.values())
-    for name, own in fresh.items():
+    for name, own in list(fresh.items()):
         results = [shard.result for shard in own.shards]
         builds = (result.build for result in results)
         facts = SourceFacts.of(own.kept_scan, own.source_state.raw, builds)
+        own.source_state.raw.drop_listing()
+        fresh[name] = replace(own, source_state=own.source_state.without_raw_files())
         parts[name] = _join(facts, results, context)
     return SourceResults(
         parts=tuple(
@@ -216,11 +226,8 @@ def _store_result(
 ) -> str | None:
     folder, before = context.images / source_state.id, source_state.pictures
     shards = own.shards
-    image_states = StateTable(chain.from_iterable(shard.result.recorded() for shard in shards))
     listed = _files_in(folder, own.folders)
-    names = chain(before.states, before.blocked_files, listed)
-    images = (name for name in names if name.endswith(".png"))
-    strays = frozenset(image_states.missing(images))
+    strays = _strays(shards, chain(before.states, before.blocked_files, listed))
     for name in strays:
         (folder / name).unlink(missing_ok=True)
     built = (shard.result for shard in shards if shard.built)
@@ -239,6 +246,12 @@ def _store_result(
         dump_record(_SourceRecord(facts=part.facts, shards=places)),
     )
     return key
+
+
+def _strays(shards: Sequence[PlannedShard], names: Iterable[str]) -> frozenset[str]:
+    """Return the images among some files that no shard has."""
+    image_states = StateTable(chain.from_iterable(shard.result.recorded() for shard in shards))
+    return frozenset(image_states.missing(name for name in names if name.endswith(".png")))
 
 
 def _files_in(folder: Path, subfolders: Iterable[str]) -> Iterator[str]:

@@ -90,6 +90,10 @@ class TreeSnapshot:
         """The tree as adapters see it."""
         return RawTree(self.root, [*self.states, *self.blocked_files])
 
+    def drop_listing(self) -> None:
+        """Free the memory of ``visible_tree``, which is listed again when it is needed."""
+        self.__dict__.pop("visible_tree", None)
+
     def changed(self, new_states: StateTable, gone: Collection[str]) -> TreeSnapshot:
         """Return the snapshot after some files were written and others deleted; reads no folder.
 

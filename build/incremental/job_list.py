@@ -36,8 +36,8 @@ class NewJobs(NamedTuple):
 
     shard: int
     cases: int
-    places: Sequence[int]
-    sizes: Sequence[int]
+    places: NDArray[np.int32]
+    sizes: NDArray[np.int64]
 
 
 class JobList(Sequence[RenderJob]):
@@ -60,7 +60,7 @@ class JobList(Sequence[RenderJob]):
         self._window: dict[int, int] = {}
         self._jobs_of_window: dict[int, dict[int, tuple[RenderJob, ...]]] = {}
         numbers, places = [np.empty(0, np.int32)], [np.empty(0, np.int32)]
-        filled = sorted((shard for shard in shards if shard.places), key=_largest_first)
+        filled = sorted((shard for shard in shards if len(shard.places)), key=_largest_first)
         for number, window in enumerate(_windows(filled)):
             self._window.update((part.shard, number) for part in window)
             own = np.repeat([part.shard for part in window], [len(part.places) for part in window])
@@ -99,7 +99,7 @@ class JobList(Sequence[RenderJob]):
 
 
 def _largest_first(shard: NewJobs) -> int:
-    return -max(shard.sizes)
+    return -int(np.max(shard.sizes))
 
 
 def _windows(shards: Sequence[NewJobs]) -> Iterator[list[NewJobs]]:

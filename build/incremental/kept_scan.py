@@ -173,6 +173,7 @@ def scan_anew(source: Source, tree: TreeSnapshot, secret: bytes, memory: RecordS
     with files_opened() as opened:
         for cases in in_portions(iter_cases(source, tree, secret, notes)):
             portions.add(cases)
+    tree.drop_listing()
     portions.tell_names_apart()
     head = ScanHead(
         layout=notes.layout,

@@ -202,7 +202,14 @@ class ShardRun:
             self._complete(opened, jobs)
             return
         sizes = [_size(jobs[place], source_state.raw) for place in new]
-        self._new.append(NewJobs(shard=len(self._open), cases=len(jobs), places=new, sizes=sizes))
+        self._new.append(
+            NewJobs(
+                shard=len(self._open),
+                cases=len(jobs),
+                places=np.array(new, np.int32),
+                sizes=np.array(sizes, np.int64),
+            )
+        )
         self._hashes.append(np.array([_hash(jobs[place]) for place in new], np.int64))
         self._open.append(opened)
 

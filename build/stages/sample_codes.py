@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from functools import cached_property
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -20,7 +21,7 @@ from medrcube.build.stages.samples import Sample
 
 __all__ = ["Codes", "SampleCodes", "codes_of", "in_several", "paired"]
 
-Codes = NDArray[np.int64]
+Codes = NDArray[np.signedinteger[Any]]
 
 _BLOCK = 16_384
 """Images whose texts are in memory at a time."""
@@ -89,7 +90,7 @@ class SampleCodes:
             parts = values.unify_dictionaries().chunks
         else:
             parts = values.dictionary_encode().chunks
-        return np.concatenate([np.empty(0, np.int64), *(part.indices for part in parts)])
+        return np.concatenate([np.empty(0, np.int32), *(part.indices for part in parts)])
 
 
 _CODES_OF: WeakKeyDictionary[RecordTable[Sample], SampleCodes] = WeakKeyDictionary()
@@ -102,7 +103,9 @@ def codes_of(samples: RecordTable[Sample]) -> SampleCodes:
 
 def paired(codes: Codes, other: Codes) -> Codes:
     """Encode pairs of codes as one number each."""
-    return codes * (int(other.max(initial=0)) + 1) + other
+    pairs = codes * np.int64(int(other.max(initial=0)) + 1)
+    pairs += other
+    return pairs
 
 
 def in_several(codes: Codes, parts: Codes) -> NDArray[np.bool_]:
@@ -114,7 +117,7 @@ def in_several(codes: Codes, parts: Codes) -> NDArray[np.bool_]:
 
 def _dense(codes: Codes) -> Codes:
     """Renumber codes without gaps."""
-    return np.unique(codes, return_inverse=True)[1].astype(np.int64, copy=False)
+    return np.unique(codes, return_inverse=True)[1].astype(np.int32)
 
 
 def _is_in(values: pa.Array, value_set: pa.Array) -> NDArray[np.bool_]:
