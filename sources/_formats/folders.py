@@ -18,7 +18,7 @@ def group_by_folder(root: RawTree, part: str, folder: re.Pattern[str]) -> dict[s
     """
     groups: dict[str, list[Path]] = {}
     for path in root.part(part):
-        fits = (folder.fullmatch(name) for name in path.relative_to(root.path).parts[:-1])
+        fits = (folder.fullmatch(name) for name in root.name_of(path).split("/")[:-1])
         name = next((fit[1] for fit in fits if fit), path.parent.name)
         groups.setdefault(name, []).append(path)
     return groups

@@ -59,9 +59,9 @@ def check_case(card: Card, case: Case) -> None:
 def foreign_file(files: Iterable[Path], copy: RawTree, tree: RawTree, layout: str) -> str:
     """Return why a file does not belong to the dataset; empty if all do."""
     for path in files:
-        if not path.is_relative_to(tree.path):
-            return f"names {path}, which lies outside the raw root; expected a file below it"
         name = tree.name_of(path)
+        if not name and path != tree.path:
+            return f"names {path}, which lies outside the raw root; expected a file below it"
         if name not in tree.files_below and name in copy.files_below:
             return (
                 f"names {name}, which is not a file name of this dataset: the file exists, but "

@@ -7,14 +7,21 @@ step size from a curvature bound, so there is nothing to tune.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ConditionalLogit", "LogitQuestion", "cross_validate", "folds"]
+__all__ = [
+    "ConditionalLogit",
+    "LogitQuestion",
+    "QuestionSet",
+    "cross_validate",
+    "cross_validate_each",
+    "folds",
+]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -24,7 +31,8 @@ STEPS = 80
 RIDGE = 10.0
 """Penalty of a squared weight; strong, since most batches have more features than items."""
 TOGETHER = 2_000
-"""Most questions whose folds are fitted together; larger arrays would not fit in the CPU cache."""
+"""Most training questions that are fitted together; larger arrays would not fit in the CPU cache.
+"""
 _TIE = 1e-9
 
 
@@ -39,6 +47,22 @@ class LogitQuestion:
 
     options: Sequence[Mapping[Hashable, float]]
     key: int
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionSet:
+    """Questions of one cross-validation.
+
+    Attributes:
+        questions: the questions.
+        groups: one for each question, such as its patient.
+        blocks: one for each question; questions that reveal each other's keys share a block and a
+            fold. By default the groups.
+    """
+
+    questions: Sequence[LogitQuestion]
+    groups: Sequence[str]
+    blocks: Sequence[str] | None = None
 
 
 class ConditionalLogit:
@@ -102,35 +126,83 @@ def cross_validate(
     """Return the hit of every question by a model fitted without its block and its whole group.
 
     Args:
-        questions: the questions.
-        groups: one for each question, such as its patient.
-        blocks: one for each question; questions that reveal each other's keys share a block and a
-            fold. By default the groups.
+        questions: see ``QuestionSet``, as for the next two.
+        groups: one for each question.
+        blocks: one for each question.
         count: most folds.
 
     Returns:
         One hit for each question, or ``None`` if all are in one group, so that nothing can be held
         out.
     """
-    together = groups if blocks is None else blocks
-    fold_of = folds(together, count)
-    numbers = [fold_of[block] for block in together]
-    trainings = {}
-    for fold in sorted(set(numbers)):
-        test_groups = {
-            group for group, number in zip(groups, numbers, strict=True) if number == fold
-        }
-        trainings[fold] = [
-            question
-            for question, group, number in zip(questions, groups, numbers, strict=True)
-            if number != fold and group not in test_groups
-        ]
-        if not trainings[fold]:
-            return None
-    models = dict(zip(trainings, ConditionalLogit.of_each([*trainings.values()]), strict=True))
-    return [
-        models[number].hit(question) for number, question in zip(numbers, questions, strict=True)
-    ]
+    (hits,) = cross_validate_each([QuestionSet(questions, groups, blocks)], count=count)
+    return hits
+
+
+def cross_validate_each(
+    sets: Iterable[QuestionSet], *, count: int = 5
+) -> Iterator[list[float] | None]:
+    """Yield the result of ``cross_validate`` for each set, in order.
+
+    Sets that are small together are fitted together, which takes little longer than one of them.
+    """
+    waiting: list[_Folds] = []
+    for questions in sets:
+        split = _Folds.of(questions, count)
+        if sum(each.size for each in (*waiting, split)) > TOGETHER:
+            yield from _hits_of_each(waiting)
+            waiting = []
+        waiting.append(split)
+    yield from _hits_of_each(waiting)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Folds:
+    """A set of questions, the fold of each, and the training questions of each fold."""
+
+    questions: Sequence[LogitQuestion]
+    numbers: Sequence[int]
+    trainings: Mapping[int, Sequence[LogitQuestion]]
+
+    @classmethod
+    def of(cls, entry: QuestionSet, count: int) -> _Folds:
+        questions, groups = entry.questions, entry.groups
+        together = groups if entry.blocks is None else entry.blocks
+        fold_of = folds(together, count)
+        numbers = [fold_of[block] for block in together]
+        trainings = {}
+        for fold in sorted(set(numbers)):
+            test_groups = {
+                group for group, number in zip(groups, numbers, strict=True) if number == fold
+            }
+            trainings[fold] = [
+                question
+                for question, group, number in zip(questions, groups, numbers, strict=True)
+                if number != fold and group not in test_groups
+            ]
+            if not trainings[fold]:  # nothing can be held out
+                trainings = {}
+                break
+        return cls(questions=questions, numbers=numbers, trainings=trainings)
+
+    @property
+    def size(self) -> int:
+        return sum(map(len, self.trainings.values()))
+
+
+def _hits_of_each(splits: Sequence[_Folds]) -> Iterator[list[float] | None]:
+    batches = [batch for each in splits for batch in each.trainings.values()]
+    fits = iter(ConditionalLogit.of_each(batches) if batches else ())
+    for split in splits:
+        models = dict(zip(split.trainings, fits, strict=False))
+        yield (
+            [
+                models[number].hit(question)
+                for number, question in zip(split.numbers, split.questions, strict=True)
+            ]
+            if models
+            else None
+        )
 
 
 def _fit_each(

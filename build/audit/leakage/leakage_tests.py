@@ -10,10 +10,14 @@ warning: shown, recorded in ``audit.json``, and never a reason to prevent a rele
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from medrcube.build.audit.leakage.conditional_logit import LogitQuestion, cross_validate
+from medrcube.build.audit.leakage.conditional_logit import (
+    LogitQuestion,
+    QuestionSet,
+    cross_validate_each,
+)
 from medrcube.build.audit.leakage.leakage_features import (
     Features,
     option_features,
@@ -126,14 +130,10 @@ def _scores(
         tasks.setdefault(item.task, []).append(item)
     rows = []
     pooled: list[tuple[float, float, str]] = []
-    for task, members in sorted(tasks.items()):
-        questions = [
-            LogitQuestion(options=options, key=item.key)
-            for item, options in zip(members, features(members), strict=True)
-        ]
+    ordered = sorted(tasks.items())
+    sets = (_question_set(members, groups, features) for _, members in ordered)
+    for (task, members), hits in zip(ordered, cross_validate_each(sets), strict=True):
         own = [groups[item.id] for item in members]
-        blocks = [item.block or groups[item.id] for item in members]
-        hits = cross_validate(questions, own, blocks=blocks)
         chances = [1 / len(item.options) for item in members]
         if hits is None:
             rows.append(_unmeasured(task, chances))
@@ -145,6 +145,21 @@ def _scores(
     if pooled:
         rows.append({"task": ALL, **score_against_chance(pooled)})
     return rows
+
+
+def _question_set(
+    items: Sequence[ChoiceItem],
+    groups: Mapping[str, str],
+    features: Callable[[Sequence[ChoiceItem]], list[list[Features]]],
+) -> QuestionSet:
+    return QuestionSet(
+        questions=[
+            LogitQuestion(options=options, key=item.key)
+            for item, options in zip(items, features(items), strict=True)
+        ],
+        groups=[groups[item.id] for item in items],
+        blocks=[item.block or groups[item.id] for item in items],
+    )
 
 
 def _unmeasured(task: str, chances: Sequence[float]) -> dict[str, Any]:

@@ -10,11 +10,15 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from statistics import quantiles
 from typing import Any
 
-from medrcube.build.audit.leakage.conditional_logit import LogitQuestion, cross_validate
+from medrcube.build.audit.leakage.conditional_logit import (
+    LogitQuestion,
+    QuestionSet,
+    cross_validate_each,
+)
 from medrcube.build.audit.leakage.leakage_tests import groups_of, score_against_chance
 from medrcube.build.questions.item_table import ChoiceItem
 from medrcube.build.stages.samples import Sample
@@ -49,11 +53,7 @@ def source_leakage(items: Sequence[ChoiceItem], samples: Sequence[Sample]) -> di
     groups = groups_of([member for members in tasks.values() for member in members], samples)
     cues = _cues([pictures[member.sample] for members in tasks.values() for member in members])
     return {
-        "cues": [
-            row
-            for task, members in sorted(tasks.items())
-            for row in _rows(task, members, pictures, groups, cues)
-        ],
+        "cues": list(_rows(tasks, pictures, groups, cues)),
         "answers": {task: _answers(members) for task, members in sorted(tasks.items())},
     }
 
@@ -94,33 +94,44 @@ def _steps(values: Sequence[float]) -> Callable[[float], int]:
 
 
 def _rows(
-    task: str,
-    items: Sequence[ChoiceItem],
+    tasks: Mapping[str, Sequence[ChoiceItem]],
     pictures: Mapping[str, Sample],
     groups: Mapping[str, str],
     cues: Mapping[str, Cue],
-) -> list[dict[str, Any]]:
-    own = [groups[item.id] for item in items]
-    rows = []
-    for name in (*cues, ALL_CUES):
-        used = cues.items() if name == ALL_CUES else [(name, cues[name])]
-        questions = [
-            LogitQuestion(
-                options=[
-                    {(option.concept,): 1.0}
-                    | {(cue, of(pictures[item.sample]), option.concept): 1.0 for cue, of in used}
-                    for option in item.options
-                ],
-                key=item.key,
-            )
-            for item in items
-        ]
-        hits = cross_validate(questions, own)
+) -> Iterator[dict[str, Any]]:
+    names = [
+        (task, name, cues if name == ALL_CUES else {name: cues[name]})
+        for task in sorted(tasks)
+        for name in (*cues, ALL_CUES)
+    ]
+    own = {task: [groups[item.id] for item in items] for task, items in tasks.items()}
+    sets = (
+        QuestionSet(_questions(tasks[task], pictures, used), own[task]) for task, _, used in names
+    )
+    for (task, name, _), hits in zip(names, cross_validate_each(sets), strict=True):
         if hits is not None:
-            chances = [1 / len(item.options) for item in items]
-            figures = score_against_chance(list(zip(hits, chances, own, strict=True)))
-            rows.append({"task": task, "cue": name, **figures})
-    return rows
+            chances = [1 / len(item.options) for item in tasks[task]]
+            figures = score_against_chance(list(zip(hits, chances, own[task], strict=True)))
+            yield {"task": task, "cue": name, **figures}
+
+
+def _questions(
+    items: Sequence[ChoiceItem], pictures: Mapping[str, Sample], cues: Mapping[str, Cue]
+) -> list[LogitQuestion]:
+    return [
+        LogitQuestion(
+            options=[
+                {(option.concept,): 1.0}
+                | {
+                    (cue, of(pictures[item.sample]), option.concept): 1.0
+                    for cue, of in cues.items()
+                }
+                for option in item.options
+            ],
+            key=item.key,
+        )
+        for item in items
+    ]
 
 
 def _answers(items: Sequence[ChoiceItem]) -> dict[str, int]:

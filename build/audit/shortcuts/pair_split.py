@@ -15,7 +15,11 @@ import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from statistics import fmean, pstdev
 
-from medrcube.build.audit.leakage.conditional_logit import LogitQuestion, cross_validate
+from medrcube.build.audit.leakage.conditional_logit import (
+    LogitQuestion,
+    QuestionSet,
+    cross_validate_each,
+)
 from medrcube.build.audit.leakage.leakage_tests import groups_of, score_against_chance
 from medrcube.build.audit.shortcuts.shortcut_baselines import Row
 from medrcube.build.open_items.table import OpenItem
@@ -99,20 +103,11 @@ def _rows(
     role: str,
     names: Sequence[str],
 ) -> Iterable[Row]:
+    if len(pairs) < 2:
+        return
     groups = _groups(pairs, images)
-    for name in names:
-        cues = [cue for own in CUES.values() for cue in own] if name == ALL_CUES else CUES[name]
-        features = _features(
-            [image for pair in pairs for image in _displayed_samples(pair, images)], cues
-        )
-        questions = [
-            LogitQuestion(
-                options=[features[image.id] for image in _displayed_samples(pair, images)],
-                key=[member.role for member in pair].index(role),
-            )
-            for pair in pairs
-        ]
-        hits = cross_validate(questions, groups) if len(pairs) > 1 else None
+    sets = (QuestionSet(_questions(pairs, images, role, name), groups) for name in names)
+    for name, hits in zip(names, cross_validate_each(sets), strict=True):
         if hits is None:
             continue
         figures = score_against_chance(
@@ -120,6 +115,22 @@ def _rows(
         )
         judged = {} if name == names[0] else {"within": None}
         yield {"task": task, "cue": name, **figures, **judged}
+
+
+def _questions(
+    pairs: Sequence[tuple[OpenItem, OpenItem]], images: Mapping[str, Sample], role: str, name: str
+) -> list[LogitQuestion]:
+    cues = [cue for own in CUES.values() for cue in own] if name == ALL_CUES else CUES[name]
+    features = _features(
+        [image for pair in pairs for image in _displayed_samples(pair, images)], cues
+    )
+    return [
+        LogitQuestion(
+            options=[features[image.id] for image in _displayed_samples(pair, images)],
+            key=[member.role for member in pair].index(role),
+        )
+        for pair in pairs
+    ]
 
 
 def _pairs(items: Iterable[OpenItem], role: str) -> list[tuple[OpenItem, OpenItem]]:

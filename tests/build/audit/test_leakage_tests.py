@@ -6,10 +6,13 @@ from dataclasses import replace
 
 import pytest
 
+from medrcube.build.audit.leakage import conditional_logit
 from medrcube.build.audit.leakage.conditional_logit import (
     ConditionalLogit,
     LogitQuestion,
+    QuestionSet,
     cross_validate,
+    cross_validate_each,
     folds,
 )
 from medrcube.build.audit.leakage.leakage_features import option_features
@@ -256,6 +259,25 @@ def test_no_model_has_seen_the_group_that_it_is_asked_about():
     mixed = cross_validate(questions, [f"g{n}" for n in range(40)])
     assert apart == [0.5] * 40
     assert sum(mixed) > 30
+
+
+@pytest.mark.parametrize("together", [2_000, 100])
+def test_questions_that_are_validated_together_get_the_hits_they_get_apart(monkeypatch, together):
+    monkeypatch.setattr(conditional_logit, "TOGETHER", together)
+    sets = [
+        QuestionSet(
+            [
+                LogitQuestion(options=({f"{n % 3}": 1.0}, {f"{n % 7}": weight}), key=n % 2)
+                for n in range(count)
+            ],
+            [f"g{n // members}" for n in range(count)],
+        )
+        for count, members, weight in [(20, 1, 0.5), (6, 6, 1.0), (60, 4, 0.5), (9, 2, 2.0)]
+    ]
+    expected = [cross_validate(each.questions, each.groups) for each in sets]
+    assert list(cross_validate_each(sets)) == expected
+    assert list(cross_validate_each(sets[::-1])) == expected[::-1]
+    assert None in expected
 
 
 def test_folds_are_even_and_hold_whole_groups():
