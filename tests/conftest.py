@@ -87,7 +87,31 @@ def _create_context_once(*purpose, **options):
 
 ssl.create_default_context = _create_context_once
 
-CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
+CHROMIUM = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+"""The shell has no windows: to open a page costs it a quarter of the processor time."""
+SWITCHED_OFF = (
+    # What Playwright switches off; the last list on a command line replaces those before it.
+    "AvoidUnnecessaryBeforeUnloadCheckSync",
+    "DestroyProfileOnBrowserClose",
+    "HttpsUpgrades",
+    "HttpsFirstBalancedModeAutoEnable",
+    "LensOverlay",
+    "MediaRouter",
+    "PaintHolding",
+    "ThirdPartyStoragePartitioning",
+    "AvoidCorsURLLoaderRestartOnRedirect",
+    "OptimizationHints",
+    "NetworkTimeServiceQuerying",
+    "AimEnabled",
+    "PreconnectToSearch",
+    # Pages of the browser itself, which each new window loads in processes of their own.
+    "PreloadTopChromeWebUI",
+    "WebUIOmniboxPopup",
+    "WebUIOmniboxAimPopup",
+    "WebUIOmniboxFullPopup",
+    "SpareRendererForSitePerProcess",
+)
+"""Features of the browser. Without the pages of its windows a page costs half."""
 SHARED = Path(os.environ.get("MEDRCUBE_SHARED", Path(__file__).parents[2] / "shared"))
 
 SOURCES = find_sources()
@@ -392,10 +416,41 @@ def browser():
         patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
         chromium = driver.chromium.launch(
             executable_path=program,
-            args=["--no-sandbox", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"],
+            args=[
+                "--no-sandbox",
+                "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+                f"--disable-features={','.join(SWITCHED_OFF)}",
+            ],
         )
         yield chromium
         chromium.close()
+
+
+RUN_AXE = """async options => {
+    const report = await axe.run({resultTypes: ["violations"], ...options});
+    return report.violations.map(rule => [rule.id, rule.nodes[0].target]);
+}"""
+"""Only violations come back: to send all that passes takes longer than the check."""
+OF_COLOURS = {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}
+
+
+@pytest.fixture(scope="session")
+def axe_violations():
+    """Check a page by every rule of axe: ``axe_violations(page)`` -> rule and place of each.
+
+    First in the light scheme, then in the dark one by the rules that depend on it.
+    """
+    axe = pytest.importorskip("axe_playwright_python.base", reason="needs the extra [dev]")
+
+    def run(page, **options):
+        if not page.evaluate("'axe' in window"):
+            page.evaluate(axe.AXE_SCRIPT)
+        page.emulate_media(color_scheme="light", reduced_motion="reduce")
+        violations = page.evaluate(RUN_AXE, options)
+        page.emulate_media(color_scheme="dark", reduced_motion="reduce")
+        return violations + page.evaluate(RUN_AXE, {**options, "runOnly": OF_COLOURS})
+
+    return run
 
 
 @pytest.fixture(scope="session")

@@ -1,8 +1,10 @@
 """One word for one thing: classes have different names, and names say what they hold."""
 
 import ast
+import functools
 import re
 from collections import defaultdict
+from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -13,6 +15,7 @@ ALLOWED = {
     ("build/reconstruction/outcomes.py", "found"),  # a key of the report that users keep
     ("review/models/blindness.py", "told"),  # a column of the queue's database
 }
+_WITHOUT_NAMES = (ast.expr_context, ast.Constant, ast.operator, ast.cmpop)
 _NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler)
 PARTICIPLES = {
     *("asked", "chosen", "done", "drawn", "given", "held", "kept", "known"),
@@ -46,53 +49,73 @@ def _is_loaded_by_path(path):
     return path.name in {"adapter.py", "fixture.py", "rule.py"}
 
 
-def _trees(parts=PARTS, word=re.compile("")):
-    """Yield the modules whose text contains such a word, parsed."""
+@dataclass
+class _Names:
+    """Names of a module: its classes, what it assigns or imports, and what is true or false."""
+
+    classes: set[str] = field(default_factory=set)
+    assigned: set[str] = field(default_factory=set)
+    flags: set[str] = field(default_factory=set)
+
+
+def _files(*parts):
     for part in parts:
         for path in sorted((ROOT / part).rglob("*.py")):
-            if not _is_migration(path) and word.search(text := path.read_text(encoding="utf-8")):
-                yield path, ast.parse(text)
+            if not _is_migration(path):
+                yield path, path.relative_to(ROOT).as_posix()
 
 
-def _assigned(tree):
-    """Yield the names of arguments, variables, attributes and imports of a module."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.arg):
-            yield node.arg
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            yield node.id
-        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-            yield node.attr
-        elif isinstance(node, ast.alias) and node.asname:
-            yield node.asname
-        elif isinstance(node, _NAMED) and node.name:
-            yield node.name
+@functools.cache
+def _text(path):
+    return path.read_text(encoding="utf-8")
 
 
-def _flags(tree):
-    """Yield the names of arguments and fields that are annotated as true or false."""
-    for node in ast.walk(tree):
-        name = node.arg if isinstance(node, ast.arg) else getattr(node, "target", None)
-        kind = getattr(node, "annotation", None)
-        if isinstance(kind, ast.Name) and kind.id == "bool":
-            yield name.id if isinstance(name, ast.Name) else name
+@functools.cache
+def _names(path):
+    names, nodes = _Names(), [ast.parse(_text(path))]
+    while nodes:
+        node = nodes.pop()
+        _note(node, names)
+        for key in node._fields:
+            value = getattr(node, key, None)
+            if isinstance(value, list):
+                nodes += (child for child in value if isinstance(child, ast.AST))
+            elif isinstance(value, ast.AST) and not isinstance(value, _WITHOUT_NAMES):
+                nodes.append(value)
+    return names
+
+
+def _note(node, names):
+    """Add what a node names: an argument, a variable, an attribute, an import, a definition."""
+    if isinstance(node, ast.arg):
+        names.assigned.add(node.arg)
+    elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        names.assigned.add(node.id)
+    elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+        names.assigned.add(node.attr)
+    elif isinstance(node, ast.alias) and node.asname:
+        names.assigned.add(node.asname)
+    elif isinstance(node, _NAMED) and node.name:
+        names.assigned.add(node.name)
+    if isinstance(node, ast.ClassDef):
+        names.classes.add(node.name)
+    if isinstance(node, ast.arg | ast.AnnAssign) and getattr(node.annotation, "id", "") == "bool":
+        target = node.arg if isinstance(node, ast.arg) else node.target
+        names.flags.add(target.id if isinstance(target, ast.Name) else target)
 
 
 def test_no_two_classes_have_the_same_name():
     modules = defaultdict(set)
-    for path, tree in _trees():
+    for path, place in _files(*PARTS):
         if not _is_loaded_by_path(path):
-            classes = (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
-            for name in {node.name for node in classes} - {"Meta"}:
-                modules[name.lstrip("_")].add(path.relative_to(ROOT).as_posix())
+            for name in _names(path).classes - {"Meta"}:
+                modules[name.lstrip("_")].add(place)
     assert {name: paths for name, paths in modules.items() if len(paths) > 1} == {}
 
 
 def test_no_name_is_an_empty_word():
     names = {
-        (path.relative_to(ROOT).as_posix(), name.strip("_"))
-        for path, tree in _trees()
-        for name in _assigned(tree)
+        (place, name.strip("_")) for path, place in _files(*PARTS) for name in _names(path).assigned
     }
     assert {place for place in names if place[1] in EMPTY_WORDS} == ALLOWED
 
@@ -100,8 +123,9 @@ def test_no_name_is_an_empty_word():
 def test_no_name_is_a_participle():
     word = re.compile(rf"\b_*({'|'.join(PARTICIPLES)})_*\b", re.IGNORECASE)
     names = {
-        (path.relative_to(ROOT).as_posix(), name.strip("_").lower())
-        for path, tree in _trees((*PARTS, "benchmarks", "tests"), word)
-        for name in {*_assigned(tree)} - {*_flags(tree)}
+        (place, name.strip("_").lower())
+        for path, place in _files(*PARTS, "benchmarks", "tests")
+        if word.search(_text(path))
+        for name in _names(path).assigned - _names(path).flags
     }
     assert {place for place in names if place[1] in PARTICIPLES} == KEYS_OF_FILES

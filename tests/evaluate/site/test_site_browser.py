@@ -10,8 +10,6 @@ from medrcube.evaluate.reporting.failures import SHOWN_OUTCOMES
 from medrcube.evaluate.reporting.scored_runs import load_runs
 from medrcube.taxonomy import Task
 
-axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs the extra [dev]")
-
 pytestmark = [pytest.mark.thorough, pytest.mark.untraced]
 PATIENCE = 120_000  # milliseconds; a machine that is shared may be slow, and waiting costs nothing
 WIDTHS = (1440, 390)
@@ -20,20 +18,18 @@ AXE = {"preload": False}
 
 
 @pytest.fixture
-def open_page(browser, demo_site):
-    """Open a page of the site; fails when it asks for anything outside, or complains."""
+def new_page(browser, demo_site):
+    """An empty page; fails when it asks for anything outside the site, or complains."""
     contexts, urls, faults = [], [], []
 
-    def make(name, **options):
+    def make(**options):
         context = browser.new_context(**{"viewport": {"width": 1440, "height": 900}, **options})
         contexts.append(context)
         context.on("request", lambda request: urls.append(request.url))
         context.on("console", lambda entry: faults.append(entry.text))
         context.on("weberror", lambda error: faults.append(str(error.error)))
         context.set_default_timeout(PATIENCE)
-        page = context.new_page()
-        page.goto(f"{demo_site.out.as_uri()}/{name}")
-        return page
+        return context.new_page()
 
     yield make
     for context in contexts:
@@ -41,6 +37,33 @@ def open_page(browser, demo_site):
     inside = (demo_site.out.as_uri() + "/", "data:")
     assert [url for url in urls if not url.startswith(inside)] == []
     assert faults == []
+
+
+@pytest.fixture
+def open_page(new_page, demo_site):
+    """Open a page of the site by its name."""
+
+    def make(name, **options):
+        page = new_page(**options)
+        page.goto(f"{demo_site.out.as_uri()}/{name}")
+        return page
+
+    return make
+
+
+@pytest.fixture
+def open_each(new_page, demo_site):
+    """Open one page of each kind after the other, all of it shown: name and page."""
+
+    def make(**options):
+        page = new_page(**options)
+        for name in pages(demo_site):
+            page.goto(f"{demo_site.out.as_uri()}/{name}")
+            if name == "items.html":
+                page.locator(".list a").first.wait_for()
+            yield name, page
+
+    return make
 
 
 def pages(demo_site):
@@ -60,25 +83,15 @@ def names(page):
     return page.locator("#board tbody th a").all_inner_texts()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_page_is_accessible(open_page, demo_site, scheme):
-    for name in pages(demo_site):
-        page = open_page(name, color_scheme=scheme)
+def test_every_page_is_accessible(open_each, axe_violations):
+    for name, page in open_each():
         page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
-        if name == "items.html":
-            page.locator(".list a").first.wait_for()
-        violations = axe.Axe().run(page, options=AXE).response["violations"]
-        assert [
-            (name, violation["id"], violation["nodes"][0]["target"]) for violation in violations
-        ] == []
+        assert axe_violations(page, **AXE) == [], name
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_every_page_fits_its_window(open_page, demo_site, width):
-    for name in pages(demo_site):
-        page = open_page(name, viewport={"width": width, "height": 800})
-        if name == "items.html":
-            page.locator(".list a").first.wait_for()
+def test_every_page_fits_its_window(open_each, width):
+    for name, page in open_each(viewport={"width": width, "height": 800}):
         assert page.evaluate("document.documentElement.scrollWidth") <= width, name
 
 
@@ -94,10 +107,9 @@ CUT_OFF = """
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_no_mark_at_the_end_of_a_scale_is_cut_off(open_page, demo_site, width):
+def test_no_mark_at_the_end_of_a_scale_is_cut_off(open_each, width):
     whole = 0
-    for name in pages(demo_site):
-        page = open_page(name, viewport={"width": width, "height": 800})
+    for name, page in open_each(viewport={"width": width, "height": 800}):
         assert page.evaluate(CUT_OFF) == 0, name
         whole += page.locator('.bar .dot[style*="100.00%"], .bar .dot[style*=":0.00%"]').count()
     assert whole, "no mark stands at the end of a scale"
@@ -135,7 +147,9 @@ def test_the_leaderboard_is_whole_without_scripts(open_page):
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1440, "dark"), (390, "light")])
-def test_key_and_replies_come_with_a_click_by_keyboard(open_page, demo_site, width, scheme):
+def test_key_and_replies_come_with_a_click_by_keyboard(
+    open_page, axe_violations, demo_site, width, scheme
+):
     item = next(item for item in demo_site.benchmark.items if not item.restricted)
     options = {"viewport": {"width": width, "height": 800}, "color_scheme": scheme}
     page = open_page(f"items.html#item={quote(item.name, safe='')}", **options)
@@ -154,8 +168,7 @@ def test_key_and_replies_come_with_a_click_by_keyboard(open_page, demo_site, wid
         "cells => cells.map(cell => cell.getBoundingClientRect().right)"
     )
     assert max(edges) <= width
-    violations = axe.Axe().run(page, options=AXE).response["violations"]
-    assert [(flaw["id"], flaw["nodes"][0]["target"]) for flaw in violations] == []
+    assert axe_violations(page, **AXE) == []
 
 
 def test_items_are_found_by_words_and_by_what_a_model_did(open_page):

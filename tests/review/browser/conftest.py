@@ -4,10 +4,14 @@ from types import SimpleNamespace
 from urllib.parse import urlsplit
 
 import pytest
+from django.test import Client
+from django.urls import reverse
 from playwright.sync_api import expect
 from stage.hostile import plant_the_rest, word
 from stage.servers import Server, serving
 from stage.world import ANONYMOUS, PASSWORD, stocked
+
+from medrcube.review.reviewing.claims import claim_next
 
 PATIENCE = 30_000  # milliseconds; a machine that is shared may be slow
 
@@ -96,15 +100,47 @@ def enter(site, new_page):
     def make(world, who, **options):
         page = new_page(**options)
         if who != ANONYMOUS:
-            cookies = world.client(who).cookies
-            session_cookies = [
-                {"name": name, "value": value.value, "url": site.address}
-                for name, value in cookies.items()
-            ]
-            page.context.add_cookies(session_cookies)
+            give_session(page, site, world.user(who))
         return page
 
     return make
+
+
+@pytest.fixture
+def step_one(site):
+    """Step one of the next item of somebody who is signed in: ``step_one(page, user)``."""
+
+    def make(page, user):
+        give_session(page, site, user)
+        address = reverse("review", kwargs={"token": claim_next(user).token})
+        page.goto(site.address + address)
+        return page
+
+    return make
+
+
+def give_session(page, at, user):
+    client = Client(SERVER_NAME="localhost")
+    client.force_login(user)
+    page.context.add_cookies(
+        [
+            {"name": name, "value": cookie.value, "url": at.address}
+            for name, cookie in client.cookies.items()
+        ]
+    )
+
+
+@pytest.fixture
+def assert_accessible(axe_violations):
+    """By every rule of axe in both colour schemes, with all that can be opened."""
+
+    def check(page, what):
+        page.evaluate(
+            "for (const one of document.querySelectorAll('main details')) one.open = true"
+        )
+        assert axe_violations(page) == [], what
+
+    return check
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,7 @@
 """Assignments by the keyboard alone, and the notices about what nobody can finish."""
 
 import pytest
-from stage.looks import NARROW, assert_accessible
+from stage.looks import NARROW
 from stage.world import add_item
 
 from medrcube.review.assigning.assignment import AssignmentScope, create_assignment
@@ -30,7 +30,9 @@ def short(world):
     ("who", "address"),
     [("manager", "/assignment/"), ("manager", "/dashboard/"), ("other", "/review/?empty")],
 )
-def test_notices_are_accessible_and_fit_a_phone(short, site, enter, who, address):
+def test_notices_are_accessible_and_fit_a_phone(
+    short, site, enter, who, address, assert_accessible
+):
     page = enter(short, who, viewport={"width": NARROW, "height": 740})
     page.goto(site.address + address)
     assert page.get_by_text("Breast").or_(page.get_by_text("assigned to other")).count()

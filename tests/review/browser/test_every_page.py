@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from django.contrib.staticfiles import finders
 from django.urls import reverse
-from stage.looks import NARROW, SMALL, assert_accessible
+from stage.looks import NARROW, SMALL
 from stage.routes import every_route
 from stage.world import ANONYMOUS, add_item
 
@@ -95,7 +95,7 @@ def test_every_page_is_looked_at():
 
 
 @pytest.mark.parametrize("who", PAGES)
-def test_every_page_is_accessible(world, site, enter, who):
+def test_every_page_is_accessible(world, site, enter, who, assert_accessible):
     page = enter(world, who)
     for name in PAGES[who]:
         page.goto(site.address + address_of(world, name))
@@ -112,7 +112,9 @@ def test_every_page_fits_a_phone(world, site, enter, who):
         assert page.evaluate(SMALL) == [], name
 
 
-def test_the_second_step_and_what_goes_wrong_in_it_are_accessible(world, site, enter):
+def test_the_second_step_and_what_goes_wrong_in_it_are_accessible(
+    world, site, enter, assert_accessible
+):
     world.client("reviewer").post(world.address("review-blind"), ANSWER)
     page = enter(world, "reviewer")
     page.goto(site.address + world.address("review"))
@@ -138,7 +140,7 @@ def test_the_second_step_and_what_goes_wrong_in_it_are_accessible(world, site, e
     assert_accessible(page, "sign in again")
 
 
-def test_refused_forms_are_accessible(world, site, enter):
+def test_refused_forms_are_accessible(world, site, enter, assert_accessible):
     page = enter(world, ANONYMOUS)
     page.goto(f"{site.address}/sign-in/")
     page.get_by_label("E-mail address").fill("nobody@example.org")

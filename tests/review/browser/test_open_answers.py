@@ -5,12 +5,11 @@ import re
 from pathlib import Path
 
 import pytest
-from stage.looks import assert_accessible
 
 from medrcube.review.models import BlindAnswer
 from medrcube.review.reviewing.open_answers import RIGHT
 
-pytestmark = pytest.mark.thorough
+pytestmark = [pytest.mark.thorough, pytest.mark.untraced]
 REGION = [[100, 200], [200, 200], [200, 300], [100, 300]]
 POINT = {
     "form": "point",
@@ -50,19 +49,16 @@ def shoot(page, name):
 
 
 @pytest.mark.parametrize("script", [True, False], ids=["script", "no-script"])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1440, 1024, 390])
-def test_a_box_is_clicked_and_judged(reviewer_of, site, new_page, sign_in, width, scheme, script):
+def test_a_box_is_clicked_and_judged(
+    reviewer_of, new_page, step_one, width, script, assert_accessible
+):
     user = reviewer_of(BOX)
     page = new_page(
         viewport={"width": width, "height": 900 if width > 400 else 780},
-        color_scheme=scheme,
         java_script_enabled=script,
     )
-    sign_in(page, site, user.email)
-    page.goto(f"{site.address}/review/")
-    page.get_by_role("button", name="Take the next item").click()
-    page.wait_for_load_state()
+    step_one(page, user)
     image = page.locator("input[type=image]:visible")
     for share in ((100 / 512, 200 / 512), (200 / 512, 300 / 512)):
         area = image.bounding_box()
@@ -71,14 +67,14 @@ def test_a_box_is_clicked_and_judged(reviewer_of, site, new_page, sign_in, width
         page.wait_for_load_state()
     page.locator(".click:visible rect.mine").wait_for()
     page.wait_for_load_state()
-    shoot(page, f"blind-{width}-{scheme}-{script}")
+    shoot(page, f"blind-{width}-{script}")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     for name, value in (("confidence", "2"), ("needs_image", "yes"), ("image_adequate", "yes")):
         page.check(f'input[name="{name}"][value="{value}"]')
     page.get_by_role("button", name="Submit the answer").click()
     page.locator("path.right").wait_for()
     page.wait_for_load_state()
-    shoot(page, f"open-{width}-{scheme}-{script}")
+    shoot(page, f"open-{width}-{script}")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert BlindAnswer.objects.get().option == RIGHT
     if script:
@@ -86,18 +82,16 @@ def test_a_box_is_clicked_and_judged(reviewer_of, site, new_page, sign_in, width
 
 
 @pytest.mark.parametrize("script", [True, False], ids=["script", "no-script"])
-@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "dark")])
-def test_a_box_is_typed_by_keys_alone(reviewer_of, site, new_page, sign_in, width, scheme, script):
+@pytest.mark.parametrize("width", [1440, 390])
+def test_a_box_is_typed_by_keys_alone(
+    reviewer_of, new_page, step_one, width, script, assert_accessible
+):
     user = reviewer_of(BOX)
     page = new_page(
         viewport={"width": width, "height": 900 if width > 400 else 780},
-        color_scheme=scheme,
         java_script_enabled=script,
     )
-    sign_in(page, site, user.email)
-    page.goto(f"{site.address}/review/")
-    page.get_by_role("button", name="Take the next item").click()
-    page.wait_for_load_state()
+    step_one(page, user)
     page.get_by_label("One corner: from the left, 0 to 100 %").focus()
     for share in ("19.53", "39,06", "39.06", "58.59"):
         page.keyboard.type(share)
@@ -106,7 +100,7 @@ def test_a_box_is_typed_by_keys_alone(reviewer_of, site, new_page, sign_in, widt
     page.keyboard.press("Enter")
     page.locator(".click:visible rect.mine").first.wait_for()
     page.wait_for_load_state()
-    shoot(page, f"typed-{width}-{scheme}-{script}")
+    shoot(page, f"typed-{width}-{script}")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     if script:
         assert_accessible(page, "step one, typed")
@@ -119,18 +113,17 @@ def test_a_box_is_typed_by_keys_alone(reviewer_of, site, new_page, sign_in, widt
     assert blind.value == pytest.approx([195.3, 390.6, 390.6, 585.9])
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "dark")])
+@pytest.mark.parametrize("width", [1440, 390])
 def test_a_box_is_set_by_keys_alone_and_announced(
-    reviewer_of, site, new_page, sign_in, width, scheme
+    reviewer_of,
+    new_page,
+    step_one,
+    width,
+    assert_accessible,
 ):
     user = reviewer_of(BOX)
-    page = new_page(
-        viewport={"width": width, "height": 900 if width > 400 else 780}, color_scheme=scheme
-    )
-    sign_in(page, site, user.email)
-    page.goto(f"{site.address}/review/")
-    page.get_by_role("button", name="Take the next item").click()
-    page.wait_for_load_state()
+    page = new_page(viewport={"width": width, "height": 900 if width > 400 else 780})
+    step_one(page, user)
     image = page.locator("input[type=image]:visible")
     side = image.bounding_box()["width"] - 2  # without its border
     status = page.locator("[data-aim]")
@@ -150,14 +143,14 @@ def test_a_box_is_set_by_keys_alone_and_announced(
             for press in [f"Shift+{key}"] * far + [key] * near:
                 page.keyboard.press(press)
         if corner[0] < 0.3:
-            shoot(page, f"keys-{width}-{scheme}")
+            shoot(page, f"keys-{width}")
         page.keyboard.press("Enter")
         page.get_by_text("Set. ").wait_for(state="attached")
         page.wait_for_load_state()
         place = target
         assert page.evaluate("document.activeElement.type") == "image"
     assert "Click again to start over." in status.text_content()
-    shoot(page, f"keys-both-{width}-{scheme}")
+    shoot(page, f"keys-both-{width}")
     assert_accessible(page, "step one by keys")
     for name, value in (("confidence", "2"), ("needs_image", "yes"), ("image_adequate", "yes")):
         page.check(f'input[name="{name}"][value="{value}"]')

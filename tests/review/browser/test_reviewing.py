@@ -13,18 +13,25 @@ PASSWORD = "correct horse battery staple"  # noqa: S105
 
 
 @pytest.fixture
-def opened(site, page, person, add_shown, sign_in):
-    """A page with step one of an item open, and its version; ``at`` is another server."""
+def opened(page, person, add_shown, step_one):
+    """A page with step one of an item open, and its version."""
 
-    def make(*, at=site, **fields):
+    def make(**fields):
         version = add_shown(**fields)
-        sign_in(page, at, person("reviewer").email)
-        page.get_by_role("button", name="Take the next item").click()
-        page.get_by_text("Step 1 of 2").wait_for()
-        page.wait_for_load_state()
-        return page, version
+        return step_one(page, person("reviewer")), version
 
     return make
+
+
+@pytest.fixture
+def opened_there(server, page, person, add_shown, sign_in):
+    """A page of a server that can be killed, with step one of an item open."""
+    add_shown()
+    sign_in(page, server, person("reviewer").email)
+    page.get_by_role("button", name="Take the next item").click()
+    page.get_by_text("Step 1 of 2").wait_for()
+    page.wait_for_load_state()
+    return page
 
 
 def answer(page):
@@ -290,8 +297,8 @@ def test_one_to_one_and_reset(opened):
 
 
 @pytest.mark.thorough
-def test_what_is_typed_survives_a_killed_server(opened, server):
-    page, _ = opened(at=server)
+def test_what_is_typed_survives_a_killed_server(opened_there, server):
+    page = opened_there
     page.check('input[name="confidence"][value="2"]')
     says(page, "saved")
     server.kill()
@@ -306,8 +313,8 @@ def test_what_is_typed_survives_a_killed_server(opened, server):
 
 
 @pytest.mark.thorough
-def test_what_the_server_never_got_is_put_back_by_the_browser(opened, server):
-    page, _ = opened(at=server)
+def test_what_the_server_never_got_is_put_back_by_the_browser(opened_there, server):
+    page = opened_there
     answer(page)
     address = page.url
     server.kill()

@@ -8,7 +8,7 @@ import pyotp
 import pytest
 from django.conf import settings
 from playwright.sync_api import expect
-from stage.looks import NARROW, SMALL, assert_accessible
+from stage.looks import NARROW, SMALL
 from stage.world import PASSWORD
 
 from medrcube.review.models import SecondFactor
@@ -35,7 +35,7 @@ def narrow(page):
     page.set_viewport_size({"width": 1440, "height": 900})
 
 
-def test_a_second_factor_by_the_keyboard_alone(person, site, page, sign_in):
+def test_a_second_factor_by_the_keyboard_alone(person, site, page, sign_in, assert_accessible):
     person("reviewer", email="reviewer@example.org")
     sign_in(page, site, "reviewer@example.org")
     page.goto(f"{site.address}/me/")
@@ -77,7 +77,7 @@ def test_a_second_factor_by_the_keyboard_alone(person, site, page, sign_in):
     narrow(page)
 
 
-def test_the_way_to_the_provider_is_one_link(site, provider, page):
+def test_the_way_to_the_provider_is_one_link(site, provider, page, assert_accessible):
     page.goto(f"{site.address}/sign-in/")
     link = page.get_by_role("link", name="Sign in by Hospital account")
     assert_accessible(page, "sign-in")
