@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pandas as pd
 
-_NAMED = {"items": ("id", "sample"), "samples": ("id", "case", "patient", "perceptual_hash")}
+_ID_COLUMNS = {"items": ("id", "sample"), "samples": ("id", "case", "patient", "perceptual_hash")}
 
 
 def main() -> None:
@@ -37,7 +37,7 @@ def repeat(demo: Path, folder: Path, items: int) -> None:
     shutil.copytree(demo / "images", folder / "images")
     shutil.copy(demo / "medrcube.toml", folder)
     times = math.ceil(items / len(pd.read_parquet(demo / "items.parquet")))
-    for table, columns in _NAMED.items():
+    for table, columns in _ID_COLUMNS.items():
         rows = pd.read_parquet(demo / f"{table}.parquet")
         parts = []
         for number in range(times):

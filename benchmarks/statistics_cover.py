@@ -188,14 +188,14 @@ def _level(
 
 def verdicts(shape: Shape, rounds: int, rng: np.random.Generator) -> dict[str, Any]:
     """By level, between equal models: how often a winner is named, and the interval holds 0."""
-    named: dict[str, list[int]] = {level: [0, 0, 0, 0] for level in LEVELS}
+    tallies: dict[str, list[int]] = {level: [0, 0, 0, 0] for level in LEVELS}
     for _ in range(rounds):
         first, second = two_models(shape, rng, 0.0)
         change = first.astype(int) - second
         for (level, _), members in shape.groups.items():
             units = units_of(shape, members, change)
             interval = difference_interval(units)
-            counts = named[level]
+            counts = tallies[level]
             counts[0] += 1
             if interval is not None:
                 outside = not interval.low <= 0 <= interval.high
@@ -204,7 +204,7 @@ def verdicts(shape: Shape, rounds: int, rng: np.random.Generator) -> dict[str, A
                 counts[3] += not outside
     return {
         level: {"named": c[1] / max(1, c[0]), "cover": c[3] / max(1, c[2])}
-        for level, c in named.items()
+        for level, c in tallies.items()
     }
 
 
@@ -222,9 +222,9 @@ def promised_power(shape: Shape, rounds: int, rng: np.random.Generator) -> dict[
 
 def _row(shape: Shape, shift: float, rng: np.random.Generator) -> dict[str, Any]:
     first, second = two_models(shape, rng, shift)
-    named = (str(unit) for unit in shape.units)
+    units = (str(unit) for unit in shape.units)
     return paired_metrics(
-        [AnswerPair(u, bool(a), bool(b)) for u, a, b in zip(named, first, second, strict=True)]
+        [AnswerPair(u, bool(a), bool(b)) for u, a, b in zip(units, first, second, strict=True)]
     )
 
 

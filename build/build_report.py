@@ -18,7 +18,7 @@ from medrcube.sources._formats.tables.rows import OLDER_EDITION
 
 __all__ = ["BuildReport", "SourceReport", "source_reports"]
 
-_NAMED = 3
+_LIST_LIMIT = 3
 """Most missing files that a summary names; the table of absent images names all of them."""
 
 
@@ -127,5 +127,5 @@ def _cases_at(facts: SourceFacts, stage: str) -> int:
 
 
 def _first_absent(facts: SourceFacts) -> tuple[str, ...]:
-    lines = facts.absent_images.split("\n", _NAMED)[:_NAMED]
+    lines = facts.absent_images.split("\n", _LIST_LIMIT)[:_LIST_LIMIT]
     return tuple(row[-1] for row in csv.reader(lines) if row)

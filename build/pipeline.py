@@ -158,7 +158,7 @@ def _build(
                 batch.composed.plan,
                 batch.composed.items,
                 cards_available,
-                named=workspace.sources,
+                source_ids=workspace.sources,
             )
         failures = gate_failures(
             reports, results.parts, {card.id: gate_of(workspace, card) for card in cards}

@@ -69,12 +69,14 @@ def _field_of(card: Card, name: str, key: str) -> str:
     Raises:
         WorkspaceError: there is none, or a column holds values of several fields.
     """
-    named = [field for field in card.fields.values() if field.values]
-    if any(entry.name == name for entry in named):
+    value_fields = [field for field in card.fields.values() if field.values]
+    if any(entry.name == name for entry in value_fields):
         return name
     folded = name.casefold()
     filled = [
-        entry.name for entry in named if folded in (column.casefold() for column in entry.columns)
+        entry.name
+        for entry in value_fields
+        if folded in (column.casefold() for column in entry.columns)
     ]
     if len(filled) == 1:
         return filled[0]
@@ -82,8 +84,10 @@ def _field_of(card: Card, name: str, key: str) -> str:
         raise WorkspaceError(
             f"{key}: the column holds values of the fields {', '.join(filled)}; name one of them"
         )
-    names = {entry.casefold(): entry for field in named for entry in (*field.columns, field.name)}
+    names = {
+        entry.casefold(): entry for field in value_fields for entry in (*field.columns, field.name)
+    }
     near = [names[match] for match in get_close_matches(folded, names, n=1)]
     hint = f"did you mean {near[0]!r}? " if near else ""
-    choices = ", ".join(" or ".join((entry.name, *entry.columns)) for entry in named)
+    choices = ", ".join(" or ".join((entry.name, *entry.columns)) for entry in value_fields)
     raise WorkspaceError(f"{key} is not a field with values; {hint}expected one of {choices}")

@@ -93,14 +93,14 @@ class Benchmark:
 
         Reads every unknown image once, on first use.
         """
-        named = sorted({item.image for item in self.items if item.image is not None})
+        images = sorted({item.image for item in self.items if item.image is not None})
         pictures: dict[str, ImageDigest | None] = {
             image: digest
-            for image in named
+            for image in images
             if (digest := self.known_digests.get(image))
             and is_unchanged(self.images, image, digest)
         }
-        rest = [image for image in named if image not in pictures]
+        rest = [image for image in images if image not in pictures]
         with ThreadPoolExecutor() as pool:
             pictures.update(
                 zip(rest, pool.map(digest_image, [self.images] * len(rest), rest), strict=True)
@@ -245,8 +245,8 @@ class _Loader:
             return self.items
         rows = {(item.dataset, item.id): item for item in self.items}
         for item_set in sets:
-            named = ((member.dataset, member.id) for member in item_set.members)
-            if fault := fault_of_set([rows[place] for place in named if place in rows]):
+            member_ids = ((member.dataset, member.id) for member in item_set.members)
+            if fault := fault_of_set([rows[place] for place in member_ids if place in rows]):
                 self.problems.append(f"{SETS}: {item_set.id} {fault}")
         places = {
             (member.dataset, member.id): (item_set.id, member.role, item_set.size)

@@ -239,8 +239,8 @@ def add_sources(root: Path, sources: Mapping[str, Path]) -> None:
     Raises:
         WorkspaceError: there is no workspace, or its configuration is invalid.
     """
-    named = open_workspace(root).sources
-    new = {name: path for name, path in sources.items() if name not in named}
+    configured = open_workspace(root).sources
+    new = {name: path for name, path in sources.items() if name not in configured}
     if not new:
         return
     config = root / CONFIG

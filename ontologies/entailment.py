@@ -101,8 +101,8 @@ class Entailment:
         words = self._words.get(label)
         if words is None:
             term = self._terms[label]
-            named = self._knowledge.preferred(term)
-            texts = (term.name, *((named.text,) if named else ()))
+            preferred = self._knowledge.preferred(term)
+            texts = (term.name, *((preferred.text,) if preferred else ()))
             words = self._words[label] = tuple(content_words(text) for text in texts)
         return words
 

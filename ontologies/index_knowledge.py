@@ -144,7 +144,7 @@ class IndexKnowledge:
         """
         return tuple(
             self._name(concept.id, concept.code, concept.label, hit.ontology)
-            for hit in self._index.named(text)
+            for hit in self._index.by_name(text)
             if hit.scope == LABEL
             or (hit.scope == SynonymScope.EXACT and not is_abbreviation(hit.matched, hit.type))
             if (concept := self._index.concept(hit.id)) is not None

@@ -211,5 +211,5 @@ def _reads_alike(name: str, spellings: frozenset[str]) -> bool:
 
 def _judged_wordings(note: str) -> frozenset[str]:
     """Return the ontologies that a note lists after ``OTHER_WORDING``."""
-    _, _, named = note.partition(OTHER_WORDING)
-    return frozenset(name.strip() for name in named.partition(";")[0].split(","))
+    _, _, names = note.partition(OTHER_WORDING)
+    return frozenset(name.strip() for name in names.partition(";")[0].split(","))

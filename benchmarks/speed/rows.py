@@ -242,12 +242,12 @@ def real_rows() -> list[Row]:
         return rows
     return rows + [
         Row(
-            name=f"real: ultrasound video, {named}",
+            name=f"real: ultrasound video, {name}",
             data=str(samples / _FILM),
             write=None,
             window="none",
             peer=VIDEO,
             colour=colour,
         )
-        for colour, named in _COLOURS.items()
+        for colour, name in _COLOURS.items()
     ]

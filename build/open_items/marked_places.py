@@ -56,12 +56,12 @@ def marked_places(view: CaseView) -> Iterator[MarkedPlace]:
     Kinds of facts that the task does not ask about are left out.
     """
     samples = {sample.id: sample for sample in view.samples if sample.artefact == "clean"}
-    named: dict[tuple[str, str, str], list[Geometry]] = {}
+    rows_of: dict[tuple[str, str, str], list[Geometry]] = {}
     for row in view.geometry:
         is_asked = view.card.fields[row.field].kind in view.task.declaration.kinds
         if row.concept and row.sample in samples and is_asked:
-            named.setdefault((row.sample, row.field, row.concept), []).append(row)
-    for (sample, name, concept), rows in sorted(named.items()):
+            rows_of.setdefault((row.sample, row.field, row.concept), []).append(row)
+    for (sample, name, concept), rows in sorted(rows_of.items()):
         field = view.card.fields[name]
         yield MarkedPlace(
             sample=samples[sample],

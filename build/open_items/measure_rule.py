@@ -129,8 +129,8 @@ def _stated(view: CaseView, measure: Measure, settings: MeasureTask) -> _Found:
 
 def _ratio(measure: Measure, rows: Sequence[Geometry]) -> _Found:
     """Return the ratio of two widths, if each region is present once and complete."""
-    named = [row.concept for row in rows]
-    if any(named.count(concept) != 1 for concept in (*measure.part, *measure.whole)):
+    concepts = [row.concept for row in rows]
+    if any(concepts.count(concept) != 1 for concept in (*measure.part, *measure.whole)):
         return None, "regions-missing"
     used = [row for row in rows if row.concept in (*measure.part, *measure.whole)]
     measured = measured_widths(

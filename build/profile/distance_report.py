@@ -144,9 +144,9 @@ class ProfileReport:
         ]
         if not self.closers:
             return heads, rows
-        named = (_named(margin.sources) for margin in self.margins)
+        source_lists = (_source_list(margin.sources) for margin in self.margins)
         return (*heads, "would add most"), [
-            (*row, names) for row, names in zip(rows, named, strict=True)
+            (*row, names) for row, names in zip(rows, source_lists, strict=True)
         ]
 
     def lines(self) -> list[str]:
@@ -188,7 +188,7 @@ def report_on(
     items: Sequence[ChoiceItem],
     cards: Iterable[Card],
     *,
-    named: Iterable[str],
+    source_ids: Iterable[str],
 ) -> ProfileReport:
     """Compare the items made with the target.
 
@@ -197,9 +197,9 @@ def report_on(
         plan: result of planning.
         items: the finished items.
         cards: cards of all known sources.
-        named: sources of the workspace.
+        source_ids: sources of the workspace.
     """
-    there, all_cards = set(named), list(cards)
+    there, all_cards = set(source_ids), list(cards)
     item_counts = Counter(
         Voxel(Anatomy(item.anatomy), Modality(item.modality), Task(item.task)) for item in items
     )
@@ -317,7 +317,7 @@ def _mix(profile: Profile, got: Mapping[tuple[str, str], int]) -> dict[str, floa
     return mix
 
 
-def _named(sources: Sequence[tuple[str, int]]) -> str:
+def _source_list(sources: Sequence[tuple[str, int]]) -> str:
     """Return the first names and the number of the others, in words: ``+7`` would read as items."""
     text, more = "", len(sources)
     for name, _ in sources:

@@ -189,12 +189,14 @@ def _parse(file: Path, data: Mapping[str, Any]) -> Profile:
     items = table.table("items", optional=True)
     sources = table.table("sources", optional=True)
     margins = table.table("margins", optional=True)
-    named = data.get("margins", {})
+    data_margins = data.get("margins", {})
     margins_by_axis = {
-        axis: _margin(margins, axis, kind, named[axis]) for axis, kind in AXES if axis in named
+        axis: _margin(margins, axis, kind, data_margins[axis])
+        for axis, kind in AXES
+        if axis in data_margins
     }
     for axis, _ in AXES:
-        if axis not in named:
+        if axis not in data_margins:
             margins.table(axis, optional=True)
     outside = _outside(margins, margins_by_axis)
     profile = Profile(
@@ -221,14 +223,14 @@ def _parse(file: Path, data: Mapping[str, Any]) -> Profile:
 
 
 def _margin(
-    margins: TomlTable, axis: str, kind: type[Task | Modality | Anatomy], named: Any
+    margins: TomlTable, axis: str, kind: type[Task | Modality | Anatomy], values: Any
 ) -> dict[str, int]:
     """Return one margin, keyed by the taxonomy's own names."""
     table = margins.table(axis)
-    if not named:
-        margins.fail(axis, f"at least one {axis} = number of items", named)
+    if not values:
+        margins.fail(axis, f"at least one {axis} = number of items", values)
     counts: dict[str, int] = {}
-    for name in named:
+    for name in values:
         count = table.integer(name)
         try:
             value = str(kind.parse(name))

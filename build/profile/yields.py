@@ -198,9 +198,9 @@ def _tally(
             names = (_name(other) for other in row.beside.get(fact.concept, ()))
         _answers(tally.block_groups, question).add(_name(key), count, names)
         return
-    named = {counted for counted, _ in pictures}
+    concepts = {counted for counted, _ in pictures}
     boxed = any(artefact == "boxes" for _, artefact in pictures)
-    if fact.assumed or name not in named or (fact.artefact == "boxes" and not boxed):
+    if fact.assumed or name not in concepts or (fact.artefact == "boxes" and not boxed):
         tally.unknown[name] = None
 
 

@@ -38,7 +38,7 @@ __all__ = [
 
 # JPEG blurs a mask of 0 and 255; the drawn edge is halfway.
 _HALF = 127
-_NAMED = 20
+_LIST_LIMIT = 20
 """Most values that a message lists; a probability map holds thousands."""
 _DICOM_MASKS = ("SEG", "RTSTRUCT")
 
@@ -141,8 +141,8 @@ def describe_values(mask: MaskFile) -> str:
     lossy = any(
         content_of(path) == "raster" and module_of("raster").is_lossy(path) for path in mask.paths
     )
-    numbers = ", ".join(f"{value:g}" for value in values[:_NAMED])
-    more = f" and {len(values) - _NAMED:,} more" if len(values) > _NAMED else ""
+    numbers = ", ".join(f"{value:g}" for value in values[:_LIST_LIMIT])
+    more = f" and {len(values) - _LIST_LIMIT:,} more" if len(values) > _LIST_LIMIT else ""
     expected = " or ".join(map(str, mask.values)) or f"more than {_HALF if lossy else 0}"
     return f"the mask holds {numbers}{more}; expected {expected}"
 

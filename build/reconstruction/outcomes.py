@@ -156,11 +156,11 @@ class Reconstruction:
         if self.not_given:
             pictures = sum(outcome.counts[Status.SOURCE_NOT_GIVEN] for outcome in self.not_given)
             several = len(self.not_given) > 1
-            named = "ID" if several else self.not_given[0].source
-            whose = f"{len(self.not_given)} sources" if several else named
+            name = "ID" if several else self.not_given[0].source
+            whose = f"{len(self.not_given)} sources" if several else name
             yield (
                 f"{Status.SOURCE_NOT_GIVEN}  {pictures:,} images of {whose}: name your own "
-                f"copy:  --source {named}=ROOT; how to get one:  medrcube sources show {named}"
+                f"copy:  --source {name}=ROOT; how to get one:  medrcube sources show {name}"
             )
 
 

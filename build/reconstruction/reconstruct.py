@@ -294,8 +294,8 @@ def _absent(recipe: Recipe, case: str, order: _SourceOrder) -> PictureOutcome:
     missing = _missing(recipe, order) if same else ()
     if missing or problem is not None or case in order.source_scan.absent:
         detail = problem.message if problem else "a raw file of the case is not in this copy"
-        named = ", ".join(file.name for file in missing[:3])
-        detail = f"{named}: {detail}" if named and problem is None else detail
+        names = ", ".join(file.name for file in missing[:3])
+        detail = f"{names}: {detail}" if names and problem is None else detail
         return _outcome(recipe, Status.RAW_FILE_MISSING, "; ".join((detail, *changed)), missing)
     detail = "no case of this copy has that key, though its raw files are there"
     detail = (

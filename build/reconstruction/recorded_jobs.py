@@ -46,11 +46,11 @@ def jobs_of_cases(
     """
     for job in plan_jobs(source, raw.root, cases):
         recipes = recipes_of[job.case.key]
-        named = {recipe.artefact for recipe in recipes}
-        if any(artefact.kind == BOXES for artefact in named):
-            named.add(CLEAN)
-        artefacts = tuple(artefact for artefact in job.artefacts if artefact in named)
-        unplanned = sorted(named - set(artefacts), key=str)
+        in_recipes = {recipe.artefact for recipe in recipes}
+        if any(artefact.kind == BOXES for artefact in in_recipes):
+            in_recipes.add(CLEAN)
+        artefacts = tuple(artefact for artefact in job.artefacts if artefact in in_recipes)
+        unplanned = sorted(in_recipes - set(artefacts), key=str)
         yield replace(
             _as_recorded(job, recipes),
             artefacts=(
@@ -95,9 +95,9 @@ def _can_be_drawn(job: RenderJob, artefact: Artefact) -> bool:
     """Whether a case has the data for an artefact that no task uses any longer."""
     if artefact.kind not in REGION_MARKS:
         return artefact == CLEAN
-    named = zip(job.concepts, job.case.regions, strict=True)
+    concepts = zip(job.concepts, job.case.regions, strict=True)
     return (artefact.concept, artefact.field) in {
-        (concept, region.field) for concept, region in named
+        (concept, region.field) for concept, region in concepts
     }
 
 

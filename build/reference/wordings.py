@@ -29,8 +29,10 @@ def wordings_page(cards: Sequence[Card]) -> str:
     return render_card(
         "wordings.md",
         tasks=[
-            (task, [(name, sorted(questions)) for name, questions in named.items()])
-            for task, named in texts.items()
+            (task, [(name, sorted(questions)) for name, questions in questions_of.items()])
+            for task, questions_of in texts.items()
         ],
-        count=sum(len(questions) for named in texts.values() for questions in named.values()),
+        count=sum(
+            len(questions) for questions_of in texts.values() for questions in questions_of.values()
+        ),
     )

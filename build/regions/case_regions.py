@@ -113,10 +113,10 @@ def drawn_frame(job: RenderJob, numbers: Iterable[int], stored: Volume) -> tuple
 def check_marks(job: RenderJob, masks: Mapping[int, Mask], volume: Volume) -> None:
     """Check the masks of one image against the card's anatomical rules."""
     if job.enclosed is not None:
-        named: dict[str, list[Mask]] = {}
+        masks_of: dict[str, list[Mask]] = {}
         for number, mask in masks.items():
-            named.setdefault(job.concepts[number] or "", []).append(mask)
-        check_enclosed(job.enclosed, named)
+            masks_of.setdefault(job.concepts[number] or "", []).append(mask)
+        check_enclosed(job.enclosed, masks_of)
     if job.side is not None:
         check_side(job.side, dict(job.case.facts), tuple(masks.values()), volume)
 

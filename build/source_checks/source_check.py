@@ -256,11 +256,11 @@ def _identifiers_are_told(trial: _FixtureBuilds) -> Iterator[str]:
     secret = secret_identifiers(trial.copies.values())
     for identifier in unsearchable(secret):
         keys = {case.key for copied in trial.copies.values() for case in copied.cases}
-        named = sorted(key for key in keys if key_holds(key, identifier))
+        identifying = sorted(key for key in keys if key_holds(key, identifier))
         yield (
             f"the fixture calls a patient {identifier!r}, which other text may hold by chance; "
             f"write {CANARY + identifier!r}"
-            + (f" (the case {named[0]!r} seems to be named by it)" if named else "")
+            + (f" (the case {identifying[0]!r} seems to be named by it)" if identifying else "")
         )
 
 

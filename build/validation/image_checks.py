@@ -14,11 +14,11 @@ __all__ = ["check_images", "images_of"]
 
 def images_of(files: frozenset[str], rows: Iterable[ItemRow]) -> frozenset[str]:
     """Return the files that are images by name, by folder or by a row that names them."""
-    named = {entry.image for entry in rows}
+    images = {entry.image for entry in rows}
     return frozenset(
         name
         for name in files
-        if name in named or name.lower().endswith(".png") or "/pictures/" in name
+        if name in images or name.lower().endswith(".png") or "/pictures/" in name
     )
 
 

@@ -35,7 +35,7 @@ _CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
 _COLOURS = {3: "a palette", 4: "grey with alpha", 6: "colour with alpha"}
 _UP = 2
 _BLOCK = 2**22
-_NAMED = 5
+_LIST_LIMIT = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,7 +185,7 @@ def _chunks(data: bytes) -> tuple[list[memoryview], list[tuple[str, str]]]:
         at = end
     faults = [
         ("picture-text" if chunk in _TEXTS else "picture-extras", f"contains a chunk {chunk!r}")
-        for chunk in list(extras)[:_NAMED]
+        for chunk in list(extras)[:_LIST_LIMIT]
     ]
     if at < len(data):
         faults.append(("picture-extras", f"{len(data) - at:,} bytes follow its end"))

@@ -151,9 +151,9 @@ def _orders(
         by_case.setdefault((sample.source, sample.case), []).append(sample)
     made_by: dict[str, Mapping[str, Any]] = {}
     for line in _lines(recipes) if lacking else ():
-        named = _SAMPLE.search(line)
-        if named is not None and named[1] in lacking:
-            made_by[named[1]] = json.loads(line)
+        match = _SAMPLE.search(line)
+        if match is not None and match[1] in lacking:
+            made_by[match[1]] = json.loads(line)
     for source in sorted({source for source, _ in by_case} & set(jobs)):
         for job in jobs[source]():
             group = by_case.get((source, job.case.key), ())

@@ -27,13 +27,13 @@ def resolve_ordinals(body: str, own: Iterable[str]) -> str:
     """Replace ordinals in the text: "the second option" becomes "option B"."""
     letters = sorted(own)
 
-    def named(match: re.Match[str]) -> str:
+    def with_letter(match: re.Match[str]) -> str:
         # Where case is ignored, the pattern's i matches a dotless i too.
         place = match["place"].casefold().replace("\u0131", "i")
         index = len(letters) - 1 if place == "last" else answer_phrases.PLACES.index(place)
         return f"option {letters[index]}" if index < len(letters) else match[0]
 
-    return answer_phrases.ORDINAL.sub(named, body)
+    return answer_phrases.ORDINAL.sub(with_letter, body)
 
 
 def in_term(body: str, end: int, own: Container[str]) -> bool:

@@ -175,7 +175,7 @@ def _places(body: str, reader: ChoiceReader) -> list[tuple[int, int, str, bool]]
         if behind and behind["letter"].upper() == letter:
             places.append((start, behind.end(), letter, True))
     labelled = [(start, end) for start, end, _, _ in places]
-    for match in islice(_NAMED.finditer(body), _MOST):
+    for match in islice(_WITH_KEYWORD.finditer(body), _MOST):
         letter = match["letter"] or match["behind"]
         inside = any(start <= match.start() < end for start, end in labelled)
         if letter in reader.letters and not inside:
@@ -184,8 +184,8 @@ def _places(body: str, reader: ChoiceReader) -> list[tuple[int, int, str, bool]]
 
 
 def _in_doubt(before: str, behind: str) -> bool:
-    before = _NAMED.sub(" ", _POLITE.sub(" ", before))
-    return bool(hedging.DOUBT.search(f"{before} , {_NAMED.sub(' ', behind)}")) or bool(
+    before = _WITH_KEYWORD.sub(" ", _POLITE.sub(" ", before))
+    return bool(hedging.DOUBT.search(f"{before} , {_WITH_KEYWORD.sub(' ', behind)}")) or bool(
         hedging.CONSIDERED.search(before.rpartition(",")[2])
     )
 
@@ -207,7 +207,7 @@ _EXAM = re.compile(
     r"(?:study|scan|exam(?:ination)?|image|radiograph|film|x-?ray|ct|mri|mammogram|ultrasound)\b",
     re.IGNORECASE,
 )
-_NAMED = re.compile(
+_WITH_KEYWORD = re.compile(
     rf"\b(?i:option|choice|answer|opcion|opcao|opzione|选项|選項|選択肢)\s*[(\[\"']*"
     rf"(?P<letter>[A-Z])(?![{CASED}'-])|(?<![{CASED}])(?P<behind>[A-Z])\s*(?:选项|選項)",
 )

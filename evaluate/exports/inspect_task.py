@@ -60,9 +60,9 @@ def benchmark(release: str, i_may_send: str | list[str] = "") -> Task:
         WorkspaceError: ``i_may_send`` names a source that needs no permission.
     """
     loaded = load_benchmark(Path(release).absolute())
-    named = i_may_send.split(",") if isinstance(i_may_send, str) else i_may_send
+    names = i_may_send.split(",") if isinstance(i_may_send, str) else i_may_send
     selection = select_exportable(
-        _sendable(loaded, [name.strip() for name in named if name.strip()]), private=True
+        _sendable(loaded, [name.strip() for name in names if name.strip()]), private=True
     )
     for sentence in selection.left_out():
         _tell(sentence)
@@ -88,11 +88,11 @@ def letter() -> Scorer:
     return score
 
 
-def _sendable(loaded: Benchmark, named: Iterable[str]) -> Benchmark:
+def _sendable(loaded: Benchmark, names: Iterable[str]) -> Benchmark:
     """Return the release without items whose images must not leave this machine, if they would."""
     model = get_model()
     closed = sources_under_agreement(loaded.items, known_cards())
-    leave = permitted_sources(named, closed)
+    leave = permitted_sources(names, closed)
     if str(model).startswith(_HERE) or stays_here(model.api.base_url):
         return loaded
     items = tuple(item for item in loaded.items if item.dataset not in closed - leave)

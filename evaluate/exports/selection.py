@@ -133,5 +133,5 @@ def mark_private(out: Path, selection: ExportSelection) -> None:
 
 def items_text(by_dataset: Mapping[str, int]) -> str:
     """Return the number of items by dataset, in words."""
-    named = ", ".join(f"{name} {count:,}" for name, count in sorted(by_dataset.items()))
-    return f"{counted(sum(by_dataset.values()), 'item')} ({named})"
+    counts = ", ".join(f"{name} {count:,}" for name, count in sorted(by_dataset.items()))
+    return f"{counted(sum(by_dataset.values()), 'item')} ({counts})"

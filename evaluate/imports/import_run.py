@@ -113,10 +113,10 @@ def score_replies(
     foreign = read_replies(path, model)
     matched = match_replies(foreign, benchmark.items, benchmark.errata)
     if not matched.replies:
-        named = ", ".join((*matched.unknown, *matched.ambiguous, *matched.conflicting)[:LIST_LIMIT])
+        names = ", ".join((*matched.unknown, *matched.ambiguous, *matched.conflicting)[:LIST_LIMIT])
         raise WorkspaceError(
             f"{path}: has no reply that belongs to one item of {benchmark.root}"
-            f"{f'; it names {named}' if named else ''}; expected DATASET/ID, or the id"
+            f"{f'; it names {names}' if names else ''}; expected DATASET/ID, or the id"
         )
     matched = drop_differing(matched, foreign, benchmark.items, path)
     return write_run(foreign, matched, benchmark, out, digest=_digest(path), model=model)

@@ -87,10 +87,10 @@ def drop_differing(
     }
     answered = {name for name, _, _ in matched.replies}
     if len(other) > max(1, FAILURE_GATE * len(answered)):
-        named = ", ".join(f"{name} ({what})" for name, what in list(other.items())[:LIST_LIMIT])
+        names = ", ".join(f"{name} ({what})" for name, what in list(other.items())[:LIST_LIMIT])
         raise WorkspaceError(
             f"{path}: {counted(len(other), 'item')} of {len(answered):,} have a question or "
-            f"options that differ from the release: {named}; expected replies to this release, "
+            f"options that differ from the release: {names}; expected replies to this release, "
             "options in its order"
         )
     missing = {*matched.missing, *other}

@@ -55,5 +55,5 @@ def read_vlmevalkit(path: Path) -> ForeignRun:
 
 def _model(path: Path) -> str:
     """Return the model in ``MODEL_DATASET...``, up to our data set name; else the folder name."""
-    named = _FILE.match(path.name)
-    return named[1] if named else path.resolve().parent.name
+    match = _FILE.match(path.name)
+    return match[1] if match else path.resolve().parent.name

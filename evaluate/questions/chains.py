@@ -251,7 +251,7 @@ def _asks_grade(item: BenchmarkItem) -> bool:
 
 def _kinds(item: BenchmarkItem) -> Iterator[FactKind]:
     """Return the kinds of facts that an item's task asks about, as far as known here."""
-    kinds = map(FactKind.named, item.task.declaration.kinds)
+    kinds = map(FactKind.by_name, item.task.declaration.kinds)
     return (kind for kind in kinds if kind is not None)
 
 

@@ -110,14 +110,14 @@ def sources_under_agreement(
     return frozenset(folders)
 
 
-def permitted_sources(named: Iterable[str], folders: Collection[str]) -> frozenset[str]:
+def permitted_sources(names: Iterable[str], folders: Collection[str]) -> frozenset[str]:
     """Return the folders of a release that ``--i-may-send`` names.
 
     Raises:
         WorkspaceError: a name is not a source of the release that needs permission.
     """
     by_name = {_fold(folder): folder for folder in folders}
-    folder_by_name = {name: by_name.get(_fold(name)) for name in named}
+    folder_by_name = {name: by_name.get(_fold(name)) for name in names}
     if unknown := sorted(name for name, folder in folder_by_name.items() if folder is None):
         needed = ", ".join(sorted(folders)) or "none"
         raise WorkspaceError(

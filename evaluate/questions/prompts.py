@@ -68,8 +68,8 @@ class Prompt:
     @property
     def identity(self) -> dict[str, Json]:
         """Identity of the prompt in a run's manifest; a user's template is stored in full."""
-        named: dict[str, Json] = {"name": self.name, "version": self.version}
-        return {**named, "text": self.text} if self.own else named
+        identity: dict[str, Json] = {"name": self.name, "version": self.version}
+        return {**identity, "text": self.text} if self.own else identity
 
     def render(self, item: BenchmarkItem) -> str:
         """Return the whole prompt of a question, without a trailing newline.

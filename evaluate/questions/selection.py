@@ -154,9 +154,9 @@ def _tests(
         tests.append(lambda item: item.modality in choice.modalities)
     if choice.sources:
         folders = {item.dataset.casefold(): item.dataset for item in items}
-        named = {name.casefold() for name in choice.sources}
-        _all_known("--source", named, folders)
-        tests.append(lambda item: item.dataset.casefold() in named)
+        names = {name.casefold() for name in choice.sources}
+        _all_known("--source", names, folders)
+        tests.append(lambda item: item.dataset.casefold() in names)
     if choice.where is not None:
         tests.append(expressions.parse(choice.where))
         expressions.require_known(choice.where, items)
@@ -166,8 +166,8 @@ def _tests(
     return tests
 
 
-def _all_known(option: str, named: Collection[str], present: Collection[str]) -> None:
-    if unknown := sorted(set(named) - set(present)):
+def _all_known(option: str, names: Collection[str], present: Collection[str]) -> None:
+    if unknown := sorted(set(names) - set(present)):
         first_names = ", ".join(unknown[:5])
         more = f" and {len(unknown) - 5:,} more" if len(unknown) > 5 else ""
         raise WorkspaceError(f"{option}: not in this release: {first_names}{more}")

@@ -106,8 +106,8 @@ def axis_tables(runs: Sequence[ScoredRun]) -> list[tuple[str, str, Slices]]:
 def _arranged(voxels: Sequence[Row], cell: Callable[[Row, str], HeatMapCell]) -> Map:
     cells = {(v["modality"], v["task"], v["parts"]): cell(v, _name(v)) for v in voxels}
     regions = with_shipped(Anatomy, (v["parts"] for v in voxels))
-    named = {v["task"] for v in voxels}
-    tasks = [task for task in Task if not task.declaration.rule or task in named]
+    measured_tasks = {v["task"] for v in voxels}
+    tasks = [task for task in Task if not task.declaration.rule or task in measured_tasks]
     panels = [
         (
             modality,

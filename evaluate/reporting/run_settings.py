@@ -125,15 +125,15 @@ def _questions_text(run: ScoredRun, *, several: bool) -> str:
 def _item_count_text(run: ScoredRun) -> str:
     whole = run.manifest["dataset"]["items"]
     selected_count = run.selection["items"] if run.selection else whole
-    named = (
+    questions = (
         f"{selected_count:,} chosen questions of {whole:,}"
         if run.selection
         else f"{whole:,} questions"
     )
     count = run.total["n"] + len(run.withdrawn)
     if count < selected_count:
-        return f"a sample of {count:,} of {named}"
-    return named if run.selection else f"all {named}"
+        return f"a sample of {count:,} of {questions}"
+    return questions if run.selection else f"all {questions}"
 
 
 def _table(comparison: Mapping[str, Any], order: Sequence[str]) -> SettingsTable:

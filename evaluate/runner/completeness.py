@@ -110,10 +110,10 @@ def _forms(
         (present - expected, "has in excess"),
     ):
         if those:
-            named = list(dict.fromkeys(name for name, *_ in sorted(those)))[:_LIST_LIMIT]
+            names = list(dict.fromkeys(name for name, *_ in sorted(those)))[:_LIST_LIMIT]
             yield (
                 f"{QUESTIONS}: {what} {counted(those.total(), 'question')}, such as of "
-                f"{', '.join(named)}; expected {expected.total():,} from the items, conditions "
+                f"{', '.join(names)}; expected {expected.total():,} from the items, conditions "
                 f"and epochs of the run, and it holds {present.total():,}"
             )
 

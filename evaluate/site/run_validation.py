@@ -190,8 +190,8 @@ def _several(names: Sequence[str], what: str) -> Iterator[str]:
     distinct = list(dict.fromkeys(names))
     if distinct:
         more = f" and {len(distinct) - _TOLD:,} more" if len(distinct) > _TOLD else ""
-        named = ", ".join(distinct[:_TOLD])
-        yield f"items.jsonl: {counted(len(distinct), 'item')} {what}: {named}{more}"
+        ids = ", ".join(distinct[:_TOLD])
+        yield f"items.jsonl: {counted(len(distinct), 'item')} {what}: {ids}{more}"
 
 
 def _scores(

@@ -44,10 +44,10 @@ def condition_contrasts(results: Sequence[Result]) -> dict[str, Any]:
         form of circular takes its place.
     """
     now = [result for result in results if result.question.presentation.epoch == 0]
-    full = _named(now, Condition.FULL) or _named(now, Condition.CIRCULAR)
+    full = _by_item(now, Condition.FULL) or _by_item(now, Condition.CIRCULAR)
     rows: dict[str, Any] = {}
     for name, condition in _PAIRED.items():
-        other = _named(now, condition)
+        other = _by_item(now, condition)
         if full and other:
             rows[name] = _paired(full, other)
     circles = _rotation_sets(now)
@@ -268,7 +268,7 @@ def _rate_interval(members: Sequence[tuple[Result, bool]]) -> list[float] | None
     return None if interval is None else list(interval)
 
 
-def _named(results: Sequence[Result], condition: Condition) -> dict[str, Result]:
+def _by_item(results: Sequence[Result], condition: Condition) -> dict[str, Result]:
     return {
         result.item.name: result
         for result in results

@@ -254,8 +254,8 @@ class Release:
             warnings.warn(f"{folder}: incomplete: {why}", RuntimeWarning, stacklevel=3)
         return load_run(folder)
 
-    def _may_send(self, named: Iterable[str], model: Model) -> frozenset[str]:
-        names = list(named)
+    def _may_send(self, sources: Iterable[str], model: Model) -> frozenset[str]:
+        names = list(sources)
         if not (names and sends_outside(model)):
             return frozenset()
         return permitted_sources(

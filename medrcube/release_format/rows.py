@@ -189,7 +189,7 @@ class RowParser:
     def member(self, field: str, axis: type[_Axis]) -> _Axis | None:
         """Read a word of an axis; records a fault if it is unknown."""
         value = self._row.get(field)
-        if type(value) is str and (word := axis.named(value)) is not None:
+        if type(value) is str and (word := axis.by_name(value)) is not None:
             return word
         text = self.text(field)
         if not text:

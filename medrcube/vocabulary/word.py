@@ -91,14 +91,14 @@ class Word(str, metaclass=Axis):  # noqa: SLOT000 -- each axis has attributes of
         cls._refuse(text)
 
     @classmethod
-    def named(cls, name: str) -> Self | None:
+    def by_name(cls, name: str) -> Self | None:
         """Return the word with exactly that name; ``None`` if no active layer declares it."""
         return _active_words(cls).get(name)
 
     @classmethod
     def recorded(cls, name: str) -> Self:
         """Return the word with that name in a record written by this package, known here or not."""
-        return cls.named(name) or cls(name, {"aliases": ()})
+        return cls.by_name(name) or cls(name, {"aliases": ()})
 
     def declared(self) -> dict[str, object]:
         """What a layer must declare for this word."""

@@ -208,7 +208,7 @@ class OntologyIndex:
         shared = max((above_a[key] for key in above_a.keys() & above_b.keys()), default=0.0)
         return 2 * shared / total if total else 0.0
 
-    def named(self, text: str) -> tuple[SearchHit, ...]:
+    def by_name(self, text: str) -> tuple[SearchHit, ...]:
         """Return concepts with a name spelt like the text; labels first, then by closeness."""
         return find_by_name(self._file, text)
 

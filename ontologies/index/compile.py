@@ -101,8 +101,8 @@ def up_to_date(path: Path, inputs: Iterable[OntologyInput]) -> bool:
             editions = index.editions
     except IndexFileError:
         return False
-    named = tuple(inputs)
-    return len(named) == len(editions) and all(map(_holds, editions, named))
+    inputs_in_order = tuple(inputs)
+    return len(inputs_in_order) == len(editions) and all(map(_holds, editions, inputs_in_order))
 
 
 @cache

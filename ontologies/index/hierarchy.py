@@ -67,8 +67,8 @@ class ConceptHierarchy:
         """Return the repairs, one sentence for each kind."""
         lines = []
         for kind, ids in self._repairs.items():
-            named = ", ".join([*ids][:_LIST_LIMIT]) + (", ..." if len(ids) > _LIST_LIMIT else "")
-            lines.append(f"{len(ids):,} {kind} ({named})")
+            listing = ", ".join([*ids][:_LIST_LIMIT]) + (", ..." if len(ids) > _LIST_LIMIT else "")
+            lines.append(f"{len(ids):,} {kind} ({listing})")
         return lines
 
     def _note(self, kind: str, identity: str) -> None:

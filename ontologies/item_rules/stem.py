@@ -101,8 +101,8 @@ def _file_name(draft: ItemText) -> Iterator[str]:
     names = {PurePath(draft.file).name, PurePath(draft.file).stem} - {""}
     file_name = next((name for name in sorted(names) if name in draft.question), "")
     if match or file_name:
-        named = file_name or (match.group() if match else "")
-        yield f"the stem names a file or case ({named!r}); say 'this CT image' instead"
+        name = file_name or (match.group() if match else "")
+        yield f"the stem names a file or case ({name!r}); say 'this CT image' instead"
 
 
 def _report_sentence(draft: ItemText) -> Iterator[str]:

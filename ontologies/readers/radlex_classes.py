@@ -95,9 +95,9 @@ class RadlexClass:
 
     def concept(self, rid: str) -> Concept:
         """Return the class as a concept."""
-        named = self._texts(LABEL, PREFERRED, OBSOLETE_NAME)
-        label = named[0] if named else rid
-        names = [Synonym(text=text) for text in (*named, *self._texts(SYNONYM))]
+        labels = self._texts(LABEL, PREFERRED, OBSOLETE_NAME)
+        label = labels[0] if labels else rid
+        names = [Synonym(text=text) for text in (*labels, *self._texts(SYNONYM))]
         names += [Synonym(text=text, type=ABBREVIATION) for text in self._texts(ACRONYM)]
         synonyms: dict[str, Synonym] = {}
         for name in names:

@@ -143,9 +143,11 @@ def _in_order(assignments: Sequence[AssignmentRule], allowed: SqlCondition) -> l
 def _any_rule(rules: Iterable[AssignmentRule]) -> SqlCondition:
     parts, values = [], []
     for rule in rules:
-        named = [(column, text) for column, text in zip(_SCOPE, rule.scope, strict=True) if text]
-        parts.append(" AND ".join(f"i.{column} = %s" for column, _ in named) or "1 = 1")
-        values += [text for _, text in named]
+        conditions = [
+            (column, text) for column, text in zip(_SCOPE, rule.scope, strict=True) if text
+        ]
+        parts.append(" AND ".join(f"i.{column} = %s" for column, _ in conditions) or "1 = 1")
+        values += [text for _, text in conditions]
     if not parts:
         return NOTHING
     return SqlCondition("(" + " OR ".join(f"({part})" for part in parts) + ")", (*values,))

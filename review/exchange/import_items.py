@@ -131,7 +131,7 @@ def import_workspace(
     gallery = ImageTransfer(workspace.root)
     context = _Context(titles=titles or {}, ranks=ranks, seed=rules.seed)
     with reporter.stage("import", len(new_names)) as advance:
-        for part in batches(rows.named(new_names), _AT_ONCE):
+        for part in batches(rows.with_ids(new_names), _AT_ONCE):
             fresh = _with_pictures(
                 (row for row in part if row.item.id not in queued), gallery, report
             )
@@ -358,7 +358,7 @@ def _update_cases(rows: WorkspaceItems, glances: Mapping[str, ItemSummary]) -> N
     """Add case and raw files to items imported by an earlier version."""
     stored = Item.objects.filter(gold_defect="").values_list("pk", "case_key").iterator()
     other = {name for name, case in stored if name in glances and case != glances[name].case_key}
-    for part in batches(rows.named(other) if other else (), _AT_ONCE):
+    for part in batches(rows.with_ids(other) if other else (), _AT_ONCE):
         with transaction.atomic():
             for row in part:
                 copies = Q(pk=row.item.id) | Q(copied_from=row.item.id)

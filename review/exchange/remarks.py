@@ -137,8 +137,8 @@ def _read_rows(path: Path) -> tuple[list[tuple[str, str, str]], list[RefusedRow]
             refused.append(RefusedRow(place, form.fault))
         else:
             dataset = row.get("dataset")
-            named = isinstance(dataset, str) and dataset and "/" not in name
-            rows.append((place, f"{dataset}/{name}" if named else name, text))
+            needs_dataset = isinstance(dataset, str) and dataset and "/" not in name
+            rows.append((place, f"{dataset}/{name}" if needs_dataset else name, text))
     return rows, refused
 
 

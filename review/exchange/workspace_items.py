@@ -108,7 +108,7 @@ class WorkspaceItems:
                     fit.append(row)
             yield from self._incoming(fit)
 
-    def named(self, ids: Container[str]) -> Iterator[IncomingItem]:
+    def with_ids(self, ids: Container[str]) -> Iterator[IncomingItem]:
         """Yield the items with these ids, which have passed ``checked``."""
         for part in self._parts():
             rows = (row for row in part if isinstance(row, ChoiceItem))

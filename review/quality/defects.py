@@ -132,11 +132,11 @@ def _second_right(
         if label not in terms:
             continue
         for place in wrong:
-            named = option_naming(options[place], label, real)
-            if named is None or normalise(str(named["text"])) in texts:
+            name = option_naming(options[place], label, real)
+            if name is None or normalise(str(name["text"])) in texts:
                 continue
             changed = [dict(option) for option in options]
-            changed[place].update(named)
+            changed[place].update(name)
             yield changed, version.key, dict(version.provenance)
 
 

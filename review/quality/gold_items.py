@@ -146,20 +146,20 @@ def decides_rightly(claim: Claim) -> bool:
     answered correctly. Refusing a sound item or naming such a defect is a false alarm.
     """
     review, version = claim.review, claim.version
-    named = {reason.code for reason in review.reasons.all()} | set(review.verdicts.values())
+    codes = {reason.code for reason in review.reasons.all()} | set(review.verdicts.values())
     away = claim.blind.option not in (None, version.key)
-    return _is_right(version.item.gold_defect, review.decision, named, away=away)
+    return _is_right(version.item.gold_defect, review.decision, codes, away=away)
 
 
-def _is_right(defect: str, decision: str, named: AbstractSet[str], *, away: bool) -> bool:
-    """Judge a decision; ``named``: its codes, ``away``: whether the blind answer is not the key."""
+def _is_right(defect: str, decision: str, codes: AbstractSet[str], *, away: bool) -> bool:
+    """Judge a decision by its reason codes; ``away``: whether the blind answer is not the key."""
     kind = kind_of(defect)
     if kind == "sound":
         alarms = frozenset[str]().union(*FITTING_CODES.values())
-        return decision != Decision.REJECT and not named & alarms
+        return decision != Decision.REJECT and not codes & alarms
     if decision == Decision.ACCEPT:
         return False
-    if named & {defect, *FITTING_CODES.get(kind, ())}:
+    if codes & {defect, *FITTING_CODES.get(kind, ())}:
         return True
     return kind in ("wrong-key", "wrong-box") and away
 
@@ -220,12 +220,12 @@ def _latest_outcomes(user: User, count: int) -> list[tuple[datetime, bool]]:
         "review__reasons__code",
     )
     columns_of: dict[int, tuple[Any, ...]] = {}
-    named: dict[int, set[str]] = {}
+    codes: dict[int, set[str]] = {}
     for pk, *columns, verdicts, code in rows:
         columns_of[pk] = tuple(columns)
-        named.setdefault(pk, set(verdicts.values())).update([code] if code else [])
+        codes.setdefault(pk, set(verdicts.values())).update([code] if code else [])
     return [
-        (at, _is_right(defect, decision, named[pk], away=option not in (None, key)))
+        (at, _is_right(defect, decision, codes[pk], away=option not in (None, key)))
         for pk, (at, defect, key, option, decision) in columns_of.items()
     ]
 

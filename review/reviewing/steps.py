@@ -140,12 +140,12 @@ def submit_review(
     )
     item = _item(context)
     fresh = frozenset(code for code, _ in ruling.reasons)
-    named = Reason.PHI in fresh and is_dangerous(item, fresh)
+    has_phi = Reason.PHI in fresh and is_dangerous(item, fresh)
     try:
         with transaction.atomic():
             rules = current_policy(fixed=True)
             others = (
-                privacy_incidents.lock_linked(Item.objects.get(pk=context.item)) if named else []
+                privacy_incidents.lock_linked(Item.objects.get(pk=context.item)) if has_phi else []
             )
             # Lock the item first: concurrent reviews and edits of it wait here for the commit.
             item.reviews = review_queries.increment_reviews(context.item, context.number, user.pk)
@@ -156,7 +156,7 @@ def submit_review(
                 Proposal.objects.create(review_id=pk, **proposed)
             review_queries.reserve_for_specialist(context.item, context.version, rules)
             claim_queries.delete_draft(context.version, user.pk)
-            if named:
+            if has_phi:
                 others = [item, *(row for row in others if row.pk != item.pk)]
                 entries = privacy_incidents.quarantine_linked(item, others, user, now)[1]
             else:

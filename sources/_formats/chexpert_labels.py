@@ -76,8 +76,10 @@ def read_states(row: TableRow) -> StudyLabels:
     if row[opacity]:
         states[OPACITY[0]] = row.state(opacity, _STATES)
     if states.get(NO_FINDING) is LabelState.PRESENT:
-        named = (name for name, state in states.items() if state is LabelState.PRESENT)
-        check_no_finding(row.cite(NO_FINDING), [name for name in named if name not in _NOT_DENIED])
+        present = (name for name, state in states.items() if state is LabelState.PRESENT)
+        check_no_finding(
+            row.cite(NO_FINDING), [name for name in present if name not in _NOT_DENIED]
+        )
     return StudyLabels(place=f"{row.table}:{row.line}", states=states)
 
 

@@ -26,7 +26,7 @@ __all__ = ["VoxelMask", "load_labels", "middle_of_most", "slice_at"]
 _NORMALS = {"axial": (2, False), "coronal": (1, True), "sagittal": (0, True)}
 # In slices: a point within the first or last slice, whose thickness is the slice distance.
 _BESIDE = 0.5 + 1e-6
-_NAMED = 20  # a probability map holds thousands of values
+_LIST_LIMIT = 20  # a probability map holds thousands of values
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -129,14 +129,14 @@ class LabelVolume:
         strange = sorted(set(np.unique(self.values).tolist()) - {0, *values})
         if strange:
             raise RefusedError(
-                f"{path.name}: holds {', '.join(f'{value:g}' for value in strange[:_NAMED])}; "
+                f"{path.name}: holds {', '.join(f'{value:g}' for value in strange[:_LIST_LIMIT])}; "
                 f"expected 0, {' or '.join(map(str, values))}: is this a copy with colours, or of "
                 "another dataset?",
                 code="label-order",
             )
 
     def _instead(self, values: tuple[int, ...]) -> str:
-        stored = ", ".join(f"{value:g}" for value in np.unique(self.values)[:_NAMED])
+        stored = ", ".join(f"{value:g}" for value in np.unique(self.values)[:_LIST_LIMIT])
         return f": it holds {stored}; expected {' or '.join(map(str, values)) or 'more than 0.5'}"
 
     def strays(self, *values: int) -> VoxelMask:

@@ -107,8 +107,8 @@ class Source:
             inside = tuple(path for path in files if tree.name_of(path))
             if isinstance(entry, Skip):
                 own = not strange or entry.code in {BAD_ROW, OLDER_EDITION}
-                named = entry if own else replace(entry, reason=strange, code=BAD_ROW)
-                yield replace(named, paths=inside)
+                record = entry if own else replace(entry, reason=strange, code=BAD_ROW)
+                yield replace(record, paths=inside)
                 continue
             check_case(self.card, entry)
             if strange:

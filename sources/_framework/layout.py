@@ -158,10 +158,10 @@ def check_root(card: Card, root: Path) -> None:
 
 def _best(card: Card, tree: RawTree) -> LayoutReport:
     reports = [_compare(card, layout, tree) for layout in card.layouts]
-    return max(reports, key=lambda report: (report.likeness(), _named(report, tree)))
+    return max(reports, key=lambda report: (report.likeness(), _exact_matches(report, tree)))
 
 
-def _named(report: LayoutReport, tree: RawTree) -> int:
+def _exact_matches(report: LayoutReport, tree: RawTree) -> int:
     """Count the globs that match files with exactly the extension that they name."""
     return sum(
         extension(next(iter(tree.match(glob)), "")) == extension(glob) for glob in report.expected

@@ -37,7 +37,7 @@ from medrcube.templates import render_card
 __all__ = ["new_source"]
 
 _ADAPTERS = {"table": "table", "series": "series", "classes": "files", "files": "files"}
-_NAMED = 3
+_LIST_LIMIT = 3
 _SPLITS = frozenset({"train", "training", "val", "valid", "validation", "test", "testing"})
 
 
@@ -151,7 +151,7 @@ def _draft(source_id: str, contents: Survey) -> CardDraft:
     parts = _parts(contents, table)
     mask = _mask_pattern(contents)
     examples = tuple(_examples(contents, shape, mask))
-    named = [name for name in examples if any(_within_glob(glob, name) for glob in parts["files"])]
+    names = [name for name in examples if any(_within_glob(glob, name) for glob in parts["files"])]
     return CardDraft(
         id=source_id,
         survey=contents,
@@ -166,7 +166,7 @@ def _draft(source_id: str, contents: Survey) -> CardDraft:
         patient=next((c.name for c in columns if c.patient), None),
         split=split,
         examples=examples,
-        cells=tuple(_cells(table, key, named)),
+        cells=tuple(_cells(table, key, names)),
         mask=mask,
         unpaired="" if mask else _unpaired(contents),
         labels=_labels(contents),
@@ -251,12 +251,12 @@ def _shape(contents: Survey, table: SurveyTable | None) -> str:
 def _anatomy(contents: Survey) -> str:
     """Return the region named in a DICOM header of the tree; a person decides in any case."""
     notes = " ".join(contents.notes).upper()
-    named = (
+    regions = (
         region.value
         for region in Anatomy
         if f"BODYPARTEXAMINED {region.value.upper().removesuffix('S')}" in notes
     )
-    return next(named, "Chest")
+    return next(regions, "Chest")
 
 
 def _modality(contents: Survey) -> str:
@@ -323,24 +323,24 @@ def _ending(name: str) -> str:
 
 
 def _cells(
-    table: SurveyTable | None, named: str | None, examples: Iterable[str]
+    table: SurveyTable | None, key_column: str | None, examples: Iterable[str]
 ) -> Iterator[tuple[str, ...]]:
     """Yield the rows of a table with the same columns about the examples."""
     if table is None:
         return
     yield tuple(column.name for column in table.columns)
-    keys = list(dict.fromkeys(_named(table, name) for name in examples))
+    keys = list(dict.fromkeys(_name_in_table(table, name) for name in examples))
     for number in range(max(len(keys), *(len(column.values) for column in table.columns))):
         key = keys[number % len(keys)]
         cells = []
         for column in table.columns:
             values = sorted(column.values, key=lambda value: (not value, value))
             cell = values[number % len(values)] if values else f"{CANARY}{number}"
-            cells.append(key if column.name == named else cell)
+            cells.append(key if column.name == key_column else cell)
         yield tuple(cells)
 
 
-def _named(table: SurveyTable, name: str) -> str:
+def _name_in_table(table: SurveyTable, name: str) -> str:
     """Return the name that a table uses for an image or its series folder."""
     if table.key is None:
         return PurePosixPath(name).parts[table.level]
@@ -375,7 +375,7 @@ def _unpaired(contents: Survey) -> str:
     stem = re.sub(contents.mask_pattern, "", stem_of(first), flags=re.IGNORECASE)
     called = [name for name in contents.pictures if stem_of(name) == stem]
     if called:
-        return f"several images are named as {first}: {', '.join(called[:_NAMED])}"
+        return f"several images are named as {first}: {', '.join(called[:_LIST_LIMIT])}"
     return f"no image is named as {first}: expected {stem!r}, with any extension"
 
 

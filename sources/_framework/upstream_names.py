@@ -52,7 +52,7 @@ def parse_published_name_rule(table: TomlTable) -> PublishedNameRule:
     except re.error as error:
         table.fail("picture", f"a regular expression ({error})", picture)
     case = table.text("case")
-    if not groups or _named(case) != groups:
+    if not groups or _names(case) != groups:
         expected = (
             ", ".join(f"{{{name}}}" for name in groups)
             or "(?P<name>...) in picture, which has none"
@@ -67,7 +67,7 @@ def parse_published_name_rule(table: TomlTable) -> PublishedNameRule:
     )
 
 
-def _named(case: str) -> list[str]:
+def _names(case: str) -> list[str]:
     """Return the names in braces; a format or attribute after a name makes it a different name."""
     try:
         parts = list(Formatter().parse(case))

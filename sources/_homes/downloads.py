@@ -49,8 +49,8 @@ class HttpHome:
 def open_web(home: HomeFacts) -> HomeClient:
     """Return a client restricted to the hosts of a home."""
     kind = LISTINGS[home.kind]
-    named = [urlsplit(file.url).hostname or "" for file in home.files if file.url]
-    return HomeClient((*kind.hosts, *home.hosts, *named), login=kind.login())
+    file_hosts = [urlsplit(file.url).hostname or "" for file in home.files if file.url]
+    return HomeClient((*kind.hosts, *home.hosts, *file_hosts), login=kind.login())
 
 
 def choose_files(

@@ -131,7 +131,7 @@ def _physionet(web: HomeClient, home: HomeFacts) -> Iterator[RemoteFile]:
         )
 
 
-def _named(_: HomeClient, home: HomeFacts) -> Iterator[RemoteFile]:
+def _files_of_card(_: HomeClient, home: HomeFacts) -> Iterator[RemoteFile]:
     for file in home.files:
         yield RemoteFile(
             name=file.name,
@@ -160,7 +160,7 @@ LISTINGS: Mapping[str, ListingApi] = {
         files=_figshare,
     ),
     "physionet": ListingApi(hosts=("physionet.org",), files=_physionet, login=_physionet_login),
-    "https": ListingApi(hosts=(), files=_named),
+    "https": ListingApi(hosts=(), files=_files_of_card),
 }
 
 

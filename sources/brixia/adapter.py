@@ -69,8 +69,8 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     panel: dict[str, TableRow] = {}
     if read_by_all is not None:
         rows = iter_csv(read_by_all, columns=_CONSENSUS)
-        named, skips = group_by_name(rows, "Filename", opens=("pattern",))
-        panel = {_stem(film): own[0] for film, own in named.items()}
+        rows_of, skips = group_by_name(rows, "Filename", opens=("pattern",))
+        panel = {_stem(film): own[0] for film, own in rows_of.items()}
         yield from skips
     for row in iter_csv(find_table(root, "scores"), columns=_GLOBAL):
         if skip := skip_if_unnamed(row, "Filename"):
@@ -110,11 +110,11 @@ def _film(row: TableRow, path: Path, panel: Mapping[str, TableRow]) -> Iterator[
 def _public(root: RawTree) -> Iterator[Case | Skip]:
     table = find_table(root, "scores")
     rows = iter_csv(table, columns=("filename", *_PUBLIC))
-    named, skips = group_by_name(rows, "filename")
+    rows_of, skips = group_by_name(rows, "filename")
     yield from skips
-    for name in sorted(named):
+    for name in sorted(rows_of):
         path, key = table.parent / "public-cohen-subset" / name, f"public-{name}"
-        for row in named[name]:
+        for row in rows_of[name]:
             yield from cases_or_skip(partial(_public_film, row, key, path), key=key, paths=(path,))
 
 

@@ -30,8 +30,8 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     rows = read_csv(find_table(root, "table"), columns=COLUMNS)
     folds: dict[str, TableRow] = {}
     if (listed := find_optional_table(root, "folds")) is not None:
-        named, skips = group_by_name(read_csv(listed, columns=("ID", "kFold")), "ID")
-        folds = {name: own[-1] for name, own in named.items()}
+        rows_of, skips = group_by_name(read_csv(listed, columns=("ID", "kFold")), "ID")
+        folds = {name: own[-1] for name, own in rows_of.items()}
         yield from skips
     masked = bool(masks)
     graded: dict[str, set[str]] = {}

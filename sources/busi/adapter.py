@@ -21,7 +21,7 @@ _NEARLY = CARD.pattern("nearly", "rest")
 _CLASSES = ("benign", "malignant", "normal")
 _RESAVED = CARD.numbers("resaved_sides_px", 2)
 
-_NAMED = 3
+_LIST_LIMIT = 3
 """Maximum number of missing masks to name in a message."""
 
 _MOST_OF_BORDER = 0.5
@@ -69,9 +69,9 @@ def _picture(key: str, path: Path, masks: Mapping[int, Path]) -> Iterator[Case |
         return
     yield without_regions(case)
     names = " and ".join(
-        f"{path.stem}_mask{f'_{number}' if number else ''}.png" for number in lost[:_NAMED]
+        f"{path.stem}_mask{f'_{number}' if number else ''}.png" for number in lost[:_LIST_LIMIT]
     )
-    more = f" (and {len(lost) - _NAMED} more)" if len(lost) > _NAMED else ""
+    more = f" (and {len(lost) - _LIST_LIMIT} more)" if len(lost) > _LIST_LIMIT else ""
     beside = f" beside {', '.join(mask.name for mask in masks.values())}" if masks else ""
     are = "is" if len(lost) == 1 else "are"
     reason = f"{names}{more} {are} not in this copy{beside}, so no place of a lesion is told"

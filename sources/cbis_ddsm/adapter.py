@@ -65,10 +65,10 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
             except RowError as error:
                 try:
                     faults[_breast(row)] = str(error)
-                    named = _TOP.fullmatch(_first(row, "image"))
+                    match = _TOP.fullmatch(_first(row, "image"))
                 except RowError:  # the breast is unknown
-                    named = None
-                if named is None:
+                    match = None
+                if match is None:
                     yield Skip(key=row.place, reason=str(error), code=BAD_ROW)
                     continue
             pictures.setdefault(_folder(row, "image"), []).append(row)
@@ -205,10 +205,10 @@ def _agreed(rows: Sequence[TableRow], field: str, columns: Sequence[str]) -> Ite
 def _described(row: TableRow) -> Iterator[Label]:
     for field in DESCRIPTORS:
         for value in _values(row, field):
-            named = "special" if field == "shape" and value not in SHAPES else field
-            doubted = named in OF_A_MASS and not _holds_as_called(row)
+            name = "special" if field == "shape" and value not in SHAPES else field
+            doubted = name in OF_A_MASS and not _holds_as_called(row)
             state = LabelState.UNKNOWN if doubted else LabelState.PRESENT
-            yield row.label(_name(row, field), field=named, value=value, state=state)
+            yield row.label(_name(row, field), field=name, value=value, state=state)
 
 
 def _values(row: TableRow, field: str) -> list[str]:

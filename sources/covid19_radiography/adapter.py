@@ -32,8 +32,8 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
         except TableError as error:
             yield skip_unusable_table(error)
             continue
-        named, skips = group_by_name(sheet_rows, "FILE NAME")
-        rows |= {name.casefold(): own[-1] for name, own in named.items()}
+        rows_of, skips = group_by_name(sheet_rows, "FILE NAME")
+        rows |= {name.casefold(): own[-1] for name, own in rows_of.items()}
         yield from skips
     for path in sorted(root.part("films"), key=natural_key):
         name = _NAME.fullmatch(path.stem)

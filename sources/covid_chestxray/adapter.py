@@ -36,12 +36,12 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     if layout == "scored":
         columns = ("filename", "geographic_mean")
         table = read_csv(find_table(root, "scores"), columns=columns, comment="##")
-        named, skips = group_by_name(table, "filename")
-        scores = {name: own[0] for name, own in named.items()}
+        rows_of, skips = group_by_name(table, "filename")
+        scores = {name: own[0] for name, own in rows_of.items()}
         yield from skips
-    named, skips = group_by_name(rows, "filename")
+    rows_of, skips = group_by_name(rows, "filename")
     yield from skips
-    for name, (row, *others) in sorted(named.items()):
+    for name, (row, *others) in sorted(rows_of.items()):
         try:
             path = root / row.get("folder", "images") / name
         except RowError as error:

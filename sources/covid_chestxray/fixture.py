@@ -139,8 +139,8 @@ def _last(number: int, name: str, finding: str, view: str, licence: str) -> dict
 
 def _early(number: int, name: str, finding: str, view: str) -> dict[str, str]:
     row = {"offset": "0", "sex": "F", "age": "52", "location": CANARY, "license": "CC BY 4.0"}
-    named = {"finding": finding, "view": view, "filename": name, "notes": f"Seen by {CANARY}"}
-    return {"Patientid": f"{CANARY} {number}", **row, **named}
+    columns = {"finding": finding, "view": view, "filename": name, "notes": f"Seen by {CANARY}"}
+    return {"Patientid": f"{CANARY} {number}", **row, **columns}
 
 
 def _table(root: Path, header: str, rows: Sequence[dict[str, str]]) -> None:

@@ -43,10 +43,10 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
         label = _FOLDERS[folder.name]
         table = rows[label]
         files = sorted(folders[folder], key=natural_key)
-        named = {path: lower_extension(path.name) for path in files}
-        for path, name in named.items():
+        names = {path: lower_extension(path.name) for path in files}
+        for path, name in names.items():
             key = f"{label}/{name}"
-            if label == "CT_NonCOVID" and _copied(name, named.values(), table):
+            if label == "CT_NonCOVID" and _copied(name, names.values(), table):
                 reason = "a converted copy of the .jpg of the same name"
                 yield Skip(key=key, reason=reason, paths=(path,))
             else:

@@ -68,10 +68,10 @@ def _rows(index: Path) -> dict[str, int | str]:
     table = read_csv(index, columns=("Folder/ID",))
     for number, (name, row) in enumerate(zip(_ROWS, table, strict=False)):
         try:
-            named = row["Folder/ID"] == name
+            same = row["Folder/ID"] == name
             quoted = row.quote("Folder/ID", _ROWS)
             fault = f"{quoted}: expected {name} here, since the arrays follow the rows"
-            rows[name] = number if named else fault
+            rows[name] = number if same else fault
         except RowError as error:
             rows[name] = str(error)
     return rows

@@ -118,13 +118,13 @@ def _mapping(root: RawTree, path: Path) -> tuple[Mapping[tuple[str, str], _Serie
     spoilt: list[tuple[Path, RowError, TableRow]] = []
     columns = ("sop_instance_UID", "original_path_and_filename", "classic_path")
     for row in read_sheet(path, columns=columns):
-        named, classic = _NAME.fullmatch(row[columns[1]]), Path(row["classic_path"])
-        if named is None:
+        parts, classic = _NAME.fullmatch(row[columns[1]]), Path(row["classic_path"])
+        if parts is None:
             expected = "expected DICOM_Images/Breast_MRI_NNN/series/..._NNN.dcm"
             spoilt.append((classic.parent, RowError(f"{row.quote(columns[1])}: {expected}"), row))
             continue
-        patient, uid = named["patient"], classic.parent.name
-        series = mapping.setdefault((patient, named["series"]), _Series())
+        patient, uid = parts["patient"], classic.parent.name
+        series = mapping.setdefault((patient, parts["series"]), _Series())
         if not row[columns[0]] or not _CLASSIC.fullmatch(classic.name):
             column = "classic_path" if row[columns[0]] else columns[0]
             fault = f"{row.quote(column)}: expected the UID and the path of a slice"
@@ -134,7 +134,7 @@ def _mapping(root: RawTree, path: Path) -> tuple[Mapping[tuple[str, str], _Serie
         # Descriptive folder names end with the last five digits of the series UID.
         likely = [uid] if (patient, uid) in there else folders.get((patient, uid[-5:]), [])
         files = there[patient, likely[0]] if len(likely) == 1 else {}
-        number = int(named["number"])
+        number = int(parts["number"])
         # The sheet has 1-052.dcm for the file 1-52.dcm, so files are matched by number.
         on_disk = int(classic.stem.rpartition("-")[2])
         series.paths[number] = files.get(on_disk, root / classic)

@@ -40,9 +40,9 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
             "of version 1 with their spelling; the card assumes exactly these: is this the sister "
             "set of 14 classes, or a corrected copy? Get version 1 from the home page"
         )
-    named = [(label, _FILE.fullmatch(path.stem), path) for label, _, path in images]
-    stems = Counter((label, name["stem"].lower()) for label, name, _ in named if name)
-    for label, name, path in named:
+    names = [(label, _FILE.fullmatch(path.stem), path) for label, _, path in images]
+    stems = Counter((label, name["stem"].lower()) for label, name, _ in names if name)
+    for label, name, path in names:
         if name is None:
             reason = "not named as the site names an exported image, so copies cannot be told"
             yield Skip(key=_place(path), reason=reason, paths=(path,), code=BAD_ROW)

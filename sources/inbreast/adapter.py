@@ -31,7 +31,7 @@ _XML = CARD.pattern("outlines", "kind", "id")
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     """Yield the rows of the sheet; an image whose file name contradicts it is set aside."""
-    dicoms, outlines = _named(root)
+    dicoms, outlines = _names(root)
     files = root.index("films")
     rows: list[TableRow] = []
     for row in _rows(root, layout):
@@ -45,23 +45,23 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
         classes.setdefault(_breast(row, dicoms), set()).add(_classes(row))
     for row in rows:
         key = row["File Name"]
-        named = dicoms.get(key)
-        path = files[named[0]] if named else root / "AllDICOMs" / f"{key}.dcm"
+        name = dicoms.get(key)
+        path = files[name[0]] if name else root / "AllDICOMs" / f"{key}.dcm"
         beside = classes[_breast(row, dicoms)]
-        make = partial(_picture, row, path, named, outlines, beside)
+        make = partial(_picture, row, path, name, outlines, beside)
         yield from cases_or_skip(make, key=key, paths=(path,))
 
 
 def _picture(
     row: TableRow,
     path: Path,
-    named: re.Match[str] | None,
+    name: re.Match[str] | None,
     outlines: Mapping[tuple[str, str], Path],
     classes: Iterable[tuple[str, str]],
 ) -> Iterator[Case | Skip]:
     key, side, view = row["File Name"], row["Laterality"], row["View"]
-    if named and (named["side"].upper(), VIEW[named["view"].upper()]) != (side, view):
-        column = "View" if named["side"].upper() == side else "Laterality"
+    if name and (name["side"].upper(), VIEW[name["view"].upper()]) != (side, view):
+        column = "View" if name["side"].upper() == side else "Laterality"
         reason = f"{row.quote(column, VIEW.values())}: the file name says otherwise"
         yield Skip(key=key, reason=reason, paths=(path,))
         return
@@ -80,7 +80,7 @@ def _picture(
     yield Case(
         key=key,
         images=(ImageRef(paths=(path,)),),
-        patient=named["patient"] if named else None,
+        patient=name["patient"] if name else None,
         labels=(*_labels(row, marks, classes), *unmarked),
         regions=regions,
         facts=(("laterality", side),),
@@ -89,7 +89,7 @@ def _picture(
     )
 
 
-def _named(root: RawTree) -> tuple[dict[str, re.Match[str]], dict[tuple[str, str], Path]]:
+def _names(root: RawTree) -> tuple[dict[str, re.Match[str]], dict[tuple[str, str], Path]]:
     """Pictures by number; files of outlines by kind and number."""
     dicoms: dict[str, re.Match[str]] = {}
     outlines: dict[tuple[str, str], Path] = {}
@@ -142,9 +142,9 @@ def _cell(row: TableRow, column: str) -> str:
 
 def _breast(row: TableRow, dicoms: Mapping[str, re.Match[str]]) -> tuple[str, ...]:
     """One breast of one exam; an image without a file stands alone."""
-    named = dicoms.get(row["File Name"])
-    woman = named["patient"] if named else row["File Name"]
-    side = named["side"].upper() if named else _cell(row, "Laterality")
+    name = dicoms.get(row["File Name"])
+    woman = name["patient"] if name else row["File Name"]
+    side = name["side"].upper() if name else _cell(row, "Laterality")
     return (
         woman.lower(),
         side,

@@ -26,19 +26,19 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
         SourceError: a class holds more images than the release, or one number twice.
     """
     del layout  # both spellings are read
-    named: list[tuple[str, int, Path]] = []
+    entries: list[tuple[str, int, Path]] = []
     for path in sorted(root.files, key=natural_key):
         name = _NAME.fullmatch(path.stem)
         if name and _class(path.parent.name) == _class(name["label"]):
-            named.append((_class(name["label"]), int(name["number"]), path))
+            entries.append((_class(name["label"]), int(name["number"]), path))
         elif path.suffix.lower() != ".txt" and path.parent.name != "Test cases":
             yield Skip(
                 key=path.relative_to(root.path).as_posix(),
                 reason="not named as in the release; wrongly titled copies mix in other pictures",
                 paths=(path,),
             )
-    _check(root, named)
-    for label, number, path in sorted(named):
+    _check(root, entries)
+    for label, number, path in sorted(entries):
         yield Case(
             key=f"{label} case ({number})",
             images=(ImageRef(paths=(path,)),),
@@ -64,9 +64,9 @@ def frames(case: Case, volume: Any) -> list[int]:
     return [0]
 
 
-def _check(root: RawTree, named: list[tuple[str, int, Path]]) -> None:
-    twice = [key for key, count in Counter(entry[:2] for entry in named).items() if count > 1]
-    beyond = [entry[:2] for entry in named if not 1 <= entry[1] <= SIZES[entry[0]]]
+def _check(root: RawTree, entries: list[tuple[str, int, Path]]) -> None:
+    twice = [key for key, count in Counter(entry[:2] for entry in entries).items() if count > 1]
+    beyond = [entry[:2] for entry in entries if not 1 <= entry[1] <= SIZES[entry[0]]]
     for label, number in (*twice, *beyond):
         raise SourceError(
             f"{root}: {label} case ({number}) "

@@ -161,5 +161,5 @@ def _facts(sidecar: Path | None) -> tuple[tuple[str, str], ...]:
         raise RowError(f"{sidecar.name}: {error.what}") from None
     if not isinstance(header, dict):
         raise RowError(f"{sidecar.name}: expected a JSON object, found {type(header).__name__}")
-    named = {"sex": "PatientSex", "age": "PatientAge", "tesla": "MagneticFieldStrength"}
-    return tuple((name, str(header[key])) for name, key in named.items() if header.get(key))
+    tags = {"sex": "PatientSex", "age": "PatientAge", "tesla": "MagneticFieldStrength"}
+    return tuple((name, str(header[key])) for name, key in tags.items() if header.get(key))

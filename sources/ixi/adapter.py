@@ -93,8 +93,8 @@ def _people(path: Path) -> tuple[dict[str, Facts], list[Skip]]:
     """Sex and age by subject: the first row of an id counts, a second one is mostly zeros."""
     people: dict[str, Facts] = {}
     rows = read_sheet(path, sheet="Table", columns=("IXI_ID", SEX, "AGE"))
-    named, lost = group_by_name(rows, "IXI_ID")
-    for number, (row, *_) in named.items():
+    rows_of, lost = group_by_name(rows, "IXI_ID")
+    for number, (row, *_) in rows_of.items():
         who = f"IXI{number.zfill(3)}"
         if who not in people and who not in _DISPUTED:
             sex = {"1": "male", "2": "female"}.get(row[SEX])

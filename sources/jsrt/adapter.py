@@ -88,8 +88,8 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
             evidence=f"{match['fold']} {match['structure']}",
         )
         masks.setdefault(match["stem"].upper(), []).append((match["fold"].lower(), region))
-    named = filter(None, map(_FILM.fullmatch, names))
-    films = {match["stem"].upper(): root / match[0] for match in named}
+    matches = filter(None, map(_FILM.fullmatch, names))
+    films = {match["stem"].upper(): root / match[0] for match in matches}
     for stem, path in sorted(films.items()):
         person = people.get(stem)
         if not isinstance(person, _Person):

@@ -61,9 +61,9 @@ def build(root: Path, layout: str) -> None:
         # Without a folder of the patient the header names them, under the collection's own id.
         identifier = patient if by_series else CANARY
         series = Series(name=patient, patient=identifier, volume=volume)
-        named = layout == "descriptive"
-        study = "01-01-2000-30178" if named else "1.3.6.1.4.1.14519.5.2.1"
-        below = base / patient / study / ("3000566.000000-03192" if named else series.uid)
+        has_names = layout == "descriptive"
+        study = "01-01-2000-30178" if has_names else "1.3.6.1.4.1.14519.5.2.1"
+        below = base / patient / study / ("3000566.000000-03192" if has_names else series.uid)
         folder = base / series.uid if by_series else below
         write_series(folder, series, pattern=FILES[layout], InstitutionName=CANARY)
         beside = folder if classic else root / "tcia-lidc-xml" / "157"

@@ -115,8 +115,8 @@ def _unsuited(row: TableRow) -> str:
 
 def _splits(root: RawTree) -> tuple[dict[str, str | RowError | None], list[Skip]]:
     """Return the split of each film, or its row error, and skips for rows without a film."""
-    named, lost = group_by_name(_rows(root, "splits", "dicom_id", "split"), "dicom_id")
-    return {name: _split(rows[-1]) for name, rows in named.items()}, lost
+    rows_of, lost = group_by_name(_rows(root, "splits", "dicom_id", "split"), "dicom_id")
+    return {name: _split(rows[-1]) for name, rows in rows_of.items()}, lost
 
 
 def _split(row: TableRow) -> str | RowError | None:

@@ -127,9 +127,9 @@ def _texts(root: RawTree, films: Sequence[Path]) -> tuple[dict[str, str], dict[s
 def _rows(root: RawTree) -> tuple[dict[str, TableRow | RowError], list[Skip]]:
     """Return the row of each film in the table edition, and skips for rows without a name."""
     table = read_csv(find_table(root, "table"), columns=_COLUMNS)
-    named, nameless = group_by_name(table, "study_id")
+    rows_of, nameless = group_by_name(table, "study_id")
     rows_by_film: dict[str, TableRow | RowError] = {}
-    for name, rows in named.items():
+    for name, rows in rows_of.items():
         try:
             texts = {*map(_as_reading, rows)}
         except RowError as error:

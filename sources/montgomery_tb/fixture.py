@@ -62,8 +62,8 @@ def _build_table(root: Path) -> None:
 
 def _film(seed: int, text: str) -> NDArray[np.uint16]:
     """A film with a cavity in the upper zone of each lung that the reading names."""
-    named = [which for which, word in enumerate(("right", "left")) if word in text]
-    sides = () if text == "normal" else (0, 1) if "both" in text else (named or [0])
+    sides_read = [which for which, word in enumerate(("right", "left")) if word in text]
+    sides = () if text == "normal" else (0, 1) if "both" in text else (sides_read or [0])
     size = (_HEIGHT, _WIDTH)
     areas = [sign_area("Tuberculosis", *size, seed=seed, which=which) for which in sides]
     return film_with({"Tuberculosis": np.any(areas, axis=0)} if areas else {}, *size, seed=seed)

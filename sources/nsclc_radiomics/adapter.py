@@ -158,8 +158,8 @@ def _clinical(root: RawTree) -> tuple[dict[str, TableRow], list[Skip]]:
     if not paths:
         return {}, []
     rows = read_csv(paths[0], columns=("PatientID", *_FACTS.values()))
-    named, skips = group_by_name(rows, "PatientID")
-    return {name: own[-1] for name, own in named.items()}, skips
+    rows_of, skips = group_by_name(rows, "PatientID")
+    return {name: own[-1] for name, own in rows_of.items()}, skips
 
 
 def _facts(row: TableRow | None) -> tuple[tuple[str, str], ...]:

@@ -101,8 +101,8 @@ def frames(case: Case, volume: Any) -> list[int]:
 def _people(path: Path) -> tuple[dict[str, Facts], list[Skip]]:
     """Return sex and age by session."""
     people: dict[str, Facts] = {}
-    named, lost = group_by_name(read_sheet(path, columns=("ID", "M/F", "Age")), "ID")
-    for session, (row, *_) in named.items():
+    rows_of, lost = group_by_name(read_sheet(path, columns=("ID", "M/F", "Age")), "ID")
+    for session, (row, *_) in rows_of.items():
         try:
             people[session] = _facts(row)
         except RowError as error:

@@ -74,11 +74,11 @@ def _all_labels() -> list[list[str]]:
 def _concepts(labels: str) -> list[str]:
     """What the card calls the labels of a cell."""
     card = tomllib.loads(Path(__file__).with_name("card.toml").read_text("utf-8"))
-    named: dict[str, str] = {}
+    concepts: dict[str, str] = {}
     for field in card["field"]:
-        named |= {name: name for name in field.get("same", ())} | field["values"]
+        concepts |= {name: name for name in field.get("same", ())} | field["values"]
     names = [name.strip() for name in ast.literal_eval(labels or "[]")]
-    return [named[name] for name in names if named.get(name)]
+    return [concepts[name] for name in names if concepts.get(name)]
 
 
 def _defaults(number: int, name: str) -> dict[str, str]:

@@ -55,10 +55,10 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     for path in root.part("files"):
         if not {"convex", "linear"}.isdisjoint(part.lower() for part in path.parts):
             files.setdefault(path.stem.lower(), path)
-    named = [row for row in rows if skip_if_unnamed(row, "Filename") is None]
+    with_name = [row for row in rows if skip_if_unnamed(row, "Filename") is None]
     yield from filter(None, (skip_if_unnamed(row, "Filename") for row in rows))
-    rows_of = Counter(row["Filename"].lower() for row in named)
-    for row in named:
+    rows_of = Counter(row["Filename"].lower() for row in with_name)
+    for row in with_name:
         stem = row["Filename"]
         file, twice = files.get(stem.lower()), rows_of[stem.lower()] > 1
         key = f"{stem} (line {row.line})" if twice else stem

@@ -63,14 +63,14 @@ def _film(name: str, path: Path, rows: list[TableRow], *, has_file: bool) -> Ite
     evidence = "ViewPosition" if header.get("ViewPosition") else "SeriesDescription"
     views = (Label(field="view", value=view, evidence=evidence),) if view else ()
     marked = [row for row in rows if row["EncodedPixels"] != _NONE]
-    named = (("sex", "PatientSex"), ("age", "PatientAge"))
+    tags = (("sex", "PatientSex"), ("age", "PatientAge"))
     yield Case(
         key=name,
         images=(ImageRef(paths=(path,)),),
         labels=(*views, *_labels("1" if marked else "0", f"{rows[0].table}:{rows[0].line}")),
         regions=_regions(marked),
         split="train",
-        facts=tuple((fact, header[keyword]) for fact, keyword in named if keyword in header),
+        facts=tuple((fact, header[keyword]) for fact, keyword in tags if keyword in header),
     )
 
 

@@ -62,9 +62,9 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
         columns = ("image_id", "rad_id", "class_name", *_CORNERS)
         rows = read_csv(find_table(root, "tables"), columns=columns)
         recorded = dict.fromkeys(_COMMON, True) | dict.fromkeys((*_RARE, *_DISEASES), False)
-        named, nameless = group_by_name(rows, "image_id", opens=_FIELDS)
+        rows_of, nameless = group_by_name(rows, "image_id", opens=_FIELDS)
         yield from nameless
-        yield from _cases(root, "train", films, _kaggle(named), recorded)
+        yield from _cases(root, "train", films, _kaggle(rows_of), recorded)
         return
     for split in _PANEL:
         table, box_table = (

@@ -101,7 +101,7 @@ def test_the_closest_name_counts_where_several_are_equal(compiled, concept):
             concept("HP:0000003", "haze", also=("mist",)),
         ]
     )
-    first, second = index.named("mist")
+    first, second = index.by_name("mist")
     assert (first.id, first.matched, first.scope) == ("HP:0000002", "Mist", "LABEL")
     assert (second.id, second.scope) == ("HP:0000003", "EXACT")
 
@@ -126,9 +126,9 @@ def test_one_ontology_and_a_limit_may_be_asked_for(index):
 
 
 def test_named_takes_only_equal_names(index):
-    assert set(ids(index.named("Marsh fogs"))) == {"HP:0000001", "RID10"}
-    assert index.named("marsh") == ()
-    assert [hit.scope for hit in index.named("moonbleed")] == ["RELATED"]
+    assert set(ids(index.by_name("Marsh fogs"))) == {"HP:0000001", "RID10"}
+    assert index.by_name("marsh") == ()
+    assert [hit.scope for hit in index.by_name("moonbleed")] == ["RELATED"]
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])

@@ -167,9 +167,9 @@ def _unknown_is_refused(trial: _RuleTrial) -> Iterator[str]:
         for view in unknown_views(trial.task, card):
             fields = {label.field for label in view.case.labels}
             questions = (q for q in open_questions(view) if not q.barred)
-            named = next((q for q in questions if q.field in fields), None)
-            if named is not None:
-                yield f"{card.id}: {named.field!r} is asked where all of it is unknown"
+            question = next((q for q in questions if q.field in fields), None)
+            if question is not None:
+                yield f"{card.id}: {question.field!r} is asked where all of it is unknown"
                 break
 
 

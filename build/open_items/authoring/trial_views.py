@@ -43,14 +43,14 @@ def trial_views(task: Task, card: Card) -> Iterator[CaseView]:
     by the card has a case of its own, with the images and regions that it needs.
     """
     kinds = task.declaration.kinds
-    named = [field for field in card.fields.values() if not kinds or field.kind in kinds]
-    for field in named:
+    fitting = [field for field in card.fields.values() if not kinds or field.kind in kinds]
+    for field in fitting:
         for concept in field.concepts():
             yield _view(task, card, field, concept, LabelState.PRESENT)
         if field.scope > card.shows:
             yield _narrow(_view(task, card, field, field.concepts()[0], LabelState.UNKNOWN))
     marked = [
-        (field, concept) for field in named if not field.constant for concept in field.concepts()
+        (field, concept) for field in fitting if not field.constant for concept in field.concepts()
     ]
     for first, second in pairwise(marked):
         yield _beside(

@@ -47,22 +47,22 @@ def display_transform(volume: Volume, policy: str) -> DisplayTransform:
         return _stored_scale(volume)
     if policy == "bits":
         low, high = _bit_range(volume)
-        named: Numbers = {"window": "bits", "low": low, "high": high}
+        numbers: Numbers = {"window": "bits", "low": low, "high": high}
         return make_transform(
-            volume, policy, PixelSemantics(inverted=volume.greys.inverted), Ramp(low, high), named
+            volume, policy, PixelSemantics(inverted=volume.greys.inverted), Ramp(low, high), numbers
         )
     if policy in CT_PRESETS:
         centre, width = CT_PRESETS[policy]
-        curve, named = window_curve("linear", centre, width)
-        return make_transform(volume, policy, volume.greys, curve, named)
+        curve, numbers = window_curve("linear", centre, width)
+        return make_transform(volume, policy, volume.greys, curve, numbers)
     if policy == "header":
         window = _header_curve(volume.greys)
         if window is None:
             return _range_scale(volume, policy, 0, 100)
-        curve, named = window
+        curve, numbers = window
         if volume.greys.median_of and volume.greys.voi_table is None:
-            named = {**named, "median_of": volume.greys.median_of}
-        return make_transform(volume, policy, volume.greys, curve, named)
+            numbers = {**numbers, "median_of": volume.greys.median_of}
+        return make_transform(volume, policy, volume.greys, curve, numbers)
     match = re.fullmatch(r"percentile:([\d.]+)-([\d.]+)", policy)
     if match is None:
         raise ValueError(f"window policy {policy!r} is not known")
@@ -96,10 +96,10 @@ def _stored_scale(volume: Volume) -> DisplayTransform:
 def _range_scale(
     volume: Volume, policy: str, low: Fraction | int, high: Fraction | int
 ) -> DisplayTransform:
-    named = "range" if (low, high) == (0, 100) else "percentile"
+    window = "range" if (low, high) == (0, 100) else "percentile"
     bottom, top = percentiles(volume, low, high)
-    if top <= bottom and named == "percentile":
-        named = "range"
+    if top <= bottom and window == "percentile":
+        window = "range"
         bottom, top = percentiles(volume, 0, 100)
     if not (isfinite(bottom) and isfinite(top)):
         raise ReadError(
@@ -111,7 +111,7 @@ def _range_scale(
         flat = PixelSemantics(slope=volume.greys.slope, intercept=volume.greys.intercept)
         constant: Numbers = {"window": "constant", "low": bottom, "high": top}
         return make_transform(volume, policy, flat, Ramp(np.inf, np.inf), constant)
-    numbers: Numbers = {"window": named, "low": bottom, "high": top}
+    numbers: Numbers = {"window": window, "low": bottom, "high": top}
     return make_transform(volume, policy, volume.greys, Ramp(bottom, top), numbers)
 
 

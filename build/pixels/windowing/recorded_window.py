@@ -40,8 +40,10 @@ def recorded_transform(volume: Volume, numbers: Mapping[str, Any]) -> DisplayTra
         modality_table=volume.greys.modality_table if "modality" in numbers else None,
         inverted="inverted" in numbers,
     )
-    named = {name: numbers[name] for name in ("window", *_PLACES, "median_of") if name in numbers}
-    return make_transform(volume, str(numbers.get("policy", "")), greys, curve, named)
+    curve_numbers = {
+        name: numbers[name] for name in ("window", *_PLACES, "median_of") if name in numbers
+    }
+    return make_transform(volume, str(numbers.get("policy", "")), greys, curve, curve_numbers)
 
 
 def _recorded_curve(numbers: Mapping[str, Any]) -> Curve | None:

@@ -71,10 +71,10 @@ def modality_values(greys: PixelSemantics, stored: Array) -> NDArray[np.float64]
 
 
 def make_transform(
-    volume: Volume, policy: str, greys: PixelSemantics, curve: Curve, named: Numbers
+    volume: Volume, policy: str, greys: PixelSemantics, curve: Curve, curve_numbers: Numbers
 ) -> DisplayTransform:
-    """Return the transform with this curve; ``named`` holds the parameters of the curve."""
-    numbers: dict[str, float | str] = {"policy": policy, **named}
+    """Return the transform with this curve; ``curve_numbers`` are its parameters."""
+    numbers: dict[str, float | str] = {"policy": policy, **curve_numbers}
     if greys.modality_table is not None:
         numbers["modality"] = "table"
     elif (greys.slope, greys.intercept) != (1.0, 0.0):

@@ -206,12 +206,12 @@ def _all_frames(path: Path) -> Array:
 
 def _slice_of(path: Path, frame: _Frame, size: tuple[int, ...], volume: Volume) -> int | None:
     """Return the slice of the image that a frame lies on; ``None`` if it lies beyond the stack."""
-    named = {volume.slice_ids[uid] for uid in frame.sources if uid in volume.slice_ids}
+    slices = {volume.slice_ids[uid] for uid in frame.sources if uid in volume.slice_ids}
     place = None
     if frame.affine is not None and volume.affine is not None and not volume.uneven:
         place = _place(path, frame.affine, size, volume.affine)
-    if len(named) == 1:
-        k = named.pop()
+    if len(slices) == 1:
+        k = slices.pop()
         if place is not None and abs(place - k) > 0.5:
             raise _misplaced(path, frame, "references one slice but lies on another")
         return k

@@ -110,8 +110,8 @@ def read(paths: Sequence[Path], frame: int | None = None) -> Volume:
 
 def _frame_of_reference(stack: Sequence[_Slice]) -> str:
     """Return the frame of reference that all slices share; empty if they name none, or several."""
-    named = {str(stack_slice.header.get("FrameOfReferenceUID") or "") for stack_slice in stack}
-    return named.pop() if len(named) == 1 else ""
+    frames = {str(stack_slice.header.get("FrameOfReferenceUID") or "") for stack_slice in stack}
+    return frames.pop() if len(frames) == 1 else ""
 
 
 class _SeriesSlices(LazySlices):

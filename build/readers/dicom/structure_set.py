@@ -77,20 +77,20 @@ def read(path: Path, name: str | None, volume: Volume) -> Mask:
             code="uneven-spacing" if volume.uneven else "no-position",
         )
     rois = _parse(path)
-    named = rois.get(name or "")
-    if named is None:
+    matches = rois.get(name or "")
+    if matches is None:
         raise ReadError(
             f"{path.name}: has no ROI named {name!r} among its {len(rois)}; the adapter "
             "must give one, exactly as written, as MaskFile.member",
             code="missing-member",
         )
-    if len(named) > 1:
+    if len(matches) > 1:
         raise ReadError(
-            f"{path.name}: has {len(named)} ROIs named {name!r}; expected one",
+            f"{path.name}: has {len(matches)} ROIs named {name!r}; expected one",
             code="ambiguous-member",
         )
-    check_frame_of_reference(path, named[0].space, volume)
-    loops = named[0].loops
+    check_frame_of_reference(path, matches[0].space, volume)
+    loops = matches[0].loops
     if not all(loop.closed for loop in loops):
         raise unsupported(path, f"has points or open contours in {name!r}; expected closed ones")
     return _rasterise(path, loops, volume, volume.affine)
@@ -131,15 +131,15 @@ def _rasterise(
 
 def _slice_of(path: Path, loop: _Loop, height: float, volume: Volume) -> int:
     nearest = int(nearest_index(height))
-    named = {volume.slice_ids[uid] for uid in loop.sources if uid in volume.slice_ids}
-    if loop.sources and volume.slice_ids and not named and 0 <= nearest < volume.slices.shape[0]:
+    slices = {volume.slice_ids[uid] for uid in loop.sources if uid in volume.slice_ids}
+    if loop.sources and volume.slice_ids and not slices and 0 <= nearest < volume.slices.shape[0]:
         raise ReadError(
             f"{path.name}: refers to slices (SOP instance UIDs) that the image does not have; "
             "is it the structure set of this series?",
             code="unknown-slice",
         )
-    if len(named) == 1:
-        k = named.pop()
+    if len(slices) == 1:
+        k = slices.pop()
         if abs(height - k) > 0.5:
             raise ReadError(
                 f"{path.name}: a contour references one slice but lies {abs(height - k):.1f} "

@@ -28,7 +28,7 @@ def _group(count: int) -> re.Pattern[str]:
 _PAIR, _QUAD = _group(2), _group(4)
 _BARE_PAIR = re.compile(rf"\s*({_N}){_GAP}({_N})\s*\.?\s*")
 _BARE_QUAD = re.compile(rf"\s*{_GAP.join([f'({_N})'] * 4)}\s*\.?\s*")
-_NAMED = re.compile(
+_NAME_VALUE = re.compile(
     r"(?<!\w)(?P<name>x[\s_]?(?:min|max|\d)?|y[\s_]?(?:min|max|\d)?|left|top|right|bottom|width"
     rf"|height|w|h)[\"']?\s*[:=]\s*[\"']?(?P<number>{_N})",
     re.IGNORECASE,
@@ -47,14 +47,14 @@ _EXTENT = re.compile(r"\b(?:size|dimensions?|extent|width|height)\b", re.IGNOREC
 def read_point_part(text: str, ask: PointAsk) -> PartReading:  # noqa: ARG001 - as every reader
     """Parse the point ``[x, y]`` in a part of a reply."""
     plain = strip_markup(text)
-    named = _named(plain)
-    if _QUAD.search(plain) or _named_boxes(named):
+    pairs = _name_values(plain)
+    if _QUAD.search(plain) or _named_boxes(pairs):
         return PartReading(None, "a-box")
     points = [_numbers(match) for match in _PAIR.finditer(plain)]
     rest = _PAIR.sub(" ", plain)
     points += [
         [x, y]
-        for (first, x), (second, y) in pairwise(_named(rest))
+        for (first, x), (second, y) in pairwise(_name_values(rest))
         if (first, second) == ("x", "y")
     ]
     if not points and (bare := _BARE_PAIR.fullmatch(plain)):
@@ -74,7 +74,7 @@ def read_box_part(text: str, ask: BoxAsk) -> PartReading:  # noqa: ARG001 - as e
         boxes.append([*_numbers(pairs[0]), *_numbers(pairs[1])])
     elif pairs:
         return PartReading(None, "a-point" if len(pairs) == 1 else "several-boxes")
-    boxes += _named_boxes(_named(rest))
+    boxes += _named_boxes(_name_values(rest))
     if not boxes and (bare := _BARE_QUAD.fullmatch(plain)):
         boxes = [_numbers(bare)]
     return _only(
@@ -93,17 +93,17 @@ def _only(answers: list[list[float]], problem: str) -> PartReading:
     return PartReading(list(distinct.pop()), "") if distinct else PartReading(None, "")
 
 
-def _named(text: str) -> list[tuple[str, float]]:
+def _name_values(text: str) -> list[tuple[str, float]]:
     return [
         (re.sub(r"[\s_]", "", match["name"].casefold()), _number(match["number"]))
-        for match in _NAMED.finditer(text)
+        for match in _NAME_VALUE.finditer(text)
     ]
 
 
-def _named_boxes(named: list[tuple[str, float]]) -> list[list[float]]:
+def _named_boxes(pairs: list[tuple[str, float]]) -> list[list[float]]:
     """Return the box from named sides, if each is named once."""
-    values = dict(named)
-    if len(values) < len(named):
+    values = dict(pairs)
+    if len(values) < len(pairs):
         return []
     for names in _CORNERS:
         if all(name in values for name in names):

@@ -90,12 +90,12 @@ def read_message(data: str, *, model: str, latency: float) -> Reply:
     texts = [block.get("text") for block in blocks if block.get("type") == "text"]
     if not all(isinstance(text, str) for text in texts):
         raise _malformed(data)
-    named = body.get("model")
+    reply_model = body.get("model")
     return Reply(
         text="".join(map(str, texts)),
         finish_reason=_ENDS.get(str(body.get("stop_reason")), "stop"),
         usage=_usage(body.get("usage")),
-        model=named if isinstance(named, str) and named else model,
+        model=reply_model if isinstance(reply_model, str) and reply_model else model,
         latency=latency,
     )
 

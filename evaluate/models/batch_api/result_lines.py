@@ -21,8 +21,8 @@ def line_of(data: bytes, sender: Sender) -> Mapping[str, Any] | None:
         line = json.loads(sender.scrub(data.decode("utf-8", "replace")))
     except (ValueError, RecursionError):
         return None
-    named = isinstance(line, dict) and isinstance(line.get("custom_id"), str)
-    return line if named else None
+    has_id = isinstance(line, dict) and isinstance(line.get("custom_id"), str)
+    return line if has_id else None
 
 
 def reply_or_error(get_reply: Callable[[], Reply]) -> Reply | AnswerError:
@@ -51,5 +51,5 @@ def question_error(
 
 def unfinished(code: str, words: object) -> TransientError:
     """Return the error for a question that the provider did not process; it is asked again."""
-    named = words if isinstance(words, str) and words else "the batch ended before this question"
-    return TransientError(printable_line(f"{code}: {named}"), code=code)
+    detail = words if isinstance(words, str) and words else "the batch ended before this question"
+    return TransientError(printable_line(f"{code}: {detail}"), code=code)

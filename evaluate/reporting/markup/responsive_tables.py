@@ -90,8 +90,8 @@ def _columns(head: str) -> list[_TableColumn]:
         above = grid.get((0, column), own)
         group = _text(rows[above[0]][above[1]]["inner"]) if above != own else ""
         label = f"{group}: {text}" if group and counts[text] > 1 else text
-        named = rows[own[0]][own[1]]["kind"] == "th" and text
-        columns.append(_TableColumn(own if named else None, label))
+        has_heading = rows[own[0]][own[1]]["kind"] == "th" and text
+        columns.append(_TableColumn(own if has_heading else None, label))
     return columns
 
 

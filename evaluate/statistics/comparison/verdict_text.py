@@ -11,9 +11,9 @@ from medrcube.evaluate.statistics.power import FEWEST_FOR_POWER
 from medrcube.evaluate.statistics.units import units_text
 from medrcube.taxonomy import Task
 
-__all__ = ["NAMED", "conclusions", "name_of", "p_text", "points", "points_span", "short_name"]
+__all__ = ["LIST_LIMIT", "conclusions", "name_of", "p_text", "points", "points_span", "short_name"]
 
-NAMED = 5
+LIST_LIMIT = 5
 """Number of groups listed in a sentence; the table has all."""
 
 
@@ -139,13 +139,13 @@ def _family(axis: Axis, rows: list[Mapping[str, Any]], first: str, second: str) 
     text = f"By {axis}: of {counted(len(tested), noun)} tested together (Holm), "
     if clear:
         largest = sorted(clear, key=lambda row: -abs(row["difference"]))
-        named = "; ".join(
+        groups = "; ".join(
             f"{name_of(axis, row)} for {first if row['verdict'] == 'first' else second} "
             f"({points(row['difference'], sign=True)})"
-            for row in largest[:NAMED]
+            for row in largest[:LIST_LIMIT]
         )
         text += f"{len(clear)} {'differs' if len(clear) == 1 else 'differ'}"
-        text += f", most of all: {named}." if len(clear) > NAMED else f": {named}."
+        text += f", most of all: {groups}." if len(clear) > LIST_LIMIT else f": {groups}."
     else:
         text += "none is shown to differ; that does not prove that all are equal."
     if clear and len(clear) < len(tested):

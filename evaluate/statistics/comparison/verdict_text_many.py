@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from medrcube.evaluate.statistics.comparison.verdict_text import NAMED, points, short_name
+from medrcube.evaluate.statistics.comparison.verdict_text import LIST_LIMIT, points, short_name
 from medrcube.evaluate.statistics.grouping import Axis
 from medrcube.evaluate.statistics.power import FEWEST_FOR_POWER
 from medrcube.evaluate.statistics.units import units_text
@@ -85,11 +85,11 @@ def _cells(axis: Axis, groups: Sequence[Mapping[str, Any]], tests: int) -> str:
     text = f"By {axis}: {tests:,} tests of pairs of runs in {len(tested)} groups, adjusted "
     text += "together (Holm): "
     if clear:
-        named = "; ".join(
-            f"{short_name(axis, group)} ({_widest(group)})" for group in clear[:NAMED]
+        cells = "; ".join(
+            f"{short_name(axis, group)} ({_widest(group)})" for group in clear[:LIST_LIMIT]
         )
         text += f"in {len(clear)} of the groups runs are distinguishable"
-        text += f", such as {named}." if len(clear) > NAMED else f": {named}."
+        text += f", such as {cells}." if len(clear) > LIST_LIMIT else f": {cells}."
     else:
         text += "in none are two runs distinguishable, which does not prove that all are equal."
     if small:

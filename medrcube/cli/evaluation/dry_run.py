@@ -27,7 +27,7 @@ __all__ = [
     "tell_too_large",
 ]
 
-_NAMED = 5
+_LIST_LIMIT = 5
 
 
 def tell_too_large(
@@ -59,12 +59,12 @@ def tell_too_large(
     oversize = too_large(benchmark, select_items(benchmark, choice).items, model)
     if oversize is None:
         return
-    named = ", ".join(oversize.pictures[:_NAMED])
-    more = len(oversize.pictures) - _NAMED
+    names = ", ".join(oversize.pictures[:_LIST_LIMIT])
+    more = len(oversize.pictures) - _LIST_LIMIT
     reporter.result(
         f"{counted(len(oversize.pictures), 'image')} of {counted(oversize.items, 'item')} would be "
         f"refused by {oversize.limits.provider} for their size ({oversize.limits.source}): "
-        f"{named}{f' and {more:,} more' if more > 0 else ''}; --image-size N scales images down, "
+        f"{names}{f' and {more:,} more' if more > 0 else ''}; --image-size N scales images down, "
         "as a setting of the run"
     )
 
@@ -75,11 +75,11 @@ def _tell_heavy(plan: RunPlan, model: Model, reporter: Reporter) -> None:
     heavy = heavy_requests(plan, model)
     if heavy is None:
         return
-    more = len(heavy.items) - _NAMED
+    more = len(heavy.items) - _LIST_LIMIT
     reporter.result(
         f"questions of {counted(len(heavy.items), 'item')} would be refused by "
         f"{heavy.limits.provider} for the size of all their images together, up to "
-        f"{in_bytes(heavy.largest)} ({heavy.limits.source}): {', '.join(heavy.items[:_NAMED])}"
+        f"{in_bytes(heavy.largest)} ({heavy.limits.source}): {', '.join(heavy.items[:_LIST_LIMIT])}"
         f"{f' and {more:,} more' if more > 0 else ''}; fewer --shots or --image-size N makes "
         f"requests smaller, as a setting of the run"
     )

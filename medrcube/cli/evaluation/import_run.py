@@ -58,9 +58,9 @@ def import_run(
     imported = import_file(file, read_release(release), out, model=model, edition=other)
     reporter = Reporter()
     if imported.unanswered:
-        named = ", ".join(imported.unanswered[:LIST_LIMIT])
+        ids = ", ".join(imported.unanswered[:LIST_LIMIT])
         count = len(imported.unanswered)
-        reporter.result(f"{counted(count, 'item')} without a reply, counted as failed: {named}")
+        reporter.result(f"{counted(count, 'item')} without a reply, counted as failed: {ids}")
     if differing := imported.matched.differing:
         reporter.result(
             f"{counted(len(differing), 'item')} with a different question or options, left out: "

@@ -61,11 +61,11 @@ def index(
     reporter = Reporter(json_output=json_output, wide=wide)
     started = time.monotonic()
     out = out or Path(DEFAULT_INDEX)
-    named = ((HPO, hpo), (RADLEX, radlex), (ICD11, icd11))
-    stated = _versions(version, [ontology for ontology, file in named if file is not None])
+    ontology_files = ((HPO, hpo), (RADLEX, radlex), (ICD11, icd11))
+    stated = _versions(version, [ontology for ontology, file in ontology_files if file is not None])
     files = [
         OntologyInput(ontology=ontology, path=file, version=stated.get(ontology, ""))
-        for ontology, file in named
+        for ontology, file in ontology_files
         if file is not None
     ]
     if not files:
@@ -115,11 +115,11 @@ def _read(files: Sequence[OntologyInput], advance: Advance) -> Iterator[Ontology
         advance()
 
 
-def _versions(values: list[str] | None, named: Sequence[str]) -> dict[str, str]:
+def _versions(values: list[str] | None, ontologies: Sequence[str]) -> dict[str, str]:
     stated = {}
     for value in values or ():
         ontology, equals, version = value.partition("=")
-        if not (equals and version.strip()) or ontology not in named:
+        if not (equals and version.strip()) or ontology not in ontologies:
             raise MedrcubeError(
                 f"--version {value}: expected ONTOLOGY=VERSION, such as radlex=4.3, of an ontology "
                 "whose file is given"

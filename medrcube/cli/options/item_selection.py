@@ -148,11 +148,11 @@ def leave_of(
         sources_under_agreement,
     )
 
-    named = [name.strip() for value in may_send or () for name in value.split(",") if name.strip()]
-    if not (named and sends_outside(model)):
+    names = [name.strip() for value in may_send or () for name in value.split(",") if name.strip()]
+    if not (names and sends_outside(model)):
         return frozenset()
     cards = known_cards()
-    folders = permitted_sources(named, sources_under_agreement(benchmark.items, cards))
+    folders = permitted_sources(names, sources_under_agreement(benchmark.items, cards))
     for folder in sorted(folders):
         reporter.note(
             f"sent to another machine, as you stated you may: {rights_text(folder, cards)}"

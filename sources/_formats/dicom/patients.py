@@ -43,12 +43,12 @@ def files_by_patient(root: RawTree, name: re.Pattern[str]) -> Iterator[tuple[str
             loose.append(root.path / file)
     for home, files in homes.items():
         yield home.rpartition("/")[2], files
-    named: dict[str, list[Path]] = {}
+    by_patient: dict[str, list[Path]] = {}
     for path in loose:
-        patient = _named(path)
+        patient = _patient_id(path)
         if patient is None or name.fullmatch(patient):
-            named.setdefault(patient or path.parent.name, []).append(path)
-    yield from sorted(named.items())
+            by_patient.setdefault(patient or path.parent.name, []).append(path)
+    yield from sorted(by_patient.items())
 
 
 def skip_unreadable_slices(patient: str, files: Iterable[Path]) -> Iterator[Skip]:
@@ -83,7 +83,7 @@ def _home(file: str, name: re.Pattern[str]) -> str:
     return ""
 
 
-def _named(path: Path) -> str | None:
+def _patient_id(path: Path) -> str | None:
     """Return the PatientID, or empty; ``None`` for an unreadable file."""
     try:
         return read_header(path, ("PatientID",)).get("PatientID", "")

@@ -70,20 +70,20 @@ def skip_unusable_table(error: TableError, older: Path | None = None) -> Skip:
     return Skip(key=path.name, reason=reason, paths=(path,), code=OLDER_EDITION)
 
 
-def check_no_finding(place: str, named: Collection[str]) -> None:
+def check_no_finding(place: str, findings: Collection[str]) -> None:
     """Reject "no finding" together with findings of the same image, as one of them is wrong.
 
     Args:
         place: location of the "no finding" statement.
-        named: findings that are nevertheless present or drawn.
+        findings: those that are nevertheless present or drawn.
 
     Raises:
-        RowError: ``named`` is not empty.
+        RowError: ``findings`` is not empty.
     """
-    if named:
+    if findings:
         raise RowError(
-            f"{place}: contradicts {' and '.join(map(repr, named))}; expected either no finding or "
-            "findings, since which of the two is true is unknown"
+            f"{place}: contradicts {' and '.join(map(repr, findings))}; expected either no finding "
+            "or findings, since which of the two is true is unknown"
         )
 
 
@@ -102,12 +102,12 @@ def group_by_name(
     Returns:
         The rows by name, in order of first occurrence, and a ``Skip`` per row without a name.
     """
-    named: dict[str, list[TableRow]] = {}
+    rows_of: dict[str, list[TableRow]] = {}
     skips: list[Skip] = []
     for row in rows:
         skip = skip_if_unnamed(row, column)
         if skip is None:
-            named.setdefault(row[column], []).append(row)
+            rows_of.setdefault(row[column], []).append(row)
             if row.fault and opens:  # rows of other images after it may be lost
                 skip = Skip(key=f"{row.place} rest", reason=f"{row.place}: {row.fault}")
         if skip is not None:
@@ -117,7 +117,7 @@ def group_by_name(
             doubt = f"; it may be about any image, so no absence in {part} is certain"
             reason = skip.reason + (doubt if opens else "")
             skips.append(replace(skip, reason=reason, code=BAD_ROW, opens=opens, opens_value=value))
-    return named, skips
+    return rows_of, skips
 
 
 def only_row(rows: Sequence[TableRow], about: str) -> TableRow:

@@ -371,9 +371,9 @@ def natural_key(path: Path) -> tuple[object, ...]:
 
 def _told_header(header: Sequence[str], columns: Sequence[str]) -> str:
     """Return the column names, or only their shapes if none is expected: it may be patient data."""
-    named = _is_header(header, columns)
+    is_header = _is_header(header, columns)
     return ", ".join(
-        escape_controls(name) if named else redact_cell(name, columns) for name in header
+        escape_controls(name) if is_header else redact_cell(name, columns) for name in header
     )
 
 

@@ -130,10 +130,10 @@ class CardField:
 
     def concepts(self) -> tuple[str, ...]:
         """Return all concepts that the field can state, in card order, without duplicates."""
-        named = [*self.values.values(), *(band.concept for band in self.bands)]
+        names = [*self.values.values(), *(band.concept for band in self.bands)]
         if self.constant:
-            named.append(self.constant)
-        return tuple(dict.fromkeys(name for name in named if name))
+            names.append(self.constant)
+        return tuple(dict.fromkeys(name for name in names if name))
 
 
 def strip_float_suffix(value: str) -> str:

@@ -268,9 +268,9 @@ def _pair(
         images = set(zip(folders, files, strict=True))
         for first in (column for column in columns if len(set(folders) & set(cells[column])) > 1):
             for second in (column for column in columns if column != first):
-                named = set(zip(cells[first], cells[second], strict=True))
-                hits = images & named
-                most = 2 * len(named) >= len(rows) and 2 * len(hits) >= len(images)
+                pairs = set(zip(cells[first], cells[second], strict=True))
+                hits = images & pairs
+                most = 2 * len(pairs) >= len(rows) and 2 * len(hits) >= len(images)
                 if most and len({file for _, file in hits}) > 1:
                     return first, second
     return None

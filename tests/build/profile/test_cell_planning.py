@@ -324,7 +324,7 @@ def test_a_worse_round_does_not_replace_a_better_one():
 def test_nothing_to_ask_gives_nothing():
     plan = plan_items(UPSTREAM, [], keep_all)
     assert plan.items == ()
-    report = report_on(UPSTREAM, plan, (), [], named=[])
+    report = report_on(UPSTREAM, plan, (), [], source_ids=[])
     assert (report.made, report.distance, report.mix) == (0, 1.0, {})
 
 
