@@ -142,10 +142,10 @@ def _smooth_ends(shades: NDArray[np.float32]) -> NDArray[np.float32]:
 
 def write_radiograph(folder: Path, bits: int) -> None:
     shape = (2048, 2048)
-    stored = _film(shape, ellipse(shape, 0.47, 0.45), bits, seed=5)
+    pixels = _film(shape, ellipse(shape, 0.47, 0.45), bits, seed=5)
     write_dicom(
         folder / "radiograph.dcm",
-        stored,
+        pixels,
         _DX,
         Modality="DX",
         BitsStored=bits,
@@ -158,10 +158,10 @@ def write_mammogram(folder: Path) -> None:
     shape = (2560, 2048)
     y, x = np.mgrid[0 : shape[0], 0 : shape[1]]
     breast = ((y / shape[0] - 0.5) / 0.45) ** 2 + (x / shape[1] / 0.7) ** 2 < 1
-    stored = _film(shape, breast, 12, seed=6)
+    pixels = _film(shape, breast, 12, seed=6)
     write_dicom(
         folder / "mammogram.dcm",
-        stored,
+        pixels,
         _MG,
         syntax=JPEG2000Lossless,
         Modality="MG",
@@ -188,10 +188,10 @@ def write_large_mammogram(folder: Path) -> None:
     """A mammogram of the largest common detector, plain and in JPEG 2000."""
     y, x = np.mgrid[0 : _FILM[0], 0 : _FILM[1]]
     breast = ((y / _FILM[0] - 0.5) / 0.45) ** 2 + (x / _FILM[1] / 0.7) ** 2 < 1
-    stored = _film(_FILM, breast, 12, seed=7)
+    pixels = _film(_FILM, breast, 12, seed=7)
     elements = {"Modality": "MG", "BitsStored": 12, "WindowCenter": 2048, "WindowWidth": 4096}
-    write_dicom(folder / "plain.dcm", stored, _MG, **elements)
-    write_dicom(folder / "jpeg2000.dcm", stored, _MG, syntax=JPEG2000Lossless, **elements)
+    write_dicom(folder / "plain.dcm", pixels, _MG, **elements)
+    write_dicom(folder / "jpeg2000.dcm", pixels, _MG, syntax=JPEG2000Lossless, **elements)
 
 
 def write_chest(folder: Path) -> None:
@@ -200,16 +200,16 @@ def write_chest(folder: Path) -> None:
     The JPEG has its histogram equalised, as in MIMIC-CXR-JPG, and about the size of a file there.
     """
     whole = (3072, 2560)  # shades are made in blocks of 32
-    stored = _film(whole, ellipse(whole, 0.47, 0.45), 12, seed=8)[: _CHEST[0], : _CHEST[1]]
+    pixels = _film(whole, ellipse(whole, 0.47, 0.45), 12, seed=8)[: _CHEST[0], : _CHEST[1]]
     elements = {"Modality": "DX", "BitsStored": 12, "WindowCenter": 2048, "WindowWidth": 4096}
-    write_dicom(folder / "film.dcm", stored, _DX, **elements)
-    share = np.cumsum(np.bincount(stored.ravel(), minlength=1 << 12)) / stored.size
-    equalised = (255 * share).astype(np.uint8)[stored]
+    write_dicom(folder / "film.dcm", pixels, _DX, **elements)
+    share = np.cumsum(np.bincount(pixels.ravel(), minlength=1 << 12)) / pixels.size
+    equalised = (255 * share).astype(np.uint8)[pixels]
     Image.fromarray(equalised).save(folder / "film.jpg", quality=95)
 
 
 def write_dicom(
-    path: Path, stored: NDArray[Any], kind: str, *, syntax: str = "", **elements: Any
+    path: Path, pixels: NDArray[Any], kind: str, *, syntax: str = "", **elements: Any
 ) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     meta = FileMetaDataset()
@@ -223,20 +223,20 @@ def write_dicom(
         "StudyInstanceUID": generate_uid(entropy_srcs=["medrcube", "study", kind]),
         "PatientID": "phantom",
         "PatientName": "Phantom",
-        "Rows": stored.shape[0],
-        "Columns": stored.shape[1],
+        "Rows": pixels.shape[0],
+        "Columns": pixels.shape[1],
         "SamplesPerPixel": 1,
         "PhotometricInterpretation": "MONOCHROME2",
         "BitsAllocated": 16,
         "PixelRepresentation": 0,
-        "PixelData": stored.tobytes(),
+        "PixelData": pixels.tobytes(),
     }
     for keyword, value in {**standard, **elements}.items():
         setattr(data, keyword, value)
     data.HighBit = data.BitsStored - 1
     if syntax == JPEGLosslessSV1:
         meta.TransferSyntaxUID = syntax
-        data.PixelData = encapsulate([encode_jpeg_lossless(stored, data.BitsStored)])
+        data.PixelData = encapsulate([encode_jpeg_lossless(pixels, data.BitsStored)])
         data["PixelData"].VR = "OB"
         data["PixelData"].is_undefined_length = True
     elif syntax and syntax != ExplicitVRLittleEndian:

@@ -120,11 +120,11 @@ def recompute_scores(run: Path, results: Sequence[Result]) -> Mapping[str, Any]:
     Raises:
         WorkspaceError: the folder is not a run, or has no scores.
     """
-    stored = read_metrics(run)
+    recorded_metrics = read_metrics(run)
     replies, _ = standing_replies(read_asked(run), _attempts(run))
     summary = {
-        **_summary(run, results, read_by_rules(run), replies, stored["judge"]),
-        "outcomes_sha256": stored["outcomes_sha256"],
+        **_summary(run, results, read_by_rules(run), replies, recorded_metrics["judge"]),
+        "outcomes_sha256": recorded_metrics["outcomes_sha256"],
     }
     # As JSON: string keys, lists for tuples.
     derived = {

@@ -44,25 +44,25 @@ def _best(paths: list[Path], out: Path) -> int:
     table = None
     for path in paths:
         header = dcmread(path)
-        stored = header.pixel_array
-        if stored.ndim == 2:
-            patterns = stored.view(f"u{stored.dtype.itemsize}")
+        pixels = header.pixel_array
+        if pixels.ndim == 2:
+            patterns = pixels.view(f"u{pixels.dtype.itemsize}")
             if table is None:
-                table = _table(header, stored)
-            stored = table[patterns]
-        Image.fromarray(stored).save(out / f"{path.name}.png", compress_level=1)
+                table = _table(header, pixels)
+            pixels = table[patterns]
+        Image.fromarray(pixels).save(out / f"{path.name}.png", compress_level=1)
     return len(paths)
 
 
-def _table(header: object, stored: np.ndarray) -> np.ndarray:
+def _table(header: object, pixels: np.ndarray) -> np.ndarray:
     """Grey of every stored value, by the first window, or by the range of the first image."""
-    bits = 8 * stored.dtype.itemsize
-    values = np.arange(1 << bits).astype(f"u{stored.dtype.itemsize}").view(stored.dtype)
+    bits = 8 * pixels.dtype.itemsize
+    values = np.arange(1 << bits).astype(f"u{pixels.dtype.itemsize}").view(pixels.dtype)
     slope = float(getattr(header, "RescaleSlope", 1))
     intercept = float(getattr(header, "RescaleIntercept", 0))
     centre, width = (getattr(header, name, None) for name in ("WindowCenter", "WindowWidth"))
     if centre is None:
-        low, high = (float(end) * slope + intercept for end in (stored.min(), stored.max()))
+        low, high = (float(end) * slope + intercept for end in (pixels.min(), pixels.max()))
     else:
         centre, width = (float(np.atleast_1d(number)[0]) for number in (centre, width))
         low, high = centre - width / 2, centre + width / 2

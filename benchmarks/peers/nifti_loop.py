@@ -39,34 +39,34 @@ def _as_used(data: Path, out: Path, window: str) -> int:
 
 def _best(data: Path, out: Path, window: str) -> int:
     image = nibabel.load(data)
-    stored = np.asarray(image.dataobj.get_unscaled())
+    voxels = np.asarray(image.dataobj.get_unscaled())
     slope, intercept = image.dataobj.slope, image.dataobj.inter
     table = None
-    if stored.dtype.kind == "f":
-        low, high = np.percentile(stored, _shares(window))
+    if voxels.dtype.kind == "f":
+        low, high = np.percentile(voxels, _shares(window))
         scale = np.float32(255 / (high - low))
     else:
-        bits = 8 * stored.dtype.itemsize
-        values = np.arange(1 << bits).astype(f"u{stored.dtype.itemsize}").view(stored.dtype)
+        bits = 8 * voxels.dtype.itemsize
+        values = np.arange(1 << bits).astype(f"u{voxels.dtype.itemsize}").view(voxels.dtype)
         if window.startswith("ct"):
             low, high = _CT
         else:
-            patterns = stored.view(f"u{stored.dtype.itemsize}").ravel(order="K")
+            patterns = voxels.view(f"u{voxels.dtype.itemsize}").ravel(order="K")
             counts = np.bincount(patterns, minlength=1 << bits)
             order = np.argsort(values, kind="stable")
-            reached = np.cumsum(counts[order]) / stored.size * 100
+            reached = np.cumsum(counts[order]) / voxels.size * 100
             places = np.searchsorted(reached, _shares(window))
             low, high = values[order[places]] * slope + intercept
         units = np.clip(values * slope + intercept, low, high)
         table = ((units - low) / (high - low) * 255).astype(np.uint8)
-    for k in range(stored.shape[2]):
-        part = stored[:, :, k].T
+    for k in range(voxels.shape[2]):
+        part = voxels[:, :, k].T
         if table is None:
             grey = ((np.clip(part, low, high) - np.float32(low)) * scale).astype(np.uint8)
         else:
             grey = table[part.view(f"u{part.dtype.itemsize}")]
         Image.fromarray(grey).save(out / f"{k:04}.png", compress_level=1)
-    return int(stored.shape[2])
+    return int(voxels.shape[2])
 
 
 def _shares(window: str) -> list[float]:

@@ -53,15 +53,15 @@ def main() -> None:
             for path in paths:
                 _digest(path)
         count = 0
-        for stored in slices():
-            make(stored, count)
+        for values in slices():
+            make(values, count)
             count += 1
         return count
 
     timing.serve(work, args.out)
 
 
-def _sink(_stored: Pixels, _number: int) -> None:
+def _sink(_values: Pixels, _number: int) -> None:
     """Throw decoded pixels away."""
 
 
@@ -89,21 +89,21 @@ class _Maker:
             self._table = np.clip(np.arange(256) * 1.3, 0, 255).astype(np.uint8)
         self._counted = window.startswith("percentile")
 
-    def __call__(self, stored: Pixels, number: int) -> None:
+    def __call__(self, values: Pixels, number: int) -> None:
         if self._table is not None:
-            patterns = stored.view(f"u{stored.dtype.itemsize}")
+            patterns = values.view(f"u{values.dtype.itemsize}")
             if self._counted:
                 np.bincount(patterns.ravel(), minlength=len(self._table))
             grey = np.empty(patterns.shape, np.uint8)
             for first in range(0, len(grey), _ROWS):
                 rows = slice(first, first + _ROWS)
                 np.take(self._table, patterns[rows], out=grey[rows], mode="wrap")
-        elif stored.dtype.kind == "f":
+        elif values.dtype.kind == "f":
             if self._counted:
-                np.bincount(stored.view(np.uint32).ravel() >> np.uint32(16), minlength=1 << 16)
-            grey = (np.minimum(stored, np.float32(1)) * np.float32(255)).astype(np.uint8)
+                np.bincount(values.view(np.uint32).ravel() >> np.uint32(16), minlength=1 << 16)
+            grey = (np.minimum(values, np.float32(1)) * np.float32(255)).astype(np.uint8)
         else:
-            grey = stored
+            grey = values
         lines = np.empty((len(grey), 1 + grey[0].size), np.uint8)
         rows = grey.reshape(len(grey), -1)
         lines[:, 0] = 2
@@ -153,11 +153,11 @@ def _dicom(paths: list[Path]) -> Callable[[], Iterator[Pixels]]:
     for path in paths:
         header = dcmread(path)
         syntax = UID(header.file_meta.TransferSyntaxUID)
-        stored = pixel_array(header)
+        values = pixel_array(header)
         place = -1
         if not syntax.is_encapsulated:
             place = path.read_bytes().rfind(header.PixelData)
-        frames.append((path, syntax, stored.shape, stored.dtype, place, header))
+        frames.append((path, syntax, values.shape, values.dtype, place, header))
     coded = [
         None if place >= 0 else get_frame(header.PixelData, 0, number_of_frames=1)
         for *_, place, header in frames

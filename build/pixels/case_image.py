@@ -216,10 +216,10 @@ def open_volume(job: RenderJob, image: ImageRef) -> Volume:
     Raises:
         ReadError: it cannot be read.
     """
-    return geometry.reorient(_stored(job, image), job.plane, job.policy.orient)
+    return geometry.reorient(_stored_volume(job, image), job.plane, job.policy.orient)
 
 
-def _stored(job: RenderJob, image: ImageRef) -> Volume:
+def _stored_volume(job: RenderJob, image: ImageRef) -> Volume:
     reader = _source(job.folder).find_hook("read") or readers.read
     return repair_known_fault(reader(image), job.policy.repair)
 
@@ -230,14 +230,14 @@ def _source(folder: Path) -> Source:
 
 
 def _case_image(job: RenderJob, number: int, image: ImageRef) -> CaseImage:
-    stored = _stored(job, image)
-    check_placed(stored, image, job.policy)
-    orientation = geometry.orientation_of(stored, job.plane, job.policy.orient)
-    volume = geometry.turned(stored, orientation, job.plane)
+    stored_volume = _stored_volume(job, image)
+    check_placed(stored_volume, image, job.policy)
+    orientation = geometry.orientation_of(stored_volume, job.plane, job.policy.orient)
+    volume = geometry.turned(stored_volume, orientation, job.plane)
     check_tilt(volume, image, job.policy)
     if job.policy.orient == "stored":
-        check_stored_axes(job, number, stored)
-    masks, needs, unplaced = region_masks(job, number, stored)
+        check_stored_axes(job, number, stored_volume)
+    masks, needs, unplaced = region_masks(job, number, stored_volume)
     masks = {n: mask.turned(orientation.axes, orientation.flips) for n, mask in masks.items()}
     check_marks(job, masks, volume)
     greys = None if volume.colour else _display_transform(job, number, volume)
@@ -245,8 +245,8 @@ def _case_image(job: RenderJob, number: int, image: ImageRef) -> CaseImage:
     misled: tuple[str, str] | None = None
     try:
         guide = tuple(
-            rasterise(shape, stored).turned(orientation.axes, orientation.flips)
-            for shape in _guides(job, number, stored)
+            rasterise(shape, stored_volume).turned(orientation.axes, orientation.flips)
+            for shape in _guides(job, number, stored_volume)
         )
     except ReadError as error:
         if not job.case.unguided:
@@ -264,12 +264,12 @@ def _case_image(job: RenderJob, number: int, image: ImageRef) -> CaseImage:
         },
         readings={
             n: tuple(
-                rasterise(reading, stored).turned(orientation.axes, orientation.flips)
+                rasterise(reading, stored_volume).turned(orientation.axes, orientation.flips)
                 for reading in readings_of(job.case.regions[n].shape)
             )
             for n in masks
         },
-        frame=drawn_frame(job, masks, stored),
+        frame=drawn_frame(job, masks, stored_volume),
         unplaced=unplaced,
         misled=misled,
     )
@@ -280,7 +280,7 @@ def _display_transform(job: RenderJob, number: int, volume: Volume) -> DisplayTr
     return recorded or display_transform(volume, job.policy.window)
 
 
-def _guides(job: RenderJob, number: int, stored: Volume) -> tuple[Shape, ...]:
+def _guides(job: RenderJob, number: int, stored_volume: Volume) -> tuple[Shape, ...]:
     """Return the guide that determines the slice; an adapter with its own rule reads it itself."""
     if number > 0:
         return ()
@@ -288,5 +288,5 @@ def _guides(job: RenderJob, number: int, stored: Volume) -> tuple[Shape, ...]:
         return job.case.guide
     for shape in job.case.guide:
         if isinstance(shape, MaskFile):
-            readers.check_grids(shape, stored)
+            readers.check_grids(shape, stored_volume)
     return ()

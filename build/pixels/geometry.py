@@ -329,15 +329,15 @@ class _TurnedSlices(LazySlices):
     """Lazy slices, each reoriented on access."""
 
     def __init__(self, slices: SliceStack, orientation: Orientation) -> None:
-        stored = slices.shape
-        super().__init__((*(stored[axis] for axis in orientation.axes), *stored[3:]), slices.dtype)
+        shape = slices.shape
+        super().__init__((*(shape[axis] for axis in orientation.axes), *shape[3:]), slices.dtype)
         self._slices = slices
         self._orientation = orientation
 
     def _picture(self, k: int) -> Array:
         last = self._slices.shape[0] - 1
-        stored = self._slices[last - k if self._orientation.flips[0] else k]
-        turned: Array = self._orientation.apply(stored[None])[0]
+        picture = self._slices[last - k if self._orientation.flips[0] else k]
+        turned: Array = self._orientation.apply(picture[None])[0]
         return turned
 
 

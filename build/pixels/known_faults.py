@@ -57,6 +57,6 @@ class _UnwrappedSlices(LazySlices):
         self._slices = slices
 
     def _picture(self, k: int) -> Array:
-        stored = self._slices[k]
-        moved: Array = stored + stored.dtype.type(_WRAP_SHIFT)
-        return np.where(moved >= _WRAP_RANGE, moved - stored.dtype.type(_WRAP_RANGE), moved)
+        picture = self._slices[k]
+        moved: Array = picture + picture.dtype.type(_WRAP_SHIFT)
+        return np.where(moved >= _WRAP_RANGE, moved - picture.dtype.type(_WRAP_RANGE), moved)

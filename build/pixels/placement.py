@@ -28,18 +28,18 @@ nanometre.
 """
 
 
-def check_placed(stored: Volume, image: ImageRef, policy: PixelPolicy) -> None:
+def check_placed(volume: Volume, image: ImageRef, policy: PixelPolicy) -> None:
     """Reject a volume whose orientation is unknown; films and single images are upright."""
-    if stored.affine is not None and not _is_sane(stored.affine):
+    if volume.affine is not None and not _is_sane(volume.affine):
         raise ReadError(
             f"{image.paths[0].name}: says that it lies nowhere in space; expected millimetres "
             "around a body",
             code="singular-affine",
         )
     least = {"affine": 2, "in-plane": 1}.get(policy.orient, math.inf)
-    if stored.solid and stored.affine is None and stored.slices.shape[0] >= least:
+    if volume.solid and volume.affine is None and volume.slices.shape[0] >= least:
         raise ReadError(
-            f"{image.paths[0].name}: does not say how its {stored.slices.shape[0]} slice(s) lie in "
+            f"{image.paths[0].name}: does not say how its {volume.slices.shape[0]} slice(s) lie in "
             "the patient (no sform, no qform); showing them as stored would assume that the file "
             'is turned as a radiologist expects: the card may state that with orient = "stored"',
             code="no-orientation",

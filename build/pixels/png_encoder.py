@@ -46,8 +46,8 @@ def encode_png(pixels: NDArray[np.uint8] | NDArray[np.uint16], *, spend: bool = 
     colour = 2 if pixels.ndim == 3 else 0
     header = struct.pack(">IIBBBBB", width, height, 8 * pixels.itemsize, colour, 0, 0, 0)
     big = np.ascontiguousarray(pixels, dtype=">u2") if pixels.itemsize == 2 else pixels
-    stored = big.view(np.uint8)
-    data = deflate.zlib_compress(_filtered(stored, spend=spend), _LEVEL)
+    as_bytes = big.view(np.uint8)
+    data = deflate.zlib_compress(_filtered(as_bytes, spend=spend), _LEVEL)
     return b"".join(
         (
             _SIGNATURE,

@@ -213,8 +213,8 @@ class PackedSlices(LazySlices):
 
     def _picture(self, k: int) -> Array:
         size = math.prod(self.shape[1:]) * self.dtype.itemsize
-        stored: Array = np.frombuffer(deflate.zlib_decompress(self._packed[k], size), self.dtype)
-        return stored.reshape(self.shape[1:])
+        values: Array = np.frombuffer(deflate.zlib_decompress(self._packed[k], size), self.dtype)
+        return values.reshape(self.shape[1:])
 
 
 def is_grey(picture: Array) -> bool:

@@ -75,8 +75,8 @@ def _pixels(path: Path, header: Any) -> Array:
         raise truncated(path, f"its pixel file {file.name} is missing")
     if (there := file.stat().st_size) < needed:
         raise truncated(path, f"declares {needed:,} bytes but {file.name} holds {there:,}")
-    stored: Array = np.memmap(file, dtype, mode="r", offset=int(offset), shape=shape[::-1])
-    return stored
+    values: Array = np.memmap(file, dtype, mode="r", offset=int(offset), shape=shape[::-1])
+    return values
 
 
 def _spacing(header: Any) -> tuple[float, float, float] | None:

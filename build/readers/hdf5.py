@@ -76,15 +76,15 @@ def _member(path: Path, file: h5py.File, member: str | None) -> h5py.Dataset:
             f"{', '.join(arrays) or '(none)'}",
             code="missing-member",
         )
-    stored = file[member]
-    if stored.external or stored.is_virtual:
+    dataset = file[member]
+    if dataset.external or dataset.is_virtual:
         raise ReadError(
             f"{path.name}: keeps the array {member!r} in other files; expected it in this file",
             code="outside-root",
         )
-    check_pixels(path, stored.shape)
-    check_size(path, stored.size * stored.dtype.itemsize)
-    return stored
+    check_pixels(path, dataset.shape)
+    check_size(path, dataset.size * dataset.dtype.itemsize)
+    return dataset
 
 
 def _arrays(file: h5py.File) -> list[str]:

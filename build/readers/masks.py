@@ -96,15 +96,15 @@ def _placed(paths: tuple[Path, ...], mask: MaskFile, volume: Volume) -> Mask:
         return module_of("segmentation").read(path, mask.values, volume)  # type: ignore[no-any-return]
     if kind == "RTSTRUCT":
         return module_of("structures").read(path, mask.member, volume)  # type: ignore[no-any-return]
-    stored = _stored(*paths, member=mask.member, labels=bool(mask.values))
-    marked = _marked(path, stored, mask.values)
+    mask_volume = _mask_volume(*paths, member=mask.member, labels=bool(mask.values))
+    marked = _marked(path, mask_volume, mask.values)
     if mask.outlined:
         marked = Mask.of(
-            marked.shape, ((k, fill_convex(marked[k])) for k in range(stored.slices.shape[0]))
+            marked.shape, ((k, fill_convex(marked[k])) for k in range(mask_volume.slices.shape[0]))
         )
-    walk = _check_grid(path, stored, mask.drawn_on, volume)
+    walk = _check_grid(path, mask_volume, mask.drawn_on, volume)
     if mask.drawn_on is not None:
-        return _carried(path, marked, stored, volume)
+        return _carried(path, marked, mask_volume, volume)
     return marked if walk == Orientation() else marked.turned(walk.axes, walk.flips)
 
 
@@ -152,9 +152,9 @@ def _values_in(mask: MaskFile) -> tuple[float, ...]:
     for path in mask.paths:
         if _kind_of(path) in _DICOM_MASKS:  # segment numbers and names, not stored values
             continue
-        stored = _stored(path, member=mask.member, labels=bool(mask.values))
-        for k in range(stored.slices.shape[0]):
-            values.update(np.unique(_labels(stored.greys, stored.slices[k])).tolist())
+        mask_volume = _mask_volume(path, member=mask.member, labels=bool(mask.values))
+        for k in range(mask_volume.slices.shape[0]):
+            values.update(np.unique(_labels(mask_volume.greys, mask_volume.slices[k])).tolist())
     return tuple(sorted(values))
 
 
@@ -166,8 +166,8 @@ def check_grids(mask: MaskFile, volume: Volume) -> None:
     """
     for path in mask.paths:
         if content_of(path) != "dicom":
-            stored = read(ImageRef(paths=(path,), member=mask.member), forward=True)
-            _check_grid(path, stored, mask.drawn_on, volume)
+            mask_volume = read(ImageRef(paths=(path,), member=mask.member), forward=True)
+            _check_grid(path, mask_volume, mask.drawn_on, volume)
 
 
 def check_axes(mask: MaskFile, volume: Volume) -> None:
@@ -182,8 +182,8 @@ def check_axes(mask: MaskFile, volume: Volume) -> None:
     for path in mask.paths:
         if content_of(path) not in {"nifti", "metaimage", "nrrd"}:
             continue
-        stored = read(ImageRef(paths=(path,), member=mask.member), forward=True)
-        check_stored_alike(path.name, stored, volume, "its image")
+        mask_volume = read(ImageRef(paths=(path,), member=mask.member), forward=True)
+        check_stored_alike(path.name, mask_volume, volume, "its image")
 
 
 def check_stored_alike(
@@ -214,26 +214,28 @@ def check_stored_alike(
     )
 
 
-def _check_grid(path: Path, stored: Volume, drawn_on: Path | None, volume: Volume) -> Orientation:
+def _check_grid(
+    path: Path, mask_volume: Volume, drawn_on: Path | None, volume: Volume
+) -> Orientation:
     """Return the reorientation of the axes of a mask to those of its image."""
     if drawn_on is None:
         image, whose = volume, "its image"
     else:
         image, whose = read(ImageRef(paths=(drawn_on,)), forward=True), drawn_on.name
-    if same_grid(stored, image):
+    if same_grid(mask_volume, image):
         return Orientation()
-    if stored.affine is not None and image.affine is not None:
-        walk = axis_mapping(stored.affine, image.affine)
-        if walk is not None and _fits(walk, stored, image):
+    if mask_volume.affine is not None and image.affine is not None:
+        walk = axis_mapping(mask_volume.affine, image.affine)
+        if walk is not None and _fits(walk, mask_volume, image):
             return walk
-    sizes = stored.slices.shape[:3], image.slices.shape[:3]
-    if sizes[0] != sizes[1] or stored.affine is None or image.affine is None:
+    sizes = mask_volume.slices.shape[:3], image.slices.shape[:3]
+    if sizes[0] != sizes[1] or mask_volume.affine is None or image.affine is None:
         raise ReadError(
-            f"{path.name}: the mask has {_size(stored)}, {whose} has {_size(image)}; expected "
+            f"{path.name}: the mask has {_size(mask_volume)}, {whose} has {_size(image)}; expected "
             "equal sizes: is it the mask of another edition of the image?",
             code="mask-size",
         )
-    apart = corner_distance_mm(stored.affine, image.affine, sizes[0])
+    apart = corner_distance_mm(mask_volume.affine, image.affine, sizes[0])
     raise ReadError(
         f"{path.name}: the mask and {whose} have equal sizes, but their affines place a corner "
         f"{apart:.1f} mm apart; expected less than half a voxel: is it the "
@@ -242,27 +244,27 @@ def _check_grid(path: Path, stored: Volume, drawn_on: Path | None, volume: Volum
     )
 
 
-def _fits(walk: Orientation, stored: Volume, image: Volume) -> bool:
-    shape = tuple(stored.slices.shape[axis] for axis in walk.axes)
-    if shape != image.slices.shape[:3] or stored.affine is None or image.affine is None:
+def _fits(walk: Orientation, mask_volume: Volume, image: Volume) -> bool:
+    shape = tuple(mask_volume.slices.shape[axis] for axis in walk.axes)
+    if shape != image.slices.shape[:3] or mask_volume.affine is None or image.affine is None:
         return False
-    turned = turned_affine(stored.affine, walk, stored.slices.shape)
+    turned = turned_affine(mask_volume.affine, walk, mask_volume.slices.shape)
     return same_positions(turned, image.affine, shape)
 
 
-def _carried(path: Path, marked: Mask, stored: Volume, volume: Volume) -> Mask:
-    if stored.affine is None or volume.affine is None:
+def _carried(path: Path, marked: Mask, mask_volume: Volume, volume: Volume) -> Mask:
+    if mask_volume.affine is None or volume.affine is None:
         raise ReadError(
             f"{path.name}: was drawn on another image, and not both state their position in space",
             code="no-position",
         )
-    if volume.uneven or stored.uneven:
+    if volume.uneven or mask_volume.uneven:
         raise ReadError(
             f"{path.name}: was drawn on another image, and one of the two has unevenly spaced "
             "slices; expected even spacing: is the series complete?",
             code="uneven-spacing",
         )
-    carried = resample_mask_to(marked, stored.affine, volume)
+    carried = resample_mask_to(marked, mask_volume.affine, volume)
     if marked.any() and not carried.any():
         raise ReadError(
             f"{path.name}: does not overlap its image once both are placed in space; is it the "
@@ -273,7 +275,7 @@ def _carried(path: Path, marked: Mask, stored: Volume, volume: Volume) -> Mask:
 
 
 @cache_last_files
-def _stored(path: Path, *further: Path, member: str | None, labels: bool) -> Volume:
+def _mask_volume(path: Path, *further: Path, member: str | None, labels: bool) -> Volume:
     if labels and content_of(path) == "raster":
         return Volume(slices=PackedSlices(module_of("raster").read_labels(path)))
     volume = read(ImageRef(paths=(path, *further), member=member), forward=True)
@@ -286,35 +288,35 @@ def _stored(path: Path, *further: Path, member: str | None, labels: bool) -> Vol
     return replace(volume, slices=PackedSlices(volume.slices))
 
 
-def _marked(path: Path, stored: Volume, values: tuple[int, ...]) -> Mask:
-    marks = _rule(path, stored, values)
+def _marked(path: Path, mask_volume: Volume, values: tuple[int, ...]) -> Mask:
+    marks = _rule(path, mask_volume, values)
 
     def pictures() -> Iterator[tuple[int, NDArray[np.bool_]]]:
-        for k in range(stored.slices.shape[0]):
-            picture = stored.slices[k]
-            yield k, marks(picture.max(axis=-1) if stored.colour else picture)
+        for k in range(mask_volume.slices.shape[0]):
+            picture = mask_volume.slices[k]
+            yield k, marks(picture.max(axis=-1) if mask_volume.colour else picture)
 
-    return Mask.of(stored.slices.shape, pictures())
+    return Mask.of(mask_volume.slices.shape, pictures())
 
 
 def _rule(
-    path: Path, stored: Volume, values: tuple[int, ...]
+    path: Path, mask_volume: Volume, values: tuple[int, ...]
 ) -> Callable[[Array], NDArray[np.bool_]]:
     """Return a predicate for the stored values that mark the region, applied slice by slice."""
     if values:
-        _check_grey(path, stored)
-        return lambda picture: np.isin(_labels(stored.greys, picture), values)
+        _check_grey(path, mask_volume)
+        return lambda picture: np.isin(_labels(mask_volume.greys, picture), values)
     if content_of(path) == "raster":
         least = _HALF if module_of("raster").is_lossy(path) else 0
         return partial(np.less, least)
-    slope, intercept = stored.greys.slope, stored.greys.intercept
+    slope, intercept = mask_volume.greys.slope, mask_volume.greys.intercept
     if (slope, intercept) == (1.0, 0.0):
         return partial(np.less, 0)
     return lambda picture: np.asarray(picture * slope + intercept > 0)
 
 
-def _check_grey(path: Path, stored: Volume) -> None:
-    if stored.colour:
+def _check_grey(path: Path, mask_volume: Volume) -> None:
+    if mask_volume.colour:
         raise ReadError(
             f"{path.name}: is a colour mask, so a single pixel value selects nothing; expected "
             "greyscale",

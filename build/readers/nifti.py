@@ -250,9 +250,9 @@ def _array(path: Path, raw: Array, header: Any) -> Array:
     if len(raw) < needed:
         raise truncated(path, f"has {len(raw)} bytes; its header declares {needed}")
     offset = int(header.get_data_offset())
-    stored: Array = np.frombuffer(raw, dtype, count=math.prod(shape), offset=offset)
-    check_numeric(path, stored)
-    return stored.reshape(shape[::-1])
+    values: Array = np.frombuffer(raw, dtype, count=math.prod(shape), offset=offset)
+    check_numeric(path, values)
+    return values.reshape(shape[::-1])
 
 
 def _affine(path: Path, header: Any, first: int) -> NDArray[np.float64] | None:

@@ -25,33 +25,33 @@ than nine tenths missing, too little would be left to be sure that the file is i
 
 
 def fill_non_finite(
-    path: Path, stored: Array, greys: PixelSemantics
+    path: Path, values: Array, greys: PixelSemantics
 ) -> tuple[Array, PixelSemantics]:
     """Return stored values that are all finite, and their meaning with the number of filled voxels.
 
     Args:
         path: names the file in errors.
-        stored: ``(n, rows, columns)``; returned unchanged if nothing has to be filled.
+        values: ``(n, rows, columns)``; returned unchanged if nothing has to be filled.
         greys: meaning of the values; with a negative slope the highest value is the darkest.
 
     Raises:
         ReadError: code ``not-finite`` if more than ``MOST`` of the voxels are not finite.
     """
-    if stored.dtype.kind != "f":
-        return stored, greys
-    missing = sum(int(part.size - np.count_nonzero(np.isfinite(part))) for part in stored)
+    if values.dtype.kind != "f":
+        return values, greys
+    missing = sum(int(part.size - np.count_nonzero(np.isfinite(part))) for part in values)
     if not missing:
-        return stored, greys
-    if missing > MOST * stored.size:
+        return values, greys
+    if missing > MOST * values.size:
         raise ReadError(
-            f"{path.name}: {100 * missing / stored.size:.1f} % of its {stored.size} voxels are NaN "
+            f"{path.name}: {100 * missing / values.size:.1f} % of its {values.size} voxels are NaN "
             f"or infinite; expected at most {100 * MOST:.0f} %: get the file again",
             code="not-finite",
         )
     darkest = np.min if greys.slope >= 0 else np.max
-    ends = [darkest(part[np.isfinite(part)]) for part in stored if np.isfinite(part).any()]
-    whole = np.array(stored)
-    places = Mask.of(stored.shape, ((k, ~np.isfinite(part)) for k, part in enumerate(whole)))
+    ends = [darkest(part[np.isfinite(part)]) for part in values if np.isfinite(part).any()]
+    whole = np.array(values)
+    places = Mask.of(values.shape, ((k, ~np.isfinite(part)) for k, part in enumerate(whole)))
     for part in whole:
         part[~np.isfinite(part)] = darkest(ends)
     return whole, replace(greys, filled=missing, gaps=places)

@@ -35,8 +35,8 @@ def read(path: Path, layout: PixelLayout, frame: int | None = None) -> Volume:
             "another edition of the data?",
             code="file-size",
         )
-    stored = np.fromfile(path, dtype).reshape(1, layout.rows, layout.columns)
-    pixels = stored.astype(dtype.newbyteorder("="), copy=False)
+    values = np.fromfile(path, dtype).reshape(1, layout.rows, layout.columns)
+    pixels = values.astype(dtype.newbyteorder("="), copy=False)
     low = -(2 ** (layout.bits - 1)) if dtype.kind == "i" else 0
     if pixels.min() < low or pixels.max() >= low + 2**layout.bits:
         raise ReadError(

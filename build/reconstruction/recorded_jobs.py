@@ -76,11 +76,11 @@ def jobs_of_recipes(
 
 def _recorded_case(key: str, recipes: Sequence[Recipe], raw: TreeSnapshot) -> Iterator[Case]:
     """Yield the case of some recipes, if all describe one image whose files are in the copy."""
-    stored = recipes[0].record["images"]
-    member = stored[0].get("member")
-    if len(stored) > 1 or any(_place(recipe) != _place(recipes[0]) for recipe in recipes):
+    images = recipes[0].record["images"]
+    member = images[0].get("member")
+    if len(images) > 1 or any(_place(recipe) != _place(recipes[0]) for recipe in recipes):
         return
-    names = [text_to_name(name) for name in stored[0]["files"]]
+    names = [text_to_name(name) for name in images[0]["files"]]
     if isinstance(member, str | None) and all(name in raw.states for name in names):
         paths = tuple(raw.root / name for name in names)
         yield Case(key=key, images=(ImageRef(paths=paths, member=member),))

@@ -25,7 +25,7 @@ _ELSEWHERE = ("mask-size", "outline-frame")
 
 
 def region_masks(
-    job: RenderJob, number: int, stored: Volume
+    job: RenderJob, number: int, stored_volume: Volume
 ) -> tuple[dict[int, Mask], dict[int, tuple[Mask, ...]], tuple[str, str] | None]:
     """Return the masks of the regions of one stored image, those of each reader, and any problem.
 
@@ -43,30 +43,30 @@ def region_masks(
         if region.image != number or job.concepts[index] is None:
             continue
         try:
-            mask = _mask(region, stored)
+            mask = _mask(region, stored_volume)
         except ReadError as error:
             lost = isinstance(region.shape, Rectangle) or error.code in _ELSEWHERE
-            if stored.slices.shape[0] > 1 or not lost:
+            if stored_volume.slices.shape[0] > 1 or not lost:
                 raise
             return {}, {}, (error.code, str(error))
         for rival in region.rivals:
-            drawings = ((region.shape, mask), (rival, rasterise(rival, stored)))
-            check_agreement(region.value, drawings, stored.affine)
+            drawings = ((region.shape, mask), (rival, rasterise(rival, stored_volume)))
+            check_agreement(region.value, drawings, stored_volume.affine)
         if not mask.any():
             empty.append(region)
             continue
-        _check_whole(region, mask, stored)
+        _check_whole(region, mask, stored_volume)
         masks[index] = mask
-        needs[index] = tuple(rasterise(shape, stored) for shape in _needed(region.shape))
+        needs[index] = tuple(rasterise(shape, stored_volume) for shape in _needed(region.shape))
     filled = {path for index in masks for path in files_of(job.case.regions[index].shape)}
     for region in empty:
         _check_empty(region, filled)
     return masks, needs, None
 
 
-def _check_whole(region: Region, mask: Mask, stored: Volume) -> None:
+def _check_whole(region: Region, mask: Mask, stored_volume: Volume) -> None:
     """Reject a marked region with non-finite voxels: there they are not background."""
-    gaps = stored.greys.gaps
+    gaps = stored_volume.greys.gaps
     if gaps is None:
         return
     lost = sum(int((mask[k] & gaps[k]).sum()) for k in range(mask.shape[0]) if gaps.marks(k))
@@ -100,9 +100,11 @@ def _check_empty(region: Region, filled: set[Path]) -> None:
     )
 
 
-def drawn_frame(job: RenderJob, numbers: Iterable[int], stored: Volume) -> tuple[int, int] | None:
+def drawn_frame(
+    job: RenderJob, numbers: Iterable[int], stored_volume: Volume
+) -> tuple[int, int] | None:
     """Return the size of the image in which boxes and outlines were drawn, if it differs."""
-    rows, columns = stored.slices.shape[1:3]
+    rows, columns = stored_volume.slices.shape[1:3]
     for shape in (job.case.regions[number].shape for number in numbers):
         frame = frame_of(shape)
         if frame not in (None, (columns, rows)):
@@ -121,7 +123,7 @@ def check_marks(job: RenderJob, masks: Mapping[int, Mask], volume: Volume) -> No
         check_side(job.side, dict(job.case.facts), tuple(masks.values()), volume)
 
 
-def check_stored_axes(job: RenderJob, number: int, stored: Volume) -> None:
+def check_stored_axes(job: RenderJob, number: int, stored_volume: Volume) -> None:
     """Reject masks whose axes differ from those of an image that is shown as stored."""
     regions = (
         region for index, region in enumerate(job.case.regions) if job.concepts[index] is not None
@@ -129,7 +131,7 @@ def check_stored_axes(job: RenderJob, number: int, stored: Volume) -> None:
     shapes = [region.shape for region in regions if region.image == number]
     for shape in (*shapes, *(job.case.guide if number == 0 else ())):
         if isinstance(shape, MaskFile):
-            readers.check_axes(shape, stored)
+            readers.check_axes(shape, stored_volume)
 
 
 def readings_of(shape: Shape) -> tuple[Shape, ...]:
@@ -147,9 +149,9 @@ def _needed(shape: Shape) -> Iterator[MaskFile]:
         yield from (replace(shape, values=values, needs=()) for values in shape.needs)
 
 
-def _mask(region: Region, stored: Volume) -> Mask:
+def _mask(region: Region, stored_volume: Volume) -> Mask:
     try:
-        return rasterise(region.shape, stored)
+        return rasterise(region.shape, stored_volume)
     except ReadError as error:
         if isinstance(region.shape, MaskFile):
             raise

@@ -92,8 +92,8 @@ def viewer_copy(
     top, bottom = floor(part[1] * down), ceil(part[3] * down)
     left, right = floor(part[0] * across), ceil(part[2] * across)
     indices = list(_around(volume, index, (bottom - top) * (right - left)))
-    stored = np.stack([np.asarray(volume.slices[k])[top:bottom, left:right] for k in indices])
-    planes, slope, intercept, exact = _steps(stored, volume.greys)
+    values = np.stack([np.asarray(volume.slices[k])[top:bottom, left:right] for k in indices])
+    planes, slope, intercept, exact = _steps(values, volume.greys)
     spacing = volume.spacing if volume.measured else None
     return ViewerCopy(
         planes=tuple(planes),
@@ -131,13 +131,19 @@ def _around(volume: Volume, index: int, pixels: int) -> range:
     return range(max(0, index - reach), min(volume.slices.shape[0], index + reach + 1))
 
 
-def _steps(stored: Array, greys: PixelSemantics) -> tuple[NDArray[np.uint16], float, float, bool]:
+def _steps(
+    stored_values: Array, greys: PixelSemantics
+) -> tuple[NDArray[np.uint16], float, float, bool]:
     """Return steps above the lowest value, the size of a step, and whether nothing was rounded."""
-    low, high = stored.min(), stored.max()
-    if stored.dtype.kind in "iu" and greys.modality_table is None and int(high) - int(low) <= _TOP:
-        steps = (stored.astype(np.int64) - int(low)).astype(np.uint16)
+    low, high = stored_values.min(), stored_values.max()
+    if (
+        stored_values.dtype.kind in "iu"
+        and greys.modality_table is None
+        and int(high) - int(low) <= _TOP
+    ):
+        steps = (stored_values.astype(np.int64) - int(low)).astype(np.uint16)
         return steps, greys.slope, greys.intercept + greys.slope * int(low), True
-    values = modality_values(greys, stored)
+    values = modality_values(greys, stored_values)
     bottom, top = float(values.min()), float(values.max())
     step = (top - bottom) / _TOP or 1.0
     return np.rint((values - bottom) / step).astype(np.uint16), step, bottom, False

@@ -132,7 +132,7 @@ class ExamplePool:
 
     def _choose(self, presentation: Presentation) -> list[tuple[str, BenchmarkItem]]:
         examples: list[tuple[str, BenchmarkItem]] = []
-        for candidates in (self._stored(presentation), self._near(presentation.item)):
+        for candidates in (self._earlier_examples(presentation), self._near(presentation.item)):
             apart = self._filter(presentation)
             fitting = (candidate for candidate in candidates if apart.takes(candidate[1]))
             examples = list(islice(fitting, self.shots.count))
@@ -160,7 +160,7 @@ class ExamplePool:
             looks=[self.looks[image] for image in images if image in self.looks],
         )
 
-    def _stored(self, presentation: Presentation) -> Iterator[tuple[str, BenchmarkItem]]:
+    def _earlier_examples(self, presentation: Presentation) -> Iterator[tuple[str, BenchmarkItem]]:
         """Yield the examples of the question in an earlier session."""
         names = self.example_names.get((presentation.item.name, presentation.image), ())
         if not names:
@@ -226,7 +226,7 @@ def example_pool(
     shots: FewShotSettings,
     items_to_ask: Iterable[BenchmarkItem],
     withheld: Iterable[str] = (),
-    stored: StoredExamples | None = None,
+    run_examples: StoredExamples | None = None,
 ) -> ExamplePool:
     """Return the example pool of a release; decodes every image without a stored perceptual hash.
 
@@ -235,12 +235,16 @@ def example_pool(
         shots: few-shot settings.
         items_to_ask: items of the run.
         withheld: sources whose images must not be sent: an example is sent as well.
-        stored: examples and hashes that the run has stored.
+        run_examples: examples and hashes that the run has stored.
     """
-    stored, left_out = stored or StoredExamples(), set(withheld)
+    run_examples, left_out = run_examples or StoredExamples(), set(withheld)
     usable = [image for image, digest in benchmark.image_digests.items() if digest is not None]
-    looks = perceptual_hashes(benchmark, usable, stored.looks)
-    may = set(stored.pool) if stored.pool is not None else {i.name for i in benchmark.standing}
+    looks = perceptual_hashes(benchmark, usable, run_examples.looks)
+    may = (
+        set(run_examples.pool)
+        if run_examples.pool is not None
+        else {i.name for i in benchmark.standing}
+    )
     pool = [i for i in benchmark.items if i.image in looks and i.name in may]
     pool = [item for item in pool if item.dataset not in left_out]
     pool.sort(key=lambda item: hashlib.sha256(f"{shots.seed}:{item.name}".encode()).digest())
@@ -257,5 +261,5 @@ def example_pool(
         looks=looks,
         units_known=all(item.unit for item in pool),
         withdrawn=frozenset(benchmark.errata),
-        example_names=stored.example_names,
+        example_names=run_examples.example_names,
     )

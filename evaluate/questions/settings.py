@@ -77,8 +77,8 @@ def _pixels(manifest: Mapping[str, Any]) -> str:
 
 
 def _degradation(manifest: Mapping[str, Any]) -> str:
-    stored = manifest.get("degradation")
-    return f"{Degradation.of_manifest(stored).words} ({stored['rule']})" if stored else ""
+    record = manifest.get("degradation")
+    return f"{Degradation.of_manifest(record).words} ({record['rule']})" if record else ""
 
 
 def _items(manifest: Mapping[str, Any]) -> str:

@@ -318,15 +318,15 @@ def _with_degradation(
     """
     if Condition.DEGRADED not in conditions:
         return replace(asking, degradation=None)
-    stored = manifest.get("degradation")
-    if stored is None:
+    record = manifest.get("degradation")
+    if record is None:
         if asking.degradation is None:
             raise WorkspaceError(
                 "condition degraded needs an operation and its size, such as "
                 "--condition degraded:noise=0.1"
             )
         return asking
-    degradation = Degradation.of_manifest(stored)
+    degradation = Degradation.of_manifest(record)
     if asking.degradation not in {None, degradation}:
         raise WorkspaceError(
             f"{out}: was asked with {degradation}, not {asking.degradation}; a run has one "

@@ -48,12 +48,12 @@ class ImageTransfer:
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        self._stored: dict[str, StoredImage] = {}
+        self._images: dict[str, StoredImage] = {}
 
     @property
     def image_count(self) -> int:
         """Number of stored images."""
-        return len(self._stored)
+        return len(self._images)
 
     def pictured(self, row: IncomingItem) -> ItemWithImages:
         """Return the item with its stored images.
@@ -66,7 +66,7 @@ class ImageTransfer:
         return ItemWithImages(row=row, picture=self._store(row.picture), overlay=overlay)
 
     def _store(self, sample: Sample) -> StoredImage:
-        if sample.id not in self._stored:
+        if sample.id not in self._images:
             data = _read_workspace_image(self._root, sample)
             asset = image_store.store_image(data)
             with Image.open(io.BytesIO(data), formats=image_store.KINDS) as image:
@@ -74,8 +74,8 @@ class ImageTransfer:
                     raise ReviewError(
                         f"image {sample.image} is not the one that was built; build again"
                     )
-            self._stored[sample.id] = StoredImage(asset.pk, asset.sha256)
-        return self._stored[sample.id]
+            self._images[sample.id] = StoredImage(asset.pk, asset.sha256)
+        return self._images[sample.id]
 
 
 def _read_workspace_image(root: Path, sample: Sample) -> bytes:

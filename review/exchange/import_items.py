@@ -356,8 +356,8 @@ def _store_raw_files(rows: Iterable[IncomingItem], now: datetime) -> None:
 
 def _update_cases(rows: WorkspaceItems, glances: Mapping[str, ItemSummary]) -> None:
     """Add case and raw files to items imported by an earlier version."""
-    stored = Item.objects.filter(gold_defect="").values_list("pk", "case_key").iterator()
-    other = {name for name, case in stored if name in glances and case != glances[name].case_key}
+    case_keys = Item.objects.filter(gold_defect="").values_list("pk", "case_key").iterator()
+    other = {name for name, case in case_keys if name in glances and case != glances[name].case_key}
     for part in batches(rows.with_ids(other) if other else (), _AT_ONCE):
         with transaction.atomic():
             for row in part:

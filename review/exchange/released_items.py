@@ -40,5 +40,5 @@ def _same_wording(item: Released, version: ItemVersion) -> bool:
         return folder and (item.question, item.target) == (version.question, target)
     texts = [text for _, text in item.options]
     key = [letter for letter, _ in item.options].index(item.key)
-    stored = (version.question, [option["text"] for option in version.options], version.key)
-    return folder and (item.question, texts, key) == stored
+    wording = (version.question, [option["text"] for option in version.options], version.key)
+    return folder and (item.question, texts, key) == wording

@@ -87,7 +87,7 @@ def import_remarks(path: Path, *, origin: str, now: datetime | None = None) -> R
         counts = Counter(
             Remark.objects.filter(item__in=items).values_list("item_id", flat=True).iterator()
         )
-        stored = set(Remark.objects.filter(item__in=items).values_list("item_id", "sha256"))
+        digests = set(Remark.objects.filter(item__in=items).values_list("item_id", "sha256"))
         unknown: dict[str, None] = {}
         new: list[Remark] = []
         already_imported = 0
@@ -97,13 +97,13 @@ def import_remarks(path: Path, *, origin: str, now: datetime | None = None) -> R
                 unknown[name] = None
                 continue
             digest = sha256(text.encode()).hexdigest()
-            if (item.pk, digest) in stored:
+            if (item.pk, digest) in digests:
                 already_imported += 1
             elif counts[item.pk] >= MOST_OF_AN_ITEM:
                 refused.append(RefusedRow(place, f"{name} has {MOST_OF_AN_ITEM} remarks already"))
             else:
                 counts[item.pk] += 1
-                stored.add((item.pk, digest))
+                digests.add((item.pk, digest))
                 new.append(
                     Remark(item=item, text=text, origin=origin, sha256=digest, imported_at=now)
                 )

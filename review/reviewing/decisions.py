@@ -65,7 +65,7 @@ def adjudicate(
     with transaction.atomic():
         item_version = version_as_read(item_id, version)
         _refuse_involved(item_version, user)
-        stored = Adjudication.objects.create(
+        adjudication = Adjudication.objects.create(
             version=item_version,
             adjudicator=user,
             outcome=outcome,
@@ -76,7 +76,7 @@ def adjudicate(
         record_events(
             now, apply_transition(now, item_version.item, step, user.pseudonym, rationale=rationale)
         )
-    return stored
+    return adjudication
 
 
 def decide_quarantine(

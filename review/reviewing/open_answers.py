@@ -74,9 +74,9 @@ _NUMBER_ALONE = re.compile(r"[-+\u2212]?[\d.,'\u00a0\u2009\u202f]+(?:[eE][-+]?\d
 _FormData = Mapping[str, Sequence[str]]
 
 
-def read_target(stored: Any) -> Target:
+def read_target(record: Any) -> Target:
     """Parse the target of a version: its form, question and right answer."""
-    target: Target = OPEN_FORMS[stored["form"]].read_target(stored["ask"], stored["truth"])
+    target: Target = OPEN_FORMS[record["form"]].read_target(record["ask"], record["truth"])
     return target
 
 

@@ -21,8 +21,7 @@ from django.db.models import F, Q
 from medrcube.ontologies.relations import load_relations
 from medrcube.ontologies.terms import TermError
 from medrcube.review.models import Claim, Disclosure, Exposure, Item, ItemVersion, Remark
-from medrcube.review.reviewing.sql.cursor import execute
-from medrcube.review.reviewing.sql.cursor import to_db_time as stored
+from medrcube.review.reviewing.sql.cursor import execute, to_db_time
 
 __all__ = [
     "DisclosurePair",
@@ -188,14 +187,14 @@ def refresh_older_cases(now: datetime) -> int:
 
 def record_question_shown(user: int, item: str, now: datetime) -> None:
     """Record that a reviewer has been shown the question of an item."""
-    execute(f"{_EXPOSE} AND d.at_sight {_ONCE}", user, stored(now), item)
+    execute(f"{_EXPOSE} AND d.at_sight {_ONCE}", user, to_db_time(now), item)
 
 
 def record_key_shown(user: int, item: str, now: datetime) -> None:
     """Record that a reviewer has been shown the key of an item and its evidence."""
     row = "INSERT INTO review_exposure (user_id, item_id, by_id, at) VALUES (%s, %s, %s, %s)"
-    execute(f"{row} {_ONCE}", user, item, item, stored(now))
-    execute(f"{_EXPOSE} {_ONCE}", user, stored(now), item)
+    execute(f"{row} {_ONCE}", user, item, item, to_db_time(now))
+    execute(f"{_EXPOSE} {_ONCE}", user, to_db_time(now), item)
 
 
 _ONCE = "ON CONFLICT (user_id, item_id, by_id) DO NOTHING"

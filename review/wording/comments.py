@@ -33,12 +33,12 @@ def add_comment(
         raise InvalidAnswerError(f"a comment has at most {_LONGEST} characters")
     with transaction.atomic():
         item_version = version_as_read(item_id, version)
-        stored = Comment.objects.create(
+        comment = Comment.objects.create(
             version=item_version, author=user, text=text, written_at=now
         )
-        body = {"version": version, "comment": stored.pk, "text": text}
+        body = {"version": version, "comment": comment.pk, "text": text}
         record_events(now, _comment_event(user, "comment.written", item_id, body))
-    return stored
+    return comment
 
 
 def resolve_comment(item_id: str, comment: int, user: User, now: datetime | None = None) -> None:

@@ -136,8 +136,8 @@ class LabelVolume:
             )
 
     def _instead(self, values: tuple[int, ...]) -> str:
-        stored = ", ".join(f"{value:g}" for value in np.unique(self.values)[:_LIST_LIMIT])
-        return f": it holds {stored}; expected {' or '.join(map(str, values)) or 'more than 0.5'}"
+        listing = ", ".join(f"{value:g}" for value in np.unique(self.values)[:_LIST_LIMIT])
+        return f": it holds {listing}; expected {' or '.join(map(str, values)) or 'more than 0.5'}"
 
     def strays(self, *values: int) -> VoxelMask:
         """Return voxels of some values outside the largest component (face connectivity)."""
@@ -167,9 +167,9 @@ def load_labels(path: Path) -> LabelVolume:
 
     library: Any = nibabel
     try:
-        stored = library.load(path)
-        _check_size(path, stored)
-        image = library.as_closest_canonical(stored)
+        nifti = library.load(path)
+        _check_size(path, nifti)
+        image = library.as_closest_canonical(nifti)
         values = np.asarray(image.dataobj)
     except (OSError, EOFError, ValueError, zlib.error, library.filebasedimages.ImageFileError) as e:
         raise ReadError(
@@ -183,9 +183,9 @@ def load_labels(path: Path) -> LabelVolume:
     return LabelVolume(values=values, affine=np.asarray(image.affine, np.float64))
 
 
-def _check_size(path: Path, stored: Any) -> None:
+def _check_size(path: Path, image: Any) -> None:
     """Reject a volume by its header, because blank masks compress as well as zip bombs."""
-    size = math.prod(map(int, stored.shape)) * int(stored.get_data_dtype().itemsize)
+    size = math.prod(map(int, image.shape)) * int(image.get_data_dtype().itemsize)
     if not 0 <= size <= MOST_BYTES:
         raise ReadError(
             f"{path.name}: declares {size} bytes of voxels; expected at most {MOST_BYTES}: its "

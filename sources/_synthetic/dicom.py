@@ -86,8 +86,8 @@ def write_series(
             "RescaleIntercept": -1024,
             **tags,
         }
-        stored = (units.clip(-1024) + 1024).astype(np.uint16)
-        write_dicom(folder / pattern.format(count - k), stored, **elements)
+        values = (units.clip(-1024) + 1024).astype(np.uint16)
+        write_dicom(folder / pattern.format(count - k), values, **elements)
 
 
 def write_segmentation(

@@ -39,9 +39,9 @@ def read(image: ImageRef) -> Any:
     from medrcube.build import readers  # noqa: PLC0415  # of an extra: adapters load without it
 
     volume = readers.read(image)
-    stored = np.asarray(volume.slices)
-    whole = ((stored >= 0) & (stored <= 255) & (stored == np.rint(stored))).all()
-    return replace(volume, slices=stored.astype(np.uint8)) if whole else volume
+    values = np.asarray(volume.slices)
+    whole = ((values >= 0) & (values <= 255) & (values == np.rint(values))).all()
+    return replace(volume, slices=values.astype(np.uint8)) if whole else volume
 
 
 def _view(file: Path, layout: str, person: str, split: str | None) -> Iterator[Case | Skip]:

@@ -33,8 +33,8 @@ def _case(path: Path, split: str | None) -> Case | Skip:
 
     try:
         with h5py.File(path) as file:
-            stored, codes, image, mask, _ = (file["cjdata"][name] for name in _MEMBERS)
-            label = f"{stored[()].item():g}"
+            code, codes, image, mask, _ = (file["cjdata"][name] for name in _MEMBERS)
+            label = f"{code[()].item():g}"
             patient = "".join(chr(code) for code in codes[()].ravel())
             shapes = image.shape, mask.shape
     except (OSError, KeyError, ValueError) as error:

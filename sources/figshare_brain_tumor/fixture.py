@@ -52,12 +52,12 @@ def _write(path: Path, members: dict[str, NDArray[Any]]) -> None:
     kinds = {"PID": "char", "label": "double", "tumorBorder": "double", "cvind": "double"}
     with h5py.File(path, "w", userblock_size=512) as file:
         for name, array in members.items():
-            stored = file.create_dataset(name, data=array.T)
+            dataset = file.create_dataset(name, data=array.T)
             last = name.rpartition("/")[2]
             kind = kinds.get(last, "logical" if last == "tumorMask" else "int16")
-            stored.attrs["MATLAB_class"] = np.bytes_(kind)
+            dataset.attrs["MATLAB_class"] = np.bytes_(kind)
             if kind in {"char", "logical"}:
-                stored.attrs["MATLAB_int_decode"] = np.int32(2 if kind == "char" else 1)
+                dataset.attrs["MATLAB_int_decode"] = np.int32(2 if kind == "char" else 1)
     header = b"MATLAB 7.3 MAT-file, Platform: PCWIN64, HDF5 schema 1.00 .".ljust(124)
     with path.open("r+b") as file:
         file.write(header + b"\x00\x02IM")

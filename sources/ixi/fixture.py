@@ -57,9 +57,9 @@ def _head(seed: int, sequence: Sequence) -> NDArray[np.int16]:
 def _sagittal(path: Path, seed: int) -> None:
     """Axes to posterior, superior and right, as T1 volumes are stored."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    stored = _head(seed, "t1").transpose(1, 0, 2)[:, :, ::-1]
+    voxels = _head(seed, "t1").transpose(1, 0, 2)[:, :, ::-1]
     affine = np.array([[0, 0, 1.2, 0], [-0.9375, 0, 0, 0], [0, 0.9375, 0, 0], [0, 0, 0, 1]])
     make: Any = nibabel.Nifti1Image
-    image = make(np.ascontiguousarray(stored), affine)
+    image = make(np.ascontiguousarray(voxels), affine)
     image.header["descrip"] = CANARY.encode()
     nibabel.save(image, path)

@@ -60,10 +60,10 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
                     Region(
                         field="vessel" if value in VESSELS else "structure",
                         value=value,
-                        shape=MaskFile(paths=(label,), values=stored),
+                        shape=MaskFile(paths=(label,), values=codes),
                         evidence=f"{label.name}={value}",
                     )
-                    for value, stored in STRUCTURES.items()
+                    for value, codes in STRUCTURES.items()
                 ),
                 split="train",
                 modality=Modality("CT" if match["kind"] == "ct" else "MRI"),
@@ -110,7 +110,7 @@ def frames(case: Case, volume: Any) -> list[int]:
             "and below the aorta; its directions are wrong",
             code="wrong-directions",
         )
-    heart = labels.marked(*(stored for values in STRUCTURES.values() for stored in values))
+    heart = labels.marked(*(code for values in STRUCTURES.values() for code in values))
     areas = heart.areas(plane)
     for values in STRUCTURES.values():
         areas = np.where(labels.strays(*values).areas(plane) > 0, 0, areas)

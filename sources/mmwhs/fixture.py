@@ -75,5 +75,5 @@ def _heart(seed: int, *, typo: bool) -> NDArray[np.uint16]:
 
 def _write(path: Path, slices: NDArray[np.generic], *, turned: bool) -> None:
     """Write with columns to the left and rows to the back, or with both the other way round."""
-    stored, signs = (slices[:, ::-1, ::-1], (1, 1, 1)) if turned else (slices, (-1, -1, 1))
-    write_nifti(path, stored, spacing=(1.1, 1.1, 1.6), signs=signs)
+    voxels, signs = (slices[:, ::-1, ::-1], (1, 1, 1)) if turned else (slices, (-1, -1, 1))
+    write_nifti(path, voxels, spacing=(1.1, 1.1, 1.6), signs=signs)

@@ -44,6 +44,6 @@ def build(root: Path, layout: str) -> None:
 def _write(path: Path, volume: np.ndarray, number: int) -> None:
     """Volumes of even number run from right to left, the others from left to right."""
     mirrored = number % 2 == 0
-    stored = volume if mirrored else volume[:, ::-1, ::-1]
+    voxels = volume if mirrored else volume[:, ::-1, ::-1]
     signs = (-1, -1, 1) if mirrored else (1, 1, 1)
-    write_nifti(path, stored, spacing=(2.0, 2.0, 8.0), signs=signs)
+    write_nifti(path, voxels, spacing=(2.0, 2.0, 8.0), signs=signs)

@@ -39,6 +39,6 @@ def build(root: Path, layout: str) -> None:
 
 def _write(path: Path, volume: np.ndarray, *, mirrored: bool) -> None:
     """Store a volume in display order along an affine that is LPS or RAS."""
-    stored = volume if mirrored else volume[:, ::-1, ::-1]
+    voxels = volume if mirrored else volume[:, ::-1, ::-1]
     signs = (-1, -1, 1) if mirrored else (1, 1, 1)
-    write_nifti(path, stored, spacing=(2.0, 2.0, 3.0), signs=signs)
+    write_nifti(path, voxels, spacing=(2.0, 2.0, 3.0), signs=signs)

@@ -69,8 +69,8 @@ def _write_slice(path: Path, patient: int, number: int, types: set[str]) -> None
         "RescaleSlope": 1,
     }
     if patient == _WRAPPED:
-        stored = (units % 4096).astype(np.uint16)
-        write_dicom(path, stored, **tags, RescaleIntercept=0, BitsStored=12, HighBit=11)
+        values = (units % 4096).astype(np.uint16)
+        write_dicom(path, values, **tags, RescaleIntercept=0, BitsStored=12, HighBit=11)
     else:
-        stored = (units + 1024).astype(np.int16)
-        write_dicom(path, stored, **tags, RescaleIntercept=-1024, PixelRepresentation=1)
+        values = (units + 1024).astype(np.int16)
+        write_dicom(path, values, **tags, RescaleIntercept=-1024, PixelRepresentation=1)

@@ -28,9 +28,9 @@ def has_table(dtype: np.dtype[np.generic]) -> bool:
     return dtype.kind in "iu" and dtype.itemsize <= 2
 
 
-def bit_patterns(stored: Array) -> Array:
+def bit_patterns(values: Array) -> Array:
     """View the values as unsigned integers of the same width, in native byte order."""
-    native = stored.astype(stored.dtype.newbyteorder("="), copy=False)
+    native = values.astype(values.dtype.newbyteorder("="), copy=False)
     return native.view(np.dtype(f"u{native.dtype.itemsize}"))
 
 

@@ -55,8 +55,8 @@ def _histogram(volume: Volume) -> NDArray[np.int64]:
             counts += np.bincount(part.ravel(), minlength=len(counts))
     if volume.greys.padding is not None:
         first, last = volume.greys.padding
-        stored = all_values(dtype)
-        unpadded = np.where((stored >= first) & (stored <= last), 0, counts)
+        values = all_values(dtype)
+        unpadded = np.where((values >= first) & (values <= last), 0, counts)
         if unpadded.any():
             return unpadded
     return counts

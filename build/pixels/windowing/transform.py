@@ -42,28 +42,28 @@ class DisplayTransform:
     table: NDArray[np.uint8] | None = None
     curve: Curve | None = None
 
-    def apply(self, stored: Array) -> NDArray[np.uint8]:
+    def apply(self, stored_values: Array) -> NDArray[np.uint8]:
         """Return the grey image of the same shape; RGB images pass unchanged.
 
         Args:
-            stored: values of the type of the volume that this transform was made for.
+            stored_values: values of the type of the volume that this transform was made for.
         """
         if self.table is not None:
-            return take_entries(self.table, bit_patterns(stored))
+            return take_entries(self.table, bit_patterns(stored_values))
         if self.curve is None:
-            return stored
-        picture = np.empty(stored.shape, np.uint8)
-        parts = (row_blocks(each, _AT_ONCE) for each in (stored, picture))
+            return stored_values
+        picture = np.empty(stored_values.shape, np.uint8)
+        parts = (row_blocks(each, _AT_ONCE) for each in (stored_values, picture))
         for source, target in zip(*parts, strict=True):
             target[:] = _render(self.greys, source, self.curve)
         return picture
 
 
-def modality_values(greys: PixelSemantics, stored: Array) -> NDArray[np.float64]:
+def modality_values(greys: PixelSemantics, stored_values: Array) -> NDArray[np.float64]:
     """Return stored values in the unit of the modality (HU for CT), as float64 of equal shape."""
     if greys.modality_table is not None:
-        return look_up(greys.modality_table, stored)
-    values = stored.astype(np.float64)
+        return look_up(greys.modality_table, stored_values)
+    values = stored_values.astype(np.float64)
     if (greys.slope, greys.intercept) != (1.0, 0.0):
         values *= greys.slope
         values += greys.intercept
@@ -109,8 +109,8 @@ def _plain_table(greys: PixelSemantics, dtype: np.dtype[Any], curve: Curve) -> N
     return table
 
 
-def _render(greys: PixelSemantics, stored: Array, curve: Curve) -> NDArray[np.uint8]:
-    shade = curve(modality_values(greys, stored))
+def _render(greys: PixelSemantics, stored_values: Array, curve: Curve) -> NDArray[np.uint8]:
+    shade = curve(modality_values(greys, stored_values))
     if greys.inverted:
         return (255.0 - np.ceil(shade - 0.5)).astype(np.uint8)
     shade += 0.5

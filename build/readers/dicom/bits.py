@@ -27,23 +27,24 @@ def check_bits(path: Path, header: Dataset) -> None:
     Raises:
         ReadError: code ``unreadable`` or ``unsupported-format``.
     """
-    allocated, stored, high = (
+    allocated, bits_stored, high = (
         header.get(keyword) for keyword in ("BitsAllocated", "BitsStored", "HighBit")
     )
-    if not stored or high is None or high == stored - 1:
+    if not bits_stored or high is None or high == bits_stored - 1:
         return
-    if not stored - 1 <= high < (allocated or 0):
+    if not bits_stored - 1 <= high < (allocated or 0):
         raise unreadable(
             path,
-            f"states that its {stored} stored bits end at bit {high} of {allocated}; expected "
-            f"HighBit {stored - 1}",
+            f"states that its {bits_stored} stored bits end at bit {high} of {allocated}; expected "
+            f"HighBit {bits_stored - 1}",
         )
     syntax = header.file_meta.get("TransferSyntaxUID")
     if syntax is not None and syntax.is_encapsulated and syntax != RLELossless:
         raise unsupported(
             path,
-            f"is coded as {syntax.name} with HighBit {high} for {stored} stored bits; expected "
-            f"{stored - 1}: decompress it with another tool (gdcmconv, dcmdjpeg) or leave it out",
+            f"is coded as {syntax.name} with HighBit {high} for {bits_stored} stored bits; "
+            f"expected {bits_stored - 1}: decompress it with another tool "
+            "(gdcmconv, dcmdjpeg) or leave it out",
         )
 
 
@@ -54,13 +55,13 @@ def stored_values(header: Dataset, pixels: Array) -> Array:
         header: states which bits are stored.
         pixels: array from the file or a decoder, signed if the header says so.
     """
-    stored = header.get("BitsStored")
-    if pixels.dtype.kind not in "iu" or not stored or header.get("BitsAllocated") == 1:
+    bits_stored = header.get("BitsStored")
+    if pixels.dtype.kind not in "iu" or not bits_stored or header.get("BitsAllocated") == 1:
         return pixels
     high = header.get("HighBit")
-    high = stored - 1 if high is None else high
+    high = bits_stored - 1 if high is None else high
     above = 8 * pixels.dtype.itemsize - 1 - high
-    below = high + 1 - stored
+    below = high + 1 - bits_stored
     if above < 0 or (above == 0 and below == 0):
         return pixels
     if below == 0 and _fits(pixels, high + 1):

@@ -53,13 +53,13 @@ def decode_directly(path: Path, header: Dataset) -> Array | None:
     syntax = header.file_meta.TransferSyntaxUID
     if not isinstance(header, ScannedHeader) or syntax not in _SYNTAXES:
         return None
-    rows, columns, allocated, stored, sign = (
+    rows, columns, allocated, bits_stored, sign = (
         header.get(keyword)
         for keyword in ("Rows", "Columns", "BitsAllocated", "BitsStored", "PixelRepresentation")
     )
     grey = header.get("SamplesPerPixel") == 1 and header.get("PhotometricInterpretation") in _GREY
     single = int(header.get("NumberOfFrames") or 1) == 1
-    usual = allocated in (8, 16) and sign in (0, 1) and 1 <= (stored or 0) <= allocated
+    usual = allocated in (8, 16) and sign in (0, 1) and 1 <= (bits_stored or 0) <= allocated
     decode = _decoder_of(syntax) if grey and single and usual else None
     if decode is None:
         return None

@@ -38,7 +38,7 @@ def stored_frame(path: Path, header: Dataset, k: int) -> Array | None:
     syntax = header.file_meta.TransferSyntaxUID
     if not isinstance(header, ScannedHeader) or syntax not in _BARE:
         return None
-    rows, columns, samples, allocated, stored, sign, frames = (
+    rows, columns, samples, allocated, bits_stored, sign, frames = (
         header.get(keyword, default)
         for keyword, default in (
             ("Rows", 0),
@@ -52,7 +52,7 @@ def stored_frame(path: Path, header: Dataset, k: int) -> Array | None:
     )
     count = int(frames or 1)
     usual = samples == 1 and allocated in _WIDTHS and sign in (0, 1) and 0 <= k < count
-    if not usual or not 1 <= (stored or 0) <= allocated:
+    if not usual or not 1 <= (bits_stored or 0) <= allocated:
         return None
     dtype = np.dtype(f"<{'i' if sign else 'u'}{allocated // 8}")
     size = rows * columns * dtype.itemsize

@@ -90,28 +90,28 @@ def read(path: Path, values: Collection[int], volume: Volume) -> Mask:
             on no slice, contradicts its own reference or has a pixel grid other than its slice's,
             ``mask-size``, ``unreadable``, ``truncated``, ``unsupported-format``.
     """
-    stored = _parse(path)
-    frame_of_reference = str(stored.header.get("FrameOfReferenceUID") or "")
+    segmentation = _parse(path)
+    frame_of_reference = str(segmentation.header.get("FrameOfReferenceUID") or "")
     check_frame_of_reference(path, frame_of_reference, volume)
-    unknown = set(values) - stored.segments
+    unknown = set(values) - segmentation.segments
     if unknown:
         raise ReadError(
             f"{path.name}: segment {min(unknown)} is wanted, but the file has the segments "
-            f"{', '.join(map(str, sorted(stored.segments))) or '(none)'}",
+            f"{', '.join(map(str, sorted(segmentation.segments))) or '(none)'}",
             code="missing-segment",
         )
-    segments = set(values) or set(stored.segments)
-    return Mask.of(volume.slices.shape, _placed(path, stored, segments, volume))
+    segments = set(values) or set(segmentation.segments)
+    return Mask.of(volume.slices.shape, _placed(path, segmentation, segments, volume))
 
 
 def _placed(
-    path: Path, stored: _Segmentation, segments: Collection[int], volume: Volume
+    path: Path, segmentation: _Segmentation, segments: Collection[int], volume: Volume
 ) -> Iterator[tuple[int, NDArray[np.bool_]]]:
     """Yield every frame with a mark, and the slice to which it is assigned."""
-    for frame in stored.frames:
-        if stored.kind != "LABELMAP" and frame.segment not in segments:
+    for frame in segmentation.frames:
+        if segmentation.kind != "LABELMAP" and frame.segment not in segments:
             continue
-        marked = _marked(path, stored, frame, segments)
+        marked = _marked(path, segmentation, frame, segments)
         if not marked.any():
             continue
         k = _slice_of(path, frame, marked.shape, volume)
@@ -164,14 +164,14 @@ def _sources(group: Dataset) -> Iterator[str]:
 
 
 def _marked(
-    path: Path, stored: _Segmentation, frame: _Frame, segments: Collection[int]
+    path: Path, segmentation: _Segmentation, frame: _Frame, segments: Collection[int]
 ) -> NDArray[np.bool_]:
-    pixels = _decode(path, stored.header, frame.number)
-    if stored.kind == "LABELMAP":
+    pixels = _decode(path, segmentation.header, frame.number)
+    if segmentation.kind == "LABELMAP":
         return np.isin(pixels, list(segments))
-    if stored.kind == "BINARY":
+    if segmentation.kind == "BINARY":
         return pixels > 0
-    most = stored.header.get("MaximumFractionalValue")
+    most = segmentation.header.get("MaximumFractionalValue")
     if not isinstance(most, int) or most < 1:
         raise unreadable(path, "is fractional without a valid MaximumFractionalValue")
     return 2 * pixels.astype(np.int64) >= most

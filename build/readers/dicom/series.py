@@ -120,9 +120,9 @@ class _SeriesSlices(LazySlices):
     def __init__(self, files: Sequence[_Slice], *, mixed: bool) -> None:
         first = files[0]
         size = (len(files), int(first.header.Rows), int(first.header.Columns))
-        stored = np.dtype(np.uint8) if first.colour else first.dtype
+        dtype = np.dtype(np.uint8) if first.colour else first.dtype
         super().__init__(
-            (*size, 3) if first.colour else size, np.dtype(np.float32) if mixed else stored
+            (*size, 3) if first.colour else size, np.dtype(np.float32) if mixed else dtype
         )
         self._files = files
         self._mixed = mixed

@@ -67,9 +67,9 @@ def to_db_time(moment: datetime) -> Any:
     return connection.ops.adapt_datetimefield_value(moment)
 
 
-def from_db_time(stored: Any) -> datetime:
+def from_db_time(value: Any) -> datetime:
     """Convert a database value to a time."""
-    moment = stored if isinstance(stored, datetime) else datetime.fromisoformat(stored)
+    moment = value if isinstance(value, datetime) else datetime.fromisoformat(value)
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 

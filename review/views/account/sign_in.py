@@ -215,8 +215,8 @@ def _by_script(request: HttpRequest) -> bool:
 
 
 def _next_address(request: HttpRequest) -> str:
-    stored = request.session.get("next", "")
-    return str(request.POST.get("next", request.GET.get("next", stored)))
+    fallback = request.session.get("next", "")
+    return str(request.POST.get("next", request.GET.get("next", fallback)))
 
 
 def _safe_target(request: HttpRequest) -> str:
