@@ -174,9 +174,11 @@ def _sample(card: Card, case: Case, artefact: str, field: str, concept: str) -> 
 
     A region is assumed to have a suitable size if only its pixels determine it.
     """
-    marked = [region for region in case.regions if artefact in REGION_MARKS]
-    marked = [
-        region for region in marked if region.field == field and concept_of(card, region) == concept
+    regions = [region for region in case.regions if artefact in REGION_MARKS]
+    regions = [
+        region
+        for region in regions
+        if region.field == field and concept_of(card, region) == concept
     ]
     return Sample(
         id=f"{case.key}/{artefact}/{field}/{concept}",
@@ -187,8 +189,8 @@ def _sample(card: Card, case: Case, artefact: str, field: str, concept: str) -> 
         marked=concept,
         truth="1" if artefact in ("boxes", "numbered") else "",
         choices=max(len(case.images), 4 if artefact == "boxes" else 0),
-        area=sum(_area(region, card.roi) for region in marked),
-        regions=len(marked),
+        area=sum(_area(region, card.roi) for region in regions),
+        regions=len(regions),
         image="",
         pixel_sha256="",
         perceptual_hash="",

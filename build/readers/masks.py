@@ -70,12 +70,12 @@ def read_mask(mask: MaskFile, volume: Volume) -> Mask:
             ``structure_set.read``.
     """
     drawings = [mask.paths] if _is_series(mask, volume) else [(path,) for path in mask.paths]
-    marked = [_placed(paths, mask, volume) for paths in drawings]
-    if len(marked) == 1:
-        return marked[0]
+    masks = [_placed(paths, mask, volume) for paths in drawings]
+    if len(masks) == 1:
+        return masks[0]
     pictures = (
         (k, mask_of_file[k])
-        for mask_of_file in marked
+        for mask_of_file in masks
         for k in range(mask_of_file.shape[0])
         if mask_of_file.marks(k)
     )
@@ -97,15 +97,15 @@ def _placed(paths: tuple[Path, ...], mask: MaskFile, volume: Volume) -> Mask:
     if kind == "RTSTRUCT":
         return module_of("structures").read(path, mask.member, volume)  # type: ignore[no-any-return]
     mask_volume = _mask_volume(*paths, member=mask.member, labels=bool(mask.values))
-    marked = _marked(path, mask_volume, mask.values)
+    region = _mask_of_values(path, mask_volume, mask.values)
     if mask.outlined:
-        marked = Mask.of(
-            marked.shape, ((k, fill_convex(marked[k])) for k in range(mask_volume.slices.shape[0]))
+        region = Mask.of(
+            region.shape, ((k, fill_convex(region[k])) for k in range(mask_volume.slices.shape[0]))
         )
     walk = _check_grid(path, mask_volume, mask.drawn_on, volume)
     if mask.drawn_on is not None:
-        return _carried(path, marked, mask_volume, volume)
-    return marked if walk == Orientation() else marked.turned(walk.axes, walk.flips)
+        return _carried(path, region, mask_volume, volume)
+    return region if walk == Orientation() else region.turned(walk.axes, walk.flips)
 
 
 def _kind_of(path: Path) -> str:
@@ -252,7 +252,7 @@ def _fits(walk: Orientation, mask_volume: Volume, image: Volume) -> bool:
     return same_positions(turned, image.affine, shape)
 
 
-def _carried(path: Path, marked: Mask, mask_volume: Volume, volume: Volume) -> Mask:
+def _carried(path: Path, region: Mask, mask_volume: Volume, volume: Volume) -> Mask:
     if mask_volume.affine is None or volume.affine is None:
         raise ReadError(
             f"{path.name}: was drawn on another image, and not both state their position in space",
@@ -264,8 +264,8 @@ def _carried(path: Path, marked: Mask, mask_volume: Volume, volume: Volume) -> M
             "slices; expected even spacing: is the series complete?",
             code="uneven-spacing",
         )
-    carried = resample_mask_to(marked, mask_volume.affine, volume)
-    if marked.any() and not carried.any():
+    carried = resample_mask_to(region, mask_volume.affine, volume)
+    if region.any() and not carried.any():
         raise ReadError(
             f"{path.name}: does not overlap its image once both are placed in space; is it the "
             "mask of this image, and are both affines correct?",
@@ -288,7 +288,7 @@ def _mask_volume(path: Path, *further: Path, member: str | None, labels: bool) -
     return replace(volume, slices=PackedSlices(volume.slices))
 
 
-def _marked(path: Path, mask_volume: Volume, values: tuple[int, ...]) -> Mask:
+def _mask_of_values(path: Path, mask_volume: Volume, values: tuple[int, ...]) -> Mask:
     marks = _rule(path, mask_volume, values)
 
     def pictures() -> Iterator[tuple[int, NDArray[np.bool_]]]:

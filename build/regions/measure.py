@@ -182,8 +182,8 @@ def _depths(part: NDArray[np.bool_]) -> NDArray[np.uint16]:
     """Return the city-block distance of each pixel to the nearest unmarked one."""
     depth = np.zeros(part.shape, np.uint16)
     above = np.zeros(part.shape[1], np.uint16)
-    for row, marked in enumerate(part):
-        above = depth[row] = np.where(marked, above + 1, 0)
+    for row, bits in enumerate(part):
+        above = depth[row] = np.where(bits, above + 1, 0)
     below = np.zeros(part.shape[1], np.uint16)
     columns = np.arange(1, part.shape[1] + 1)
     for row in range(len(part) - 1, -1, -1):

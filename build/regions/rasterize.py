@@ -186,8 +186,8 @@ def _consensus(shape: Consensus, volume: Volume) -> Mask:
             votes += mask[k]
         return votes >= needed
 
-    marked = [k for k in range(volume.slices.shape[0]) if any(mask.marks(k) for mask in masks)]
-    return Mask.of(volume.slices.shape, ((k, agreed(k)) for k in marked))
+    indices = [k for k in range(volume.slices.shape[0]) if any(mask.marks(k) for mask in masks)]
+    return Mask.of(volume.slices.shape, ((k, agreed(k)) for k in indices))
 
 
 def _only(count: int, what: str) -> int:

@@ -109,10 +109,10 @@ class Mask:
         inside = np.ones(np.shape(k), np.bool_)
         for index, size in zip(place, self.bits.shape, strict=True):
             inside &= (index >= 0) & (index < size)
-        marked = np.zeros(inside.shape, np.bool_)
+        inside_mask = np.zeros(inside.shape, np.bool_)
         slices, rows, parts = (index[inside] for index in place)
-        marked[inside] = self.bits[slices, rows, parts] >> (7 - (column[inside] & 7)) & 1
-        return marked
+        inside_mask[inside] = self.bits[slices, rows, parts] >> (7 - (column[inside] & 7)) & 1
+        return inside_mask
 
     def turned(self, axes: Shape3, flips: tuple[bool, bool, bool]) -> Self:
         """Return the mask with reordered axes; see ``geometry.Orientation``.

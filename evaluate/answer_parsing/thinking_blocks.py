@@ -44,7 +44,7 @@ def strip_reasoning(reply: str) -> VisibleReply:
 
 def _is_plain(reply: str) -> bool:
     """Whether a reply has no tag or token, as most have; the patterns below cost more to try."""
-    return _MARKED.search(reply) is None and _BARE_CHANNEL.match(reply) is None
+    return _TAG_START.search(reply) is None and _BARE_CHANNEL.match(reply) is None
 
 
 def _outside_tags(text: str) -> VisibleReply:
@@ -73,7 +73,7 @@ def _one_turn(reply: str) -> str:
     return text[: ended.start()] if ended else text
 
 
-_MARKED = re.compile(r"[<\[\u25c1]")
+_TAG_START = re.compile(r"[<\[\u25c1]")
 """A character that every tag and token below begins with."""
 
 _NAME = (

@@ -121,7 +121,7 @@ def _draw(rows: Sequence[tuple[ScoredRun, Point]]) -> Markup:
         parts.append(svg.line((x, _TOP), (x, _HEIGHT - _BOTTOM), "chance"))
         parts.append(svg.text((x + 5, _TOP + 12), "guesser", "tick", "start"))
     for number, (run, point) in enumerate(rows):
-        parts += _marked(run, point, number)
+        parts += _labelled_point(run, point, number)
     if not any(point.row["shortcut_probability"]["value"] is not None for _, point in rows):
         parts.append(svg.text((_x(0.5), _y(0.5)), "undefined: no wrong basis", "label"))
     title = (
@@ -131,7 +131,7 @@ def _draw(rows: Sequence[tuple[ScoredRun, Point]]) -> Markup:
     return svg.drawing(_WIDTH, _HEIGHT, title, parts)
 
 
-def _marked(run: ScoredRun, point: Point, number: int) -> list[Markup]:
+def _labelled_point(run: ScoredRun, point: Point, number: int) -> list[Markup]:
     shortcut = point.row["shortcut_probability"]
     if point.accuracy is None or shortcut["value"] is None:
         return []

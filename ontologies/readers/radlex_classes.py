@@ -130,13 +130,13 @@ def make_radlex(
             f"{path}: holds no class with a RadLex id (RID and a number); expected RadLex. HPO is "
             "accepted as OBO (hp.obo), ICD-11 as WHO's table"
         )
-    marked = _mark_obsolete(concepts)
-    nameless = [concept.id for concept in marked if concept.label == concept.id]
+    with_marks = _mark_obsolete(concepts)
+    nameless = [concept.id for concept in with_marks if concept.label == concept.id]
     if nameless:
         remarks.append(f"{len(nameless)} classes have no English name: {first_few(nameless)}.")
-    remark_broken(marked, remarks)
-    remark_shared(marked, remarks)
-    whole = with_stubs(marked, remarks)
+    remark_broken(with_marks, remarks)
+    remark_shared(with_marks, remarks)
+    whole = with_stubs(with_marks, remarks)
     edition = make_edition(path, RADLEX, version=version, remarks=remarks)
     return Ontology(edition=edition, concepts=whole)
 

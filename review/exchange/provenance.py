@@ -35,7 +35,7 @@ def provenance_of(incoming: IncomingItem, titles: Mapping[str, str]) -> dict[str
         "split": sample.split,
         "slice": sample.frames,
         "slice_reason": sample.reason,
-        "marked": _marked(sample),
+        "marked": _mark_text(sample),
         "evidence": _evidence(item, key.word),
         "concept": item.concept,
         "group": item.group,
@@ -61,7 +61,7 @@ def options_of(item: ChoiceItem) -> list[dict[str, Any]]:
     return options
 
 
-def _marked(sample: Sample) -> str:
+def _mark_text(sample: Sample) -> str:
     if not sample.marked:
         return ""
     box = f", box {sample.truth} of {sample.choices}" if sample.truth else ""

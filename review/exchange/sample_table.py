@@ -49,12 +49,12 @@ class SampleTable:
         self._views = frame.groupby(_VIEW, sort=False, observed=True).ngroup().to_numpy()
         self._is_clean = clean = (frame["artefact"] == "clean").to_numpy()
         self._clean = {int(self._views[row]): int(row) for row in clean.nonzero()[0]}
-        self._marked: dict[tuple[int, str, str], int] = {}
+        self._marks: dict[tuple[int, str, str], int] = {}
         # An outline shows a location better than numbered boxes, so it comes first.
         marks = frame.loc[~clean, ["artefact", "id", "field", "marked"]]
         marks = marks.assign(later=marks["artefact"] != "outline").sort_values(["later", "id"])
         for row, field, concept in zip(marks.index, marks["field"], marks["marked"], strict=True):
-            self._marked.setdefault((int(self._views[row]), field, concept), int(row))
+            self._marks.setdefault((int(self._views[row]), field, concept), int(row))
 
     def __contains__(self, name: object) -> bool:
         return name in self._rows
@@ -79,7 +79,7 @@ class SampleTable:
         view = int(self._views[row])
         clean = self._clean.get(view)
         if self._is_clean[row]:
-            return row, row, self._marked.get((view, item.field, item.concept))
+            return row, row, self._marks.get((view, item.field, item.concept))
         if clean is None:
             return row, row, None
         return row, clean, row

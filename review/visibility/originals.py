@@ -136,12 +136,12 @@ def mark_layer(asset: Asset) -> bytes:
     with Image.open(io.BytesIO(image_store.load_image(asset)), formats=("PNG",)) as image:
         picture = np.asarray(image.convert("RGB"))
     colour = (picture != picture[..., :1]).any(axis=2)
-    marked = colour.copy()
+    mark = colour.copy()
     rows = np.flatnonzero(colour.any(axis=1))
     white = (picture[rows] == 255).all(axis=2)
-    marked[rows] |= white & _enclosed(colour[rows], 2 + round(_DIGIT * max(colour.shape)))
-    clear = np.dstack((picture, np.where(marked, 255, 0).astype(np.uint8)))
-    clear[~marked] = 0
+    mark[rows] |= white & _enclosed(colour[rows], 2 + round(_DIGIT * max(colour.shape)))
+    clear = np.dstack((picture, np.where(mark, 255, 0).astype(np.uint8)))
+    clear[~mark] = 0
     buffer = io.BytesIO()
     Image.fromarray(clear).save(buffer, "PNG", compress_level=1)
     return buffer.getvalue()

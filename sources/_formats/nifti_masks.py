@@ -113,7 +113,7 @@ class LabelVolume:
     values: NDArray[Any]
     affine: NDArray[np.float64]
 
-    def marked(self, *values: int) -> VoxelMask:
+    def mask_of(self, *values: int) -> VoxelMask:
         """Return the mask of some values; without arguments, of all voxels above 0.5."""
         whole = self.values if self.values.dtype.kind in "iu" else np.rint(self.values)
         voxels = np.isin(whole, values) if values else self.values > 0.5
@@ -144,7 +144,7 @@ class LabelVolume:
         import SimpleITK  # noqa: PLC0415
 
         library: Any = SimpleITK
-        voxels = self.marked(*values).voxels
+        voxels = self.mask_of(*values).voxels
         if voxels.any():
             box = tuple(slice(place.min(), place.max() + 1) for place in np.nonzero(voxels))
             inside = library.GetImageFromArray(voxels[box].astype(np.uint8))

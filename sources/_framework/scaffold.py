@@ -380,9 +380,9 @@ def _unpaired(contents: Survey) -> str:
 
 
 def _labels(contents: Survey) -> tuple[int, ...]:
-    marked = [value for value in contents.mask_values if value]
-    whole = len(marked) > 1 and all(value.is_integer() for value in marked)
-    return tuple(int(value) for value in marked) if whole else ()
+    values = [value for value in contents.mask_values if value]
+    whole = len(values) > 1 and all(value.is_integer() for value in values)
+    return tuple(int(value) for value in values) if whole else ()
 
 
 def _literal(text: str) -> str:

@@ -44,7 +44,7 @@ def with_doubts(card: Card, case: Case, doubts: Doubts) -> Case:
     An absent value, stated or implied, becomes unknown. A marked value stays present but loses its
     regions, because the lost row may mark another one.
     """
-    marked = tuple(
+    region_labels = tuple(
         Label(field=region.field, value=region.value, evidence=region.evidence)
         for region in case.regions
         if _is_doubted(card, doubts, region)
@@ -58,10 +58,10 @@ def with_doubts(card: Card, case: Case, doubts: Doubts) -> Case:
     silent = tuple(
         Label(field=name, value=raw, state=LabelState.UNKNOWN, evidence="a row without a name")
         for name in sorted(doubts)
-        for raw in _unmentioned_values(card, name, doubts[name], (*labels, *marked))
+        for raw in _unmentioned_values(card, name, doubts[name], (*labels, *region_labels))
     )
     regions = tuple(region for region in case.regions if not _is_doubted(card, doubts, region))
-    return replace(case, labels=labels + marked + silent, regions=regions)
+    return replace(case, labels=labels + region_labels + silent, regions=regions)
 
 
 def without_regions(case: Case) -> Case:

@@ -215,8 +215,8 @@ def oval(at: Sketch, side: int, place: Ellipse) -> Mask:
 def ellipse_around(area: Mask) -> Ellipse:
     """Return the ellipse inscribed in the bounding box of an area."""
     ends = []
-    for marked, side in zip(np.nonzero(area), area.shape, strict=True):
-        first, last = float(marked.min()), float(marked.max()) + 1
+    for indices, side in zip(np.nonzero(area), area.shape, strict=True):
+        first, last = float(indices.min()), float(indices.max()) + 1
         ends.append(((first + last) / 2 / side, (last - first) / 2 / side))
     (row, tall), (column, wide) = ends
     return row, column, tall, wide

@@ -147,8 +147,8 @@ def short_axis(
 def _around(labels: NDArray[np.uint8]) -> Ellipse:
     """Return the pericardium: an ellipse around all labels."""
     ends = []
-    for marked, side in zip(np.nonzero(labels), labels.shape, strict=True):
-        ends.append(((marked.min() + marked.max() + 1) / 2 / side, np.ptp(marked) / 2 / side))
+    for indices, side in zip(np.nonzero(labels), labels.shape, strict=True):
+        ends.append(((indices.min() + indices.max() + 1) / 2 / side, np.ptp(indices) / 2 / side))
     (row, tall), (column, wide) = ends
     return (float(row), float(column), 1.3 * float(tall) + 0.01, 1.2 * float(wide) + 0.01)
 

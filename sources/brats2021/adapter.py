@@ -82,7 +82,7 @@ def frames(case: Case, volume: Any) -> list[int]:
             "where 3 is the enhancing tumour?",
             code="label-values",
         )
-    tumour = labels.marked()
+    tumour = labels.mask_of()
     if case.key.endswith(_CLEAR):
         return [slice_at(volume, tumour.centre_of_slice(plane, _without_enhancement(labels)))]
     return [slice_at(volume, tumour.centre_of_slice(plane, tumour.largest(plane, least=_LEAST)))]
@@ -90,8 +90,8 @@ def frames(case: Case, volume: Any) -> list[int]:
 
 def _without_enhancement(labels: LabelVolume) -> int:
     """Return the axial slice with the most tumour among those away from any enhancing part."""
-    enhancing = np.flatnonzero(labels.marked(int(ENHANCING)).areas("axial"))
-    tumour = labels.marked().areas("axial")
+    enhancing = np.flatnonzero(labels.mask_of(int(ENHANCING)).areas("axial"))
+    tumour = labels.mask_of().areas("axial")
     slices = np.flatnonzero(tumour >= _LEAST) if enhancing.size else ()
     apart = [k for k in slices if np.abs(enhancing - k).min() >= _APART]
     if not apart:

@@ -117,14 +117,14 @@ def _check_masks(case: Case, volume: Any) -> None:
     for shape in (*case.guide, *(region.shape for region in case.regions)):
         if not isinstance(shape, MaskFile):
             continue
-        marked, name = read_mask(shape, volume)[0], shape.paths[0].name
-        if shape in case.guide and marked.any():
+        mask, name = read_mask(shape, volume)[0], shape.paths[0].name
+        if shape in case.guide and mask.any():
             raise RefusedError(
-                f"{name}: marks {marked.sum()} pixels of a picture that is filed as normal; "
+                f"{name}: marks {mask.sum()} pixels of a picture that is filed as normal; "
                 "expected none, so whether it shows a lesion is not known",
                 code="marked-normal",
             )
-        border = np.concatenate([marked[0], marked[-1], marked[:, 0], marked[:, -1]])
+        border = np.concatenate([mask[0], mask[-1], mask[:, 0], mask[:, -1]])
         if border.mean() > _MOST_OF_BORDER:
             raise ReadError(
                 f"{name}: marks {100 * border.mean():.0f} % of the border of the picture; expected "

@@ -31,9 +31,9 @@ def build(root: Path, layout: str) -> None:
     for seed, (key, count) in enumerate(_MASKS.items()):
         folder = root / key.split()[0]
         masks = [lesion(height, width, seed=seed, which=which) for which in range(count)]
-        marked = np.logical_or.reduce(masks) if masks else None
+        lesions = np.logical_or.reduce(masks) if masks else None
         malign = key.startswith("malignant")
-        grey = breast_ultrasound(height, width, seed=seed, lesion=marked, shadow=malign)
+        grey = breast_ultrasound(height, width, seed=seed, lesion=lesions, shadow=malign)
         rgb = np.repeat(grey[:, :, None], 3, axis=2)
         if key in _COLOURED:
             rgb[40:60, 90:120] = (200, 40, 30)

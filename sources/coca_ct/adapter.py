@@ -67,8 +67,8 @@ def frames(case: Case, volume: Any) -> list[int]:
             code="contrast",
         )
     for region in case.regions:
-        marked = rasterise(region.shape, volume)[0]
-        share = float(np.mean(units[marked] >= _CALCIUM_HU)) if marked.any() else 0.0
+        mask = rasterise(region.shape, volume)[0]
+        share = float(np.mean(units[mask] >= _CALCIUM_HU)) if mask.any() else 0.0
         if share < _LEAST_SHARE:
             raise ReadError(
                 f"{region.evidence}: {100 * share:.0f} % of its pixels reach {_CALCIUM_HU:.0f} HU; "
@@ -115,10 +115,10 @@ def _calcified(key: str, stack: MarkedStack) -> Iterator[Case]:
     if not lesion_slices:
         return
     first, *rest = lesion_slices
-    yield _marked(f"{key}-calcium", stack, first, "calcium")
+    yield _slice_case(f"{key}-calcium", stack, first, "calcium")
     for k in rest:
         if len(stack.marks[k]) == 1 and stack.marks[k][0].name in _RIGHT_TO_LEFT:
-            yield _marked(f"{key}-artery", stack, k, "artery")
+            yield _slice_case(f"{key}-artery", stack, k, "artery")
             return
 
 
@@ -127,7 +127,7 @@ def _rank(marks: Sequence[OsirixRoi]) -> tuple[bool, float]:
     return len(marks) == 1 and largest >= _LEAST_MM2, largest
 
 
-def _marked(key: str, stack: MarkedStack, k: int, field: str) -> Case:
+def _slice_case(key: str, stack: MarkedStack, k: int, field: str) -> Case:
     regions = tuple(
         Region(
             field=field,

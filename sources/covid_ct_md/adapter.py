@@ -31,7 +31,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     del layout
     flags = find_optional_table(root, "updated") or find_table(root, "flags")
     rows = _rows(find_table(root, "index"))
-    marked = [[k for k, flag in enumerate(row) if flag] for row in read_flags(flags, _SHAPE)]
+    lesions = [[k for k, flag in enumerate(row) if flag] for row in read_flags(flags, _SHAPE)]
     folders: dict[str, list[Path]] = {}
     for path in root.part("slices"):
         folders.setdefault(path.parent.name, []).append(path)
@@ -41,7 +41,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
             yield Skip(key=name, reason="no folder of a patient, such as P001", paths=tuple(paths))
             continue
         group, number = _GROUPS[match["group"]], int(match["number"])
-        row = (number - 1) % len(marked) if group == "Normal" else rows.get(name)
+        row = (number - 1) % len(lesions) if group == "Normal" else rows.get(name)
         if not isinstance(row, int):
             reason = "not read slice by slice: which slice shows the infection is not known"
             code = "set-aside" if row is None else BAD_ROW
@@ -50,12 +50,12 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
         try:
             stack = number_from_head(paths, step=_STEP, most_off=_OFF)
             slices = (
-                sorted(stack) if group == "Normal" else _marked_slices(name, stack, marked[row])
+                sorted(stack) if group == "Normal" else _marked_slices(name, stack, lesions[row])
             )
         except ReadError as error:
             yield Skip(key=name, reason=str(error), paths=tuple(paths), code=error.code)
             continue
-        k = _nearest(slices, marked[row])
+        k = _nearest(slices, lesions[row])
         yield _case(name, group, stack, k, evidence=f"{flags.name}[{row}, {k}]")
         rest = tuple(stack[at] for at in sorted(stack) if at != k)
         if rest:
@@ -77,22 +77,22 @@ def _rows(index: Path) -> dict[str, int | str]:
     return rows
 
 
-def _marked_slices(name: str, stack: Mapping[int, Path], marked: Sequence[int]) -> list[int]:
+def _marked_slices(name: str, stack: Mapping[int, Path], lesions: Sequence[int]) -> list[int]:
     """Return the labelled slices that this copy contains."""
     whole = len(stack) == max(stack) + 1
-    slices = [k for k in marked if k in stack]
-    if not slices or (whole and max(marked) > max(stack)):
+    slices = [k for k in lesions if k in stack]
+    if not slices or (whole and max(lesions) > max(stack)):
         raise ReadError(
-            f"{name}: {len(stack)} slices here, and {len(slices)} of the {len(marked)} marked ones"
+            f"{name}: {len(stack)} slices here, and {len(slices)} of the {len(lesions)} marked ones"
             "; expected them among the slices: get the whole scan",
             code="slice-order",
         )
     return slices
 
 
-def _nearest(slices: Sequence[int], marked: Collection[int]) -> int:
+def _nearest(slices: Sequence[int], lesions: Collection[int]) -> int:
     """Return the slice nearest to the middle of the longest run of labelled ones."""
-    run = longest_run(range(_SHAPE[1]), marked.__contains__) or [0]
+    run = longest_run(range(_SHAPE[1]), lesions.__contains__) or [0]
     return min(slices, key=lambda k: abs(2 * k - run[0] - run[-1]))
 
 

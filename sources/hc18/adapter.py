@@ -114,8 +114,8 @@ def _check_length(shape: Any, volume: Any, mm: float, stated: float) -> None:
     from medrcube.build.readers import read_mask  # noqa: PLC0415
     from medrcube.build.regions.measure import measure  # noqa: PLC0415
 
-    marked, name = read_mask(shape, volume)[0], shape.paths[0].name
-    length = measure(marked).ellipse.circumference * mm if marked.any() else 0.0
+    mask, name = read_mask(shape, volume)[0], shape.paths[0].name
+    length = measure(mask).ellipse.circumference * mm if mask.any() else 0.0
     if not _LEAST <= length / stated <= _MOST:
         raise ReadError(
             f"{name}: the outline measures {length:.4g} mm around, the table says {stated:.4g} mm; "

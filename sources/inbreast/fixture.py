@@ -51,10 +51,10 @@ def build(root: Path, layout: str) -> None:
             path = root / f"PectoralMuscle/Pectoral Muscle XML/{number}_muscle.xml"
             _plist(path, {**line, "DataSummary": {}} if seed % 4 else {"Images": [_image([line])]})
         cells: list[str | int | float | None] = [CANARY, CANARY, side, view, 201001, number]
-        marked = ["X" if flag in flags else None for flag in FLAGS]
-        marked[3] = " " if seed == 6 else marked[3]  # one cell of the release is blank, not empty
+        crosses = ["X" if flag in flags else None for flag in FLAGS]
+        crosses[3] = " " if seed == 6 else crosses[3]  # one cell of the release is blank, not empty
         note = f"micros, {CANARY}" if "Micros" in flags else None
-        rows.append([*cells, "   " if acr is None else acr, birads, *marked, note])
+        rows.append([*cells, "   " if acr is None else acr, birads, *crosses, note])
     write_lines(root / "MedicalReports/1.txt", [CANARY])
     if layout == "csv":
         lines = [";".join(str(cell) for cell in row[:8]) for row in rows]

@@ -71,19 +71,19 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
 def frames(case: Case, volume: Any) -> list[int]:
     """The largest slice of the lesion, at the same height in FLAIR, or one far from any lesion."""
     mask = files_of(case.guide[0])[0]
-    marked = load_labels(mask).marked()
+    lesion = load_labels(mask).mask_of()
     clear = case.key.endswith("-clear")
-    index = _clear(marked, volume, mask) if clear else marked.largest("axial", least=LEAST)
-    return [slice_at(volume, marked.centre_of_slice("axial", index))]
+    index = _clear(lesion, volume, mask) if clear else lesion.largest("axial", least=LEAST)
+    return [slice_at(volume, lesion.centre_of_slice("axial", index))]
 
 
-def _clear(marked: VoxelMask, volume: Any, mask: Path) -> int:
+def _clear(lesion: VoxelMask, volume: Any, mask: Path) -> int:
     """A slice within the middle half of the head, apart from any lesion; the patient decides."""
     from medrcube.build.pixels.extent import body_extent  # noqa: PLC0415  # of an extra
 
     first, last = body_extent(volume)
     count = last - first + 1
-    lesions = np.flatnonzero(marked.areas("axial"))
+    lesions = np.flatnonzero(lesion.areas("axial"))
     middle = [first + k for k in range(count) if count <= 4 * k + 2 <= 3 * count]
     free = [k for k in middle if lesions.size and np.abs(lesions - k).min() >= APART]
     if not free:

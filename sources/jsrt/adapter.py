@@ -98,15 +98,15 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
             )
             yield Skip(key=stem, reason=reason, paths=(path,), code=BAD_ROW)
             continue
-        marked = masks.get(stem, [])
+        own_masks = masks.get(stem, [])
         yield Case(
             key=stem,
             images=(ImageRef(paths=(path,), raw=None if layout == "kaggle" else _RAW),),
             patient=stem,
             labels=tuple(_labels(stem, person)),
-            regions=(*(region for _, region in marked), *_nodule(person)),
+            regions=(*(region for _, region in own_masks), *_nodule(person)),
             quantities=_size(person),
-            split=marked[0][0] if marked else None,
+            split=own_masks[0][0] if own_masks else None,
             facts=tuple(
                 (k, v) for k, v in (("sex", person.sex), ("age", person.age)) if v.isalnum()
             ),

@@ -103,14 +103,14 @@ def frames(case: Case, volume: Any) -> list[int]:
     plane = case.plane or "axial"
     path = case.files()[-1]
     labels = load_labels(path)
-    ventricle, atrium, aorta = (labels.marked(*STRUCTURES[v]) for v in ("500", "550", "820"))
+    ventricle, atrium, aorta = (labels.mask_of(*STRUCTURES[v]) for v in ("500", "550", "820"))
     if ventricle.centre()[0] >= atrium.centre()[0] or aorta.centre()[2] <= ventricle.centre()[2]:
         raise RefusedError(
             f"{path.name}: by its affine the left ventricle does not lie left of the right atrium "
             "and below the aorta; its directions are wrong",
             code="wrong-directions",
         )
-    heart = labels.marked(*(code for values in STRUCTURES.values() for code in values))
+    heart = labels.mask_of(*(code for values in STRUCTURES.values() for code in values))
     areas = heart.areas(plane)
     for values in STRUCTURES.values():
         areas = np.where(labels.strays(*values).areas(plane) > 0, 0, areas)

@@ -54,7 +54,7 @@ def frames(case: Case, volume: Any) -> list[int]:
     path = files_of(case.guide[0])[0]
     labels = load_labels(path)
     labels.check_values(path, *LABELS)
-    places = {label: labels.marked(label).places_on(volume) for label in LABELS}
+    places = {label: labels.mask_of(label).places_on(volume) for label in LABELS}
     slices = sorted(set.intersection(*(set(voxels[:, 0]) for voxels in places.values())))
     if not slices:
         raise RefusedError(f"{path.name}: no slice shows all three structures", code="no-slice")

@@ -59,7 +59,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
             continue
         yield _graded(name["study"], path, grade, marked=name["study"] in masks)
         if name["study"] in masks:
-            yield _marked(name["study"], path, grade, masks[name["study"]])
+            yield _mask_case(name["study"], path, grade, masks[name["study"]])
 
 
 def frames(case: Case, volume: Any) -> list[int]:
@@ -76,7 +76,7 @@ def frames(case: Case, volume: Any) -> list[int]:
 
 
 def _most_marked(path: Path, volume: Any) -> int:
-    lesion = load_labels(path).marked()
+    lesion = load_labels(path).mask_of()
     k = lesion.largest("axial")
     covered = float(lesion.areas("axial")[k] * lesion.pixel_area("axial"))
     if covered < LEAST_VISIBLE:
@@ -100,7 +100,7 @@ def _graded(study: str, path: Path, grade: str, *, marked: bool) -> Case:
     return Case(key=study, images=(image,), patient=study, labels=tuple(labels))
 
 
-def _marked(study: str, path: Path, grade: str, mask: Path) -> Case:
+def _mask_case(study: str, path: Path, grade: str, mask: Path) -> Case:
     return Case(
         key=f"{study}-lesion",
         images=(ImageRef(paths=(path,)),),

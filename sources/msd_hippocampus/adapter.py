@@ -100,7 +100,7 @@ def frames(case: Case, volume: Any) -> list[int]:
     """
     (truth,) = case.regions[0].shape.paths  # type: ignore[union-attr]
     labels = load_labels(truth)
-    parts = [labels.marked(value) for value in (1, 2)]
+    parts = [labels.mask_of(value) for value in (1, 2)]
     for part in parts:
         if not _LEAST <= part.voxels.sum() <= _MOST:
             raise ReadError(
@@ -114,4 +114,4 @@ def frames(case: Case, volume: Any) -> list[int]:
             "part, as in 260 labels: are the labels or the axes of this copy exchanged?",
             code="label-order",
         )
-    return [slice_at(volume, labels.marked(1, 2).centre())]
+    return [slice_at(volume, labels.mask_of(1, 2).centre())]

@@ -118,11 +118,11 @@ def _labels(table: Path) -> tuple[dict[str, Types | RowError | str], list[Skip]]
             continue
         own = marks.setdefault(image, {})
         try:
-            marked = row.meaning("Label", {"1": True, "0": False})
+            present = row.meaning("Label", {"1": True, "0": False})
         except RowError as error:
             faults[image] = error
             continue
-        if own.setdefault(name, marked) != marked:
+        if own.setdefault(name, present) != present:
             faults[image] = RowError(
                 f"{row.quote('Label')}: another row of {row['ID']} says otherwise"
             )

@@ -157,13 +157,13 @@ def _agreed(classes: Sequence[TableRow], boxes: Sequence[TableRow]) -> _Film:
             raise RowError(
                 f"{row.quote('class', _CLASSES)}: another row says {label!r} of this film"
             )
-        marked = box.meaning("Target", {"1": True, "0": False})
-        if marked != (film.label == _OPACITY):
+        has_opacity = box.meaning("Target", {"1": True, "0": False})
+        if has_opacity != (film.label == _OPACITY):
             raise RowError(
                 f"{box.quote('Target')} but {row.quote('class', _CLASSES)}: expected 1 exactly "
                 f"for films of class {_OPACITY!r}; are the tables of one stage?"
             )
-        film.boxes += [_box(box)] if marked else []
+        film.boxes += [_box(box)] if has_opacity else []
     return film
 
 
@@ -173,11 +173,11 @@ def _boxed(boxes: Sequence[TableRow]) -> _Film:
     Raises:
         RowError: one row states an opacity, and another states none.
     """
-    marked = [box.meaning("Target", {"1": True, "0": False}) for box in boxes]
-    if len(set(marked)) > 1:
+    targets = [box.meaning("Target", {"1": True, "0": False}) for box in boxes]
+    if len(set(targets)) > 1:
         raise RowError(f"{boxes[0].quote('Target')}: another row of this film says otherwise")
-    rectangles = [_box(box) for box in boxes] if marked[0] else []
-    return _Film(_OPACITY if marked[0] else "", boxes[0].cite("Target"), rectangles)
+    rectangles = [_box(box) for box in boxes] if targets[0] else []
+    return _Film(_OPACITY if targets[0] else "", boxes[0].cite("Target"), rectangles)
 
 
 def _from_metadata(root: RawTree) -> dict[str, _Film]:

@@ -44,7 +44,7 @@ def build(root: Path, layout: str) -> None:
             folder = "Training/Images" if layout == "png" else "stage_2_train_images_jpg"
             write_picture(root / folder / f"{image}.{layout}", _pixels(seed))
     if layout == "png":
-        write_picture(root / "Training/Masks" / f"{_FILMS[3][0]}.png", 255 * _marked(3, 2))
+        write_picture(root / "Training/Masks" / f"{_FILMS[3][0]}.png", 255 * _lesions(3, 2))
         rows = [f"{image},{name},{int(boxes > 0)}" for image, name, boxes, *_ in _FILMS]
         write_lines(root / "stage2_train_metadata.csv", ["patientId,class,Target", *rows])
         return
@@ -110,15 +110,15 @@ def _write_film(path: Path, seed: int, *, view: str, age: str) -> None:
 
 
 def _pixels(seed: int) -> NDArray[np.uint8]:
-    dense = _marked(seed, _FILMS[seed][2])
+    dense = _lesions(seed, _FILMS[seed][2])
     return chest_film(_SIDE, _SIDE, seed=seed, opacity=dense).astype(np.uint8)
 
 
-def _marked(seed: int, boxes: int) -> NDArray[np.bool_]:
-    marked = np.zeros((_SIDE, _SIDE), np.bool_)
+def _lesions(seed: int, boxes: int) -> NDArray[np.bool_]:
+    mask = np.zeros((_SIDE, _SIDE), np.bool_)
     for which in range(boxes):
-        marked |= _lesion(seed, which)
-    return marked
+        mask |= _lesion(seed, which)
+    return mask
 
 
 def _lesion(seed: int, which: int) -> NDArray[np.bool_]:

@@ -62,13 +62,13 @@ def _film(name: str, path: Path, rows: list[TableRow], *, has_file: bool) -> Ite
     view = header.get("ViewPosition") or (described[1] if described else "")
     evidence = "ViewPosition" if header.get("ViewPosition") else "SeriesDescription"
     views = (Label(field="view", value=view, evidence=evidence),) if view else ()
-    marked = [row for row in rows if row["EncodedPixels"] != _NONE]
+    with_runs = [row for row in rows if row["EncodedPixels"] != _NONE]
     tags = (("sex", "PatientSex"), ("age", "PatientAge"))
     yield Case(
         key=name,
         images=(ImageRef(paths=(path,)),),
-        labels=(*views, *_labels("1" if marked else "0", f"{rows[0].table}:{rows[0].line}")),
-        regions=_regions(marked),
+        labels=(*views, *_labels("1" if with_runs else "0", f"{rows[0].table}:{rows[0].line}")),
+        regions=_regions(with_runs),
         split="train",
         facts=tuple((fact, header[keyword]) for fact, keyword in tags if keyword in header),
     )
@@ -77,7 +77,7 @@ def _film(name: str, path: Path, rows: list[TableRow], *, has_file: bool) -> Ite
 def _regions(rows: Sequence[TableRow]) -> tuple[Region, ...]:
     """Return the connected components of the union of all rows of a film."""
     rows_of_film = ", ".join(str(row.line) for row in rows)
-    marked = merge_runs(map(_runs, rows))
+    mask = merge_runs(map(_runs, rows))
     return tuple(
         Region(
             field="film",
@@ -85,7 +85,7 @@ def _regions(rows: Sequence[TableRow]) -> tuple[Region, ...]:
             shape=Runs(runs=piece, size=(_SIDE, _SIDE), down=True),
             evidence=f"{rows[0].table}:{rows_of_film}",
         )
-        for piece in connected_pieces(marked, _SIDE)
+        for piece in connected_pieces(mask, _SIDE)
     )
 
 

@@ -24,12 +24,12 @@ def build(root: Path, layout: str) -> None:
     rows = [f"ImageId,{blank}EncodedPixels"]
     for seed, (view, count) in enumerate(_FILMS):
         regions = [_lesion(seed, which) for which in range(count)]
-        marked = np.logical_or.reduce([np.zeros((_SIDE, _SIDE), np.bool_), *regions])
-        pixels = chest_film(_SIDE, _SIDE, seed=seed, lucency=marked).astype(np.uint8)
+        mask = np.logical_or.reduce([np.zeros((_SIDE, _SIDE), np.bool_), *regions])
+        pixels = chest_film(_SIDE, _SIDE, seed=seed, lucency=mask).astype(np.uint8)
         if layout == "png":
             name = f"{seed}_{'test' if seed == _WITHOUT_ROW else 'train'}_{min(count, 1)}_.png"
             write_picture(root / "siim-acr-pneumothorax/png_images" / name, pixels)
-            write_picture(root / "siim-acr-pneumothorax/png_masks" / name, 255 * marked)
+            write_picture(root / "siim-acr-pneumothorax/png_masks" / name, 255 * mask)
             continue
         study, series, image = (f"1.2.276.0.7230010.3.1.{part}.8323329.{seed}" for part in "234")
         part = "test" if seed == _WITHOUT_ROW else "train"

@@ -59,7 +59,7 @@ def frames(case: Case, volume: Any) -> list[int]:
             the right, ``not-hu`` if the lungs are too bright.
     """
     paths = {_part(path): path for shape in case.guide for path in files_of(shape)}
-    masks = {name: load_labels(path).marked() for name, path in paths.items()}
+    masks = {name: load_labels(path).mask_of() for name, path in paths.items()}
     middle = middle_of_most(masks, str(case.plane), least=LEAST, share=LEAST_SHARE)
     lower = [masks[name] for name in SIDES if name in masks and masks[name].voxels.any()]
     if len(lower) > 1 and lower[0].centre()[0] >= lower[1].centre()[0]:
@@ -99,14 +99,14 @@ def _scan(
         yield Skip(key=f"{name}-rest", reason="structures that are not asked", paths=rest)
     healthy = row.get("pathology") in HEALTHY
     inner, organs = ("chambers", CHAMBERS) if layout == "v1" else ("organ", ("heart",))
-    for part, plane, window, anatomy, field, marked in (
+    for part, plane, window, anatomy, field, structures in (
         ("lungs", "axial", LUNG, "Lungs", "lobe", LOBES),
         ("coronal", "coronal", LUNG, "Lungs", "lobe", LOBES),
         ("sagittal", "sagittal", LUNG, "Lungs", "", LOBES[2:]),
         ("chest", "axial", CHEST, "Chest", "organ", ORGANS),
         ("heart", "axial", CHEST, "Heart", inner, organs),
     ):
-        shapes = {m: MaskFile(paths=(masks[m],)) for m in marked if m in masks}
+        shapes = {m: MaskFile(paths=(masks[m],)) for m in structures if m in masks}
         yield Case(
             key=f"{name}-{part}",
             images=(ImageRef(paths=(image,)),),

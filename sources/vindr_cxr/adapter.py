@@ -48,7 +48,7 @@ class _Reading:
     """Readings of one image."""
 
     readers: set[str] = field(default_factory=set)
-    marked: dict[str, set[str]] = field(default_factory=dict)
+    box_readers: dict[str, set[str]] = field(default_factory=dict)
     boxes: dict[str, list[tuple[str, Box]]] = field(default_factory=dict)
     lines: list[int] = field(default_factory=list)
     table: str = ""
@@ -153,7 +153,7 @@ def _add_labels(reading: _Reading, row: TableRow, recorded: Iterable[str]) -> No
     reading.lines.append(row.line)
     for name in recorded:
         if row.state(name, {"1": LabelState.PRESENT, "0": LabelState.ABSENT}) is LabelState.PRESENT:
-            reading.marked.setdefault(name, set()).add(reader)
+            reading.box_readers.setdefault(name, set()).add(reader)
 
 
 def _kaggle(pictures: Mapping[str, Sequence[TableRow]]) -> dict[str, _Reading]:
@@ -165,7 +165,7 @@ def _kaggle(pictures: Mapping[str, Sequence[TableRow]]) -> dict[str, _Reading]:
                 _check_reader(reading, row)
                 reading.readers.add(row.name("rad_id"))
                 reading.lines.append(row.line)
-                reading.marked.setdefault(row.name("class_name"), set()).add(row["rad_id"])
+                reading.box_readers.setdefault(row.name("class_name"), set()).add(row["rad_id"])
                 _add_box(reading, row)
         except RowError as error:
             reading.problem = str(error)
@@ -180,7 +180,7 @@ def _add_box(reading: _Reading, row: TableRow) -> None:
             raise RowError(f"{row.quote('class_name', (*_COMMON, *_RARE))}, {error}") from None
         reader = row.name("rad_id") if "rad_id" in row else "consensus"
         reading.boxes.setdefault(row["class_name"], []).append((reader, (x0, y0, x1, y1)))
-        reading.marked.setdefault(row["class_name"], set()).add(reader)
+        reading.box_readers.setdefault(row["class_name"], set()).add(reader)
 
 
 def _cases(
@@ -201,7 +201,7 @@ def _cases(
             continue
         states = {
             name: _state(reading, name, split) if recorded.get(name, True) else LabelState.UNKNOWN
-            for name in dict.fromkeys((*recorded, *reading.marked))
+            for name in dict.fromkeys((*recorded, *reading.box_readers))
         }
         if states[_OTHER_LESION] is LabelState.ABSENT:
             # Labels merged into one that no reader gave were given by none.
@@ -237,14 +237,14 @@ def _short(reading: _Reading, split: str) -> str:
 
 def _state(reading: _Reading, name: str, split: str) -> LabelState:
     """Return present if two of three readers agree (`No finding`: three), absent if none does."""
-    panel, votes = _PANEL[split], len(reading.marked.get(name, ()))
+    panel, votes = _PANEL[split], len(reading.box_readers.get(name, ()))
     if votes >= (panel if name == _NONE else min(panel, 2)):
         return LabelState.PRESENT
     return LabelState.UNKNOWN if votes else LabelState.ABSENT
 
 
 def _label(reading: _Reading, name: str, state: LabelState) -> Label:
-    votes, readers = len(reading.marked.get(name, ())), len(reading.readers)
+    votes, readers = len(reading.box_readers.get(name, ())), len(reading.readers)
     lines = ",".join(map(str, reading.lines))
     return Label(
         field="disease" if name in (*_DISEASES, *_OTHER_DISEASES) else "finding",
@@ -261,7 +261,7 @@ def _regions(reading: _Reading, states: dict[str, LabelState], split: str) -> It
         if (
             states[name] is LabelState.PRESENT
             and name != _OTHER_LESION
-            and reading.marked[name] <= drew
+            and reading.box_readers[name] <= drew
         ):
             evidence = f"boxes of {name} by {', '.join(sorted(drew))}"
             for box in agreed_boxes(boxes, min(_PANEL[split], 2)):

@@ -83,14 +83,14 @@ def _write(path: Path, seed: int, boxed: Names, *, side: str, view: str) -> None
 
 def _lesions(seed: int, boxed: Names) -> NDArray[np.bool_]:
     """What the boxes are around: one lesion in each."""
-    marked = lesion(HEIGHT, WIDTH, seed=seed)
+    mask = lesion(HEIGHT, WIDTH, seed=seed)
     if len(boxed) > 1:
         x0, y0, x1, y1 = _box(seed, 1)
         down, across = np.ogrid[:HEIGHT, :WIDTH]
         x = (2 * across + 1 - x0 - x1) / (x1 - x0)
         y = (2 * down + 1 - y0 - y1) / (y1 - y0)
-        marked = marked | (x**2 + y**2 <= 1)
-    return marked
+        mask = mask | (x**2 + y**2 <= 1)
+    return mask
 
 
 def _box(seed: int, which: int) -> tuple[float, ...]:

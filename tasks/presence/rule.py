@@ -223,10 +223,10 @@ def _size(view: CaseView, sample: Sample, concept: str) -> str:
     """Return the reason if all marks of a concept or its subtypes are too small; else empty."""
     rows = [row for row in view.geometry if row.sample == sample.id and row.concept]
     closure = view.relations.closure
-    marked = [row for row in rows if concept in closure(row.concept)]
-    marked = marked or [row for row in rows if row.concept in closure(concept)]
-    area = sum(row.pixels / (row.width * row.height) for row in marked)
-    return TOO_SMALL if marked and area < view.task.declaration.settings["least_area"] else ""
+    regions = [row for row in rows if concept in closure(row.concept)]
+    regions = regions or [row for row in rows if row.concept in closure(concept)]
+    area = sum(row.pixels / (row.width * row.height) for row in regions)
+    return TOO_SMALL if regions and area < view.task.declaration.settings["least_area"] else ""
 
 
 def _views(view: CaseView) -> tuple[str, ...] | None:

@@ -48,14 +48,14 @@ def test_slices_are_counted_as_the_build_shows_them(write, axes, signs, plane):
     path = write(axes, signs)
     view = reorient(read(path), plane)
     areas = (np.asarray(view.slices) > 0).sum(axis=(1, 2))
-    marked = load_labels(path).marked()
+    marked = load_labels(path).mask_of()
     assert marked.areas(plane).tolist() == areas.tolist()
     assert marked.largest(plane) == int(areas.argmax())
 
 
 @pytest.mark.parametrize("plane", PLANES)
 def test_a_slice_is_found_again_on_a_grid_of_other_spacing(write, tmp_path, plane):
-    marked = load_labels(write()).marked()
+    marked = load_labels(write()).mask_of()
     place = marked.centre_of_slice(plane, marked.largest(plane))
     fine = nibabel.Nifti1Image(np.zeros((16, 20, 24), np.uint8), np.diag([-1.0, -1, 1, 1]))
     fine.affine[:3, 3] = (4.5 + 15, 4.5 + 19, 4.5)
@@ -69,17 +69,17 @@ def test_a_slice_is_found_again_on_a_grid_of_other_spacing(write, tmp_path, plan
 
 
 def test_the_centre_is_in_millimetres_to_the_right_front_and_top(write):
-    marked = load_labels(write((2, 0, 1), (-1, 1, -1))).marked(4)
+    marked = load_labels(write((2, 0, 1), (-1, 1, -1))).mask_of(4)
     assert marked.centre().tolist() == [5 + 2 * 6, 5 + 2 * 2, 5 + 2 * 9]
 
 
 def test_labels_stored_as_fractions_are_rounded(write):
     labels = load_labels(write(dtype=np.float32, block=_block() * 0.9999))
-    assert int(labels.marked(4).voxels.sum()) == 1
+    assert int(labels.mask_of(4).voxels.sum()) == 1
 
 
 def test_an_empty_mask_has_no_slice(write):
-    marked = load_labels(write()).marked(7)
+    marked = load_labels(write()).mask_of(7)
     with pytest.raises(ReadError, match="0 marked voxels; expected at least 1") as raised:
         marked.largest("axial")
     assert raised.value.code == "no-slice"
@@ -120,7 +120,7 @@ def test_a_volume_without_directions_is_refused(tmp_path):
 def test_places_of_a_mask_are_those_of_the_displayed_volume(write, plane, axes):
     path = write(axes, (1, -1, 1))
     view = reorient(read(path), plane)
-    places = load_labels(path).marked(4).places_on(view)
+    places = load_labels(path).mask_of(4).places_on(view)
     assert [tuple(place) for place in places] == [
         tuple(place) for place in np.argwhere(np.asarray(view.slices) == 4)
     ]

@@ -70,7 +70,7 @@ def test_isles_calls_a_slice_free_only_far_from_every_marked_voxel(scanned):
     entries = scanned("isles2022")
     for number in (1, 4, 9):
         case = entries[f"sub-strokecase{number:04}-dwi-clear"]
-        areas = load_labels(case.guide[0].paths[0]).marked().areas("axial")
+        areas = load_labels(case.guide[0].paths[0]).mask_of().areas("axial")
         (index,) = _frames("isles2022", case)
         assert not areas[index - 2 : index + 3].any()
 

@@ -49,10 +49,10 @@ def trial_views(task: Task, card: Card) -> Iterator[CaseView]:
             yield _view(task, card, field, concept, LabelState.PRESENT)
         if field.scope > card.shows:
             yield _narrow(_view(task, card, field, field.concepts()[0], LabelState.UNKNOWN))
-    marked = [
+    facts = [
         (field, concept) for field in fitting if not field.constant for concept in field.concepts()
     ]
-    for first, second in pairwise(marked):
+    for first, second in pairwise(facts):
         yield _beside(
             _view(task, card, *first, LabelState.PRESENT),
             _view(task, card, *second, LabelState.PRESENT),
@@ -85,9 +85,9 @@ def _narrow(view: CaseView) -> CaseView:
 
 def _view(task: Task, card: Card, field: CardField, concept: str, state: LabelState) -> CaseView:
     case = _case(card, field, concept, state)
-    marked = state is LabelState.PRESENT
+    has_region = state is LabelState.PRESENT
     samples = [_sample(card, case, "clean")]
-    if marked:
+    if has_region:
         kinds = [kind for kind in task.declaration.artefacts if kind != "clean"]
         samples += [_sample(card, case, kind, field.name, concept) for kind in kinds]
     samples.sort(key=lambda sample: sample.id)
@@ -98,7 +98,7 @@ def _view(task: Task, card: Card, field: CardField, concept: str, state: LabelSt
         case=case,
         facts=facts_of_case(card, case, terms),
         samples=tuple(samples),
-        geometry=(_geometry(card, case, field.name, concept),) if marked else (),
+        geometry=(_geometry(card, case, field.name, concept),) if has_region else (),
         terms=terms,
         relations=relations,
     )
@@ -218,7 +218,7 @@ def _raw(field: CardField, concept: str) -> str:
     return next(raw for raw, mapped in field.values.items() if mapped == concept)
 
 
-def _sample(card: Card, case: Case, artefact: str, field: str = "", marked: str = "") -> Sample:
+def _sample(card: Card, case: Case, artefact: str, field: str = "", concept: str = "") -> Sample:
     x0, y0, x1, y1 = _BOX
     blank = {column.name: _BLANK.get(str(column.type), "") for column in fields(Sample)}
     return Sample(
@@ -229,11 +229,11 @@ def _sample(card: Card, case: Case, artefact: str, field: str = "", marked: str 
             "case": case.key,
             "artefact": artefact,
             "field": field,
-            "marked": marked,
+            "marked": concept,
             "truth": "1" if artefact in NUMBERED else "",
             "choices": 4 if artefact in NUMBERED else 0,
-            "area": (x1 - x0) * (y1 - y0) / _SIDE**2 if marked else 0.0,
-            "regions": int(bool(marked)),
+            "area": (x1 - x0) * (y1 - y0) / _SIDE**2 if concept else 0.0,
+            "regions": int(bool(concept)),
             "width": _SIDE,
             "height": _SIDE,
             "anatomy": card.anatomy.value,

@@ -111,12 +111,12 @@ def _placed(
     for frame in segmentation.frames:
         if segmentation.kind != "LABELMAP" and frame.segment not in segments:
             continue
-        marked = _marked(path, segmentation, frame, segments)
-        if not marked.any():
+        frame_mask = _mask_of_frame(path, segmentation, frame, segments)
+        if not frame_mask.any():
             continue
-        k = _slice_of(path, frame, marked.shape, volume)
+        k = _slice_of(path, frame, frame_mask.shape, volume)
         if k is not None:
-            yield k, _on_slice(path, frame, marked, k, volume)
+            yield k, _on_slice(path, frame, frame_mask, k, volume)
 
 
 @cache_last_files
@@ -163,7 +163,7 @@ def _sources(group: Dataset) -> Iterator[str]:
                 yield str(source.get("ReferencedSOPInstanceUID") or "")
 
 
-def _marked(
+def _mask_of_frame(
     path: Path, segmentation: _Segmentation, frame: _Frame, segments: Collection[int]
 ) -> NDArray[np.bool_]:
     pixels = _decode(path, segmentation.header, frame.number)
@@ -243,19 +243,20 @@ def _place(
 
 
 def _on_slice(
-    path: Path, frame: _Frame, marked: NDArray[np.bool_], k: int, volume: Volume
+    path: Path, frame: _Frame, frame_mask: NDArray[np.bool_], k: int, volume: Volume
 ) -> NDArray[np.bool_]:
     """Resample a frame to the pixels of its slice, nearest neighbour."""
     rows, columns = volume.slices.shape[1:3]
     if frame.affine is None or volume.affine is None or volume.uneven:
-        if marked.shape != (rows, columns):
+        if frame_mask.shape != (rows, columns):
             raise ReadError(
-                f"{path.name}: has frames of {marked.shape[0]} rows x {marked.shape[1]} columns, "
+                f"{path.name}: has frames of {frame_mask.shape[0]} rows x "
+                f"{frame_mask.shape[1]} columns, "
                 f"its image has {rows} x {columns}, and not both state their position in space; "
                 "expected equal sizes",
                 code="mask-size",
             )
-        return marked
+        return frame_mask
     matrix = index_map(volume.affine, frame.affine)
     _check_pixels(path, frame, matrix, (rows, columns))
     r, c = np.arange(rows)[:, None], np.arange(columns)[None]
@@ -265,9 +266,11 @@ def _on_slice(
         )
         for axis in (1, 2)
     )
-    inside = (row >= 0) & (row < marked.shape[0]) & (column >= 0) & (column < marked.shape[1])
+    inside = (
+        (row >= 0) & (row < frame_mask.shape[0]) & (column >= 0) & (column < frame_mask.shape[1])
+    )
     mask = np.zeros((rows, columns), np.bool_)
-    mask[inside] = marked[row[inside], column[inside]]
+    mask[inside] = frame_mask[row[inside], column[inside]]
     return mask
 
 

@@ -70,8 +70,8 @@ def overclaimed_slices(card: Card) -> Iterator[str]:
 def _asked_all_the_same(card: Card, names: tuple[str, ...], words: str) -> Iterator[str]:
     about = [card.fields[name] for name in names] or _fields_with_concepts(card)
     hidden = {name for quirk in card.quirks if quirk.action == "unseen" for name in quirk.fields}
-    marked = [field.visible is not Visibility.YES or field.name in hidden for field in about]
-    if about and not (all(marked) if names else any(marked)):
+    doubtful = [field.visible is not Visibility.YES or field.name in hidden for field in about]
+    if about and not (all(doubtful) if names else any(doubtful)):
         subject = ", ".join(field.name for field in about)
         yield (
             f'{words} says that something cannot be seen, yet visible = "yes" for {subject}: set '

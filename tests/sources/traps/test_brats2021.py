@@ -53,8 +53,8 @@ def test_slice_without_enhancement_shows_tumor_apart_from_any_enhancing_part(sca
     case = scan_fixture(SOURCE, LAYOUT).cases[f"{FIRST}-t1ce-axial-clear"]
     (index,) = ADAPTER.hook("frames")(case, reorient(readers.read(case.images[0]), "axial"))
     labels = load_labels(case.guide[0].paths[0])
-    assert labels.marked().areas("axial")[index] >= 100
-    assert not labels.marked(4).areas("axial")[index - 3 : index + 4].any()
+    assert labels.mask_of().areas("axial")[index] >= 100
+    assert not labels.mask_of(4).areas("axial")[index - 3 : index + 4].any()
     states = {(label.field, label.state) for label in case.labels}
     assert ("subregion", LabelState.ABSENT) in states
     assert case.regions == ()
@@ -253,7 +253,7 @@ def test_all_sequences_of_a_patient_show_the_slice_with_most_tumor(build_fixture
     built = build_fixture(SOURCE, LAYOUT)
     frames = {built.sample(f"{FIRST}-{sequence}-axial").frames for sequence in SEQUENCES}
     path = scan_fixture(SOURCE, LAYOUT).cases[f"{FIRST}-t1-axial"].guide[0].paths[0]
-    assert frames == {str(load_labels(path).marked().largest("axial"))}
+    assert frames == {str(load_labels(path).mask_of().largest("axial"))}
 
 
 def test_background_of_zeros_does_not_set_the_window(build_fixture):

@@ -37,7 +37,7 @@ def _frames(case):
 
 
 def _areas(case):
-    return load_labels(case.guide[0].paths[0]).marked().areas("axial")
+    return load_labels(case.guide[0].paths[0]).mask_of().areas("axial")
 
 
 @each_layout
