@@ -275,8 +275,8 @@ def _checks(
     # Even if read as absent, or separated by a group where an ontology disagrees, a candidate must
     # not appear with a key that implies it (condition 10): whoever sees both knows without the
     # image that it is not the one right answer.
-    barred = request.key in above or (not surely_absent and not above.isdisjoint(true))
-    yield SafetyCondition.IMPLIES_NOTHING_TRUE, "implies-true" if barred else ""
+    implies_true = request.key in above or (not surely_absent and not above.isdisjoint(true))
+    yield SafetyCondition.IMPLIES_NOTHING_TRUE, "implies-true" if implies_true else ""
     yield (
         SafetyCondition.NO_LOOK_ALIKE,
         _first(

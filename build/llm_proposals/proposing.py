@@ -230,7 +230,7 @@ def _underfilled(
     return [
         query
         for query in questions
-        if not query.barred
+        if not query.bar_reason
         and rules.terms[query.key].kind in KINDS
         # Only the steps of a scale can be its options.
         and not is_scale(request_of(query), rules.relations)

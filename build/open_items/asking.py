@@ -33,13 +33,13 @@ class OpenAsked:
     Attributes:
         rules: rules of all open tasks.
         questions: questions that may be asked.
-        barred: ``task: reason`` -> number of the others.
+        bar_counts: ``task: reason`` -> number of the others.
         problems: cases on which a rule failed.
     """
 
     rules: Mapping[Task, OpenRule] = field(default_factory=_rules)
     questions: list[OpenQuestion] = field(default_factory=list)
-    barred: Counter[str] = field(default_factory=Counter)
+    bar_counts: Counter[str] = field(default_factory=Counter)
     problems: list[QuarantineRow] = field(default_factory=list)
 
     def ask(
@@ -71,8 +71,8 @@ class OpenAsked:
             except RuleError as error:
                 self.problems.append(_problem(task, case, card, error))
                 continue
-            self.questions.extend(question for question in questions if not question.barred)
-            self.barred.update(f"{task}: {q.barred}" for q in questions if q.barred)
+            self.questions.extend(question for question in questions if not question.bar_reason)
+            self.bar_counts.update(f"{task}: {q.bar_reason}" for q in questions if q.bar_reason)
 
 
 def _problem(task: Task, case: Case, card: Card, error: RuleError) -> QuarantineRow:

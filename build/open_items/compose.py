@@ -80,7 +80,7 @@ def compose_open_items(
     terms: Terms,
     wordings: Wordings,
     *,
-    barred: Mapping[str, int],
+    bar_counts: Mapping[str, int],
     evidence: Grade,
     least_visible: Visibility,
     seed: int,
@@ -92,7 +92,7 @@ def compose_open_items(
         questions: questions made by the rules, of all sources.
         terms: term table.
         wordings: question templates.
-        barred: ``task: reason`` -> number of questions that rules barred.
+        bar_counts: ``task: reason`` -> number of questions that rules barred.
         evidence: weakest accepted evidence.
         least_visible: how far a reader of the image must be able to know the answer.
         seed: decides all random draws.
@@ -101,7 +101,7 @@ def compose_open_items(
     Raises:
         RuleError: a wording needs a value that its rule does not give.
     """
-    dropped = Counter(barred)
+    dropped = Counter(bar_counts)
     if isinstance(questions, AskedTable):
         questions, unpaired = split_unpaired(questions, evidence, least_visible)
         dropped.update(unpaired)
@@ -162,7 +162,7 @@ def _admitted(
     """Yield the questions that nothing bars, each once; count the others."""
     facts: set[tuple[str, ...]] = set()
     for question in bar_repeated(questions):
-        reason = question.barred
+        reason = question.bar_reason
         if not reason and question.visible < least_visible:
             reason = NOT_VISIBLE
         if not reason and question.grade > evidence:

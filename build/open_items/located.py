@@ -73,22 +73,22 @@ class BoxRule:
 
     def _place_questions(self, view: CaseView) -> Iterator[_PlaceQuestion]:
         for place in marked_places(view):
-            row, barred = place.rows[0], ""
+            row, bar_reason = place.rows[0], ""
             if len(place.rows) > 1 or row.pieces != 1:
-                barred = "several-regions"
+                bar_reason = "several-regions"
             elif not place.field.whole:
-                barred = "not all of it is marked"
+                bar_reason = "not all of it is marked"
             target = BoxTarget(
                 ask=BoxAsk(),
                 size=(row.width, row.height),
                 box=(row.x0, row.y0, row.x1, row.y1),
                 iou=IOU,
             )
-            yield place, _question(view, place, target, barred)
+            yield place, _question(view, place, target, bar_reason)
 
 
 def _question(
-    view: CaseView, place: MarkedPlace, target: PointTarget | BoxTarget, barred: str
+    view: CaseView, place: MarkedPlace, target: PointTarget | BoxTarget, bar_reason: str
 ) -> OpenQuestion:
     row = place.rows[0]
     has_readings = all(len(each.readings.split()) > 1 for each in place.rows)
@@ -102,7 +102,7 @@ def _question(
         # Reader variability has been measured only for lung nodules with several readers.
         grade=max(place.grade, Grade.A if has_readings else Grade.B),
         visible=place.visible,
-        barred=place.barred or _bar(view, place.concept) or barred,
+        bar_reason=place.bar_reason or _bar(view, place.concept) or bar_reason,
     )
 
 
@@ -126,12 +126,12 @@ def _each_place_once(
     """
     open_ones: dict[str, list[_Pixels]] = {}
     for place, question in sorted(questions, key=_turn):
-        if question.barred:
+        if question.bar_reason:
             yield question
             continue
         pixels, earlier = draw(place.rows), open_ones.setdefault(place.sample.id, [])
         if any(_overlap(pixels, other) >= SAME_PLACE for other in earlier):
-            yield replace(question, barred=ANOTHER_NAME)
+            yield replace(question, bar_reason=ANOTHER_NAME)
         else:
             earlier.append(pixels)
             yield question

@@ -38,7 +38,7 @@ class MarkedPlace:
         rows: their measurements, at least one.
         grade: evidence that nothing else on the image shows the concept.
         visible: whether a reader of the image could know it.
-        barred: reason why the place must not be asked about; empty if it may.
+        bar_reason: reason why the place must not be asked about; empty if it may.
     """
 
     sample: Sample
@@ -47,7 +47,7 @@ class MarkedPlace:
     rows: tuple[Geometry, ...]
     grade: Grade
     visible: Visibility
-    barred: str
+    bar_reason: str
 
 
 def marked_places(view: CaseView) -> Iterator[MarkedPlace]:
@@ -70,12 +70,12 @@ def marked_places(view: CaseView) -> Iterator[MarkedPlace]:
             rows=tuple(rows),
             grade=only_one(field),
             visible=visible_of(view.card, view.case, field),
-            barred=_bar(view, samples[sample], field, rows) or _bar_kinds(view, rows),
+            bar_reason=_bar(view, samples[sample], field, rows) or _bar_kinds(view, rows),
         )
 
 
 def _bar(view: CaseView, sample: Sample, field: CardField, rows: list[Geometry]) -> str:
-    barred = bar_of(
+    bar_reason = bar_of(
         view.card,
         view.case,
         sample,
@@ -83,8 +83,8 @@ def _bar(view: CaseView, sample: Sample, field: CardField, rows: list[Geometry])
         told_by=view.task.declaration.told_by,
         confirmed=(),
     )
-    if barred:
-        return barred
+    if bar_reason:
+        return bar_reason
     if missing_regions(view.card, view.case):
         return "regions-missing"
     if any(is_paired(row.concept) for row in rows):

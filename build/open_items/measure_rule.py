@@ -81,9 +81,9 @@ def _questions(
     if measure.origin == STATED:
         if not any(quantity.field == measure.name for quantity in view.case.quantities):
             return
-        measured, barred = _stated(view, measure, settings)
+        measured, bar_reason = _stated(view, measure, settings)
     elif measure.origin == RATIO:
-        measured, barred = _ratio(measure, rows)
+        measured, bar_reason = _ratio(measure, rows)
     elif sample.field == measure.of:
         concept = sample.marked
         rows = [row for row in rows if row.concept == concept]
@@ -91,7 +91,7 @@ def _questions(
         if bar:
             values = {"bar": f"{bar.length_mm} mm"}
             visible_values = (*visible_values, math.log(bar.length_mm / bar.pixels))
-        measured, barred = _length(
+        measured, bar_reason = _length(
             view, measure, sample, rows, tolerance=settings.tolerance, bar=bar
         )
     else:
@@ -100,7 +100,7 @@ def _questions(
     if measured is not None:
         target = number_target(measured, settings.tolerance, measure.unit)
         if not (measured.value > 0 and measure.is_plausible(measured.value)):
-            barred = barred or "implausible"
+            bar_reason = bar_reason or "implausible"
     yield OpenQuestion(
         task=view.task,
         sample=sample,
@@ -113,7 +113,7 @@ def _questions(
         visible_values=visible_values,
         grade=settings.grade,
         visible=settings.visible,
-        barred=_objection(view, measure, sample) or barred,
+        bar_reason=_objection(view, measure, sample) or bar_reason,
     )
 
 
@@ -156,21 +156,21 @@ def _length(
     if bar is None:
         return None, "no-scale"
     measured = measured_region(row, measure.origin, bar.length_mm / bar.pixels)
-    barred = "in-pieces" if row.pieces > 1 else _unfit(row)
+    bar_reason = "in-pieces" if row.pieces > 1 else _unfit(row)
     if is_paired(row.concept):
-        barred = ONE_OF_TWO
+        bar_reason = ONE_OF_TWO
     if view.case.plane not in (None, view.card.pixels.plane):
-        barred = REFORMATTED  # readers measure in the plane of acquisition
+        bar_reason = REFORMATTED  # readers measure in the plane of acquisition
     if sample.area < view.card.roi[0]:
-        barred = barred or "roi-size"
+        bar_reason = bar_reason or "roi-size"
     for quantity in view.case.quantities:
         if quantity.field == measure.name:
             low, high = tolerance.bounds(quantity.value, quantity.value)
             if not low <= measured.value <= high:
-                barred = barred or "stated-otherwise"
+                bar_reason = bar_reason or "stated-otherwise"
             readings = (measured.value, *measured.readings, *quantity.readings)
             measured = replace(measured, value=quantity.value, readings=readings)
-    return measured, barred
+    return measured, bar_reason
 
 
 def _bar_of(sample: Sample, rows: Sequence[Geometry]) -> ScaleBar | None:

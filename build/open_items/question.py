@@ -75,7 +75,7 @@ class OpenQuestion:
             extent in mm; a regression on them is tested as a blind answer.
         grade: evidence that the target is right, and the only one.
         visible: whether a reader of the image could know the answer.
-        barred: reason why it must not be asked, which is counted; empty if it may.
+        bar_reason: reason why it must not be asked, which is counted; empty if it may.
     """
 
     task: Task
@@ -93,7 +93,7 @@ class OpenQuestion:
     topic: str = ""
     grade: Grade = Grade.A
     visible: Visibility = Visibility.YES
-    barred: str = ""
+    bar_reason: str = ""
 
 
 class OpenRule(Protocol):

@@ -23,7 +23,7 @@ def bar_repeated(questions: Iterable[OpenQuestion]) -> Iterator[OpenQuestion]:
     questions = list(questions)
     cases: dict[_Fact, dict[_Case, list[object]]] = defaultdict(dict)
     for question in questions:
-        if not question.barred:
+        if not question.bar_reason:
             cases[_fact(question)].setdefault(_case(question), []).append(question.target)
     repeated: dict[_Fact, tuple[_Case, bool]] = {}
     for fact, same in cases.items():
@@ -31,13 +31,13 @@ def bar_repeated(questions: Iterable[OpenQuestion]) -> Iterator[OpenQuestion]:
             first = min(same)
             repeated[fact] = (first, any(targets != same[first] for targets in same.values()))
     for question in questions:
-        verdict = None if question.barred else repeated.get(_fact(question))
+        verdict = None if question.bar_reason else repeated.get(_fact(question))
         if verdict is None:
             yield question
         elif verdict[1]:
-            yield replace(question, barred=CONTRADICTION)
+            yield replace(question, bar_reason=CONTRADICTION)
         elif verdict[0] != _case(question):
-            yield replace(question, barred=REPEAT)
+            yield replace(question, bar_reason=REPEAT)
         else:
             yield question
 

@@ -165,7 +165,7 @@ def _fault(question: object, view: CaseView) -> str:
     if question.sample not in view.samples:
         return f"an image of another case, {question.sample.id!r}; expected one of the view"
     wanting = set(view.task.declaration.values) - {"shown", "target", *question.values}
-    if wanting and not question.barred:
+    if wanting and not question.bar_reason:
         return f"no value {min(wanting)!r}, which task.toml lists under 'wording.values'"
     return ""
 

@@ -127,7 +127,7 @@ def prepare_questions(
     dropped: Counter[str] = Counter()
     for lot, identity in ordered:
         query = unique[identity]
-        if query.visible < least_visible and not query.barred:
+        if query.visible < least_visible and not query.bar_reason:
             dropped[f"{query.task.value}: {NOT_VISIBLE}"] += 1
             continue
         numbered = query.sample.artefact in NUMBERED
@@ -221,16 +221,16 @@ class QuestionJudge:
 
     def numbers(self, query: QuestionCandidate) -> str | None:
         """Return why a question with numbered options is not asked, or ``None``."""
-        if query.barred:
-            return query.barred
+        if query.bar_reason:
+            return query.bar_reason
         if query.key in query.ground.unknown or query.key not in query.ground.present:
             return "key-not-true"
         return f"evidence-{query.grade}" if query.grade > self._rules.evidence else None
 
     def concepts(self, query: QuestionCandidate) -> CompatibleOptions | str:
         """Return the safe wrong options of a question, or why it is not asked."""
-        if query.barred:
-            return query.barred
+        if query.bar_reason:
+            return query.bar_reason
         apart = self._company.apart(query)
         alike = (
             query.sample.source if apart else "",

@@ -64,7 +64,7 @@ class QuestionCandidate:
             boxes, that no other place shows the concept.
         visible: whether a reader of the image could know the answer; ``eligibility`` compares it
             with the minimum of the workspace.
-        barred: reason why this must not be asked; empty if it may.
+        bar_reason: reason why this must not be asked; empty if it may.
     """
 
     task: Task
@@ -78,7 +78,7 @@ class QuestionCandidate:
     panels: tuple[str, ...] = ()
     grade: Grade = Grade.A
     visible: Visibility = Visibility.YES
-    barred: str = ""
+    bar_reason: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,7 +219,7 @@ def _label_questions(
                 pool=pool if group is None else (),
                 panels=panels,
                 visible=visible_of(facts.card, facts.case, field),
-                barred=_bar(facts, sample, rule.task, field),
+                bar_reason=_bar(facts, sample, rule.task, field),
             )
 
 
@@ -249,7 +249,7 @@ def _region_questions(
         pool=() if boxes or field.group else tuple(dict.fromkeys(structures)),
         grade=only_one(field) if boxes else Grade.A,
         visible=visible_of(facts.card, facts.case, field),
-        barred=_bar(facts, sample, rule.task, field)
+        bar_reason=_bar(facts, sample, rule.task, field)
         or _bar_region(facts.card, facts.case, sample, boxes=boxes),
     )
 
@@ -277,7 +277,7 @@ def _panel_questions(
         ),
         grade=grade,
         visible=visible_of(facts.card, facts.case, field),
-        barred=_bar(facts, sample, rule.task, field),
+        bar_reason=_bar(facts, sample, rule.task, field),
     )
 
 

@@ -116,7 +116,7 @@ def compose_beyond(
         questions,
         load_terms(),
         wordings,
-        barred=bar_counts,
+        bar_counts=bar_counts,
         evidence=settings.evidence,
         least_visible=settings.least_visible,
         seed=settings.seed,

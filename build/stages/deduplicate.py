@@ -84,11 +84,11 @@ def _index_answers(queries: Iterable[QuestionCandidate]) -> _AnswerIndex:
     labelled: dict[_Question, dict[_Case, set[str]]] = defaultdict(dict)
     for query in queries:
         question, case = _question(query, pictures), _case(query)
-        if not query.barred:
+        if not query.bar_reason:
             answers[question].setdefault(case, set()).add(query.key)
         # A barred question still shows that labels disagree, unless the fact is wider than the
         # image.
-        if query.barred != OUT_OF_SCOPE and _rests_on_lesion(query):
+        if query.bar_reason != OUT_OF_SCOPE and _rests_on_lesion(query):
             labelled[question].setdefault(case, set()).add(query.key)
     disputed = frozenset(question[0] for question, cases in labelled.items() if _differ(cases))
     return _AnswerIndex(pictures=pictures, answers=answers, disputed=disputed)
@@ -99,14 +99,14 @@ def _bar(
     index: _AnswerIndex,
     verdicts: Mapping[_Question, tuple[bool, _Case]],
 ) -> QuestionCandidate:
-    if query.barred:
+    if query.bar_reason:
         return query
     question = _question(query, index.pictures)
     differing, first = verdicts[question]
     in_doubt = question[0] in index.disputed and _rests_on_lesion(query)
     if in_doubt or differing:
-        return replace(query, barred=CONTRADICTION)
-    return query if first == _case(query) else replace(query, barred=REPEAT)
+        return replace(query, bar_reason=CONTRADICTION)
+    return query if first == _case(query) else replace(query, bar_reason=REPEAT)
 
 
 def _differ(cases: Mapping[_Case, set[str]]) -> bool:

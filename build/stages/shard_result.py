@@ -185,7 +185,7 @@ class ShardBuilder:
             rule_problems=tuple(open_asked.problems),
             queries=pack_questions(queries, rows),
             open_questions=pack_questions(open_asked.questions, rows),
-            open_barred=dict(open_asked.barred),
+            open_barred=dict(open_asked.bar_counts),
             unread=tuple(unread),
         )
         tables = ShardTables(

@@ -39,7 +39,7 @@ def check_images(
         findings: log of the faults.
         private: whether the tree may hold restricted images.
     """
-    barred = {entry.image for entry in rows if entry.row.restricted}
+    restricted_images = {entry.image for entry in rows if entry.row.restricted}
     for entry in rows:
         if entry.image not in checks and not entry.row.restricted:
             findings.add("picture-missing", f"{entry.where}: {entry.image}")
@@ -58,10 +58,10 @@ def check_images(
             findings.add("pixel-hash", image)
     if private:
         return
-    barred |= {image for image, recipe in recipe_of.items() if recipe.restricted}
+    restricted_images |= {image for image, recipe in recipe_of.items() if recipe.restricted}
     # A copy under another name is the same image, unless a redistributable image has equal pixels.
     hashes = {recipe_of[image].pixel_sha256 for image in recipe_of if recipe_of[image].restricted}
     hashes -= {recipe.pixel_sha256 for recipe in recipe_of.values() if not recipe.restricted}
     for name in sorted(checks):
-        if name in barred or checks[name].pixel_sha256 in hashes:
+        if name in restricted_images or checks[name].pixel_sha256 in hashes:
             findings.add("restricted-picture", name)

@@ -201,16 +201,16 @@ def _independent_versions(
         tells.setdefault(by, set()).add(other)
         tells.setdefault(other, set()).add(by)
     version_ids: set[int] = set()
-    barred: set[str] = set()
+    revealed_items: set[str] = set()
     passed = 0
     for version, item in ordered:
         if len(version_ids) == limit:
             break
-        if item in barred:
+        if item in revealed_items:
             passed += 1
         else:
             version_ids.add(version)
-            barred |= tells.get(item, set())
+            revealed_items |= tells.get(item, set())
     return version_ids, passed
 
 

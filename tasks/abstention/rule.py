@@ -142,7 +142,7 @@ def _of_concept(
         )
         if area:
             small = "roi-size" if area < view.card.roi[0] else ""
-            yield _question(view, sample, fact, key="Yes", barred=small)
+            yield _question(view, sample, fact, key="Yes", bar_reason=small)
 
 
 def _is_denied(view: CaseView, field: CardField, policy: AbstentionPolicy) -> bool:
@@ -172,11 +172,11 @@ def _refused(
     """Return a barred question: scope wider than the image, but no proof that it is hidden."""
     why = NO_POLICY if policy is None else f"not-proved ({policy.name})"
     fact = _PolicyFact(field, policy.name if policy else "", field.name, ("Yes",), {})
-    return _question(view, sample, fact, barred=why)
+    return _question(view, sample, fact, bar_reason=why)
 
 
 def _question(
-    view: CaseView, sample: Sample, fact: _PolicyFact, *, key: str = "", barred: str = ""
+    view: CaseView, sample: Sample, fact: _PolicyFact, *, key: str = "", bar_reason: str = ""
 ) -> OpenQuestion:
     """Build the question with its right option; without ``key`` the image hides the fact."""
     texts = (*fact.options, ABSTAIN)
@@ -200,7 +200,7 @@ def _question(
         role=SHOWN_FACT if key else HIDDEN_FACT,
         grade=Grade.B,
         visible=visible,
-        barred=barred or _bar(view, sample, fact.field, hidden=not key),
+        bar_reason=bar_reason or _bar(view, sample, fact.field, hidden=not key),
     )
 
 

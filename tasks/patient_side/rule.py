@@ -27,7 +27,7 @@ class Rule:
         """Yield one question per finding on a clean image."""
         for place in marked_places(view):
             row = place.rows[0]
-            barred = place.barred or _bar(view, place)
+            bar_reason = place.bar_reason or _bar(view, place)
             role = row.side or SIDES[0]
             yield OpenQuestion(
                 task=view.task,
@@ -48,7 +48,7 @@ class Rule:
                 lot=role,
                 grade=place.grade,
                 visible=place.visible,
-                barred=barred,
+                bar_reason=bar_reason,
             )
 
 

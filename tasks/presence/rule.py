@@ -105,7 +105,7 @@ class _KnownFact(NamedTuple):
     field: CardField
     role: str
     grade: Grade
-    barred: str
+    bar_reason: str
 
 
 def _known_concepts(view: CaseView, rules: SafetyRules) -> dict[str, _KnownFact]:
@@ -119,7 +119,7 @@ def _known_concepts(view: CaseView, rules: SafetyRules) -> dict[str, _KnownFact]
             if not _is_asked(view.terms, field, concept):
                 continue
             what = _known_fact(view, field, concept, rules)
-            if what and (concept not in facts or facts[concept].barred):
+            if what and (concept not in facts or facts[concept].bar_reason):
                 facts[concept] = what
     return facts
 
@@ -212,7 +212,7 @@ def _question(view: CaseView, sample: Sample, concept: str, what: _KnownFact) ->
         contrast=_contrast(view, field) if what.role == NO else "",
         grade=what.grade,
         visible=visible_of(view.card, view.case, field),
-        barred=what.barred
+        bar_reason=what.bar_reason
         or next(filter(None, bars), "")
         or no_view
         or _size(view, sample, concept),

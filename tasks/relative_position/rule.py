@@ -41,7 +41,7 @@ class Rule:
                     filter(None, (_repeats(pair, earlier) for earlier in earlier_pairs)), ""
                 )
                 if reason:
-                    yield replace(twins[0], barred=reason)
+                    yield replace(twins[0], bar_reason=reason)
                     continue
                 earlier_pairs.append(pair)
             yield from twins
@@ -91,14 +91,14 @@ def _pairs(view: CaseView) -> list[_Pair]:
 def _twins(view: CaseView, target: MarkedPlace, other: MarkedPlace) -> Iterator[OpenQuestion]:
     is_left = _is_left(target, other)
     mirrored = _mirror_image(view, target.sample)
-    barred = target.barred or other.barred or _bar(view, target, other)
-    if not barred and is_left is None:
-        barred = "not-side-by-side"
-    if not barred and mirrored is None:
-        barred = "no-mirror-image"
-    question = _question(view, target, other, role=SIDES[not is_left], barred=barred)
+    bar_reason = target.bar_reason or other.bar_reason or _bar(view, target, other)
+    if not bar_reason and is_left is None:
+        bar_reason = "not-side-by-side"
+    if not bar_reason and mirrored is None:
+        bar_reason = "no-mirror-image"
+    question = _question(view, target, other, role=SIDES[not is_left], bar_reason=bar_reason)
     yield question
-    if not barred and mirrored is not None:
+    if not bar_reason and mirrored is not None:
         yield replace(question, sample=mirrored, **_answer(SIDES[bool(is_left)]))
 
 
@@ -111,7 +111,7 @@ def _answer(role: str) -> dict[str, Any]:
 
 
 def _question(
-    view: CaseView, target: MarkedPlace, other: MarkedPlace, *, role: str, barred: str
+    view: CaseView, target: MarkedPlace, other: MarkedPlace, *, role: str, bar_reason: str
 ) -> OpenQuestion:
     row, sample = target.rows[0], target.sample
     return OpenQuestion(
@@ -124,7 +124,7 @@ def _question(
         stratum=(sample.source, view.case.key, target.sample.id, target.concept, other.concept),
         grade=max(target.grade, other.grade),
         visible=min(target.visible, other.visible),
-        barred=barred,
+        bar_reason=bar_reason,
         **_answer(role),
     )
 

@@ -46,7 +46,7 @@ class Rule:
                 lot=sample.truth,
                 grade=only_one(field),
                 visible=visible_of(view.card, view.case, field),
-                barred=bar_of(
+                bar_reason=bar_of(
                     view.card,
                     view.case,
                     sample,

@@ -50,7 +50,7 @@ def stray(raw):
     Image.fromarray(np.eye(9, dtype=np.uint8)).save(folder / "stray.png")
 
 
-def barred(source):
+def without_redistribution(source):
     access = replace(source.card.access, redistribute=False)
     return Source(source.folder, replace(source.card, access=access))
 
@@ -77,7 +77,7 @@ def only_needed(raw, public, copy, quiet):
 def test_odd_names_of_a_source_travel_from_raw_tree_to_reconstruction(
     tmp_path, quiet, name, renamed
 ):
-    source = barred(find_sources()[name])
+    source = without_redistribution(find_sources()[name])
     raw = tmp_path / "raw"
     source.build_fixture(raw, source.card.layouts[0].name)
     rename(raw, renamed)

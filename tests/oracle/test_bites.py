@@ -428,6 +428,6 @@ def test_a_case_that_the_card_bars_is_found(oracle, items, action):
     )
     witness = oracle.witness(item.source)
     key = oracle.samples[item.sample].case
-    barred = Quirk(keys=(f"{key[:5]}*",), action=action, reason="a test", evidence="none")
-    witness.card = replace(witness.card, quirks=(barred,))
+    quirk = Quirk(keys=(f"{key[:5]}*",), action=action, reason="a test", evidence="none")
+    witness.card = replace(witness.card, quirks=(quirk,))
     assert rules(oracle, item) == {"barred"}

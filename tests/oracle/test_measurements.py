@@ -58,7 +58,7 @@ def ask_fixture(built_layout):
                 relations=load_relations(),
             )
             entries += [
-                (case, question) for question in open_questions(view) if not question.barred
+                (case, question) for question in open_questions(view) if not question.bar_reason
             ]
         return root, entries
 

@@ -74,7 +74,7 @@ def placed(real_raw, tmp_path_factory):
             entries += [
                 (card, case, Retold(question, question.target), question.sample)
                 for question in open_questions(view)
-                if not question.barred
+                if not question.bar_reason
             ]
     return entries
 

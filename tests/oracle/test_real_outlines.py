@@ -135,7 +135,7 @@ def outline_questions(real_raw, tmp_path_factory):
                 relations=load_relations(),
             )
             for question in open_questions(view):
-                if not question.barred:
+                if not question.bar_reason:
                     place = (own[0].centroid_x, own[0].centroid_y)
                     around = [line for line in lines[uid] if _is_around(line, place)]
                     entries[task].append((question, around))

@@ -91,7 +91,7 @@ def built(tmp_path_factory):
                 )
                 for question in open_questions(view):
                     sample = question.sample
-                    if not question.barred:
+                    if not question.bar_reason:
                         yield ImageQuestion(
                             question=question,
                             case=case.key,

@@ -50,7 +50,7 @@ def test_every_wording_of_a_task_with_a_rule_fits_into_a_prompt(task):
         for card in CARDS
         for view in trial_views(task, card)
         for question in open_questions(view)
-        if not question.barred
+        if not question.bar_reason
     ]
     texts = {
         wordings.render(task, name, **question_values(question, terms))

@@ -39,13 +39,13 @@ def opacities(view_of):
 @pytest.mark.parametrize("task", TASKS)
 def test_nothing_is_asked_where_a_kind_of_it_is_marked_elsewhere(opacities, task):
     questions = opacities(task, HERE, ELSEWHERE)
-    assert questions["Lung Opacity"].barred == KIND_ELSEWHERE
-    assert questions["Lung Lesion"].barred != KIND_ELSEWHERE
+    assert questions["Lung Opacity"].bar_reason == KIND_ELSEWHERE
+    assert questions["Lung Lesion"].bar_reason != KIND_ELSEWHERE
 
 
 @pytest.mark.parametrize("task", TASKS)
 def test_a_kind_of_it_within_the_mark_bars_nothing(opacities, task):
-    assert opacities(task, HERE, INSIDE)["Lung Opacity"].barred != KIND_ELSEWHERE
+    assert opacities(task, HERE, INSIDE)["Lung Opacity"].bar_reason != KIND_ELSEWHERE
 
 
 def test_a_region_in_pieces_is_pointed_at_and_not_boxed(view_of):
@@ -53,7 +53,7 @@ def test_a_region_in_pieces_is_pointed_at_and_not_boxed(view_of):
         (question,) = questions_by_concept(
             view_of(task, "vindr-mammo", ["mass BI-RADS 3-5"], PIECES)
         ).values()
-        return question.barred
+        return question.bar_reason
 
     assert [reason(task) for task in TASKS] == ["", "several-regions"]
 
@@ -96,7 +96,7 @@ def test_beside_an_outlined_region_a_drawn_box_counts_as_its_ellipse(view_of):
 @pytest.mark.parametrize("task", TASKS)
 def test_a_structure_of_which_there_are_two_is_asked_by_its_side_alone(view_of, task):
     def reason(concept):
-        return questions_by_concept(view_of(task, "montgomery-tb", [concept]))[concept].barred
+        return questions_by_concept(view_of(task, "montgomery-tb", [concept]))[concept].bar_reason
 
     assert reason("lung") == ONE_OF_TWO
     assert reason("left lung") == ""
@@ -113,7 +113,7 @@ def test_a_finding_whose_mark_is_too_small_to_be_seen_is_not_asked_about(view_of
     def reason(pixels):
         marked = {"pixels": pixels}
         view = view_of("Presence", "lidc-idri", ["lung nodule >= 3 mm"], marked)
-        return questions_by_concept(view)["lung nodule >= 3 mm"].barred
+        return questions_by_concept(view)["lung nodule >= 3 mm"].bar_reason
 
     assert reason(52) == "too-small"
     assert reason(53) == ""
@@ -133,7 +133,7 @@ def test_of_two_names_of_one_place_one_is_asked(view_of, task):
             facts=replace(view.facts, present=present),
             geometry=tuple(rows),
         )
-        return {question.barred for question in questions_by_concept(marked).values()}
+        return {question.bar_reason for question in questions_by_concept(marked).values()}
 
     assert reasons(_without(0)) == {"", ANOTHER_NAME}
     assert reasons(_without(12)) == {"", ANOTHER_NAME}  # 38 of 50 columns are both

@@ -21,7 +21,7 @@ def test_the_key_is_the_side_on_which_all_of_the_region_lies(view_of, side):
     question = only_question(view_of(TASK, *NODULE, {"side": side, "whole_side": side}))
     texts = dict(question.target.options)
     assert texts[question.target.key] == f"The patient's {side} side"
-    assert (question.role, question.barred) == (side, "")
+    assert (question.role, question.bar_reason) == (side, "")
 
 
 @pytest.mark.parametrize(
@@ -37,16 +37,17 @@ def test_the_key_is_the_side_on_which_all_of_the_region_lies(view_of, side):
     ],
 )
 def test_what_lies_on_no_side_for_certain_is_barred(view_of, change, reason):
-    assert only_question(view_of(TASK, *NODULE, change)).barred == reason
+    assert only_question(view_of(TASK, *NODULE, change)).bar_reason == reason
 
 
 def test_a_second_mark_on_the_other_side_bars_the_question(view_of):
     view = view_of(TASK, *NODULE)
     (row,) = view.geometry
     same = replace(row, region=1)
-    assert not only_question(replace(view, geometry=(row, same))).barred
+    assert not only_question(replace(view, geometry=(row, same))).bar_reason
     assert (
-        only_question(replace(view, geometry=(row, replace(same, **LEFT)))).barred == "both-sides"
+        only_question(replace(view, geometry=(row, replace(same, **LEFT)))).bar_reason
+        == "both-sides"
     )
 
 
@@ -64,5 +65,6 @@ def test_a_set_has_two_images_of_one_source_concept_view_and_convention(view_of)
 
 def test_no_image_of_a_source_without_proved_sides_is_asked(view_of):
     assert (
-        only_question(view_of(TASK, "msd-lung", ["primary lung tumor"])).barred == "sides-unknown"
+        only_question(view_of(TASK, "msd-lung", ["primary lung tumor"])).bar_reason
+        == "sides-unknown"
     )

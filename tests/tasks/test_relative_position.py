@@ -27,7 +27,7 @@ def all_asked():
         for card in cards
         for view in trial_views(Task(TASK), card)
         for question in open_questions(view)
-        if not question.barred
+        if not question.bar_reason
     ]
 
 
@@ -65,14 +65,14 @@ def test_an_image_and_its_mirror_image_have_opposite_answers(view_of, first, sec
 )
 def test_what_is_not_clearly_beside_the_other_is_barred(view_of, change, reason):
     view = view_of(TASK, "mmwhs", two_structures(), HERE, change)
-    assert [question.barred for question in open_questions(view)] == [reason]
+    assert [question.bar_reason for question in open_questions(view)] == [reason]
 
 
 def test_an_image_without_a_mirror_image_is_not_asked(view_of):
     view = view_of(TASK, "mmwhs", two_structures())
     clean = tuple(sample for sample in view.samples if sample.artefact == "clean")
-    barred = [question.barred for question in open_questions(replace(view, samples=clean))]
-    assert barred == ["no-mirror-image"]
+    reasons = [question.bar_reason for question in open_questions(replace(view, samples=clean))]
+    assert reasons == ["no-mirror-image"]
 
 
 def test_the_left_of_a_pair_is_no_landmark(view_of):
@@ -82,7 +82,7 @@ def test_the_left_of_a_pair_is_no_landmark(view_of):
         for view in trial_views(Task(TASK), find_sources()["jsrt"].card)
         if {row.concept for row in view.geometry} == {"left lung", "right lung"}
     )
-    assert {question.barred for question in open_questions(view)} == {"named-side"}
+    assert {question.bar_reason for question in open_questions(view)} == {"named-side"}
 
 
 def test_a_part_is_not_asked_beside_its_whole(all_asked):
@@ -112,7 +112,7 @@ def test_a_structure_is_asked_about_once_on_an_image(view_of):
     counts = Counter(
         question.concept
         for question in open_questions(replace(view, geometry=(first, second, third)))
-        if not question.barred
+        if not question.bar_reason
     )
     assert set(counts.values()) == {2}
 
@@ -129,9 +129,9 @@ def test_of_a_cavity_and_the_wall_around_it_one_is_asked(view_of):
         replace(second, concept="RV", region=2, **beside),
     )
     questions = list(open_questions(replace(view, geometry=rows)))
-    assert len([question for question in questions if not question.barred]) == 2
+    assert len([question for question in questions if not question.bar_reason]) == 2
     repeats = {"asked of what surrounds it", "asked of another structure"}
-    assert len([question for question in questions if question.barred in repeats]) == 1
+    assert len([question for question in questions if question.bar_reason in repeats]) == 1
 
 
 def test_structures_that_lie_apart_are_each_asked(view_of):
@@ -144,7 +144,7 @@ def test_structures_that_lie_apart_are_each_asked(view_of):
             zip((first, second, second), ("LA", "RV", "AO"), places, strict=True)
         )
     )
-    questions = [q for q in open_questions(replace(view, geometry=rows)) if not q.barred]
+    questions = [q for q in open_questions(replace(view, geometry=rows)) if not q.bar_reason]
     assert len(questions) >= 4
 
 

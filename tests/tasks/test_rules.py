@@ -123,7 +123,12 @@ def test_a_rule_is_held_to_its_declaration(layer, old, new, message):
         ("questions.j2", "{{ target }}?", "{{ targets }}?", "'targets' is undefined"),
         ("questions.j2", "{{ target }}?", "{{ target }}.", "breaks the rule not-a-question"),
         ("task.toml", 'set = "none"', 'set = "pair"', "needs a role of every question"),
-        ("rule.py", 'barred="several-regions" if len(same) > 1 else ""', 'barred="no"', "bars all"),
+        (
+            "rule.py",
+            'bar_reason="several-regions" if len(same) > 1 else ""',
+            'bar_reason="no"',
+            "bars all",
+        ),
         ("rule.py", "iou=0.5", "iou=0.0", "expected a number from 0.01 to 1"),
     ],
 )

@@ -44,13 +44,13 @@ def test_numbered_frames_are_left_to_the_published_task():
 
 
 @pytest.mark.parametrize(
-    ("concept", "barred"), [("T1", "another-image-too"), ("T1c", ""), ("T2", "")]
+    ("concept", "bar_reason"), [("T1", "another-image-too"), ("T1c", ""), ("T2", "")]
 )
-def test_no_image_is_asked_for_where_another_one_fits_as_well(concept, barred, compared_brats):
+def test_no_image_is_asked_for_where_another_one_fits_as_well(concept, bar_reason, compared_brats):
     view = replace(a_view(), case=compared_brats)
     samples = tuple(replace(sample, marked=concept) for sample in view.samples)
     [question] = open_questions(replace(view, samples=samples))
-    assert question.barred == barred
+    assert question.bar_reason == bar_reason
 
 
 @pytest.fixture(scope="module")

@@ -61,8 +61,8 @@ def check_open_task(task: Task, cards: Sequence[Card]) -> tuple[ContractCheck, .
     trial = _RuleTrial(
         task=task,
         cards=cards,
-        questions=[question for question in questions if not question.barred],
-        reasons=sorted({question.barred for question in questions if question.barred}),
+        questions=[question for question in questions if not question.bar_reason],
+        reasons=sorted({question.bar_reason for question in questions if question.bar_reason}),
     )
     return (
         ContractCheck(name=name, failures=()),
@@ -79,7 +79,7 @@ def asking_sources(task: Task, cards: Sequence[Card]) -> list[Card]:
         card
         for card in cards
         if any(
-            not question.barred
+            not question.bar_reason
             for view in trial_views(task, card)
             for question in open_questions(view)
         )
@@ -166,7 +166,7 @@ def _unknown_is_refused(trial: _RuleTrial) -> Iterator[str]:
     for card in trial.cards:
         for view in unknown_views(trial.task, card):
             fields = {label.field for label in view.case.labels}
-            questions = (q for q in open_questions(view) if not q.barred)
+            questions = (q for q in open_questions(view) if not q.bar_reason)
             question = next((q for q in questions if q.field in fields), None)
             if question is not None:
                 yield f"{card.id}: {question.field!r} is asked where all of it is unknown"

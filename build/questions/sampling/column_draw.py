@@ -104,7 +104,7 @@ def draw_questions(
 def _options(
     query: QuestionCandidate, judge: QuestionJudge, least_visible: Visibility
 ) -> CompatibleOptions | str | None:
-    if query.visible < least_visible and not query.barred:
+    if query.visible < least_visible and not query.bar_reason:
         return NOT_VISIBLE
     return judge.numbers(query) if query.sample.artefact in NUMBERED else judge.concepts(query)
 

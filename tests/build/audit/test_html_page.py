@@ -148,10 +148,10 @@ def test_a_pair_with_a_restricted_picture_is_counted_and_not_shown(tables, works
     items, samples = tables
     clean = [sample for sample in samples if sample.artefact == "clean"]
     free = [sample for sample in clean if sample.redistribute]
-    barred = next(sample for sample in clean if not sample.redistribute)
+    restricted = next(sample for sample in clean if not sample.redistribute)
     near = [
         NearDuplicate(distance=0, likeness=1.0, relation="other patient", pictures=pictures)
-        for pictures in ((free[0], barred), (barred, free[1]), (free[0], free[1]))
+        for pictures in ((free[0], restricted), (restricted, free[1]), (free[0], free[1]))
     ]
     gallery = make_gallery(items, by_id(samples), near, workspace.root)
     assert [pair.pictures for pair, _, _ in gallery.pairs] == [(free[0], free[1])]
@@ -159,8 +159,8 @@ def test_a_pair_with_a_restricted_picture_is_counted_and_not_shown(tables, works
 
 def test_a_cell_whose_pictures_are_all_restricted_says_so(draw, tables):
     items, samples = tables
-    barred = [item for item in items if not by_id(samples)[item.sample].redistribute]
-    page, _ = draw(barred)
+    restricted = [item for item in items if not by_id(samples)[item.sample].redistribute]
+    page, _ = draw(restricted)
     assert page.pictures == []
     assert "all restricted: none is shown" in page.text
 

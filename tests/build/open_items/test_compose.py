@@ -67,13 +67,13 @@ def sign(question, number, role, **changes):
     return replace(base, target=target)
 
 
-def compose(questions, *, per_cell=None, seed=0, barred=(), **bars):
+def compose(questions, *, per_cell=None, seed=0, bar_counts=(), **bars):
     wordings = Wordings(tasks=[Task("Lesion Box"), Task("Lesion Sign")])
     return compose_open_items(
         questions,
         load_terms(),
         wordings,
-        barred=dict(barred),
+        bar_counts=dict(bar_counts),
         evidence=bars.get("evidence", Grade.B),
         least_visible=bars.get("least_visible", Visibility.PARTLY),
         seed=seed,
@@ -167,7 +167,7 @@ def test_a_quota_is_even_over_lots(boxed):
     [
         ({"grade": Grade.C}, "evidence-C"),
         ({"visible": Visibility.NO}, "not-visible"),
-        ({"barred": "cut"}, "cut"),
+        ({"bar_reason": "cut"}, "cut"),
     ],
 )
 def test_what_must_not_be_asked_is_counted(boxed, changes, reason):
@@ -178,7 +178,7 @@ def test_what_must_not_be_asked_is_counted(boxed, changes, reason):
 
 
 def test_reasons_of_rules_are_counted_with_the_others(boxed):
-    result = compose(scattered(boxed, 5), barred={"Lesion Box: marks": 4})
+    result = compose(scattered(boxed, 5), bar_counts={"Lesion Box: marks": 4})
     assert result.dropped == {"Lesion Box: marks": 4}
 
 

@@ -94,7 +94,7 @@ def ask_nodule(*, sample=None, rows=None, case=None, **columns):
 
 def test_a_diameter_is_asked_in_mm_beside_the_bar_that_is_drawn():
     [question] = ask_nodule(readings="18 24")
-    assert question.barred == ""
+    assert question.bar_reason == ""
     assert question.values == {"bar": "50 mm"}
     assert question.target.ask.unit == "mm"
     assert question.target.value == 14.0
@@ -118,7 +118,7 @@ def test_a_diameter_is_asked_in_mm_beside_the_bar_that_is_drawn():
 )
 def test_a_region_whose_extent_is_not_that_of_the_thing_is_not_asked(columns, reason):
     [question] = ask_nodule(**columns)
-    assert question.barred == reason
+    assert question.bar_reason == reason
 
 
 @pytest.mark.parametrize(
@@ -127,34 +127,34 @@ def test_a_region_whose_extent_is_not_that_of_the_thing_is_not_asked(columns, re
 )
 def test_a_length_is_asked_in_the_plane_of_acquisition_alone(plane, reason):
     [question] = ask_nodule(case=case_of(plane=plane))
-    assert question.barred == reason
+    assert question.bar_reason == reason
 
 
 def test_of_several_regions_of_one_name_none_is_asked():
     row = row_of(field="nodule", concept=NODULE, longest=20.0)
     [question] = ask_nodule(rows=[row, replace(row, region=1)])
-    assert question.barred == "several-regions"
+    assert question.bar_reason == "several-regions"
 
 
 def test_a_region_on_another_slice_is_none_of_this_image():
     row = row_of(field="nodule", concept=NODULE, longest=20.0, sample="of another slice")
     [question] = ask_nodule(rows=[row])
-    assert question.barred == "regions-missing"
+    assert question.bar_reason == "regions-missing"
 
 
 @pytest.mark.parametrize("graphics", ["caliper:on", "text:apart", "arrow:near"])
 def test_a_mark_or_a_word_in_the_image_bars_a_length(graphics):
     [question] = ask_nodule(sample={"graphics": graphics})
-    assert question.barred == "burnt-in"
+    assert question.bar_reason == "burnt-in"
 
 
 def test_a_number_of_the_source_goes_before_the_measured_one_and_both_pass():
     stated = Quantity(field="nodule_diameter", value=15.0, unit="mm", evidence="a row")
     [question] = ask_nodule(case=case_of(quantities=(stated,)))
-    assert (question.barred, question.target.value) == ("", 15.0)
+    assert (question.bar_reason, question.target.value) == ("", 15.0)
     assert question.target.low < 14 / 1.19
     [question] = ask_nodule(case=case_of(quantities=(replace(stated, value=28.0),)))
-    assert question.barred == "stated-otherwise"
+    assert question.bar_reason == "stated-otherwise"
 
 
 def test_a_bar_is_named_by_the_width_of_the_image_and_never_by_the_region():
@@ -190,7 +190,7 @@ def ask_ratio(*regions):
 
 def test_the_ratio_is_the_width_of_the_heart_over_that_of_both_lungs():
     [question] = ask_ratio(HEART, *LUNGS)
-    assert (question.barred, question.concept) == ("", "heart")
+    assert (question.bar_reason, question.concept) == ("", "heart")
     assert question.target.ask.unit == ""
     assert question.target.value == 0.45
     assert (question.target.low, question.target.high) == (0.43, 0.47)
@@ -210,7 +210,7 @@ def test_the_ratio_is_the_width_of_the_heart_over_that_of_both_lungs():
 )
 def test_a_ratio_needs_every_region_once_and_whole(regions, reason):
     [question] = ask_ratio(*regions)
-    assert question.barred == reason
+    assert question.bar_reason == reason
 
 
 def ask_fraction(value=47.3, panels=("ED", "ES"), scope="patient"):
@@ -228,7 +228,7 @@ def ask_fraction(value=47.3, panels=("ED", "ES"), scope="patient"):
 
 def test_an_ejection_fraction_is_asked_where_both_phases_stand_side_by_side():
     [question] = ask_fraction()
-    assert (question.barred, question.sample.artefact) == ("", "numbered")
+    assert (question.bar_reason, question.sample.artefact) == ("", "numbered")
     assert question.target.ask.unit == "%"
     assert (question.target.low, question.target.value, question.target.high) == (39.3, 47.3, 55.3)
 
@@ -238,7 +238,7 @@ def test_an_ejection_fraction_is_asked_where_both_phases_stand_side_by_side():
 )
 def test_one_phase_does_not_show_an_ejection_fraction(columns):
     [question] = ask_fraction(**columns)
-    assert question.barred == "scope"
+    assert question.bar_reason == "scope"
 
 
 def test_a_case_without_a_stated_number_is_not_asked():

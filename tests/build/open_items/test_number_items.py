@@ -25,7 +25,7 @@ TASK = "Ejection Fraction"
 def placeholder():
     """A question that the rule asks of a placeholder case of echonet-dynamic."""
     views = trial_views(Task(TASK), find_sources()["echonet-dynamic"].card)
-    return next(q for view in views for q in open_questions(view) if not q.barred)
+    return next(q for view in views for q in open_questions(view) if not q.bar_reason)
 
 
 def fraction(question, number, value, visible_values=(0.0,)):
@@ -48,7 +48,7 @@ def compose(questions, per_cell=None):
         questions,
         load_terms(),
         Wordings(tasks=[Task(TASK)]),
-        barred={},
+        bar_counts={},
         evidence=Grade.B,
         least_visible=Visibility.PARTLY,
         seed=0,

@@ -59,7 +59,7 @@ def items():
         questions(80),
         load_terms(),
         package_wordings(),
-        barred={},
+        bar_counts={},
         evidence=Grade.B,
         least_visible=Visibility.PARTLY,
         seed=0,

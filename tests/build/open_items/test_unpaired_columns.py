@@ -24,7 +24,7 @@ QUESTIONS = {
     question.role: question
     for view in trial_views(Task("Presence"), find_sources()["busi"].card)
     for question in open_questions(view)
-    if not question.barred
+    if not question.bar_reason
 }
 
 
@@ -72,7 +72,7 @@ def _composed(questions):
         questions,
         load_terms(),
         Wordings(),
-        barred={"Presence: silent": 2},
+        bar_counts={"Presence: silent": 2},
         evidence=Grade.B,
         least_visible=Visibility.PARTLY,
         seed=1,

@@ -98,12 +98,12 @@ def pair(ask_source):
 
 def test_one_frame_cannot_tell_an_ejection_fraction(frame):
     assert {(key(question), question.role) for question in frame} == {(ABSTAIN, "hidden")}
-    assert not any(question.barred for question in frame)
+    assert not any(question.bar_reason for question in frame)
 
 
 def test_both_phases_tell_it(pair):
     assert {(key(question), question.role) for question in pair} == {("55% or higher", "shown")}
-    assert not any(question.barred for question in pair)
+    assert not any(question.bar_reason for question in pair)
 
 
 def test_phases_that_the_masks_do_not_confirm_tell_nothing(ask_source):
@@ -111,7 +111,7 @@ def test_phases_that_the_masks_do_not_confirm_tell_nothing(ask_source):
     questions = ask_source(
         "camus", *labels, images=FRAME * 2, samples=(sample("c", scope="patient"),)
     )
-    assert {question.barred for question in questions} == {"panels-unsure"}
+    assert {question.bar_reason for question in questions} == {"panels-unsure"}
 
 
 def test_members_of_a_set_have_the_same_options_and_the_abstention_stands_last(frame, pair):
@@ -145,7 +145,7 @@ def test_a_twin_is_of_the_same_patient_and_view(ask_source, pair):
     )
     assert stranger.stratum not in {question.stratum for question in pair}
     (nobody, *_) = ask_source("camus", ("view", "4CH"), samples=(replace(sample("c"), patient=""),))
-    assert nobody.barred == "no-patient"
+    assert nobody.bar_reason == "no-patient"
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_a_fact_that_the_image_might_show_is_counted_and_not_asked(
     ask_source, source, labels, reason
 ):
     questions = ask_source(source, *labels)
-    assert {question.barred for question in questions} == {reason}
+    assert {question.bar_reason for question in questions} == {reason}
 
 
 def tumor(ask_source, sequence, *, share=0.02, mask=True, denied=False):
@@ -195,7 +195,7 @@ def test_flair_that_may_be_taken_after_the_agent_is_not_asked(ask_source):
 
 def test_enhancement_is_denied_by_a_label_alone_and_never_by_a_missing_mark(ask_source):
     (question,) = tumor(ask_source, "t1ce", mask=False, denied=True)
-    assert (key(question), question.role, question.barred) == ("No", "shown", "")
+    assert (key(question), question.role, question.bar_reason) == ("No", "shown", "")
     assert tumor(ask_source, "t1ce", mask=False) == []
     assert [key(question) for question in tumor(ask_source, "t1", mask=False, denied=True)] == [
         ABSTAIN
@@ -203,7 +203,9 @@ def test_enhancement_is_denied_by_a_label_alone_and_never_by_a_missing_mark(ask_
 
 
 def test_a_speck_of_enhancement_is_not_asked(ask_source):
-    assert [question.barred for question in tumor(ask_source, "t1ce", share=0.001)] == ["roi-size"]
+    assert [question.bar_reason for question in tumor(ask_source, "t1ce", share=0.001)] == [
+        "roi-size"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -223,7 +225,7 @@ def test_what_an_image_is_weighted_by_decides_whether_it_can_tell(
     ask_source, source, labels, answer
 ):
     questions = ask_source(source, *labels)
-    assert sorted({key(question) for question in questions if not question.barred}) == answer
+    assert sorted({key(question) for question in questions if not question.bar_reason}) == answer
 
 
 def test_every_policy_gives_its_reason():

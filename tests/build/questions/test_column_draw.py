@@ -86,7 +86,7 @@ def _batches(draw):
                 ground=ground,
                 pool=() if artefact == "boxes" else FINDINGS,
                 visible=draw(st.sampled_from(Visibility)),
-                barred=draw(st.sampled_from(["", "", "", "scope"])),
+                bar_reason=draw(st.sampled_from(["", "", "", "scope"])),
             )
             for key in sorted(present)
         ]

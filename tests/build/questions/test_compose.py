@@ -181,7 +181,7 @@ def test_a_small_group_makes_an_item_of_two_options():
 @pytest.mark.parametrize(
     ("candidate", "reason"),
     [
-        (query("Hernia", barred="scope"), "Abnormality Diagnosis: scope"),
+        (query("Hernia", bar_reason="scope"), "Abnormality Diagnosis: scope"),
         (query("Hernia"), "Abnormality Diagnosis: no-candidate"),
         (
             query("Hernia", pool=FINDINGS),
@@ -235,12 +235,13 @@ def test_numbered_frames_keep_their_numbers_and_the_question_names_the_fact():
 
 def test_boxes_need_evidence_that_no_other_place_shows_the_finding():
     assert run([boxes(grade=Grade.A)]).items
-    barred = boxes()
-    barred = QuestionCandidate(
-        **{f.name: getattr(barred, f.name) for f in fields(QuestionCandidate)} | {"grade": Grade.C}
+    candidate = boxes()
+    candidate = QuestionCandidate(
+        **{f.name: getattr(candidate, f.name) for f in fields(QuestionCandidate)}
+        | {"grade": Grade.C}
     )
-    assert run([barred]).dropped == {"ROI Grounding: evidence-C": 1}
-    assert run([barred], evidence="C").items
+    assert run([candidate]).dropped == {"ROI Grounding: evidence-C": 1}
+    assert run([candidate], evidence="C").items
 
 
 def test_scales_stay_in_scale_order():

@@ -118,8 +118,8 @@ def test_a_number_needs_the_evidence_that_is_accepted(grade, accepted):
 
 @pytest.mark.parametrize("make", [boxes, lambda **changes: candidate_of("Hernia", **changes)])
 def test_of_a_bar_and_an_invisible_fact_the_bar_is_counted(make):
-    barred = make(barred="scope", visible=Visibility.NO)
-    assert dict(prepared(barred).dropped) == {f"{barred.task.value}: scope": 1}
+    candidate = make(bar_reason="scope", visible=Visibility.NO)
+    assert dict(prepared(candidate).dropped) == {f"{candidate.task.value}: scope": 1}
     hidden = make(visible=Visibility.NO)
     assert dict(prepared(hidden).dropped) == {f"{hidden.task.value}: not-visible": 1}
     assert prepared(make(visible=Visibility.PARTLY)).ready

@@ -117,7 +117,7 @@ PRESENT, ABSENT, UNKNOWN = LabelState.PRESENT, LabelState.ABSENT, LabelState.UNK
 
 
 def bars_by_key(queries, task):
-    return {query.key: query.barred for query in queries if query.task is task}
+    return {query.key: query.bar_reason for query in queries if query.task is task}
 
 
 def test_every_clean_picture_is_asked_for_its_modality(card):
@@ -208,12 +208,12 @@ def test_the_pool_holds_the_findings_of_the_label_table(card):
     assert {"Nodule", "Cardiomegaly", "No Finding"} <= set(query.pool)
 
 
-@pytest.mark.parametrize(("shows", "barred"), [("image", "scope"), ("patient", "")])
-def test_a_fact_wider_than_the_picture_is_barred(card, shows, barred):
+@pytest.mark.parametrize(("shows", "bar_reason"), [("image", "scope"), ("patient", "")])
+def test_a_fact_wider_than_the_picture_is_barred(card, shows, bar_reason):
     facts = case(("disease", "g", PRESENT))
     queries = derive_questions(card(DISEASE), facts, [sample(scope=shows)])
-    assert bars_by_key(queries, Task("Disease Diagnosis")) == {"glioma": barred}
-    assert {query.scope for query in queries if query.barred == barred} <= set(Scope)
+    assert bars_by_key(queries, Task("Disease Diagnosis")) == {"glioma": bar_reason}
+    assert {query.scope for query in queries if query.bar_reason == bar_reason} <= set(Scope)
 
 
 def test_an_undiagnosed_case_keeps_its_low_level_questions(card):
@@ -231,7 +231,7 @@ VIEW = '\n[[field]]\nname = "v"\nkind = "view"\nabsence = "reader"\nconstant = "
 
 
 @pytest.mark.parametrize(
-    ("quirk", "graphics", "barred", "view"),
+    ("quirk", "graphics", "bar_reason", "view"),
     [
         ("", "", "", ""),
         ("", "text:apart", "", "burnt-in"),
@@ -241,21 +241,23 @@ VIEW = '\n[[field]]\nname = "v"\nkind = "view"\nabsence = "reader"\nconstant = "
         (MARKED.replace('"c*"', '"d*"'), "", "", ""),
     ],
 )
-def test_what_marks_and_words_in_a_picture_tell_is_not_asked(card, quirk, graphics, barred, view):
+def test_what_marks_and_words_in_a_picture_tell_is_not_asked(
+    card, quirk, graphics, bar_reason, view
+):
     facts = case(("disease", "g", PRESENT), regions=REGIONS)
     picture = {"scope": "patient", "graphics": graphics}
     source = card(DISEASE, STRUCTURES, VIEW, quirk)
     queries = derive_questions(source, facts, [sample(**picture), sample(**BOXES, **picture)])
-    assert bars_by_key(queries, Task("Disease Diagnosis")) == {"glioma": barred}
-    assert bars_by_key(queries, Task("ROI Grounding")) == {"heart": barred}
+    assert bars_by_key(queries, Task("Disease Diagnosis")) == {"glioma": bar_reason}
+    assert bars_by_key(queries, Task("ROI Grounding")) == {"heart": bar_reason}
     assert bars_by_key(queries, Task("View Recognition")) == {"AP": view}
 
 
 BOXED = {"artefact": "boxes", "truth": "1", "choices": 4, "area": 0.1, "regions": 1}
 
 
-@pytest.mark.parametrize(("kind", "barred"), [("finding", "undiagnosed"), ("structure", "")])
-def test_an_undiagnosed_case_is_not_asked_where_a_lesion_lies(card, kind, barred):
+@pytest.mark.parametrize(("kind", "bar_reason"), [("finding", "undiagnosed"), ("structure", "")])
+def test_an_undiagnosed_case_is_not_asked_where_a_lesion_lies(card, kind, bar_reason):
     quirk = '\n[[quirk]]\nkeys = ["c*"]\naction = "undiagnosed"\nreason = "r"\nevidence = "e"\n'
     marked = FINDINGS if kind == "finding" else STRUCTURES
     box = (kind, "nodule" if kind == "finding" else "heart", (1, 1, 5, 5))
@@ -263,12 +265,12 @@ def test_an_undiagnosed_case_is_not_asked_where_a_lesion_lies(card, kind, barred
     facts = case((*box[:2], PRESENT), regions=(box,))
     boxed_sample = sample(field=kind, marked=concept, **BOXED)
     queries = derive_questions(card(marked, quirk), facts, [boxed_sample])
-    assert bars_by_key(queries, Task("ROI Grounding")) == {concept: barred}
+    assert bars_by_key(queries, Task("ROI Grounding")) == {concept: bar_reason}
 
 
-@pytest.mark.parametrize(("region_count", "barred"), [(2, "regions-missing"), (None, "")])
+@pytest.mark.parametrize(("region_count", "bar_reason"), [(2, "regions-missing"), (None, "")])
 def test_a_case_with_fewer_regions_than_the_card_counts_is_not_asked_where_they_lie(
-    card, region_count, barred
+    card, region_count, bar_reason
 ):
     quirk = f"""
 [[quirk]]
@@ -282,7 +284,7 @@ evidence = "e"
     facts = case((*box[:2], PRESENT), regions=(box,))
     boxed_sample = sample(field="finding", marked="Nodule", **BOXED)
     queries = derive_questions(card(FINDINGS, quirk), facts, [boxed_sample])
-    assert bars_by_key(queries, Task("ROI Grounding")) == {"Nodule": barred}
+    assert bars_by_key(queries, Task("ROI Grounding")) == {"Nodule": bar_reason}
 
 
 REGIONS = (("structure", "heart", (1, 1, 5, 5)), ("structure", "left", (7, 1, 9, 9)))
@@ -385,7 +387,7 @@ def test_a_box_on_another_image_and_a_second_box_of_the_concept_lie_on_no_spot_o
 
 
 @pytest.mark.parametrize(
-    ("changes", "barred"),
+    ("changes", "bar_reason"),
     [
         ({}, ""),
         ({"area": 0.005}, ""),
@@ -397,10 +399,10 @@ def test_a_box_on_another_image_and_a_second_box_of_the_concept_lie_on_no_spot_o
         ({"truth": ""}, "no-boxes"),
     ],
 )
-def test_boxes_need_one_region_of_sensible_size(card, changes, barred):
+def test_boxes_need_one_region_of_sensible_size(card, changes, bar_reason):
     facts = case(regions=REGIONS)
     (query,) = derive_questions(card(STRUCTURES), facts, [sample(**{**BOXES, **changes})])
-    assert (query.task, query.barred) == (Task("ROI Grounding"), barred)
+    assert (query.task, query.bar_reason) == (Task("ROI Grounding"), bar_reason)
 
 
 def test_that_no_other_place_shows_a_finding_rests_on_how_it_was_read(card):
@@ -443,7 +445,9 @@ def test_the_card_says_how_large_a_region_must_be(card):
     small = sample(**{**BOXES, "area": 0.0015})
     large = sample(**{**BOXES, "area": 0.0025})
     facts = case(regions=REGIONS)
-    assert [derive_questions(patient, facts, [entry])[0].barred for entry in (small, large)] == [
+    assert [
+        derive_questions(patient, facts, [entry])[0].bar_reason for entry in (small, large)
+    ] == [
         "",
         "roi-size",
     ]
@@ -490,7 +494,7 @@ def test_a_numbered_picture_is_asked_which_number_shows_the_fact(card):
     pair = sample(artefact="numbered", field="phase", marked="end-systole", truth="2", choices=2)
     (query,) = derive_questions(card(PHASE), case(), [pair])
     assert (query.task, query.key) == (Task("Imaging Protocols Recognition"), "end-systole")
-    assert (query.grade, query.barred, query.visible) == (Grade.A, "", Visibility.YES)
+    assert (query.grade, query.bar_reason, query.visible) == (Grade.A, "", Visibility.YES)
     assert set(query.ground.present) == {"end-systole"}
 
 

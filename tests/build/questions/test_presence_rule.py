@@ -95,7 +95,7 @@ def ask_card(card):
 
 
 def roles(questions):
-    return {question.concept: question.barred or question.role for question in questions}
+    return {question.concept: question.bar_reason or question.role for question in questions}
 
 
 def test_what_was_read_is_there_and_what_was_denied_is_not(ask_card):

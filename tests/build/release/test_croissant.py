@@ -74,10 +74,12 @@ def test_the_pictures_and_the_sources_are_those_of_the_tree(read, editions):
     sources = {record["sources/dataset"]: record for record in dataset.records("sources")}
     assert set(sources) == {"BUSI", "VINDR-CXR"}
     assert sources["BUSI"]["sources/withheld"] == 0
-    barred = sources["VINDR-CXR"]
-    assert barred["sources/pictures"] == barred["sources/withheld"] > 0
-    assert barred["sources/passed_on"] == "no"
-    assert barred["sources/pictures"] == len(list(editions[1].glob("VINDR-CXR/pictures/*/*.png")))
+    restricted_source = sources["VINDR-CXR"]
+    assert restricted_source["sources/pictures"] == restricted_source["sources/withheld"] > 0
+    assert restricted_source["sources/passed_on"] == "no"
+    assert restricted_source["sources/pictures"] == len(
+        list(editions[1].glob("VINDR-CXR/pictures/*/*.png"))
+    )
 
 
 def test_a_release_of_which_nothing_may_be_passed_on_can_be_read(read, release_all):

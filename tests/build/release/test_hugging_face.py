@@ -92,18 +92,18 @@ def test_each_source_can_be_loaded_alone(load, editions):
 @pytest.mark.parametrize("edition", [0, 1], ids=["public", "private"])
 def test_no_parquet_file_holds_a_picture_that_may_not_be_passed_on(editions, edition):
     private = editions[1]
-    barred = {path.read_bytes() for path in private.glob("VINDR-CXR/pictures/*/*.png")}
-    assert barred
+    restricted_images = {path.read_bytes() for path in private.glob("VINDR-CXR/pictures/*/*.png")}
+    assert restricted_images
     rows = _rows(editions[edition])
     assert {row["restricted"] for row in rows} == {False, True}
     for row in rows:
         assert (row["image"] is None) == row["restricted"]
     pictures = {row["image"]["bytes"] for row in rows if row["image"]}
     assert pictures
-    assert not pictures & barred
+    assert not pictures & restricted_images
     for path in (editions[edition] / "data").rglob("*.parquet"):
         data = path.read_bytes()
-        assert not any(picture[-200:-20] in data for picture in barred)
+        assert not any(picture[-200:-20] in data for picture in restricted_images)
 
 
 def test_a_private_tree_of_single_barred_pictures_has_the_same_parquet_files(edition):

@@ -80,8 +80,8 @@ def test_a_picture_that_is_not_the_items_is_found(hub, faults):
     path = next((hub / "data").rglob("*.parquet"))
     table = pq.read_table(path)
     rows = table.to_pylist()
-    barred = next(row for row in rows if row["restricted"])
-    barred["image"] = {"bytes": b"another", "path": "x.png"}
+    restricted_row = next(row for row in rows if row["restricted"])
+    restricted_row["image"] = {"bytes": b"another", "path": "x.png"}
     pq.write_table(type(table).from_pylist(rows, table.schema), path)
     assert "edition-differs" in faults(hub)
 

@@ -50,12 +50,12 @@ def sample(case, pixels, artefact="clean"):
     )
 
 
-def queries_of_case(case, diagnosis, pixels="equal", *, barred="", boxes="breast lesion"):
+def queries_of_case(case, diagnosis, pixels="equal", *, bar_reason="", boxes="breast lesion"):
     """Queries of one case: modality, diagnosis and the place of the lesion."""
     clean, marked = sample(case, pixels), sample(case, pixels, "boxes")
     rows = [
         (Task("Modality Recognition"), clean, "", "ultrasound", ""),
-        (Task("Disease Diagnosis"), clean, "diagnosis", diagnosis, barred),
+        (Task("Disease Diagnosis"), clean, "diagnosis", diagnosis, bar_reason),
         (Task("ROI Grounding"), marked, "lesion", boxes, ""),
     ]
     return [
@@ -66,14 +66,16 @@ def queries_of_case(case, diagnosis, pixels="equal", *, barred="", boxes="breast
             key=key,
             scope=Scope.IMAGE,
             ground=GROUND,
-            barred=reason,
+            bar_reason=reason,
         )
         for task, image_sample, field, key, reason in rows
     ]
 
 
 def reasons(queries):
-    return {(query.sample.case, query.task.value): query.barred for query in bar_repeats(queries)}
+    return {
+        (query.sample.case, query.task.value): query.bar_reason for query in bar_repeats(queries)
+    }
 
 
 def test_place_of_a_lesion_is_not_asked_where_equal_pictures_tell_another_lesion():
@@ -91,8 +93,8 @@ def test_place_of_a_lesion_is_not_asked_where_equal_pictures_tell_another_lesion
 def test_what_is_known_to_be_in_doubt_still_shows_that_labels_disagree():
     reason_by_question = reasons(
         [
-            *queries_of_case("benign (433)", "BENIGN", barred=UNDIAGNOSED),
-            *queries_of_case("malignant (145)", "MALIGNANT", barred=UNDIAGNOSED),
+            *queries_of_case("benign (433)", "BENIGN", bar_reason=UNDIAGNOSED),
+            *queries_of_case("malignant (145)", "MALIGNANT", bar_reason=UNDIAGNOSED),
         ]
     )
     assert reason_by_question["benign (433)", "Disease Diagnosis"] == UNDIAGNOSED
@@ -130,7 +132,7 @@ def test_marked_regions_of_different_names_contradict_each_other():
 
 def test_scope_of_a_label_that_is_not_asked_contradicts_nothing():
     reason_by_question = reasons(
-        [*queries_of_case("a", "BENIGN", barred="scope"), *queries_of_case("b", "MALIGNANT")]
+        [*queries_of_case("a", "BENIGN", bar_reason="scope"), *queries_of_case("b", "MALIGNANT")]
     )
     assert reason_by_question["a", "ROI Grounding"] == ""
     assert reason_by_question["b", "Disease Diagnosis"] == ""

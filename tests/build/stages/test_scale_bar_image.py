@@ -69,19 +69,19 @@ def rendered(toy, tmp_path):
 
 def test_a_bar_of_its_length_stands_below_the_outline(rendered):
     pictures, result = rendered((0.8, 0.8))
-    outline, barred = pictures["outline"], pictures["scale-bar"]
+    outline, with_bar = pictures["outline"], pictures["scale-bar"]
     assert result.problems == ()
-    assert (barred[: len(outline)] == outline).all()
-    strip = barred[len(outline) :, :, 0]
+    assert (with_bar[: len(outline)] == outline).all()
+    strip = with_bar[len(outline) :, :, 0]
     assert max(np.flatnonzero(row).size for row in strip) == 25  # 20 mm
     assert [region.mm_per_pixel for region in result.geometry] == [0.8]
 
 
 def test_a_bar_follows_the_displayed_picture_and_not_the_stored_one(rendered):
     pictures, _ = rendered((1.6, 0.8))
-    outline, barred = pictures["outline"], pictures["scale-bar"]
+    outline, with_bar = pictures["outline"], pictures["scale-bar"]
     assert outline.shape[1] == 240
-    strip = barred[len(outline) :, :, 0]
+    strip = with_bar[len(outline) :, :, 0]
     assert max(np.flatnonzero(row).size for row in strip) == round(50 / 0.8)
 
 

@@ -231,8 +231,8 @@ def test_the_truth_of_a_point_or_box_is_drawn_where_its_image_is_shown(
     write_release, row, tmp_path
 ):
     release = write_release(tmp_path / "release", [row(n) for n in range(8)])
-    barred = [{**open_row(form, 1), "restricted": True} for form in ("point", "box")]
-    write_open(release, [*(open_row(form) for form in FORMS), *barred])
+    restricted_rows = [{**open_row(form, 1), "restricted": True} for form in ("point", "box")]
+    write_open(release, [*(open_row(form) for form in FORMS), *restricted_rows])
     run_evaluation(load_benchmark(release), open_model("baseline/first"), tmp_path / "run")
     out = tmp_path / "site"
     write_site([tmp_path / "run"], release, out)

@@ -136,7 +136,7 @@ def test_other_tasks_and_barred_questions_are_not_asked_about(run, endpoint):
     run(
         [
             query(number=1, task=Task("Abnormality Diagnosis")),
-            query(number=2, barred="scope"),
+            query(number=2, bar_reason="scope"),
             query(number=3, ground=replace(query().ground, present={})),
         ],
         "red flush",
