@@ -314,7 +314,7 @@ def result():
     return make_result
 
 
-class Scripted:
+class ScriptedModel:
     """Answers what its script says after a moment."""
 
     name = "scripted/1"
@@ -344,5 +344,5 @@ class Scripted:
 
 
 @pytest.fixture
-def scripted():
-    return Scripted
+def scripted_model():
+    return ScriptedModel

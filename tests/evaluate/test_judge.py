@@ -22,7 +22,7 @@ from medrcube.evaluate.stored_scores import read_metrics
 OPTIONS = (("A", "Normal"), ("B", "Mass"))
 
 
-class Scripted:
+class ScriptedJudge:
     """A model that answers by a function of the prompt and remembers what it was sent."""
 
     name = "scripted/judge"
@@ -58,7 +58,7 @@ REPLIES = {
 
 @pytest.fixture
 def run(benchmark, tmp_path):
-    model = Scripted(lambda _n, request: REPLIES[request.item.split("/")[1]])
+    model = ScriptedJudge(lambda _n, request: REPLIES[request.item.split("/")[1]])
     run_evaluation(benchmark, model, tmp_path / "run")
     return tmp_path / "run"
 
@@ -68,7 +68,7 @@ def ask(run, model, **settings):
 
 
 def test_only_unread_replies_are_sent_and_no_question_key_or_picture(run, benchmark):
-    model = Scripted(lambda *_: "none")
+    model = ScriptedJudge(lambda *_: "none")
     ask(run, model)
     assert len(model.requests) == 3
     for request in model.requests:
@@ -80,7 +80,7 @@ def test_only_unread_replies_are_sent_and_no_question_key_or_picture(run, benchm
 
 
 def test_the_reply_stands_in_the_prompt_as_one_line_of_data(run):
-    model = Scripted(lambda *_: "none")
+    model = ScriptedJudge(lambda *_: "none")
     ask(run, model)
     hostile = next(r.prompt for r in model.requests if "Ignore the above" in r.prompt)
     line = next(line for line in hostile.split("\n") if line.startswith("{"))
@@ -125,7 +125,7 @@ def test_a_judge_may_say_one_letter_of_the_item_or_nothing(text, letter):
 
 def test_the_judges_letter_counts_and_is_named(run):
     strict = score(run)
-    judge = ask(run, Scripted(lambda _n, r: "B" if "rounded" in r.prompt else "none"))
+    judge = ask(run, ScriptedJudge(lambda _n, r: "B" if "rounded" in r.prompt else "none"))
     scores = score(run, judge)
     assert (scores["strict"]["correct"], scores["lenient"]["correct"]) == (2, 3)
     assert scores["strict"] == strict["strict"]
@@ -140,7 +140,7 @@ def test_the_judges_letter_counts_and_is_named(run):
 
 
 def test_the_metrics_say_who_judged_and_how_often(run):
-    judge = ask(run, Scripted(lambda n, _r: ("A", "none", "either")[n - 1]))
+    judge = ask(run, ScriptedJudge(lambda n, _r: ("A", "none", "either")[n - 1]))
     outcome = score(run, judge)["judge"]
     assert outcome.pop("prompt")["name"] == "judge"
     assert outcome == {
@@ -156,7 +156,7 @@ def test_the_metrics_say_who_judged_and_how_often(run):
 
 
 def test_without_a_judge_the_scores_say_that_judgements_are_left_aside(run):
-    score(run, ask(run, Scripted(lambda *_: "A")))
+    score(run, ask(run, ScriptedJudge(lambda *_: "A")))
     scores = score(run)
     assert scores["judge"] == {"used": False, "kept": 3}
     assert scores["lenient"] is None
@@ -164,15 +164,15 @@ def test_without_a_judge_the_scores_say_that_judgements_are_left_aside(run):
 
 
 def test_a_reply_is_judged_once(run):
-    first = ask(run, Scripted(lambda *_: "A"))
-    again = Scripted(lambda *_: "B")
+    first = ask(run, ScriptedJudge(lambda *_: "A"))
+    again = ScriptedJudge(lambda *_: "B")
     assert ask(run, again).verdicts == first.verdicts
     assert again.requests == []
 
 
 def test_another_judge_reads_for_itself(run):
-    ask(run, Scripted(lambda *_: "A"))
-    other = Scripted(lambda *_: "B", identity="two")
+    ask(run, ScriptedJudge(lambda *_: "A"))
+    other = ScriptedJudge(lambda *_: "B", identity="two")
     judge = ask(run, other)
     assert set(judge.verdicts.values()) == {"A", "B"}
     assert score(run, judge)["rules"]["judge"] == 3
@@ -181,23 +181,23 @@ def test_another_judge_reads_for_itself(run):
 
 def test_what_a_judge_said_before_it_fell_silent_is_kept(run, fast):
     problem = TransientError("busy", code="500")
-    model = Scripted(lambda n, _r: "A" if n == 1 else problem)
+    model = ScriptedJudge(lambda n, _r: "A" if n == 1 else problem)
     with pytest.raises(ModelError, match="does not respond"):
         ask(run, model, retry=fast)
     assert len((run / FILE).read_text().splitlines()) == 1
-    rest = Scripted(lambda *_: "none")
+    rest = ScriptedJudge(lambda *_: "none")
     ask(run, rest)
     assert len(rest.requests) == 2
 
 
 def test_a_judge_is_asked_again_after_a_passing_error(run, fast):
     busy = TransientError("slow down", code="429", retry_after=0.01)
-    model = Scripted(lambda n, _r: busy if n == 1 else "A")
+    model = ScriptedJudge(lambda n, _r: busy if n == 1 else "A")
     assert len(ask(run, model, retry=fast).verdicts) == 3
 
 
 def test_a_refused_judgement_leaves_the_reply_unread(run):
-    model = Scripted(lambda n, _r: RejectedError("no", code="400") if n == 2 else "A")
+    model = ScriptedJudge(lambda n, _r: RejectedError("no", code="400") if n == 2 else "A")
     judge = score(run, ask(run, model))["judge"]
     assert (judge["judged"], judge["not_judged"]) == (2, 1)
 
@@ -205,7 +205,7 @@ def test_a_refused_judgement_leaves_the_reply_unread(run):
 def test_a_changed_file_of_judgements_is_refused(run):
     (run / FILE).write_text("[]\n")
     with pytest.raises(WorkspaceError, match=FILE):
-        ask(run, Scripted(lambda *_: "A"))
+        ask(run, ScriptedJudge(lambda *_: "A"))
 
 
 def test_the_command_asks_the_named_judge(run, server, completion):

@@ -62,9 +62,9 @@ def test_an_item_takes_less_than_a_kilobyte(many):
     assert memory / len(benchmark.items) < MOST_BYTES
 
 
-def test_items_of_one_list_share_their_options_also_in_a_run(many, tmp_path, scripted):
+def test_items_of_one_list_share_their_options_also_in_a_run(many, tmp_path, scripted_model):
     benchmark = load_benchmark(many)
-    write_plan(tmp_path / "run", plan_run(tmp_path / "run", benchmark, scripted(), limit=50))
+    write_plan(tmp_path / "run", plan_run(tmp_path / "run", benchmark, scripted_model(), limit=50))
     for items in (benchmark.items, [question.item for question in read_asked(tmp_path / "run")]):
         assert len({id(item.options) for item in items}) == 1
 

@@ -52,17 +52,17 @@ def answers(replies):
     return lambda request: "A" if request.ask is None else replies[request.ask.form]
 
 
-def evaluate(scripted, release, out, replies, **settings):
-    model = scripted(answers(replies))
+def evaluate(scripted_model, release, out, replies, **settings):
+    model = scripted_model(answers(replies))
     run_evaluation(load_benchmark(release), model, out, **settings)
     return read_metrics(out)
 
 
 def test_items_that_all_pass_without_the_image_have_no_accuracy_beyond_chance(
-    scripted, release, tmp_path
+    scripted_model, release, tmp_path
 ):
     rows = [open_row("number", number, chance=1.0, modality="CT") for number in range(COUNT)]
-    metrics = evaluate(scripted, write_open(release, rows), tmp_path / "run", RIGHT)
+    metrics = evaluate(scripted_model, write_open(release, rows), tmp_path / "run", RIGHT)
     row = metrics["slices"]["modality"]["CT"]
     assert (row["accuracy"], row["chance"], row["chance_corrected"]) == (1, 1, None)
     write_report([tmp_path / "run"], tmp_path / "report.html")
@@ -71,8 +71,8 @@ def test_items_that_all_pass_without_the_image_have_no_accuracy_beyond_chance(
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_the_right_reply_passes_with_full_credit(scripted, mixed, tmp_path, form):
-    row = evaluate(scripted, mixed, tmp_path / "run", RIGHT)["forms"][form]
+def test_the_right_reply_passes_with_full_credit(scripted_model, mixed, tmp_path, form):
+    row = evaluate(scripted_model, mixed, tmp_path / "run", RIGHT)["forms"][form]
     assert (row["accuracy"], row["credit"], row["no_answer"]) == (1, 1, 0)
     assert row["chance"] == pytest.approx(CHANCE[form])
     assert row["slips"] == {}
@@ -88,9 +88,9 @@ def test_the_right_reply_passes_with_full_credit(scripted, mixed, tmp_path, form
         ("pair", "answers exchanged"),
     ],
 )
-def test_another_convention_is_wrong_and_is_told(scripted, mixed, tmp_path, form, slip):
+def test_another_convention_is_wrong_and_is_told(scripted_model, mixed, tmp_path, form, slip):
     replies = {**WRONG, "order": "Panel C, Panel A, Panel B", "box": "[2, 2, 4, 4]"}
-    row = evaluate(scripted, mixed, tmp_path / "run", replies)["forms"][form]
+    row = evaluate(scripted_model, mixed, tmp_path / "run", replies)["forms"][form]
     assert row["accuracy"] == 0
     assert row["slips"][slip] == COUNT
 
@@ -114,12 +114,12 @@ def test_a_template_of_the_users_must_show_the_instruction(mixed, tmp_path):
     assert read_prompt(path).render(item).endswith("Reply with one number in mm.")
 
 
-def test_an_example_has_the_form_of_the_question(scripted, mixed, tmp_path):
+def test_an_example_has_the_form_of_the_question(scripted_model, mixed, tmp_path):
     for number in range(4):
         shades = np.random.default_rng(number).integers(0, 256, (8, 8), np.uint8)
         picture = Image.fromarray(shades).resize((96, 96), Image.Resampling.BICUBIC)
         picture.save(mixed / f"ALPHA/pictures/p{number}.png")
-    model = scripted(answers(RIGHT))
+    model = scripted_model(answers(RIGHT))
     model.takes_shots = True
     asking = QuestionSetup(shots=FewShotSettings(count=1))
     run_evaluation(load_benchmark(mixed), model, tmp_path / "run", asking=asking)
@@ -137,17 +137,17 @@ def test_an_example_has_the_form_of_the_question(scripted, mixed, tmp_path):
     }
 
 
-def test_neither_prompt_nor_request_holds_the_truth(scripted, mixed, tmp_path):
-    model = scripted(answers(RIGHT))
+def test_neither_prompt_nor_request_holds_the_truth(scripted_model, mixed, tmp_path):
+    model = scripted_model(answers(RIGHT))
     run_evaluation(load_benchmark(mixed), model, tmp_path / "run")
     texts = [f"{request.prompt} {request.ask}" for request in model.requests if request.ask]
     assert not [text for text in texts if "23" in text or "375" in text or "False" in text]
 
 
-def test_items_with_options_score_as_without_the_others(scripted, release, mixed, tmp_path):
-    together = evaluate(scripted, mixed, tmp_path / "mixed", RIGHT)
+def test_items_with_options_score_as_without_the_others(scripted_model, release, mixed, tmp_path):
+    together = evaluate(scripted_model, mixed, tmp_path / "mixed", RIGHT)
     (mixed / "ALPHA/open.json").unlink()
-    alone = evaluate(scripted, release, tmp_path / "alone", RIGHT)
+    alone = evaluate(scripted_model, release, tmp_path / "alone", RIGHT)
     assert together["upstream"] == alone["upstream"]
     rows = [
         json.loads((tmp_path / name / "results.json").read_text()) for name in ("mixed", "alone")
@@ -159,10 +159,10 @@ def test_items_with_options_score_as_without_the_others(scripted, release, mixed
     assert set(lines[1]) < set(lines[0])
 
 
-def test_a_run_is_resumed_and_scored_again_to_the_same_bytes(scripted, mixed, tmp_path):
+def test_a_run_is_resumed_and_scored_again_to_the_same_bytes(scripted_model, mixed, tmp_path):
     run = tmp_path / "run"
-    evaluate(scripted, mixed, run, RIGHT, limit=9)
-    evaluate(scripted, mixed, run, RIGHT)
+    evaluate(scripted_model, mixed, run, RIGHT, limit=9)
+    evaluate(scripted_model, mixed, run, RIGHT)
     before = (run / "metrics.json").read_bytes()
     score(run)
     assert (run / "metrics.json").read_bytes() == before
@@ -177,17 +177,17 @@ def test_a_baseline_answers_every_form(mixed, tmp_path, name):
     assert {form: row["no_answer"] for form, row in forms.items()} == dict.fromkeys(FORMS, 0)
 
 
-def test_every_condition_can_be_asked(scripted, mixed, tmp_path):
+def test_every_condition_can_be_asked(scripted_model, mixed, tmp_path):
     conditions = [Condition.FULL, Condition.BLIND, Condition.CIRCULAR, Condition.IMAGE_SWAP]
-    metrics = evaluate(scripted, mixed, tmp_path / "run", RIGHT, conditions=conditions)
+    metrics = evaluate(scripted_model, mixed, tmp_path / "run", RIGHT, conditions=conditions)
     circular = metrics["conditions"]["circular"]["global"]
     assert circular["n"] == 8 * 4 + COUNT * len(FORMS)
     assert metrics["contrasts"]["position"]["left_out"] == {"lost": 0, "not_asked": 0}
 
 
-def test_a_reply_without_an_answer_has_no_credit(scripted, mixed, tmp_path):
+def test_a_reply_without_an_answer_has_no_credit(scripted_model, mixed, tmp_path):
     replies = {**RIGHT, "number": "Between 20 and 25 mm", "point": "I'm sorry, I can't see it."}
-    metrics = evaluate(scripted, mixed, tmp_path / "run", replies)
+    metrics = evaluate(scripted_model, mixed, tmp_path / "run", replies)
     number, point = (metrics["forms"][form] for form in ("number", "point"))
     assert (number["no_answer"], number["credit"]) == (1, 0)
     assert number["outcomes"]["unparsed"] == point["outcomes"]["refused"] == COUNT
@@ -195,9 +195,9 @@ def test_a_reply_without_an_answer_has_no_credit(scripted, mixed, tmp_path):
 
 
 def test_items_of_which_too_many_have_no_reply_have_no_credit_and_no_errors(
-    scripted, mixed, tmp_path
+    scripted_model, mixed, tmp_path
 ):
-    evaluate(scripted, mixed, tmp_path / "run", RIGHT)
+    evaluate(scripted_model, mixed, tmp_path / "run", RIGHT)
     results = [r for r in read_results(tmp_path / "run") if r.item.form == "number"]
     lost = [replace(results[0], outcome=AnswerOutcome.FAILED, answer=None, reply=None)]
     row = open_metrics([*results[1:], *lost])
@@ -206,8 +206,8 @@ def test_items_of_which_too_many_have_no_reply_have_no_credit_and_no_errors(
     assert set(row["within"].values()) == {None}
 
 
-def test_outcomes_tell_answer_and_credit(scripted, mixed, tmp_path):
-    evaluate(scripted, mixed, tmp_path / "run", {**RIGHT, "number": "20 mm"})
+def test_outcomes_tell_answer_and_credit(scripted_model, mixed, tmp_path):
+    evaluate(scripted_model, mixed, tmp_path / "run", {**RIGHT, "number": "20 mm"})
     results = {result.item.form: result for result in read_results(tmp_path / "run")}
     assert results["number"].parsed_answer == 20
     assert results["number"].outcome is AnswerOutcome.CORRECT
@@ -217,8 +217,8 @@ def test_outcomes_tell_answer_and_credit(scripted, mixed, tmp_path):
     assert earned == {0.8, 1.0}
 
 
-def test_a_truncated_reply_counts_only_if_its_mark_was_closed(scripted, mixed, tmp_path):
-    evaluate(scripted, mixed, tmp_path / "run", RIGHT)
+def test_a_truncated_reply_counts_only_if_its_mark_was_closed(scripted_model, mixed, tmp_path):
+    evaluate(scripted_model, mixed, tmp_path / "run", RIGHT)
     questions = [q for q in read_asked(tmp_path / "run") if q.item.form == "number"][:1]
 
     def outcome(text):
@@ -234,8 +234,8 @@ def test_a_truncated_reply_counts_only_if_its_mark_was_closed(scripted, mixed, t
     assert outcome("Answer: 23") is AnswerOutcome.CUT
 
 
-def test_the_report_has_a_panel_for_each_form(scripted, mixed, tmp_path):
-    evaluate(scripted, mixed, tmp_path / "run", WRONG)
+def test_the_report_has_a_panel_for_each_form(scripted_model, mixed, tmp_path):
+    evaluate(scripted_model, mixed, tmp_path / "run", WRONG)
     write_report([tmp_path / "run"], tmp_path / "report.html", mixed, tmp_path / "tables")
     page = (tmp_path / "report.html").read_text("utf-8")
     assert "Answers without options" in page
@@ -245,8 +245,8 @@ def test_the_report_has_a_panel_for_each_form(scripted, mixed, tmp_path):
     assert "number,abs_log_ratio" in (tmp_path / "tables/forms.csv").read_text("utf-8")
 
 
-def test_a_report_of_options_alone_has_no_such_panel(scripted, release, tmp_path):
-    evaluate(scripted, release, tmp_path / "run", RIGHT)
+def test_a_report_of_options_alone_has_no_such_panel(scripted_model, release, tmp_path):
+    evaluate(scripted_model, release, tmp_path / "run", RIGHT)
     write_report([tmp_path / "run"], tmp_path / "report.html", release)
     assert "Answers without options" not in (tmp_path / "report.html").read_text("utf-8")
 
@@ -294,10 +294,10 @@ def test_a_truth_on_another_size_than_that_of_the_image_is_a_fault(release):
     ]
 
 
-def test_a_release_of_open_items_alone_is_scored_and_reported(scripted, release, tmp_path):
+def test_a_release_of_open_items_alone_is_scored_and_reported(scripted_model, release, tmp_path):
     write_open(release, [open_row(form) for form in FORMS])
     (release / "ALPHA/test.json").unlink()
-    metrics = evaluate(scripted, release, tmp_path / "run", RIGHT)
+    metrics = evaluate(scripted_model, release, tmp_path / "run", RIGHT)
     assert metrics["global"]["accuracy"] == 1
     assert metrics["options"]["global"]["n"] == metrics["upstream"]["global"]["n"] == 0
     write_report([tmp_path / "run"], tmp_path / "report.html", release)

@@ -40,10 +40,10 @@ def test_all_images_are_present_and_the_same(release, sharded):
     assert second._repr_html_().count("data:image/jpeg") == first._repr_html_().count("data:image")
 
 
-def test_a_run_asks_every_question_with_its_image(sharded, release, scripted, tmp_path):
+def test_a_run_asks_every_question_with_its_image(sharded, release, scripted_model, tmp_path):
     runs = {}
     for tree in (release, sharded):
-        model = scripted()
+        model = scripted_model()
         run_evaluation(load_benchmark(tree), model, tmp_path / f"run-{tree.name}")
         runs[tree] = {r.item: r.picture.sha256 for r in model.requests}
     assert runs[sharded] == runs[release]

@@ -13,7 +13,7 @@ from medrcube.evaluate.dataset import load_benchmark
 from medrcube.evaluate.models.protocol import RejectedError, Reply, TransientError
 
 
-class Scripted:
+class ScriptedModel:
     """A model that answers as a function of the question and of how many ever were under way."""
 
     name = "scripted/1"
@@ -46,7 +46,7 @@ def varied(tmp_path, write_release, row):
 
 
 def test_a_sound_model_passes_with_its_largest_difference(varied):
-    model = Scripted(lambda _r, running: ("A", {"A": -1.0 - 0.1 * (running > 1), "B": -2.0}))
+    model = ScriptedModel(lambda _r, running: ("A", {"A": -1.0 - 0.1 * (running > 1), "B": -2.0}))
     invariance = selfcheck(varied, model, together=4)
     assert (invariance.questions, invariance.together, invariance.disagreements) == (16, 4, ())
     assert invariance.largest_difference == pytest.approx(0.1)
@@ -62,7 +62,7 @@ def test_another_answer_in_company_is_refused_with_the_items(varied):
     requests = draw_requests(varied, 40)
     assert any("picture 7 " in request.prompt for request in requests)
     with pytest.raises(ModelError, match=r"1 of 40 questions differently") as caught:
-        selfcheck(varied, Scripted(say), questions=40)
+        selfcheck(varied, ScriptedModel(say), questions=40)
     assert "ALPHA/q007" in str(caught.value)
     assert "'A'" in str(caught.value)
     assert "'B because of my neighbours'" in str(caught.value)
@@ -72,15 +72,15 @@ def test_scores_that_drift_are_refused_beyond_the_tolerance_of_the_number_format
     def say(_request, running):
         return "A", {"A": -1.0 - 0.1 * (running > 1)}
 
-    assert selfcheck(varied, Scripted(say, dtype="bfloat16")).largest_difference > 0
+    assert selfcheck(varied, ScriptedModel(say, dtype="bfloat16")).largest_difference > 0
     with pytest.raises(ModelError, match=r"0\.1 nats apart"):
-        selfcheck(varied, Scripted(say, dtype="float32"))
-    assert selfcheck(varied, Scripted(say, dtype="float32"), tolerance=0.2).disagreements == ()
+        selfcheck(varied, ScriptedModel(say, dtype="float32"))
+    assert selfcheck(varied, ScriptedModel(say, dtype="float32"), tolerance=0.2).disagreements == ()
 
 
 def test_many_disagreements_are_counted_and_few_shown(varied):
     with pytest.raises(ModelError, match="and 11 more"):
-        selfcheck(varied, Scripted(lambda _r, running: (str(running > 1), {})))
+        selfcheck(varied, ScriptedModel(lambda _r, running: (str(running > 1), {})))
 
 
 def test_a_question_that_is_always_refused_is_no_disagreement(varied):
@@ -89,7 +89,7 @@ def test_a_question_that_is_always_refused_is_no_disagreement(varied):
             raise RejectedError("too large", code="out-of-memory")
         return "A", {}
 
-    assert selfcheck(varied, Scripted(say), questions=40).disagreements == ()
+    assert selfcheck(varied, ScriptedModel(say), questions=40).disagreements == ()
 
 
 def test_a_question_refused_in_company_only_is_a_disagreement(varied):
@@ -99,7 +99,7 @@ def test_a_question_refused_in_company_only_is_a_disagreement(varied):
         return "A", {}
 
     with pytest.raises(ModelError, match="refused: out-of-memory"):
-        selfcheck(varied, Scripted(say))
+        selfcheck(varied, ScriptedModel(say))
 
 
 def test_a_model_that_is_away_is_named(varied):
@@ -107,13 +107,13 @@ def test_a_model_that_is_away_is_named(varied):
         raise TransientError("connection failed", code="connection")
 
     with pytest.raises(ModelError, match="did not answer ALPHA/q"):
-        selfcheck(varied, Scripted(say))
+        selfcheck(varied, ScriptedModel(say))
 
 
 def test_a_release_without_pictures_cannot_be_checked(tmp_path, write_release, row):
     release = write_release(tmp_path / "bare", [row(0), row(1)], pictures=False)
     with pytest.raises(ModelError, match="0 questions with an image"):
-        selfcheck(load_benchmark(release), Scripted(lambda *_: ("A", {})))
+        selfcheck(load_benchmark(release), ScriptedModel(lambda *_: ("A", {})))
 
 
 def test_the_draw_is_fixed_and_spans_the_lengths(varied):

@@ -158,8 +158,10 @@ def ask(benchmark, model, run, conditions, asking=NOISE):
     return run_evaluation(benchmark, model, run, conditions=conditions, asking=asking)
 
 
-def test_a_run_shows_the_degraded_image_beside_the_same_question(benchmark, tmp_path, scripted):
-    model = scripted()
+def test_a_run_shows_the_degraded_image_beside_the_same_question(
+    benchmark, tmp_path, scripted_model
+):
+    model = scripted_model()
     ask(benchmark, model, tmp_path / "run", [Condition.FULL, Condition.DEGRADED])
     digests_by_question = {}
     for request in model.requests:
@@ -173,25 +175,25 @@ def test_a_run_shows_the_degraded_image_beside_the_same_question(benchmark, tmp_
     assert manifest["degradation"]["size"] == 0.1
 
 
-def test_a_run_with_degraded_images_keeps_its_degradation(benchmark, tmp_path, scripted):
+def test_a_run_with_degraded_images_keeps_its_degradation(benchmark, tmp_path, scripted_model):
     run = tmp_path / "run"
-    ask(benchmark, scripted(), run, [Condition.FULL], QuestionSetup())
+    ask(benchmark, scripted_model(), run, [Condition.FULL], QuestionSetup())
     with pytest.raises(WorkspaceError, match="needs an operation and its size"):
-        ask(benchmark, scripted(), run, [Condition.DEGRADED], QuestionSetup())
-    assert ask(benchmark, scripted(), run, [Condition.DEGRADED]).reused == 8
-    again = scripted()
+        ask(benchmark, scripted_model(), run, [Condition.DEGRADED], QuestionSetup())
+    assert ask(benchmark, scripted_model(), run, [Condition.DEGRADED]).reused == 8
+    again = scripted_model()
     ask(benchmark, again, run, [Condition.FULL], QuestionSetup())
     assert again.requests == []
     other = QuestionSetup(degradation=Degradation("noise", 0.2))
     with pytest.raises(WorkspaceError, match=r"asked with degraded:noise=0.1, not .*=0.2"):
-        ask(benchmark, scripted(), run, [Condition.DEGRADED], other)
+        ask(benchmark, scripted_model(), run, [Condition.DEGRADED], other)
 
 
 def test_degraded_answers_are_paired_with_the_plain_ones_and_never_mixed(
-    benchmark, tmp_path, scripted
+    benchmark, tmp_path, scripted_model
 ):
     plain = {}
-    ask(benchmark, first := scripted(), tmp_path / "plain", [Condition.FULL])
+    ask(benchmark, first := scripted_model(), tmp_path / "plain", [Condition.FULL])
     plain = {request.item: request.picture.sha256 for request in first.requests}
     keys = {item.name: item.key for item in benchmark.items}
 
@@ -200,7 +202,7 @@ def test_degraded_answers_are_paired_with_the_plain_ones_and_never_mixed(
         return keys[request.item] if whole else "A"
 
     run = tmp_path / "run"
-    ask(benchmark, scripted(seeing), run, [Condition.FULL, Condition.DEGRADED])
+    ask(benchmark, scripted_model(seeing), run, [Condition.FULL, Condition.DEGRADED])
     metrics = read_metrics(run)
     assert metrics["global"]["accuracy"] == 1
     assert metrics["conditions"]["degraded"]["global"]["accuracy"] == 0.25
@@ -208,9 +210,11 @@ def test_degraded_answers_are_paired_with_the_plain_ones_and_never_mixed(
     assert (contrast["first"], contrast["second"], contrast["n"]) == (1, 0.25, 8)
 
 
-def test_runs_with_and_without_degradation_are_compared_in_pairs(benchmark, tmp_path, scripted):
-    ask(benchmark, scripted(), tmp_path / "plain", [Condition.FULL], QuestionSetup())
-    ask(benchmark, scripted(), tmp_path / "noisy", [Condition.DEGRADED])
+def test_runs_with_and_without_degradation_are_compared_in_pairs(
+    benchmark, tmp_path, scripted_model
+):
+    ask(benchmark, scripted_model(), tmp_path / "plain", [Condition.FULL], QuestionSetup())
+    ask(benchmark, scripted_model(), tmp_path / "noisy", [Condition.DEGRADED])
     compared = compare_two(tmp_path / "plain", tmp_path / "noisy")
     assert (compared["condition"], compared["items"]["common"]) == ("degraded", 8)
     assert [note.partition(": ")[2] for note in compared["notes"][-2:]] == [

@@ -183,11 +183,11 @@ def test_a_size_at_which_nothing_is_seen_is_refused(size):
 
 
 def test_a_question_whose_picture_cannot_be_made_smaller_fails_alone(
-    benchmark, release, tmp_path, scripted
+    benchmark, release, tmp_path, scripted_model
 ):
     path = release / "ALPHA/pictures/p1.png"
     path.write_bytes(path.read_bytes()[:40])
     state = run_evaluation(
-        benchmark, scripted(), tmp_path / "run", asking=QuestionSetup(image_size=32)
+        benchmark, scripted_model(), tmp_path / "run", asking=QuestionSetup(image_size=32)
     )
     assert (state.failed, state.answered) == (2, 6)

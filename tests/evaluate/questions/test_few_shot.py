@@ -77,9 +77,9 @@ def looks_of(root):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_no_example_is_of_the_patient_or_the_picture_that_is_asked_about(
-    cohort, tmp_path, scripted, seed
+    cohort, tmp_path, scripted_model, seed
 ):
-    model = scripted()
+    model = scripted_model()
     model.takes_shots = True
     benchmark = load_benchmark(cohort)
     items = {item.name: item for item in benchmark.items}
@@ -110,8 +110,8 @@ def test_no_example_is_of_the_patient_or_the_picture_that_is_asked_about(
     assert read_asked(tmp_path / "run") == questions
 
 
-def test_examples_come_from_the_cell_where_it_has_enough(cohort, tmp_path, scripted):
-    model = scripted()
+def test_examples_come_from_the_cell_where_it_has_enough(cohort, tmp_path, scripted_model):
+    model = scripted_model()
     model.takes_shots = True
     begin_run(
         tmp_path / "run",
@@ -123,8 +123,10 @@ def test_examples_come_from_the_cell_where_it_has_enough(cohort, tmp_path, scrip
     assert manifest["examples_from"] == {"cell": 3 * 2 * PATIENTS}
 
 
-def test_another_seed_draws_other_examples_and_the_same_one_the_same(cohort, tmp_path, scripted):
-    model = scripted()
+def test_another_seed_draws_other_examples_and_the_same_one_the_same(
+    cohort, tmp_path, scripted_model
+):
+    model = scripted_model()
     model.takes_shots = True
     benchmark = load_benchmark(cohort)
     example_sets = [
@@ -204,11 +206,11 @@ def test_a_number_of_examples_out_of_range_is_refused(count):
         FewShotSettings(count=count)
 
 
-def test_a_model_that_takes_no_examples_never_loses_them_silently(cohort, tmp_path, scripted):
+def test_a_model_that_takes_no_examples_never_loses_them_silently(cohort, tmp_path, scripted_model):
     with pytest.raises(ModelError, match="does not support solved examples"):
         run_evaluation(
             load_benchmark(cohort),
-            scripted(),
+            scripted_model(),
             tmp_path / "run",
             asking=QuestionSetup(shots=FewShotSettings(count=1)),
         )
@@ -284,8 +286,8 @@ def sent_by(server):
     }
 
 
-def test_a_withdrawn_item_is_no_example(cohort, tmp_path, scripted):
-    model = scripted()
+def test_a_withdrawn_item_is_no_example(cohort, tmp_path, scripted_model):
+    model = scripted_model()
     model.takes_shots = True
     benchmark = load_benchmark(cohort)
     names = {item.name for item in benchmark.items[:10]}
@@ -304,10 +306,10 @@ def test_a_withdrawn_item_is_no_example(cohort, tmp_path, scripted):
 
 
 def test_where_no_patient_is_told_pictures_that_look_alike_are_kept_apart(
-    cohort, tmp_path, scripted
+    cohort, tmp_path, scripted_model
 ):
     (cohort / "items.csv").unlink()
-    model = scripted()
+    model = scripted_model()
     model.takes_shots = True
     benchmark = load_benchmark(cohort)
     questions = begin_run(
@@ -358,10 +360,10 @@ def shots_of(questions):
 
 
 def test_a_run_keeps_its_examples_once_pictures_were_reconstructed(
-    public_cohort, tmp_path, scripted
+    public_cohort, tmp_path, scripted_model
 ):
     cohort, aside = public_cohort
-    model = scripted()
+    model = scripted_model()
     model.takes_shots = True
     asking = QuestionSetup(shots=FewShotSettings(count=3))
     run = tmp_path / "run"
@@ -380,11 +382,11 @@ def test_a_run_keeps_its_examples_once_pictures_were_reconstructed(
 
 
 def test_an_example_that_turns_out_to_look_like_the_picture_is_drawn_anew(
-    public_cohort, tmp_path, scripted
+    public_cohort, tmp_path, scripted_model
 ):
     cohort, aside = public_cohort
     (cohort / "items.csv").unlink()
-    model = scripted()
+    model = scripted_model()
     model.takes_shots = True
     conditions = [Condition.BLIND]
     shots = {}
@@ -401,8 +403,8 @@ def test_an_example_that_turns_out_to_look_like_the_picture_is_drawn_anew(
     assert "ALPHA/q002" not in dict(shots_of(now)["ALPHA/q000", Condition.BLIND])
 
 
-def test_a_withdrawn_example_is_drawn_anew_and_the_run_goes_on(cohort, tmp_path, scripted):
-    model = scripted()
+def test_a_withdrawn_example_is_drawn_anew_and_the_run_goes_on(cohort, tmp_path, scripted_model):
+    model = scripted_model()
     model.takes_shots = True
     benchmark, asking = load_benchmark(cohort), QuestionSetup(shots=FewShotSettings(count=2))
     run = tmp_path / "run"
@@ -416,8 +418,8 @@ def test_a_withdrawn_example_is_drawn_anew_and_the_run_goes_on(cohort, tmp_path,
         assert gone in dict(before[key]) or shots == before[key]
 
 
-def test_pictures_are_hashed_once_for_a_run(cohort, tmp_path, scripted, monkeypatch):
-    model = scripted()
+def test_pictures_are_hashed_once_for_a_run(cohort, tmp_path, scripted_model, monkeypatch):
+    model = scripted_model()
     model.takes_shots = True
     asking = QuestionSetup(shots=FewShotSettings(count=2))
     first = begin_run(tmp_path / "run", load_benchmark(cohort), model, asking=asking)
@@ -430,8 +432,8 @@ def test_pictures_are_hashed_once_for_a_run(cohort, tmp_path, scripted, monkeypa
     assert shots_of(again) == shots_of(first)
 
 
-def test_examples_that_may_no_longer_be_sent_stop_the_run(cohort, tmp_path, scripted):
-    model = scripted()
+def test_examples_that_may_no_longer_be_sent_stop_the_run(cohort, tmp_path, scripted_model):
+    model = scripted_model()
     model.takes_shots = True
     asking = QuestionSetup(shots=FewShotSettings(count=2))
     table = cohort / "ALPHA/test.json"

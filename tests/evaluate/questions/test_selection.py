@@ -157,8 +157,8 @@ def test_an_address_is_this_machine_only_where_it_is_written_so(url, outside):
     assert sends_outside(open_model("openai/m", ModelSettings(base_url=url))) is outside
 
 
-def test_a_model_of_another_package_that_tells_no_address_is_elsewhere(scripted):
-    assert sends_outside(scripted())
+def test_a_model_of_another_package_that_tells_no_address_is_elsewhere(scripted_model):
+    assert sends_outside(scripted_model())
 
 
 @pytest.mark.parametrize(

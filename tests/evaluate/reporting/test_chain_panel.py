@@ -84,8 +84,8 @@ def test_the_report_warns_of_a_history_that_does_not_arrive(runs, tmp_path):
     assert "test/good: the conversation" not in panel
 
 
-def test_a_report_without_chains_has_no_such_part(benchmark, tmp_path, scripted):
-    run_evaluation(benchmark, scripted(), tmp_path / "run")
+def test_a_report_without_chains_has_no_such_part(benchmark, tmp_path, scripted_model):
+    run_evaluation(benchmark, scripted_model(), tmp_path / "run")
     write_report([tmp_path / "run"], tmp_path / "r.html")
     assert 'id="chains"' not in (tmp_path / "r.html").read_text()
 

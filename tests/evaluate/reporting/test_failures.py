@@ -23,7 +23,7 @@ REFUSAL = "I'm sorry, I can't assist with that."
 OPEN = "A and B are both possible."
 
 
-class Scripted:
+class ScriptedModel:
     """Answers by the number in the item's id."""
 
     def __init__(self, name, replies):
@@ -49,7 +49,7 @@ def scored(load, tmp_path):
         for number, replies in enumerate(scripts):
             folders.append(tmp_path / f"run{number}")
             run_evaluation(
-                benchmark, Scripted(f"test/{number}", replies), folders[-1], may_send=["ALPHA"]
+                benchmark, ScriptedModel(f"test/{number}", replies), folders[-1], may_send=["ALPHA"]
             )
         return load_runs(folders), benchmark
 
@@ -77,7 +77,9 @@ def test_every_question_that_went_wrong_is_there_and_no_other(scored, row):
 def test_a_question_without_a_reply_is_no_failure_to_look_at(scored, row, tmp_path):
     _, benchmark = scored([row(0, image_path="pictures/none.png"), row(1)], stop("A"))
     (tmp_path / "r/ALPHA/pictures/none.png").unlink()
-    run_evaluation(load_benchmark(tmp_path / "r"), Scripted("t/x", stop("A")), tmp_path / "again")
+    run_evaluation(
+        load_benchmark(tmp_path / "r"), ScriptedModel("t/x", stop("A")), tmp_path / "again"
+    )
     section = failure_section(load_runs([tmp_path / "again"]), benchmark)
     assert [card.item.id for card in section.items] == ["q001"]
 
@@ -91,7 +93,7 @@ def test_a_card_holds_the_reply_of_every_run(scored, row):
 def test_runs_of_another_benchmark_are_left_out(scored, row, write_release, tmp_path):
     runs, benchmark = scored([row(0)], stop("B"))
     other = write_release(tmp_path / "other", [row(0, question="Something else?")])
-    run_evaluation(load_benchmark(other), Scripted("t/o", stop("C")), tmp_path / "o")
+    run_evaluation(load_benchmark(other), ScriptedModel("t/o", stop("C")), tmp_path / "o")
     cards = failure_section([*runs, *load_runs([tmp_path / "o"])], benchmark).items
     assert [len(card.replies) for card in cards] == [1]
 
@@ -220,7 +222,7 @@ def test_a_hostile_name_of_a_model_or_a_source_stays_text(load, row, tmp_path):
     name = '"><script>alert(3)</script>\u202e'
     rows = [row(n, dataset="<b>'\"x", question=f"{n}?") for n in range(4)]
     for number in range(2):
-        model = Scripted(f"{number}{name}", stop("B"))
+        model = ScriptedModel(f"{number}{name}", stop("B"))
         run_evaluation(load(*rows), model, tmp_path / f"n{number}", conditions=OF_ONE_EDITION)
     runs = [tmp_path / "n0", tmp_path / "n1"]
     for selection in (runs, runs[:1]):

@@ -32,17 +32,17 @@ class Talker:
     name = "talker/1"
     takes_history = True
 
-    def __init__(self, scripted=lambda _request: "A"):
-        self.script = scripted
+    def __init__(self, script=lambda _request: "A"):
+        self.script = script
         self.identity = {"adapter": "talker/1"}
         self.requests = []
 
     async def answer(self, request):
         self.requests.append(request)
-        scripted = self.script(request)
-        if isinstance(scripted, Reply):
-            return scripted
-        return reply(scripted)
+        answer = self.script(request)
+        if isinstance(answer, Reply):
+            return answer
+        return reply(answer)
 
     async def close(self):
         """Nothing to close."""
@@ -274,9 +274,9 @@ def test_each_epoch_is_a_conversation_of_its_own(staged, tmp_path):
     assert read_metrics(tmp_path / "run")["chains"]["n"] == 2
 
 
-def test_a_model_that_takes_no_history_is_refused(staged, tmp_path, scripted):
+def test_a_model_that_takes_no_history_is_refused(staged, tmp_path, scripted_model):
     with pytest.raises(ModelError, match="does not support several turns"):
-        run_evaluation(staged, scripted(), tmp_path / "run", conditions=CHAIN)
+        run_evaluation(staged, scripted_model(), tmp_path / "run", conditions=CHAIN)
     assert not (tmp_path / "run").exists()
 
 

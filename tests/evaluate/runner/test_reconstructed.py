@@ -37,13 +37,15 @@ def outcomes(run):
     return [result.outcome.value for result in read_results(run)]
 
 
-def test_the_run_asks_only_about_the_pictures_that_were_missing(tree, picture, tmp_path, scripted):
+def test_the_run_asks_only_about_the_pictures_that_were_missing(
+    tree, picture, tmp_path, scripted_model
+):
     run = tmp_path / "run"
-    first = run_evaluation(load_benchmark(tree), scripted(), run, may_send=["ALPHA"])
+    first = run_evaluation(load_benchmark(tree), scripted_model(), run, may_send=["ALPHA"])
     assert (first.answered, first.missing) == (3, 1)
     assert outcomes(run)[3] == "missing-image"
     shutil.copy(picture, tree / "ALPHA" / WITHHELD)
-    second = run_evaluation(load_benchmark(tree), scripted(), run, may_send=["ALPHA"])
+    second = run_evaluation(load_benchmark(tree), scripted_model(), run, may_send=["ALPHA"])
     assert (second.reused, second.answered, second.missing) == (3, 1, 0)
     assert outcomes(run)[3] != "missing-image"
 
@@ -61,20 +63,24 @@ def test_another_published_pixel_hash_is_another_benchmark(tree, picture):
     assert load_benchmark(tree).digest != before
 
 
-def test_a_run_never_loses_a_picture_that_it_was_asked_with(tree, tmp_path, scripted):
+def test_a_run_never_loses_a_picture_that_it_was_asked_with(tree, tmp_path, scripted_model):
     run = tmp_path / "run"
-    run_evaluation(load_benchmark(tree), scripted(), run, may_send=["ALPHA"])
+    run_evaluation(load_benchmark(tree), scripted_model(), run, may_send=["ALPHA"])
     before = {path.name: path.read_bytes() for path in run.iterdir()}
     (tree / "ALPHA" / WITHHELD).unlink()
     with pytest.raises(WorkspaceError, match=r"1 image of the run disappeared .*ALPHA/q003"):
-        run_evaluation(load_benchmark(tree), scripted(), run, may_send=["ALPHA"])
+        run_evaluation(load_benchmark(tree), scripted_model(), run, may_send=["ALPHA"])
     assert {path.name: path.read_bytes() for path in run.iterdir()} == before
 
 
-def test_a_run_of_which_no_picture_was_there_has_a_report(tmp_path, row, write_release, scripted):
+def test_a_run_of_which_no_picture_was_there_has_a_report(
+    tmp_path, row, write_release, scripted_model
+):
     rows = [row(n, restricted=True) for n in range(4)]
     root = write_release(tmp_path / "release", rows, pictures=False)
-    summary = run_evaluation(load_benchmark(root), scripted(), tmp_path / "run", may_send=["ALPHA"])
+    summary = run_evaluation(
+        load_benchmark(root), scripted_model(), tmp_path / "run", may_send=["ALPHA"]
+    )
     assert summary.missing == 4
     write_report([tmp_path / "run"], tmp_path / "report.html", root)
     assert run_usage(tmp_path / "run").minutes == 0

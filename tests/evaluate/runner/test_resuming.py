@@ -157,23 +157,23 @@ def test_a_run_that_is_stopped_by_hand_says_that_it_goes_on(
 
 
 def test_a_process_killed_after_the_last_reply_leaves_a_run_that_can_end(
-    benchmark, tmp_path, scripted
+    benchmark, tmp_path, scripted_model
 ):
     run = tmp_path / "run"
-    run_evaluation(benchmark, scripted(), run)
+    run_evaluation(benchmark, scripted_model(), run)
     whole = json.loads((run / "manifest.json").read_text())
     session = {**whole["sessions"][0], "ended": None}
     killed = {**whole, "ended": None, "sessions": [session], "models": []}
     (run / "manifest.json").write_text(json.dumps(killed))
     assert load_runs([run])[0].unfinished
-    assert run_evaluation(benchmark, scripted(), run).reused == 8
+    assert run_evaluation(benchmark, scripted_model(), run).reused == 8
     assert not load_runs([run])[0].unfinished
     assert json.loads((run / "manifest.json").read_text())["models"] == ["s"]
 
 
-def test_a_session_that_was_killed_counts_until_its_last_try(benchmark, tmp_path, scripted):
+def test_a_session_that_was_killed_counts_until_its_last_try(benchmark, tmp_path, scripted_model):
     run = tmp_path / "run"
-    run_evaluation(benchmark, scripted(), run)
+    run_evaluation(benchmark, scripted_model(), run)
     manifest = json.loads((run / "manifest.json").read_text())
     sessions = [
         {"started": "2026-01-01T00:00:00+00:00", "ended": None},
@@ -194,43 +194,43 @@ def test_a_session_that_was_killed_counts_until_its_last_try(benchmark, tmp_path
     assert (took.median_latency, took.cost) == (30.0, None)
 
 
-def test_a_run_that_is_complete_stays_byte_for_byte(settled, tmp_path, scripted):
-    run_evaluation(load_benchmark(settled), scripted(), tmp_path / "run")
+def test_a_run_that_is_complete_stays_byte_for_byte(settled, tmp_path, scripted_model):
+    run_evaluation(load_benchmark(settled), scripted_model(), tmp_path / "run")
     before = files(tmp_path / "run")
-    run_evaluation(load_benchmark(settled), scripted(), tmp_path / "run")
+    run_evaluation(load_benchmark(settled), scripted_model(), tmp_path / "run")
     assert files(tmp_path / "run") == before
 
 
 def test_a_complete_run_is_not_scored_again_unless_its_scores_are_gone(
-    benchmark, tmp_path, scripted, monkeypatch
+    benchmark, tmp_path, scripted_model, monkeypatch
 ):
     run = tmp_path / "run"
-    run_evaluation(benchmark, scripted(), run)
+    run_evaluation(benchmark, scripted_model(), run)
     scored = []
     score = scoring.score
     monkeypatch.setattr(scoring, "score", lambda out: scored.append(out) or score(out))
-    run_evaluation(benchmark, scripted(), run)
+    run_evaluation(benchmark, scripted_model(), run)
     assert scored == []
     (run / "results.jsonl").unlink()
-    run_evaluation(benchmark, scripted(), run)
+    run_evaluation(benchmark, scripted_model(), run)
     assert scored == [run]
     assert (run / "results.jsonl").exists()
 
 
-def test_pictures_that_look_unchanged_are_not_read_again(settled, tmp_path, scripted, reads):
-    run_evaluation(load_benchmark(settled), scripted(), tmp_path / "run")
+def test_pictures_that_look_unchanged_are_not_read_again(settled, tmp_path, scripted_model, reads):
+    run_evaluation(load_benchmark(settled), scripted_model(), tmp_path / "run")
     assert len(reads) == 4
     reads.clear()
-    run_evaluation(load_benchmark(settled), scripted(), tmp_path / "run")
+    run_evaluation(load_benchmark(settled), scripted_model(), tmp_path / "run")
     assert reads == []
-    run_evaluation(load_benchmark(settled), scripted(), tmp_path / "run", recheck=True)
+    run_evaluation(load_benchmark(settled), scripted_model(), tmp_path / "run", recheck=True)
     assert len(reads) == 4
 
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("what", ["time", "size", "inode"])
-def test_a_picture_that_looks_changed_is_read_again(settled, tmp_path, scripted, reads, what):
-    run_evaluation(load_benchmark(settled), scripted(), tmp_path / "run")
+def test_a_picture_that_looks_changed_is_read_again(settled, tmp_path, scripted_model, reads, what):
+    run_evaluation(load_benchmark(settled), scripted_model(), tmp_path / "run")
     reads.clear()
     picture = settled / "ALPHA/pictures/p1.png"
     data = picture.read_bytes()
@@ -244,62 +244,62 @@ def test_a_picture_that_looks_changed_is_read_again(settled, tmp_path, scripted,
         picture.write_bytes(data + b"x")
         os.utime(picture, (LONG_AGO, LONG_AGO))
         with pytest.raises(WorkspaceError, match="another dataset"):
-            run_evaluation(load_benchmark(settled), scripted(), tmp_path / "run")
+            run_evaluation(load_benchmark(settled), scripted_model(), tmp_path / "run")
         assert reads == ["ALPHA/pictures/p1.png"]
         return
-    run_evaluation(load_benchmark(settled), scripted(), tmp_path / "run")
+    run_evaluation(load_benchmark(settled), scripted_model(), tmp_path / "run")
     assert reads == ["ALPHA/pictures/p1.png"]
 
 
 def test_the_time_of_a_picture_that_was_just_written_is_not_believed(
-    release, tmp_path, scripted, reads
+    release, tmp_path, scripted_model, reads
 ):
     soon = time.time() + 3600  # however long the run takes
     for picture in release.rglob("*.png"):
         os.utime(picture, (soon, soon))
-    run_evaluation(load_benchmark(release), scripted(), tmp_path / "run")
+    run_evaluation(load_benchmark(release), scripted_model(), tmp_path / "run")
     lock = read_lock(tmp_path / "run" / LOCK)
     assert {digest.mtime_ns for digest in lock.values()} == {None}
     reads.clear()
-    run_evaluation(load_benchmark(release), scripted(), tmp_path / "run")
+    run_evaluation(load_benchmark(release), scripted_model(), tmp_path / "run")
     assert len(reads) == 4
 
 
 @pytest.mark.few(2)
 @pytest.mark.parametrize("text", ["", "garbage", '{"image": "x"}\n', "[1]\n", "\xff"])
-def test_a_damaged_lock_only_costs_time(settled, tmp_path, scripted, reads, text):
-    run_evaluation(load_benchmark(settled), scripted(), tmp_path / "run")
+def test_a_damaged_lock_only_costs_time(settled, tmp_path, scripted_model, reads, text):
+    run_evaluation(load_benchmark(settled), scripted_model(), tmp_path / "run")
     (tmp_path / "run" / LOCK).write_text(text, "latin-1")
     reads.clear()
-    summary = run_evaluation(load_benchmark(settled), scripted(), tmp_path / "run")
+    summary = run_evaluation(load_benchmark(settled), scripted_model(), tmp_path / "run")
     assert (len(reads), summary.reused) == (4, 8)
 
 
 def test_a_process_killed_before_its_first_file_was_whole_blocks_nothing(
-    benchmark, tmp_path, scripted
+    benchmark, tmp_path, scripted_model
 ):
     (tmp_path / "run").mkdir()
     (tmp_path / "run/.abc.partial").write_text("{")
-    assert run_evaluation(benchmark, scripted(), tmp_path / "run").answered == 8
+    assert run_evaluation(benchmark, scripted_model(), tmp_path / "run").answered == 8
 
 
 def test_a_process_killed_while_it_listed_the_questions_blocks_nothing(
-    benchmark, tmp_path, scripted
+    benchmark, tmp_path, scripted_model
 ):
     run = tmp_path / "run"
-    run_evaluation(benchmark, scripted(), run)
+    run_evaluation(benchmark, scripted_model(), run)
     whole = files(run)
     manifest = json.loads(whole["manifest.json"])
     (run / "manifest.json").write_text(json.dumps({**manifest, "listed": None}))
     (run / "asked.jsonl").unlink()
-    run_evaluation(benchmark, scripted(), run)
+    run_evaluation(benchmark, scripted_model(), run)
     assert files(run)["asked.jsonl"] == whole["asked.jsonl"]
 
 
-def test_the_manifest_tells_versions_sessions_and_who_answered(benchmark, tmp_path, scripted):
+def test_the_manifest_tells_versions_sessions_and_who_answered(benchmark, tmp_path, scripted_model):
     run = tmp_path / "run"
-    run_evaluation(benchmark, scripted(), run, limit=3)
-    run_evaluation(benchmark, scripted(), run)
+    run_evaluation(benchmark, scripted_model(), run, limit=3)
+    run_evaluation(benchmark, scripted_model(), run)
     manifest = json.loads((run / "manifest.json").read_text())
     assert {"python", "medrcube", "openai"} <= set(manifest["versions"])
     assert [s["answered"] for s in manifest["sessions"]] == [3, 5]

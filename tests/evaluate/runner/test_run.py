@@ -26,98 +26,100 @@ def outcomes(run):
     return {row["id"]: row["outcome"] for row in rows}
 
 
-def test_every_item_is_asked_once(benchmark, tmp_path, scripted):
-    model = scripted()
+def test_every_item_is_asked_once(benchmark, tmp_path, scripted_model):
+    model = scripted_model()
     summary = run_evaluation(benchmark, model, tmp_path / "run")
     assert sorted(r.item for r in model.requests) == sorted(i.name for i in benchmark.items)
     assert (summary.asked, summary.answered, summary.exit_code) == (8, 8, 0)
 
 
-def test_questions_on_one_picture_stand_together(load, row, tmp_path, scripted):
+def test_questions_on_one_picture_stand_together(load, row, tmp_path, scripted_model):
     rows = [row(n, image_path=f"pictures/{n % 2}.png") for n in range(6)]
-    model = scripted()
+    model = scripted_model()
     run_evaluation(load(*rows), model, tmp_path / "run", max_connections=1)
     digests = [request.picture.sha256 for request in model.requests]
     assert digests == sorted(digests, key=digests.index)
     assert len(set(digests)) == 2
 
 
-def test_the_pool_is_bounded_and_full(benchmark, tmp_path, scripted):
-    model = scripted(seconds=0.05)
+def test_the_pool_is_bounded_and_full(benchmark, tmp_path, scripted_model):
+    model = scripted_model(seconds=0.05)
     run_evaluation(benchmark, model, tmp_path / "run", max_connections=3)
     assert model.most == 3
 
 
-def test_a_second_run_asks_nothing(benchmark, tmp_path, scripted):
-    run_evaluation(benchmark, scripted(), tmp_path / "run")
+def test_a_second_run_asks_nothing(benchmark, tmp_path, scripted_model):
+    run_evaluation(benchmark, scripted_model(), tmp_path / "run")
     before = (tmp_path / "run/metrics.json").read_bytes()
-    again = scripted()
+    again = scripted_model()
     summary = run_evaluation(benchmark, again, tmp_path / "run")
     assert (again.requests, summary.reused, summary.answered) == ([], 8, 0)
     assert (tmp_path / "run/metrics.json").read_bytes() == before
 
 
-def test_a_limit_draws_a_sample_that_a_larger_limit_keeps(benchmark, tmp_path, scripted):
-    few, more = scripted(), scripted()
+def test_a_limit_draws_a_sample_that_a_larger_limit_keeps(benchmark, tmp_path, scripted_model):
+    few, more = scripted_model(), scripted_model()
     run_evaluation(benchmark, few, tmp_path / "run", limit=3)
     summary = run_evaluation(benchmark, more, tmp_path / "run", limit=5)
     assert (len(few.requests), len(more.requests), summary.reused) == (3, 2, 3)
 
 
-def test_an_item_without_picture_is_never_asked(load, row, release, tmp_path, scripted):
+def test_an_item_without_picture_is_never_asked(load, row, release, tmp_path, scripted_model):
     (release / "ALPHA/pictures/p0.png").unlink()
-    model = scripted()
+    model = scripted_model()
     summary = run_evaluation(load_benchmark(release), model, tmp_path / "run")
     assert not {"ALPHA/q000", "ALPHA/q001"} & {request.item for request in model.requests}
     assert outcomes(tmp_path / "run")["q000"] == "missing-image"
     assert (summary.missing, summary.too_many_failures, summary.exit_code) == (2, True, 3)
 
 
-def test_an_item_that_names_no_picture_is_never_asked(load, row, tmp_path, scripted):
-    model = scripted()
+def test_an_item_that_names_no_picture_is_never_asked(load, row, tmp_path, scripted_model):
+    model = scripted_model()
     run_evaluation(load(row(0, image_path=None), row(1)), model, tmp_path / "run")
     assert [request.item for request in model.requests] == ["ALPHA/q001"]
 
 
-def test_a_failure_is_recorded_and_asked_again_next_time(benchmark, tmp_path, fast, scripted):
+def test_a_failure_is_recorded_and_asked_again_next_time(benchmark, tmp_path, fast, scripted_model):
     def refuse_one(request):
         if request.item == "ALPHA/q003":
             raise RejectedError("too large", code="413")
         return "A"
 
-    summary = run_evaluation(benchmark, scripted(refuse_one), tmp_path / "run", retry=fast)
+    summary = run_evaluation(benchmark, scripted_model(refuse_one), tmp_path / "run", retry=fast)
     assert (summary.failed, outcomes(tmp_path / "run")["q003"]) == (1, "failed")
-    healed = scripted()
+    healed = scripted_model()
     run_evaluation(benchmark, healed, tmp_path / "run", retry=fast)
     assert [request.item for request in healed.requests] == ["ALPHA/q003"]
     assert outcomes(tmp_path / "run")["q003"] == "wrong"
 
 
-def test_a_transient_error_is_repeated_and_bounded(benchmark, tmp_path, fast, scripted):
+def test_a_transient_error_is_repeated_and_bounded(benchmark, tmp_path, fast, scripted_model):
     def down_for_one(request):
         if request.item == "ALPHA/q003":
             raise TransientError("busy", code="500")
         return "A"
 
-    model = scripted(down_for_one)
+    model = scripted_model(down_for_one)
     run_evaluation(benchmark, model, tmp_path / "run", retry=fast)
     assert sum(r.item == "ALPHA/q003" for r in model.requests) == fast.attempts
 
 
-def test_a_run_stops_when_nobody_answers_any_more(load, row, tmp_path, fast, scripted):
+def test_a_run_stops_when_nobody_answers_any_more(load, row, tmp_path, fast, scripted_model):
     def dies(request):
         if request.item != "ALPHA/q000":
             raise TransientError("connection refused", code="connection")
         return "A"
 
-    model = scripted(dies)
+    model = scripted_model(dies)
     benchmark = load(*(row(n) for n in range(60)))
     with pytest.raises(ModelError, match=r"in a row failed.*connection refused"):
         run_evaluation(benchmark, model, tmp_path / "run", retry=fast, max_connections=2)
     assert len({request.item for request in model.requests}) < 20
 
 
-def test_refused_questions_do_not_stop_a_run_that_answers(load, row, tmp_path, fast, scripted):
+def test_refused_questions_do_not_stop_a_run_that_answers(
+    load, row, tmp_path, fast, scripted_model
+):
     def refuse_most(request):
         if request.item != "ALPHA/q000":
             raise RejectedError("no", code="400")
@@ -125,12 +127,12 @@ def test_refused_questions_do_not_stop_a_run_that_answers(load, row, tmp_path, f
 
     benchmark = load(*(row(n) for n in range(30)))
     summary = run_evaluation(
-        benchmark, scripted(refuse_most), tmp_path / "run", retry=fast, max_connections=1
+        benchmark, scripted_model(refuse_most), tmp_path / "run", retry=fast, max_connections=1
     )
     assert summary.failed == 29
 
 
-def test_scattered_failures_do_not_stop_a_run(load, row, tmp_path, fast, scripted):
+def test_scattered_failures_do_not_stop_a_run(load, row, tmp_path, fast, scripted_model):
     def every_second(request):
         if int(request.item[-3:]) % 2:
             raise TransientError("busy", code="500")
@@ -138,12 +140,12 @@ def test_scattered_failures_do_not_stop_a_run(load, row, tmp_path, fast, scripte
 
     benchmark = load(*(row(n) for n in range(40)))
     summary = run_evaluation(
-        benchmark, scripted(every_second), tmp_path / "run", retry=fast, max_connections=1
+        benchmark, scripted_model(every_second), tmp_path / "run", retry=fast, max_connections=1
     )
     assert (summary.answered, summary.failed, summary.exit_code) == (20, 20, 3)
 
 
-def test_an_unusable_model_stops_the_run_and_keeps_what_came(benchmark, tmp_path, scripted):
+def test_an_unusable_model_stops_the_run_and_keeps_what_came(benchmark, tmp_path, scripted_model):
     replies = iter("AAA")
 
     def revoked(_request):
@@ -153,16 +155,16 @@ def test_an_unusable_model_stops_the_run_and_keeps_what_came(benchmark, tmp_path
         return text
 
     with pytest.raises(ModelError, match="key revoked"):
-        run_evaluation(benchmark, scripted(revoked), tmp_path / "run", max_connections=1)
-    summary = run_evaluation(benchmark, scripted(), tmp_path / "run")
+        run_evaluation(benchmark, scripted_model(revoked), tmp_path / "run", max_connections=1)
+    summary = run_evaluation(benchmark, scripted_model(), tmp_path / "run")
     assert summary.reused == 3
 
 
 @pytest.mark.parametrize("part", ["model", "dataset"])
-def test_a_folder_of_another_run_is_left_alone(benchmark, release, tmp_path, part, scripted):
-    run_evaluation(benchmark, scripted(), tmp_path / "run")
+def test_a_folder_of_another_run_is_left_alone(benchmark, release, tmp_path, part, scripted_model):
+    run_evaluation(benchmark, scripted_model(), tmp_path / "run")
     before = {p.name: p.read_bytes() for p in (tmp_path / "run").iterdir()}
-    model = scripted(identity="2" if part == "model" else "1")
+    model = scripted_model(identity="2" if part == "model" else "1")
     if part == "dataset":
         (release / "ALPHA/pictures/p0.png").unlink()
     with pytest.raises(WorkspaceError, match=f"begun with another {part}"):
@@ -171,32 +173,32 @@ def test_a_folder_of_another_run_is_left_alone(benchmark, release, tmp_path, par
     assert model.requests == []
 
 
-def test_a_folder_that_is_no_run_is_left_alone(benchmark, tmp_path, scripted):
+def test_a_folder_that_is_no_run_is_left_alone(benchmark, tmp_path, scripted_model):
     (tmp_path / "mine.txt").write_text("keep")
     with pytest.raises(WorkspaceError, match="not a run"):
-        run_evaluation(benchmark, scripted(), tmp_path)
+        run_evaluation(benchmark, scripted_model(), tmp_path)
 
 
-def test_a_picture_that_changes_meanwhile_stops_the_run(benchmark, tmp_path, scripted):
+def test_a_picture_that_changes_meanwhile_stops_the_run(benchmark, tmp_path, scripted_model):
     picture = benchmark.root / "ALPHA/pictures/p3.png"
 
     def change(_request):
         picture.write_bytes(picture.read_bytes() + b"x")
         return "A"
 
-    model = scripted(change)
+    model = scripted_model(change)
     with pytest.raises(ReleaseError, match="changed during"):
         run_evaluation(benchmark, model, tmp_path / "run", max_connections=1)
     assert not any(request.item in {"ALPHA/q006", "ALPHA/q007"} for request in model.requests)
 
 
-def test_a_torn_last_line_is_cut_and_its_question_asked_again(benchmark, tmp_path, scripted):
+def test_a_torn_last_line_is_cut_and_its_question_asked_again(benchmark, tmp_path, scripted_model):
     run = tmp_path / "run"
-    run_evaluation(benchmark, scripted(), run)
+    run_evaluation(benchmark, scripted_model(), run)
     path = run / "attempts.jsonl"
     whole = path.read_bytes()
     path.write_bytes(whole[:-20])
-    model = scripted()
+    model = scripted_model()
     run_evaluation(benchmark, model, run)
     assert len(model.requests) == 1
     records = list(read_attempts(path))
@@ -210,14 +212,14 @@ def test_a_torn_last_line_is_passed_over_by_a_reader(tmp_path):
     assert list(read_attempts(path)) == [{"key": 1}]
 
 
-def test_a_damaged_line_in_the_middle_is_named(benchmark, tmp_path, scripted):
+def test_a_damaged_line_in_the_middle_is_named(benchmark, tmp_path, scripted_model):
     run = tmp_path / "run"
-    run_evaluation(benchmark, scripted(), run)
+    run_evaluation(benchmark, scripted_model(), run)
     path = run / "attempts.jsonl"
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join([lines[0], b"garbage\n", *lines[1:]]))
     with pytest.raises(WorkspaceError, match=r"attempts\.jsonl:2"):
-        run_evaluation(benchmark, scripted(), run)
+        run_evaluation(benchmark, scripted_model(), run)
 
 
 def test_two_processes_cannot_write_to_one_run(tmp_path):
@@ -295,21 +297,21 @@ def test_kill_9_loses_only_what_was_under_way(write_release, row, tmp_path, serv
 
 
 def test_a_question_that_two_items_share_is_no_reply_of_an_earlier_session(
-    load, row, tmp_path, scripted
+    load, row, tmp_path, scripted_model
 ):
     benchmark = load(row(0), row(4, image_path="pictures/p0.png", question=row(0)["question"]))
-    model = scripted()
+    model = scripted_model()
     summary = run_evaluation(benchmark, model, tmp_path / "run")
     assert len(model.requests) == 1
     assert (summary.asked, summary.answered, summary.shared, summary.reused) == (2, 1, 1, 0)
     assert set(outcomes(tmp_path / "run").values()) == {"correct"}
-    again = run_evaluation(benchmark, scripted(), tmp_path / "run")
+    again = run_evaluation(benchmark, scripted_model(), tmp_path / "run")
     assert (again.answered, again.shared, again.reused) == (0, 1, 1)
 
 
-def test_progress_tells_what_was_reused_and_what_is_done(benchmark, tmp_path, scripted):
-    run_evaluation(benchmark, scripted(), tmp_path / "run", limit=3)
+def test_progress_tells_what_was_reused_and_what_is_done(benchmark, tmp_path, scripted_model):
+    run_evaluation(benchmark, scripted_model(), tmp_path / "run", limit=3)
     updates = []
-    run_evaluation(benchmark, scripted(), tmp_path / "run", on_progress=updates.append)
+    run_evaluation(benchmark, scripted_model(), tmp_path / "run", on_progress=updates.append)
     assert (updates[0].reused, updates[0].total, updates[0].done_count) == (3, 8, 0)
     assert updates[-1].done_count == 5

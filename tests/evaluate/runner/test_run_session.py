@@ -62,9 +62,11 @@ def test_nobody_at_the_address_is_told_after_three_tries(benchmark, tmp_path):
     assert len(list(read_attempts(tmp_path / "run/attempts.jsonl"))) == run_session.PROBE_TRIES
 
 
-def test_the_first_question_is_asked_alone_and_its_answer_is_kept(benchmark, tmp_path, scripted):
+def test_the_first_question_is_asked_alone_and_its_answer_is_kept(
+    benchmark, tmp_path, scripted_model
+):
     together = []
-    model = scripted(lambda _request: together.append(model.now) or "A")
+    model = scripted_model(lambda _request: together.append(model.now) or "A")
     run_evaluation(benchmark, model, tmp_path / "run", max_connections=8)
     assert len(model.requests) == 8
     assert together[0] == 0
@@ -72,14 +74,14 @@ def test_the_first_question_is_asked_alone_and_its_answer_is_kept(benchmark, tmp
 
 
 def test_a_first_question_that_is_refused_itself_does_not_stop_the_run(
-    benchmark, tmp_path, scripted
+    benchmark, tmp_path, scripted_model
 ):
     def refuse_first(request):
         if request.item == "ALPHA/q000":
             raise RejectedError("too large", code="413")
         return "A"
 
-    summary = run_evaluation(benchmark, scripted(refuse_first), tmp_path / "run")
+    summary = run_evaluation(benchmark, scripted_model(refuse_first), tmp_path / "run")
     assert (summary.answered, summary.failed) == (7, 1)
 
 
@@ -169,7 +171,7 @@ def test_a_model_that_says_nothing_is_asked_once_and_is_unparsed(
     assert (len(server.requests), summary.failed, outcomes["unparsed"]) == (8, 0, 8)
 
 
-def test_a_question_that_failed_waits_longer_each_time(load, row, tmp_path, scripted):
+def test_a_question_that_failed_waits_longer_each_time(load, row, tmp_path, scripted_model):
     at = []
 
     def down_twice(_request):
@@ -179,12 +181,12 @@ def test_a_question_that_failed_waits_longer_each_time(load, row, tmp_path, scri
         return "A"
 
     patient = RetryPolicy(first_wait=0.2, longest_wait=10.0)
-    run_evaluation(load(row(0)), scripted(down_twice), tmp_path / "run", retry=patient)
+    run_evaluation(load(row(0)), scripted_model(down_twice), tmp_path / "run", retry=patient)
     assert at[1] - at[0] >= 0.1
     assert at[2] - at[1] >= 0.2
 
 
-def test_a_rate_limit_and_other_errors_are_counted_apart(load, row, tmp_path, scripted, fast):
+def test_a_rate_limit_and_other_errors_are_counted_apart(load, row, tmp_path, scripted_model, fast):
     errors = iter(["429"] * 10 + ["500"] * 2)
 
     def stumble(_request):
@@ -193,13 +195,13 @@ def test_a_rate_limit_and_other_errors_are_counted_apart(load, row, tmp_path, sc
             raise TransientError("no", code=code, retry_after=0.001)
         return "A"
 
-    summary = run_evaluation(load(row(0)), scripted(stumble), tmp_path / "run", retry=fast)
+    summary = run_evaluation(load(row(0)), scripted_model(stumble), tmp_path / "run", retry=fast)
     assert summary.answered == 1
 
 
-def test_a_fixed_pace_starts_at_its_bound(load, row, tmp_path, scripted):
+def test_a_fixed_pace_starts_at_its_bound(load, row, tmp_path, scripted_model):
     benchmark = load(*(row(n) for n in range(80)))
-    slow, fast = scripted(), scripted()
+    slow, fast = scripted_model(), scripted_model()
     run_evaluation(benchmark, slow, tmp_path / "a", max_connections=40)
     run_evaluation(benchmark, fast, tmp_path / "b", max_connections=40, fixed_connections=True)
     first = {name: manifest(tmp_path / name)["sessions"][0]["connections"] for name in "ab"}
@@ -207,8 +209,8 @@ def test_a_fixed_pace_starts_at_its_bound(load, row, tmp_path, scripted):
 
 
 @pytest.mark.thorough
-def test_memory_does_not_grow_with_the_number_of_questions(load, row, tmp_path, scripted):
-    models = [scripted(), scripted()]
+def test_memory_does_not_grow_with_the_number_of_questions(load, row, tmp_path, scripted_model):
+    models = [scripted_model(), scripted_model()]
     for number, model in zip((40, 400), models, strict=True):
         benchmark = load(*(row(n) for n in range(number)))
         run_evaluation(benchmark, model, tmp_path / str(number), max_connections=4)
@@ -255,24 +257,28 @@ def test_a_picture_is_read_and_encoded_once_for_questions_back_to_back(
     assert (len(images_read), len(encoded)) == (3, 3)
 
 
-def test_conditions_share_the_questions_that_they_have_in_common(benchmark, tmp_path, scripted):
-    model = scripted()
+def test_conditions_share_the_questions_that_they_have_in_common(
+    benchmark, tmp_path, scripted_model
+):
+    model = scripted_model()
     conditions = (Condition.FULL, Condition.CIRCULAR)
     summary = run_evaluation(benchmark, model, tmp_path / "run", conditions=conditions)
     assert (len(model.requests), summary.asked) == (8 * 4, 8 * 5)
     assert len({(r.prompt, r.picture.sha256) for r in model.requests}) == len(model.requests)
 
 
-def test_a_condition_that_comes_later_asks_only_what_is_new(benchmark, tmp_path, scripted):
-    run_evaluation(benchmark, scripted(), tmp_path / "run")
-    model = scripted()
+def test_a_condition_that_comes_later_asks_only_what_is_new(benchmark, tmp_path, scripted_model):
+    run_evaluation(benchmark, scripted_model(), tmp_path / "run")
+    model = scripted_model()
     conditions = (Condition.FULL, Condition.CIRCULAR, Condition.BLIND)
     run_evaluation(benchmark, model, tmp_path / "run", conditions=conditions)
     assert len(model.requests) == 8 * 3 + 8
 
 
-def test_a_largest_cost_stops_the_run_and_keeps_what_was_answered(benchmark, tmp_path, scripted):
-    model = scripted(usage=USAGE)
+def test_a_largest_cost_stops_the_run_and_keeps_what_was_answered(
+    benchmark, tmp_path, scripted_model
+):
+    model = scripted_model(usage=USAGE)
     run = tmp_path / "run"
     summary = run_evaluation(benchmark, model, run, prices=PRICES, max_cost=3.5)
     assert (len(model.requests), summary.answered, summary.left) == (3, 3, 5)
@@ -282,10 +288,10 @@ def test_a_largest_cost_stops_the_run_and_keeps_what_was_answered(benchmark, tmp
     assert (run / "metrics.json").exists()
 
 
-def test_the_cost_of_earlier_sessions_counts(benchmark, tmp_path, scripted):
+def test_the_cost_of_earlier_sessions_counts(benchmark, tmp_path, scripted_model):
     run = tmp_path / "run"
-    run_evaluation(benchmark, scripted(usage=USAGE), run, prices=PRICES, max_cost=3.0)
-    model = scripted(usage=USAGE)
+    run_evaluation(benchmark, scripted_model(usage=USAGE), run, prices=PRICES, max_cost=3.0)
+    model = scripted_model(usage=USAGE)
     run_evaluation(benchmark, model, run, prices=PRICES, max_cost=3.0)
     assert model.requests == []
     summary = run_evaluation(benchmark, model, run, prices=PRICES, max_cost=100.0)
@@ -298,39 +304,41 @@ def test_tokens_are_paid_by_their_kind():
     assert PRICES.cost(usage) == 7.0
 
 
-def test_a_reply_that_is_none_is_paid_too(load, row, tmp_path, scripted, fast):
+def test_a_reply_that_is_none_is_paid_too(load, row, tmp_path, scripted_model, fast):
     def empty(_request):
         raise TransientError("empty", code="empty-reply", usage=USAGE)
 
     with pytest.raises(ModelError):
-        run_evaluation(load(row(0)), scripted(empty), tmp_path / "run", retry=fast)
-    summary = run_evaluation(load(row(0)), scripted(usage=USAGE), tmp_path / "run", prices=PRICES)
+        run_evaluation(load(row(0)), scripted_model(empty), tmp_path / "run", retry=fast)
+    summary = run_evaluation(
+        load(row(0)), scripted_model(usage=USAGE), tmp_path / "run", prices=PRICES
+    )
     assert summary.cost == run_session.PROBE_TRIES + 1
 
 
 def test_a_largest_cost_without_prices_is_refused_before_anything_is_asked(
-    benchmark, tmp_path, scripted
+    benchmark, tmp_path, scripted_model
 ):
-    model = scripted()
+    model = scripted_model()
     with pytest.raises(ModelError, match="--price-in"):
         run_evaluation(benchmark, model, tmp_path / "run", max_cost=1.0)
     assert model.requests == []
     assert not (tmp_path / "run").exists()
 
 
-def test_a_largest_cost_needs_a_server_that_counts_tokens(benchmark, tmp_path, scripted):
-    model = scripted()
+def test_a_largest_cost_needs_a_server_that_counts_tokens(benchmark, tmp_path, scripted_model):
+    model = scripted_model()
     with pytest.raises(ModelError, match="does not report the tokens"):
         run_evaluation(benchmark, model, tmp_path / "run", prices=PRICES, max_cost=1.0)
     assert len(model.requests) == 1
 
 
-def test_a_model_that_hangs_is_cut_off_and_asked_again(benchmark, tmp_path, scripted, fast):
+def test_a_model_that_hangs_is_cut_off_and_asked_again(benchmark, tmp_path, scripted_model, fast):
     def hang_once(_request):
         model.seconds = 0.002
         return "A"
 
-    model = scripted(hang_once, seconds=30.0)
+    model = scripted_model(hang_once, seconds=30.0)
 
     def heal(progress):
         if progress.retries:
@@ -344,12 +352,12 @@ def test_a_model_that_hangs_is_cut_off_and_asked_again(benchmark, tmp_path, scri
     assert {r["code"] for r in records if r["status"] == "error"} == {"timeout"}
 
 
-def test_a_stall_is_told_with_the_oldest_question(benchmark, tmp_path, scripted, monkeypatch):
+def test_a_stall_is_told_with_the_oldest_question(benchmark, tmp_path, scripted_model, monkeypatch):
     monkeypatch.setattr(run_session, "_TICK", 0.02)
     notes = set()
     run_evaluation(
         benchmark,
-        scripted(seconds=0.3),
+        scripted_model(seconds=0.3),
         tmp_path / "run",
         stalled_after=0.1,
         on_progress=lambda progress: notes.add(progress.note),

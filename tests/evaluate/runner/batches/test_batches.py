@@ -373,9 +373,9 @@ def test_only_the_first_look_and_changes_are_told(provider, run):
 
 @pytest.mark.parametrize("spec", ["baseline/random", "litellm/claude", "scripted"])
 def test_a_model_without_batches_says_so_before_anything_is_written(
-    spec, tmp_path, release, scripted, soon
+    spec, tmp_path, release, scripted_model, soon
 ):
-    model = scripted() if spec == "scripted" else open_model(spec, ModelSettings())
+    model = scripted_model() if spec == "scripted" else open_model(spec, ModelSettings())
     with pytest.raises(ModelError, match=r"--batch: .* has no batch interface"):
         run_evaluation(load_benchmark(release), model, tmp_path / "run", batches=soon)
     assert not (tmp_path / "run").exists()
