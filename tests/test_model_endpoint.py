@@ -35,9 +35,9 @@ def test_what_is_no_address_is_refused(url):
 
 @pytest.mark.parametrize("url", ["http://me:hidden@host/v1", "https://host/v1?key=hidden"])
 def test_an_address_with_a_secret_is_refused_and_not_repeated(url):
-    with pytest.raises(ModelError) as caught:
+    with pytest.raises(ModelError) as excinfo:
         checked_url(url)
-    assert "hidden" not in str(caught.value)
+    assert "hidden" not in str(excinfo.value)
 
 
 def test_an_address_has_one_form():

@@ -41,9 +41,9 @@ def test_a_value_of_the_workspace_changes_what_is_remembered_of_the_source(mappe
     ],
 )
 def test_a_value_that_cannot_be_meant_is_refused_with_its_place(mapped, values, says):
-    with pytest.raises(WorkspaceError, match=r"medrcube\.toml: \[values\.toy\.tum") as caught:
+    with pytest.raises(WorkspaceError, match=r"medrcube\.toml: \[values\.toy\.tum") as excinfo:
         workspace_sources(mapped(**values))
-    assert says in str(caught.value)
+    assert says in str(excinfo.value)
 
 
 def test_a_source_that_does_not_exist_is_named_before_anything_is_built(workspace):
@@ -64,6 +64,6 @@ def test_a_column_of_several_fields_and_a_misspelt_one_name_what_is_meant(worksp
         ("Projektion", "did you mean 'Projection'?"),
     ):
         values = {"padchest": {column: {"x": ""}}}
-        with pytest.raises(WorkspaceError) as caught:
+        with pytest.raises(WorkspaceError) as excinfo:
             workspace_sources(replace(workspace, sources={}, values=values))
-        assert text in str(caught.value)
+        assert text in str(excinfo.value)

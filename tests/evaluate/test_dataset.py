@@ -68,9 +68,9 @@ def test_published_spellings_are_read(load, row):
     ],
 )
 def test_a_broken_item_is_refused_by_name(changes, message, load, row):
-    with pytest.raises(ReleaseError, match=r"ALPHA/test\.json item 1") as caught:
+    with pytest.raises(ReleaseError, match=r"ALPHA/test\.json item 1") as excinfo:
         load(row(4), row(0, **changes))
-    assert message in str(caught.value)
+    assert message in str(excinfo.value)
 
 
 @pytest.mark.parametrize(
@@ -86,9 +86,9 @@ def test_a_broken_item_is_refused_by_name(changes, message, load, row):
 def test_a_value_is_refused_although_an_equal_one_of_another_type_was_read(
     changes, message, load, row
 ):
-    with pytest.raises(ReleaseError, match=r"ALPHA/test\.json item 1") as caught:
+    with pytest.raises(ReleaseError, match=r"ALPHA/test\.json item 1") as excinfo:
         load(row(0, restricted=False), row(0, id="next", **{"restricted": False, **changes}))
-    assert message in str(caught.value)
+    assert message in str(excinfo.value)
 
 
 def test_the_words_of_one_vocabulary_are_not_read_under_another(row):
@@ -122,10 +122,10 @@ def test_one_id_in_two_sources_is_fine(load, row):
 
 
 def test_all_problems_are_counted_and_the_first_are_shown(load, row):
-    with pytest.raises(ReleaseError, match=r"12 problem\(s\)") as caught:
+    with pytest.raises(ReleaseError, match=r"12 problem\(s\)") as excinfo:
         load(*(row(number, task="?") for number in range(12)))
-    assert str(caught.value).count("test.json item") == 10
-    assert "and 2 more" in str(caught.value)
+    assert str(excinfo.value).count("test.json item") == 10
+    assert "and 2 more" in str(excinfo.value)
 
 
 @pytest.mark.parametrize("data", [b"{}", b"[1]", b"not json", b"[" * 10**5, b'["\xff"]', b""])

@@ -70,9 +70,9 @@ def test_a_truncated_shard_is_refused_in_one_line(sharded):
     path.write_bytes(path.read_bytes()[:-600])
     with pytest.raises(
         ReleaseError, match=r"images-00000\.tar: has .* download this shard again"
-    ) as caught:
+    ) as excinfo:
         load_benchmark(sharded)
-    assert "\n" not in str(caught.value)
+    assert "\n" not in str(excinfo.value)
 
 
 def test_a_changed_image_is_not_taken_for_a_missing_one(sharded):

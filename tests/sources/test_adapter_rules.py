@@ -84,9 +84,9 @@ def test_a_lung_mask_at_the_other_side_of_the_picture_is_refused(tree):
     shutil.move(masks / "leftMask", masks / "other")
     shutil.move(masks / "rightMask", masks / "leftMask")
     shutil.move(masks / "other", masks / "rightMask")
-    with pytest.raises(ReadError, match="lies at the right side") as caught:
+    with pytest.raises(ReadError, match="lies at the right side") as excinfo:
         SOURCES["montgomery-tb"].hook("frames")(case, film)
-    assert caught.value.code == "lung-side"
+    assert excinfo.value.code == "lung-side"
 
 
 def test_two_films_of_one_person_share_the_patient(tree):

@@ -27,6 +27,6 @@ def test_front_and_top_are_found(front, top):
     ids=["empty", "turned", "same front and back"],
 )
 def test_shape_that_is_not_certain_is_refused(voxels, says):
-    with pytest.raises(RefusedError, match=says) as caught:
+    with pytest.raises(RefusedError, match=says) as excinfo:
         find_brain_directions(voxels)
-    assert caught.value.code == "wrong-directions"
+    assert excinfo.value.code == "wrong-directions"

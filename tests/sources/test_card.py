@@ -81,7 +81,7 @@ def test_a_mistake_about_the_truth_of_a_field_is_named(card_file, toy_card, old,
 def test_all_that_fields_do_not_say_of_their_truth_is_named_at_once(card_file, toy_card):
     view = FIELD.replace("finding", "view").replace('"silent"', '"reader"')
     bare = toy_card + FIELD + view
-    with pytest.raises(CardError) as caught:
+    with pytest.raises(CardError) as excinfo:
         load_card(card_file(bare, lambda _: bare))
     why = '{ reason = "one sentence", evidence = "URL, DOI or title" }'
     basis = '"image" | "study" | "laboratory" | "histology" | "follow-up" | "record"'
@@ -91,7 +91,7 @@ def test_all_that_fields_do_not_say_of_their_truth_is_named_at_once(card_file, t
         f"    reasons.basis = {why}",
         f"    reasons.visible = {why}",
     ]
-    assert str(caught.value).splitlines()[1:] == [
+    assert str(excinfo.value).splitlines()[1:] == [
         '  to the [[field]] named "finding":',
         *common,
         '  to the [[field]] named "view":',
@@ -195,9 +195,9 @@ def test_rights_that_differ_by_row_are_neither_yes_nor_no(card_file, toy_card):
 )
 def test_a_mistake_is_named_by_file_key_and_expectation(card_file, toy_card, old, new, says):
     path = card_file(toy_card.replace(old, new))
-    with pytest.raises(CardError, match=says) as caught:
+    with pytest.raises(CardError, match=says) as excinfo:
         load_card(path)
-    assert str(path) in str(caught.value)
+    assert str(path) in str(excinfo.value)
 
 
 def test_a_field_with_values_and_a_constant_is_refused(card_file, toy_card):

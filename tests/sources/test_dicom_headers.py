@@ -60,16 +60,16 @@ def test_no_allowed_element_is_a_name_a_date_or_a_place():
 @pytest.mark.parametrize("content", [b"", b"no DICOM at all"])
 def test_file_that_is_no_dicom_is_refused_without_its_content(tmp_path, content):
     (tmp_path / "a.dcm").write_bytes(content)
-    with pytest.raises(ReadError, match=r"a\.dcm") as caught:
+    with pytest.raises(ReadError, match=r"a\.dcm") as excinfo:
         read_header(tmp_path / "a.dcm", ["Modality"])
-    assert caught.value.code == "unreadable"
-    assert "at all" not in str(caught.value)
+    assert excinfo.value.code == "unreadable"
+    assert "at all" not in str(excinfo.value)
 
 
 def test_missing_file_is_said_to_be_missing(tmp_path):
-    with pytest.raises(ReadError) as caught:
+    with pytest.raises(ReadError) as excinfo:
         read_header(tmp_path / "a.dcm", ["Modality"])
-    assert caught.value.code == "missing-file"
+    assert excinfo.value.code == "missing-file"
 
 
 def files_in(folder):
@@ -96,9 +96,9 @@ def test_index_of_a_disc_is_no_series(tmp_path):
 
 def test_file_of_no_series_is_refused(tmp_path):
     write_dicom(tmp_path / "a", PIXELS[0])
-    with pytest.raises(ReadError) as caught:
+    with pytest.raises(ReadError) as excinfo:
         series_in(files_in(tmp_path))
-    assert caught.value.code == "no-series"
+    assert excinfo.value.code == "no-series"
 
 
 def test_slices_are_put_in_order_of_their_position(tmp_path):
@@ -108,9 +108,9 @@ def test_slices_are_put_in_order_of_their_position(tmp_path):
 
 def test_slice_without_a_place_has_no_order(tmp_path):
     paths = write_stack(tmp_path, PIXELS, Stack(name="one", count=3), ImageOrientationPatient=None)
-    with pytest.raises(ReadError) as caught:
+    with pytest.raises(ReadError) as excinfo:
         in_slice_order(paths)
-    assert caught.value.code == "no-position"
+    assert excinfo.value.code == "no-position"
 
 
 def test_what_was_drawn_says_its_names_and_its_series(tmp_path):

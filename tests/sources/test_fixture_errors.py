@@ -13,6 +13,6 @@ def test_fault_of_a_fixture_names_file_and_line(tmp_path):
     source = Source(tmp_path, find_sources()["busi"].card)
     with pytest.raises(
         SourceError, match=r"fixture raised KeyError.*fixture\.py:2.*correct"
-    ) as caught:
+    ) as excinfo:
         source.build_fixture(tmp_path / "raw", "files")
-    assert "'files'" in str(caught.value)
+    assert "'files'" in str(excinfo.value)

@@ -129,9 +129,11 @@ def test_places_of_a_mask_are_those_of_the_displayed_volume(write, plane, axes):
 def test_values_of_another_dataset_are_refused_by_name(write):
     path = write()
     load_labels(path).check_values(path, 1, 4)
-    with pytest.raises(RefusedError, match=r"mask\.nii\.gz: holds 4; expected 0, 1 or 2") as caught:
+    with pytest.raises(
+        RefusedError, match=r"mask\.nii\.gz: holds 4; expected 0, 1 or 2"
+    ) as excinfo:
         load_labels(path).check_values(path, 1, 2)
-    assert caught.value.code == "label-order"
+    assert excinfo.value.code == "label-order"
 
 
 def _tower(low, high):
@@ -150,6 +152,6 @@ def test_slice_is_the_middle_of_those_that_show_most_structures():
 @pytest.mark.parametrize(("least", "share"), [(5, 0.1), (4, 1.0)])
 def test_structures_that_no_slice_shows_enough_of_are_refused(least, share):
     masks = {"a": _tower(0, 4), "b": _tower(8, 12)}
-    with pytest.raises(RefusedError, match=r"of 2 structures; expected .* of a, b") as caught:
+    with pytest.raises(RefusedError, match=r"of 2 structures; expected .* of a, b") as excinfo:
         middle_of_most(masks, "axial", least=least, share=share)
-    assert caught.value.code == "no-slice"
+    assert excinfo.value.code == "no-slice"

@@ -108,11 +108,11 @@ def test_the_diagnoses_of_lidc_are_read():
 @pytest.mark.real
 @pytest.mark.skipif(not DUKE.exists(), reason=f"{DUKE} is missing")
 def test_the_clinical_features_of_duke_are_read_below_three_header_rows():
-    with warnings.catch_warnings(record=True) as caught:
+    with warnings.catch_warnings(record=True) as warning_list:
         rows = read_sheet(DUKE, columns=["Patient ID"], sheet="Data", header=2, data=4)
     assert len(rows) == 922
     assert rows[0]["Patient ID"] == "Breast_MRI_001"
-    assert not caught
+    assert not warning_list
 
 
 def test_a_sheet_saved_as_csv_reads_like_the_sheet(tmp_path):

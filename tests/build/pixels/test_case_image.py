@@ -59,9 +59,9 @@ def job(toy, tmp_path):
 
 
 def refused(job):
-    with pytest.raises(ReadError) as caught:
+    with pytest.raises(ReadError) as excinfo:
         open_case_images(job)
-    return caught.value
+    return excinfo.value
 
 
 @pytest.mark.thorough
@@ -446,9 +446,9 @@ def test_images_side_by_side_hold_equal_numbers_of_slices(job, tmp_path):
     paths = [nifti(tmp_path / f"{n}.nii", np.zeros((6, 5, n), np.uint8)) for n in (8, 9)]
     case_job = job(paths[:1], slice="all")
     uneven = changed(case_job, images=tuple(ImageRef(paths=(path,)) for path in paths))
-    with pytest.raises(ReadError, match="8, 9") as caught:
+    with pytest.raises(ReadError, match="8, 9") as excinfo:
         choose_case_slices(uneven, open_case_images(uneven))
-    assert caught.value.code == "uneven-montage"
+    assert excinfo.value.code == "uneven-montage"
 
 
 def test_a_frame_that_the_job_names_has_to_lie_in_the_volume(job, tmp_path):

@@ -36,9 +36,9 @@ def test_kept_pictures_stay_as_they_are():
 def test_a_colour_photograph_among_grey_pictures_is_refused():
     picture = np.zeros((20, 20, 3), np.uint8)
     picture[:10, :, 0] = 200
-    with pytest.raises(ReadError, match="50 % of the pixels are coloured") as caught:
+    with pytest.raises(ReadError, match="50 % of the pixels are coloured") as excinfo:
         apply_colour_policy(picture, "refuse")
-    assert caught.value.code == "coloured"
+    assert excinfo.value.code == "coloured"
 
 
 def test_a_small_coloured_mark_and_the_noise_of_jpeg_are_not_colour():

@@ -181,9 +181,9 @@ def test_a_plane_across_the_slices_needs_slices_that_make_a_box(changes, code):
     if not code:
         cut()
         return
-    with pytest.raises(ReadError, match="coronal") as caught:
+    with pytest.raises(ReadError, match="coronal") as excinfo:
         cut()
-    assert caught.value.code == code
+    assert excinfo.value.code == code
 
 
 def test_a_stack_at_a_slant_is_refused_across_and_shown_in_its_own_plane():

@@ -64,9 +64,9 @@ def test_the_unit_of_the_spacing_does_not_matter(rows, columns, factor):
 def test_a_spacing_that_is_no_length_gives_no_picture(rows, columns):
     with pytest.raises(ValueError, match="positive"):
         square_size(4, 5, rows, columns)
-    with pytest.raises(ReadError) as caught:
+    with pytest.raises(ReadError) as excinfo:
         picture_size(volume((1.0, rows, columns)), POLICY, (4, 5))
-    assert caught.value.code == "unreadable"
+    assert excinfo.value.code == "unreadable"
 
 
 @pytest.mark.parametrize(("rows", "columns"), [(4.0, 1.0), (1.0, 4.0), (0.5, 2.0)])

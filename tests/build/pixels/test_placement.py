@@ -39,9 +39,9 @@ def moved(axis, distance):
 @pytest.mark.parametrize("axis", range(3))
 @pytest.mark.parametrize("distance", [1e6, -1e6, 1e6 + 0.5, np.nan, np.inf])
 def test_a_body_a_kilometre_off_lies_nowhere(image, axis, distance):
-    with pytest.raises(ReadError, match="lies nowhere") as caught:
+    with pytest.raises(ReadError, match="lies nowhere") as excinfo:
         check_placed(body(moved(axis, distance)), image, policy())
-    assert caught.value.code == "singular-affine"
+    assert excinfo.value.code == "singular-affine"
     check_placed(body(moved(axis, 1e6 - 1)), image, policy())
 
 
@@ -71,9 +71,9 @@ def test_a_body_without_affine_is_placed_up_to_a_number_of_slices(image, orient,
         if least is None or count < least:
             check_placed(volume, image, policy(orient))
         else:
-            with pytest.raises(ReadError, match=f"its {count} slice") as caught:
+            with pytest.raises(ReadError, match=f"its {count} slice") as excinfo:
                 check_placed(volume, image, policy(orient))
-            assert caught.value.code == "no-orientation"
+            assert excinfo.value.code == "no-orientation"
     check_placed(body(None, solid=False), image, policy(orient))
 
 
@@ -88,9 +88,9 @@ def tilted(cosine, sine):
 
 def test_a_tilt_of_which_the_cosine_is_four_fifths_is_the_greatest(image):
     check_tilt(body(tilted(0.8, 0.6)), image, policy())
-    with pytest.raises(RefusedError, match="tilted by 38 degrees") as caught:
+    with pytest.raises(RefusedError, match="tilted by 38 degrees") as excinfo:
         check_tilt(body(tilted(0.79, np.sqrt(1 - 0.79**2))), image, policy())
-    assert caught.value.code == "oblique"
+    assert excinfo.value.code == "oblique"
 
 
 def test_a_film_and_slices_shown_in_their_own_plane_may_be_tilted(image):

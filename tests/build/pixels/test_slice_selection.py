@@ -74,9 +74,9 @@ def test_stride_is_centred_and_all_is_all():
     ],
 )
 def test_a_policy_that_finds_no_slice_is_an_error_with_a_code(policy, masks):
-    with pytest.raises(ReadError) as caught:
+    with pytest.raises(ReadError) as excinfo:
         choose_slices(policy, _film(3), masks)
-    assert caught.value.code == "no-slice"
+    assert excinfo.value.code == "no-slice"
 
 
 @pytest.mark.parametrize("policy", ["largest-mask", "middle-of-mask"])

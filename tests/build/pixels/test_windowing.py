@@ -205,9 +205,9 @@ def test_values_near_the_end_of_all_numbers_are_as_grey_as_small_ones():
 def test_a_rescale_that_leads_beyond_all_numbers_is_refused():
     for slope, stored in ((10.0, [[[0.0, 1e308]]]), (-10.0, [[[0.0, 1e308]]])):
         volume = Volume(slices=np.array(stored), greys=PixelSemantics(slope=slope))
-        with np.errstate(over="ignore"), pytest.raises(ReadError) as caught:
+        with np.errstate(over="ignore"), pytest.raises(ReadError) as excinfo:
             display_transform(volume, "header")
-        assert caught.value.code == "not-finite"
+        assert excinfo.value.code == "not-finite"
 
 
 def test_a_sigmoid_is_equally_grey_up_to_its_ninth_digit():
@@ -338,9 +338,9 @@ def test_none_keeps_eight_bit_pictures():
     ],
 )
 def test_data_that_a_policy_cannot_serve_are_refused(dtype, policy, code):
-    with pytest.raises(ReadError) as caught:
+    with pytest.raises(ReadError) as excinfo:
         display_transform(Volume(slices=np.zeros((1, 2, 2), dtype)), policy)
-    assert caught.value.code == code
+    assert excinfo.value.code == code
 
 
 @pytest.mark.parametrize("policy", ["none", "header", "bits"])
@@ -351,9 +351,9 @@ def test_colour_passes_unchanged(policy):
 
 @pytest.mark.parametrize("policy", ["ct:brain", "percentile:1-99"])
 def test_a_window_on_colour_is_refused(policy):
-    with pytest.raises(ReadError) as caught:
+    with pytest.raises(ReadError) as excinfo:
         display_transform(Volume(slices=np.zeros((1, 2, 2, 3), np.uint8)), policy)
-    assert caught.value.code == "not-grey"
+    assert excinfo.value.code == "not-grey"
 
 
 def test_unknown_policy_and_function_are_refused():

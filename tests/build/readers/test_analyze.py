@@ -43,9 +43,9 @@ def test_analyze_with_short_or_missing_voxels_is_refused(tmp_path, length):
     voxels.unlink()
     if length:
         voxels.write_bytes(content[:length])
-    with pytest.raises(ReadError, match=r"a\.hdr.*a\.img") as caught:
+    with pytest.raises(ReadError, match=r"a\.hdr.*a\.img") as excinfo:
         load(path)
-    assert caught.value.code == "truncated"
+    assert excinfo.value.code == "truncated"
 
 
 @pytest.mark.parametrize(
@@ -60,9 +60,9 @@ def test_analyze_with_short_or_missing_voxels_is_refused(tmp_path, length):
     ],
 )
 def test_damaged_analyze_header_is_refused(tmp_path, fields, code):
-    with pytest.raises(ReadError) as caught:
+    with pytest.raises(ReadError) as excinfo:
         load(save(tmp_path / "a.hdr", **fields))
-    assert caught.value.code == code
+    assert excinfo.value.code == code
 
 
 def test_analyze_without_a_size_of_its_voxels_has_no_spacing(tmp_path):

@@ -18,10 +18,10 @@ def load(path, frame=None, member=None):
 
 
 def refused(path, **choice):
-    with pytest.raises(ReadError) as caught:
+    with pytest.raises(ReadError) as excinfo:
         load(path, **choice)
-    assert path.name in str(caught.value)
-    return caught.value.code
+    assert path.name in str(excinfo.value)
+    return excinfo.value.code
 
 
 def save_meta(path, array=BODY, **options):
@@ -139,17 +139,17 @@ def test_plain_hdf5_is_taken_as_it_stands(tmp_path):
 @pytest.mark.parametrize("member", [None, "cjdata/nothing", "cjdata"])
 def test_member_that_is_no_array_is_refused_with_the_list_of_arrays(tmp_path, member):
     path = save_matlab(tmp_path / "1.mat", image=BODY[0])
-    with pytest.raises(ReadError, match="cjdata/image") as caught:
+    with pytest.raises(ReadError, match="cjdata/image") as excinfo:
         load(path, member=member)
-    assert caught.value.code == "missing-member"
+    assert excinfo.value.code == "missing-member"
 
 
 def test_old_matlab_file_is_refused_with_the_way_out(tmp_path):
     path = tmp_path / "cvind.mat"
     path.write_bytes(b"MATLAB 5.0 MAT-file, Platform: PCWIN".ljust(512))
-    with pytest.raises(ReadError, match=r"-v7\.3") as caught:
+    with pytest.raises(ReadError, match=r"-v7\.3") as excinfo:
         load(path, member="cvind")
-    assert caught.value.code == "unsupported-format"
+    assert excinfo.value.code == "unsupported-format"
 
 
 def test_damaged_matlab_file_is_refused(tmp_path):

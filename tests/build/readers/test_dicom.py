@@ -38,11 +38,11 @@ def load(path, frame=None):
 
 
 def refused(path, frame=None):
-    with pytest.raises(ReadError) as caught:
+    with pytest.raises(ReadError) as excinfo:
         stack_slices(load(path, frame).slices)
-    assert CANARY not in str(caught.value)
-    assert str(path.parent) not in str(caught.value)
-    return caught.value.code
+    assert CANARY not in str(excinfo.value)
+    assert str(path.parent) not in str(excinfo.value)
+    return excinfo.value.code
 
 
 def write_rgb(path, pixels, **tags):
@@ -388,9 +388,9 @@ def test_retired_coding_is_named(path):
     data = dcmread(path)
     data.file_meta.TransferSyntaxUID = "1.2.840.10008.1.2.4.53"
     data.save_as(path)
-    with pytest.raises(ReadError, match="Process 6") as caught:
+    with pytest.raises(ReadError, match="Process 6") as excinfo:
         load(path)
-    assert caught.value.code == "unsupported-syntax"
+    assert excinfo.value.code == "unsupported-syntax"
 
 
 @pytest.mark.parametrize("photometric", ["HSV", "YBR_PARTIAL_420"])

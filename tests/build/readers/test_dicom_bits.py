@@ -38,9 +38,9 @@ def stored(path):
 
 
 def refused(path):
-    with pytest.raises(ReadError) as caught:
+    with pytest.raises(ReadError) as excinfo:
         stored(path)
-    return caught.value.code
+    return excinfo.value.code
 
 
 def placed(values, bits, high, *, spare):

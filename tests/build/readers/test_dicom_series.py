@@ -31,11 +31,11 @@ def load(paths, frame=None):
 
 
 def refused(paths, frame=None):
-    with pytest.raises(ReadError) as caught:
+    with pytest.raises(ReadError) as excinfo:
         stack_slices(load(paths, frame).slices)
-    assert CANARY not in str(caught.value)
-    assert "/" not in str(caught.value)
-    return caught.value.code
+    assert CANARY not in str(excinfo.value)
+    assert "/" not in str(excinfo.value)
+    return excinfo.value.code
 
 
 @pytest.fixture
@@ -219,9 +219,9 @@ def test_missing_slice_leaves_the_native_plane_and_refuses_the_others(series):
     assert volume.uneven
     view = reorient(volume, "axial")
     assert np.array_equal(stack_slices(view.slices), PIXELS[[0, 1, 3, 4]])
-    with pytest.raises(ReadError) as caught:
+    with pytest.raises(ReadError) as excinfo:
         reorient(volume, "coronal")
-    assert caught.value.code == "uneven-spacing"
+    assert excinfo.value.code == "uneven-spacing"
 
 
 def test_small_unevenness_is_no_unevenness(series):
@@ -234,9 +234,9 @@ def test_tilted_gantry_is_shown_in_its_own_plane_only(series):
     down = [0.0, np.cos(tilt), -np.sin(tilt)]
     volume = load(series(ImageOrientationPatient=[[1, 0, 0, *down]] * COUNT))
     assert np.array_equal(stack_slices(reorient(volume, "axial").slices), PIXELS)
-    with pytest.raises(ReadError) as caught:
+    with pytest.raises(ReadError) as excinfo:
         reorient(volume, "sagittal")
-    assert caught.value.code == "slanted-slices"
+    assert excinfo.value.code == "slanted-slices"
 
 
 def test_only_the_wanted_slice_is_decoded(series):
@@ -252,9 +252,9 @@ def test_only_the_wanted_slice_is_decoded(series):
 def test_slice_that_ends_early_is_refused_before_anything_is_shown(series):
     paths = series()
     paths[3].write_bytes(paths[3].read_bytes()[:-100])
-    with pytest.raises(ReadError) as caught:
+    with pytest.raises(ReadError) as excinfo:
         load(paths)
-    assert caught.value.code == "truncated"
+    assert excinfo.value.code == "truncated"
 
 
 def test_a_chosen_slice_stands_alone_in_its_place(series):

@@ -83,9 +83,9 @@ def test_segmentation_of_another_orientation_is_turned_to_its_image(series, tmp_
 
 def test_segment_that_the_file_lacks_is_refused(series, tmp_path):
     write_seg(tmp_path / "seg.dcm", {"Lesion": LESION}, STACK)
-    with pytest.raises(ReadError, match=r"segment 4 .* segments 1") as caught:
+    with pytest.raises(ReadError, match=r"segment 4 .* segments 1") as excinfo:
         read_mask(MaskFile(paths=(tmp_path / "seg.dcm",), values=(4,)), load(series))
-    assert caught.value.code == "missing-segment"
+    assert excinfo.value.code == "missing-segment"
 
 
 def test_segmentation_between_the_slices_or_of_nowhere_is_refused(series, tmp_path):
@@ -94,9 +94,9 @@ def test_segmentation_between_the_slices_or_of_nowhere_is_refused(series, tmp_pa
     write_seg(tmp_path / "one.dcm", {"Lesion": LESION}, beside)
     write_seg(tmp_path / "two.dcm", {"Lesion": LESION}, beside, positions=False)
     for name in ("one.dcm", "two.dcm"):
-        with pytest.raises(ReadError) as caught:
+        with pytest.raises(ReadError) as excinfo:
             read_mask(MaskFile(paths=(tmp_path / name,)), volume)
-        assert caught.value.code == "mask-place"
+        assert excinfo.value.code == "mask-place"
 
 
 def test_segmentation_that_contradicts_its_reference_is_refused(series, tmp_path):
@@ -144,9 +144,9 @@ def test_damaged_structure_set_is_refused_in_general_words(series, tmp_path):
     write_rtstruct(tmp_path / "rt.dcm", {"GTV-1": rois(LESION)}, STACK)
     data = (tmp_path / "rt.dcm").read_bytes()
     (tmp_path / "rt.dcm").write_bytes(data.replace(b"-57.0", b"-5x.0"))
-    with pytest.raises(ReadError, match="damaged DICOM elements") as caught:
+    with pytest.raises(ReadError, match="damaged DICOM elements") as excinfo:
         read_mask(MaskFile(paths=(tmp_path / "rt.dcm",), member="GTV-1"), load(series))
-    assert CANARY not in str(caught.value)
+    assert CANARY not in str(excinfo.value)
 
 
 def test_line_within_a_line_is_a_hole(series, tmp_path):
@@ -168,9 +168,9 @@ def test_structure_is_asked_for_by_its_exact_name(series, tmp_path):
     write_rtstruct(tmp_path / "rt.dcm", {"GTV-1": rois(LESION)}, STACK)
     volume = load(series)
     for name in (None, "gtv-1", "GTV"):
-        with pytest.raises(ReadError) as caught:
+        with pytest.raises(ReadError) as excinfo:
             read_mask(MaskFile(paths=(tmp_path / "rt.dcm",), member=name), volume)
-        assert caught.value.code == "missing-member"
+        assert excinfo.value.code == "missing-member"
 
 
 @pytest.mark.parametrize(("thickness", "words"), [(1.0, "finer"), (6.0, "coarser")])
@@ -180,9 +180,9 @@ def test_structure_drawn_on_other_slices_is_refused(series, tmp_path, thickness,
     write_rtstruct(tmp_path / "rt.dcm", {"GTV-1": {k: [square] for k in range(COUNT)}}, other)
     volume = load(series)
     mask_file = MaskFile(paths=(tmp_path / "rt.dcm",), member="GTV-1")
-    with pytest.raises(ReadError) as caught:
+    with pytest.raises(ReadError) as excinfo:
         read_mask(mask_file, volume)
-    assert caught.value.code == "unknown-slice"
+    assert excinfo.value.code == "unknown-slice"
     nameless = load(write_stack(tmp_path / "nameless", PIXELS, STACK, SOPInstanceUID=""))
     assert not nameless.slice_ids
     with pytest.raises(ReadError, match=words):
@@ -192,9 +192,9 @@ def test_structure_drawn_on_other_slices_is_refused(series, tmp_path, thickness,
 def test_lines_in_space_need_slices_in_space(series, tmp_path):
     write_rtstruct(tmp_path / "rt.dcm", {"GTV-1": rois(LESION)}, STACK)
     mask = MaskFile(paths=(tmp_path / "rt.dcm",), member="GTV-1")
-    with pytest.raises(ReadError) as caught:
+    with pytest.raises(ReadError) as excinfo:
         read_mask(mask, load([*series[:2], *series[3:]]))
-    assert caught.value.code == "uneven-spacing"
+    assert excinfo.value.code == "uneven-spacing"
 
 
 def test_outline_of_a_reader_lands_on_the_lesion(series):

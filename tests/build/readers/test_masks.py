@@ -163,9 +163,9 @@ def test_colour_axis_of_the_image_is_ignored(tmp_path):
 
 def test_mask_of_another_size_is_refused_with_both_sizes(tmp_path):
     path = save(tmp_path / "a.png", MARK)
-    with pytest.raises(ReadError, match=r"20 rows x 30 columns.*21 rows x 30 columns") as caught:
+    with pytest.raises(ReadError, match=r"20 rows x 30 columns.*21 rows x 30 columns") as excinfo:
         joined(path, shape=(1, 21, 30))
-    assert caught.value.code == "mask-size"
+    assert excinfo.value.code == "mask-size"
 
 
 def write_labels(path, labels, affine):
@@ -230,9 +230,9 @@ def test_mask_drawn_on_another_image_is_carried_over_in_space(tmp_path):
 def test_mask_drawn_on_another_image_must_lie_on_the_grid_of_that_one(tmp_path, image):
     drawn_on = write_labels(tmp_path / "drawn_on.nii", LABELS, grid(SPACING, offset=15.0))
     mask = write_labels(tmp_path / "mask.nii", LABELS, grid(SPACING))
-    with pytest.raises(ReadError, match=r"mask and drawn_on.nii .* 26.0 mm") as caught:
+    with pytest.raises(ReadError, match=r"mask and drawn_on.nii .* 26.0 mm") as excinfo:
         on(mask, image, drawn_on=drawn_on)
-    assert caught.value.code == "mask-place"
+    assert excinfo.value.code == "mask-place"
 
 
 def test_nothing_is_marked_outside_the_grid_of_the_mask(tmp_path):
@@ -257,21 +257,21 @@ def test_half_a_voxel_belongs_to_one_side_everywhere(tmp_path):
 
 def test_carried_mask_that_lies_elsewhere_is_refused(tmp_path, image):
     mask = write_carried(tmp_path, LABELS, grid(SPACING, offset=500.0))
-    with pytest.raises(ReadError, match="does not overlap its image") as caught:
+    with pytest.raises(ReadError, match="does not overlap its image") as excinfo:
         on(image=image, **mask)
-    assert caught.value.code == "mask-place"
+    assert excinfo.value.code == "mask-place"
 
 
 @pytest.mark.parametrize("carried", [False, True])
 def test_grids_are_checked_without_the_pixels_of_the_mask(tmp_path, image, carried):
     beside = write_labels(tmp_path / "beside.nii", LABELS, grid(SPACING, offset=1.5))
     mask = MaskFile(paths=(beside,), drawn_on=beside if carried else None)
-    caught = None
+    code = None
     try:
         check_grids(mask, read(ImageRef(paths=(image,))))
     except ReadError as error:
-        caught = error.code
-    assert caught == (None if carried else "mask-place")
+        code = error.code
+    assert code == (None if carried else "mask-place")
 
 
 def noisy(affine, rounding):
@@ -349,9 +349,9 @@ def test_mask_without_a_place_must_have_the_size_of_its_image(tmp_path):
     nib.save(nowhere, tmp_path / "mask.nii")
     assert np.array_equal(on(tmp_path / "mask.nii", image), labels > 0)
     nib.save(nib.Nifti1Image(labels[:6].T, None), tmp_path / "mask.nii")
-    with pytest.raises(ReadError) as caught:
+    with pytest.raises(ReadError) as excinfo:
         on(tmp_path / "mask.nii", image)
-    assert caught.value.code == "mask-size"
+    assert excinfo.value.code == "mask-size"
 
 
 def test_label_map_is_read_once_for_all_its_values_until_it_changes(tmp_path, monkeypatch):

@@ -24,14 +24,14 @@ def load(path, frame=None):
 
 
 def refused(path, frame=None):
-    with pytest.raises(ReadError) as caught:
+    with pytest.raises(ReadError) as excinfo:
         load(path, frame)
-    assert path.name in str(caught.value)
+    assert path.name in str(excinfo.value)
     if frame is None:
         with pytest.raises(ReadError) as forward:
             stack_slices(read(ImageRef(paths=(path,)), forward=True).slices)
-        assert forward.value.code == caught.value.code
-    return caught.value.code
+        assert forward.value.code == excinfo.value.code
+    return excinfo.value.code
 
 
 def save(path, array=BODY, affine=AFFINE, kind=nib.Nifti1Image, change=None):
@@ -244,9 +244,9 @@ def test_mask_with_voxels_that_say_nothing_is_refused(tmp_path, name):
     odd = (BODY > 3).astype(np.float32)
     odd[3, 2, 1] = np.nan
     save(tmp_path / name, odd)
-    with pytest.raises(ReadError) as caught:
+    with pytest.raises(ReadError) as excinfo:
         read_mask(MaskFile(paths=(tmp_path / name,)), body)
-    assert caught.value.code == "not-finite"
+    assert excinfo.value.code == "not-finite"
 
 
 @pytest.mark.parametrize("end", [1.7e308, 1e300])
@@ -265,9 +265,9 @@ def test_largest_numbers_make_the_picture_that_small_ones_make(tmp_path, end):
 def test_scale_that_leads_beyond_all_numbers_is_refused(tmp_path):
     path = save(tmp_path / "a.nii", BODY * 1e300)
     volume = load(patch(path, 112, np.array([1e30, 0], "<f4").tobytes()))
-    with pytest.raises(ReadError) as caught:
+    with pytest.raises(ReadError) as excinfo:
         display_transform(volume, "percentile:0-100")
-    assert caught.value.code == "not-finite"
+    assert excinfo.value.code == "not-finite"
 
 
 def of_qform(path, *, sign=1.0, widths=(2, 3, 4), sform=None):
@@ -424,9 +424,9 @@ FORM = np.array([[-0.9, 0, 0, 80], [0, 1.1, 0.1, -60], [0, -0.1, 1.2, -30], [0, 
 )
 def test_affines_that_mirror_each_other_are_refused(tmp_path, signs, how, codes):
     path = _both_forms(tmp_path / "a.nii", FORM, np.diag([*signs, 1.0]) @ FORM, codes)
-    with pytest.raises(ReadError, match=f"sform and qform {how} each other") as caught:
+    with pytest.raises(ReadError, match=f"sform and qform {how} each other") as excinfo:
         nifti.read(path)
-    assert caught.value.code == "contradicting-affines"
+    assert excinfo.value.code == "contradicting-affines"
 
 
 @pytest.mark.parametrize("code", [0, 1])
@@ -448,12 +448,12 @@ def test_a_volume_that_packs_more_than_any_image_is_refused_before_it_takes_memo
             file.write(bytes(512 * 512))
     tracemalloc.start()
     try:
-        with pytest.raises(ReadError) as caught:
+        with pytest.raises(ReadError) as excinfo:
             nifti.read(tmp_path / "bomb.nii.gz")
         _, most = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert caught.value.code == "too-large"
+    assert excinfo.value.code == "too-large"
     assert most < 16 << 20
 
 

@@ -112,9 +112,9 @@ def test_a_volume_without_a_space_of_the_patient_has_no_affine(tmp_path, fields)
     ],
 )
 def test_a_damaged_or_outward_file_is_refused(tmp_path, fields, data, encoding, code):
-    with pytest.raises(ReadError) as caught:
+    with pytest.raises(ReadError) as excinfo:
         _read(_write(tmp_path / "v.nrrd", fields, data, encoding))
-    assert caught.value.code == code
+    assert excinfo.value.code == code
 
 
 def test_several_values_for_each_voxel_are_refused(tmp_path):

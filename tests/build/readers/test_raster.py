@@ -22,11 +22,11 @@ def load(path, frame=None):
 
 
 def refused(path, frame=None):
-    with pytest.raises(ReadError) as caught:
+    with pytest.raises(ReadError) as excinfo:
         stack_slices(load(path, frame).slices)
-    assert path.name in str(caught.value)
-    assert str(path.parent) not in str(caught.value)
-    return caught.value.code
+    assert path.name in str(excinfo.value)
+    assert str(path.parent) not in str(excinfo.value)
+    return excinfo.value.code
 
 
 @pytest.mark.parametrize("suffix", ["png", "bmp", "gif"])

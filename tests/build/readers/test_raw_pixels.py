@@ -18,9 +18,9 @@ def load(path, layout=LAYOUT, frame=None):
 
 
 def refused(path, layout=LAYOUT, frame=None):
-    with pytest.raises(ReadError) as caught:
+    with pytest.raises(ReadError) as excinfo:
         load(path, layout, frame)
-    return caught.value.code
+    return excinfo.value.code
 
 
 @pytest.fixture

@@ -235,9 +235,9 @@ def test_subset_of_a_real_series_is_shown_in_its_own_plane_only():
 def test_two_real_series_are_not_taken_for_one():
     folders = series_of("Brain-Tumor-Progression_DICOM")
     mixed = [folders["11-T1post-18670"][0], folders["37830-T2reg-78532"][0]]
-    with pytest.raises(ReadError) as caught:
+    with pytest.raises(ReadError) as excinfo:
         read(ImageRef(paths=tuple(mixed)))
-    assert caught.value.code == "mixed-series"
+    assert excinfo.value.code == "mixed-series"
 
 
 def test_two_windows_of_every_real_slice_are_kept_for_the_series():

@@ -160,25 +160,25 @@ def test_rotation_of_the_container_is_applied_to_pictures_and_to_their_pixels(
 
 @pytest.mark.parametrize("matrix", [(-1, 0, 0, 1), (1, 1, -1, 1)], ids=["mirrored", "slanted"])
 def test_video_that_is_to_be_shown_in_another_way_is_refused(tmp_path, matrix):
-    with pytest.raises(ReadError) as caught:
+    with pytest.raises(ReadError) as excinfo:
         load(shown_by(save(tmp_path / "a.mp4", "mpeg4"), *matrix))
-    assert caught.value.code == "unsupported-format"
+    assert excinfo.value.code == "unsupported-format"
 
 
 @pytest.mark.parametrize("frame", [COUNT, -1])
 def test_frame_beyond_the_end_is_refused(tmp_path, frame):
     save(tmp_path / "a.avi", "mjpeg")
-    with pytest.raises(ReadError) as caught:
+    with pytest.raises(ReadError) as excinfo:
         load(tmp_path / "a.avi", frame=frame)
-    assert caught.value.code == "missing-frame"
+    assert excinfo.value.code == "missing-frame"
 
 
 def test_damaged_video_is_refused(tmp_path):
     path = save(tmp_path / "a.mp4", "mpeg4")
     path.write_bytes(path.read_bytes()[:200])
-    with pytest.raises(ReadError) as caught:
+    with pytest.raises(ReadError) as excinfo:
         load(path)
-    assert caught.value.code in {"unreadable", "truncated"}
+    assert excinfo.value.code in {"unreadable", "truncated"}
 
 
 def test_sound_without_pictures_is_refused(tmp_path):
@@ -188,6 +188,6 @@ def test_sound_without_pictures_is_refused(tmp_path):
         frame.sample_rate = 8000
         container.mux(stream.encode(frame))
         container.mux(stream.encode())
-    with pytest.raises(ReadError) as caught:
+    with pytest.raises(ReadError) as excinfo:
         load(tmp_path / "a.mp4")
-    assert caught.value.code == "unsupported-format"
+    assert excinfo.value.code == "unsupported-format"

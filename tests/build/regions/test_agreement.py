@@ -47,9 +47,9 @@ def test_drawings_that_differ_by_their_edges_agree():
 def test_drawings_that_contradict_each_other_are_refused_with_the_measure():
     with pytest.raises(
         ReadError, match=rf"Dice .* 0.00 and .* 20.0 mm .* at least {LEAST}"
-    ) as caught:
+    ) as excinfo:
         check(block(1, 10, 10), block(1, 20, 10))
-    assert caught.value.code == "contradicting-marks"
+    assert excinfo.value.code == "contradicting-marks"
 
 
 def test_an_empty_drawing_contradicts_one_that_marks_something():

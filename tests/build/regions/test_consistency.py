@@ -29,9 +29,9 @@ def test_labels_in_the_order_of_another_set_are_refused(seed, scale):
     left, wall, right = heart(seed, scale).values()
     check_enclosed(RULE, {"LV": [left], "MYO": [wall], "RV": [right]})
     for swapped in ({"LV": [right], "MYO": [wall]}, {"LV": [wall], "MYO": [left]}):
-        with pytest.raises(RefusedError, match=r"MYO lies at \d+ % of the edge of LV") as caught:
+        with pytest.raises(RefusedError, match=r"MYO lies at \d+ % of the edge of LV") as excinfo:
             check_enclosed(RULE, swapped)
-        assert caught.value.code == "label-order"
+        assert excinfo.value.code == "label-order"
 
 
 def test_nothing_is_known_where_a_part_is_not_marked():
@@ -54,8 +54,8 @@ def test_the_side_follows_the_directions_and_not_the_columns(sign, column):
     lies_left = (column + 1 > (SHAPE[2] - 1) / 2) == (sign > 0)
     agreeing, other = ("L", "R") if lies_left else ("R", "L")
     check_side(SIDE, {"side": agreeing}, [mask(picture)], body(sign))
-    with pytest.raises(RefusedError, match=f"side is '{other}'") as caught:
+    with pytest.raises(RefusedError, match=f"side is '{other}'") as excinfo:
         check_side(SIDE, {"side": other}, [mask(picture)], body(sign))
-    assert caught.value.code == "wrong-side"
+    assert excinfo.value.code == "wrong-side"
     for unknown in ({}, {"side": "NC"}):
         check_side(SIDE, unknown, [mask(picture)], body(sign))

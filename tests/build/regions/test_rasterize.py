@@ -30,9 +30,9 @@ def image(count=1, size=SIZE, ids=()):
 
 
 def refused(shape, volume):
-    with pytest.raises(ReadError) as caught:
+    with pytest.raises(ReadError) as excinfo:
         rasterise(shape, volume)
-    return caught.value.code
+    return excinfo.value.code
 
 
 def box(mask):
@@ -139,10 +139,10 @@ def test_outline_lies_on_the_slice_that_it_names():
 
 def test_outline_on_an_unknown_slice_is_refused_without_its_uid():
     shape = Polygons(outlines=(Outline(points=SQUARE, slice="1.9.77"),))
-    with pytest.raises(ReadError) as caught:
+    with pytest.raises(ReadError) as excinfo:
         rasterise(shape, image(3, ids=("1.1", "1.2", "1.3")))
-    assert caught.value.code == "unknown-slice"
-    assert "1.9.77" not in str(caught.value)
+    assert excinfo.value.code == "unknown-slice"
+    assert "1.9.77" not in str(excinfo.value)
 
 
 def test_shape_that_names_no_slice_needs_a_single_one():

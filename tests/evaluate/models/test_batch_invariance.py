@@ -61,11 +61,11 @@ def test_another_answer_in_company_is_refused_with_the_items(varied):
 
     requests = draw_requests(varied, 40)
     assert any("picture 7 " in request.prompt for request in requests)
-    with pytest.raises(ModelError, match=r"1 of 40 questions differently") as caught:
+    with pytest.raises(ModelError, match=r"1 of 40 questions differently") as excinfo:
         selfcheck(varied, ScriptedModel(say), questions=40)
-    assert "ALPHA/q007" in str(caught.value)
-    assert "'A'" in str(caught.value)
-    assert "'B because of my neighbours'" in str(caught.value)
+    assert "ALPHA/q007" in str(excinfo.value)
+    assert "'A'" in str(excinfo.value)
+    assert "'B because of my neighbours'" in str(excinfo.value)
 
 
 def test_scores_that_drift_are_refused_beyond_the_tolerance_of_the_number_format(varied):

@@ -54,9 +54,9 @@ def test_packages_that_a_processor_needs_are_named_in_one_message(
     monkeypatch.setattr(processors.AutoProcessor, "from_pretrained", refuse)
     monkeypatch.setattr(processors.AutoTokenizer, "from_pretrained", refuse)
     monkeypatch.setattr(processors, "find_spec", lambda _name: None)
-    with pytest.raises(MissingExtraError, match="torchvision and num2words") as caught:
+    with pytest.raises(MissingExtraError, match="torchvision and num2words") as excinfo:
         open_tiny(tiny("qwen2-vl"))
-    assert "pip install 'medrcube[local]'" in str(caught.value)
+    assert "pip install 'medrcube[local]'" in str(excinfo.value)
 
 
 def test_a_package_that_is_there_is_not_called_missing(tiny, open_tiny, processors, monkeypatch):
@@ -93,9 +93,9 @@ def test_phi_4_is_opened_as_a_model_of_many_kinds_of_input(loading):
 def test_phi_4_beside_the_adapter_that_it_sees_by_is_refused(loading, tmp_path, beside, refused):
     config = pytest.importorskip("transformers").Phi4MultimodalConfig()
     (tmp_path / beside).mkdir()
-    with pytest.raises(ModelError) as caught:
+    with pytest.raises(ModelError) as excinfo:
         loading._check(str(tmp_path), config, object())
-    assert ("merge it into the weights" in str(caught.value)) == refused
+    assert ("merge it into the weights" in str(excinfo.value)) == refused
 
 
 def test_phi_4_of_the_hub_is_refused(loading):

@@ -77,9 +77,9 @@ def test_a_parameter_that_is_none_is_not_sent(ask, server):
 
 @pytest.mark.parametrize("status", [429, 500, 502, 503, 408])
 def test_an_error_that_time_heals_is_transient_and_asked_once(ask, server, problem, status):
-    with pytest.raises(TransientError, match="busy") as caught:
+    with pytest.raises(TransientError, match="busy") as excinfo:
         ask(problem(status, "busy"))
-    assert caught.value.code == str(status)
+    assert excinfo.value.code == str(status)
     assert len(server.requests) == 1
 
 
@@ -93,16 +93,16 @@ def test_an_error_that_time_heals_is_transient_and_asked_once(ask, server, probl
     ],
 )
 def test_the_wait_that_the_server_asks_for_is_read(ask, problem, headers, seconds):
-    with pytest.raises(TransientError) as caught:
+    with pytest.raises(TransientError) as excinfo:
         ask(problem(429, "slow down", headers=headers))
-    assert caught.value.retry_after == seconds
+    assert excinfo.value.retry_after == seconds
 
 
 def test_a_date_to_wait_for_is_read_as_seconds_from_now(ask, problem):
     date = email.utils.formatdate(time.time() + 3600, usegmt=True)
-    with pytest.raises(TransientError) as caught:
+    with pytest.raises(TransientError) as excinfo:
         ask(problem(429, "slow down", headers={"Retry-After": date}))
-    assert caught.value.retry_after == pytest.approx(3600, abs=30)
+    assert excinfo.value.retry_after == pytest.approx(3600, abs=30)
 
 
 @pytest.mark.parametrize("status", [401, 402, 403, 404])
@@ -132,15 +132,15 @@ def test_a_bad_question_is_rejected_alone(ask, problem):
 def test_a_slow_server_is_given_up(ask, completion):
     slow = completion("A")
     slow.delay = 1.0
-    with pytest.raises(TransientError) as caught:
+    with pytest.raises(TransientError) as excinfo:
         ask(slow, timeout=0.2)
-    assert caught.value.code == "timeout"
+    assert excinfo.value.code == "timeout"
 
 
 def test_a_cut_connection_is_transient(ask, behaviour):
-    with pytest.raises(TransientError) as caught:
+    with pytest.raises(TransientError) as excinfo:
         ask(behaviour(cut=True))
-    assert caught.value.code == "connection"
+    assert excinfo.value.code == "connection"
 
 
 def test_nobody_at_the_address_is_transient():
@@ -161,9 +161,9 @@ async def _ask_bare(model):
     "body", ["<html>hello</html>", {"error": {"message": "in a 200"}}, {"choices": []}, {}]
 )
 def test_a_reply_that_is_no_completion_is_transient(ask, behaviour, body):
-    with pytest.raises(TransientError) as caught:
+    with pytest.raises(TransientError) as excinfo:
         ask(behaviour(body=body))
-    assert caught.value.code == "malformed"
+    assert excinfo.value.code == "malformed"
 
 
 def test_a_thought_that_was_cut_off_is_a_reply(ask, completion):
@@ -201,10 +201,10 @@ def test_a_wrong_key_stops_at_once(benchmark, server, problem, tmp_path, monkeyp
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     server.behave = lambda _n, _b: problem(401, f"Incorrect API key provided: {KEY}")
     model = open_model("openai/stub", ModelSettings(base_url=server.url))
-    with pytest.raises(ModelError, match="Incorrect API key") as caught:
+    with pytest.raises(ModelError, match="Incorrect API key") as excinfo:
         run_evaluation(benchmark, model, tmp_path / "run", max_connections=2)
-    assert KEY not in str(caught.value)
-    assert caught.value.exit_code != 0
+    assert KEY not in str(excinfo.value)
+    assert excinfo.value.exit_code != 0
     assert len(server.requests) <= 2
 
 
@@ -231,9 +231,9 @@ def test_the_key_is_in_no_byte_that_is_written(
 
 @pytest.mark.parametrize("url", [f"http://u:{KEY}@h/v1", f"https://h/v1?key={KEY}", "localhost:1"])
 def test_an_address_that_carries_a_key_or_is_none_is_refused(url):
-    with pytest.raises(ModelError, match="expected") as caught:
+    with pytest.raises(ModelError, match="expected") as excinfo:
         open_model("openai/x", ModelSettings(base_url=url))
-    assert KEY not in str(caught.value)
+    assert KEY not in str(excinfo.value)
 
 
 def test_the_official_endpoint_wants_a_key(monkeypatch):

@@ -88,9 +88,9 @@ def message(**fields):
     ],
 )
 def test_a_body_of_any_other_shape_is_malformed(ask, behaviour, body):
-    with pytest.raises(TransientError) as caught:
+    with pytest.raises(TransientError) as excinfo:
         ask(behaviour(body=body))
-    assert caught.value.code == "malformed"
+    assert excinfo.value.code == "malformed"
 
 
 @pytest.mark.parametrize(
@@ -162,9 +162,9 @@ def test_a_refusal_in_a_part_is_a_refusal(ask, behaviour):
 def test_a_response_that_unpacks_to_more_than_a_reply_is_not_read(ask, behaviour, status):
     packed = gzip.compress(b" " * (50 * 2**20), 1)
     assert len(packed) < 2**21
-    with pytest.raises(RejectedError, match="more than 16,777,216 bytes") as caught:
+    with pytest.raises(RejectedError, match="more than 16,777,216 bytes") as excinfo:
         ask(behaviour(body=packed, status=status, headers={"Content-Encoding": "gzip"}))
-    assert caught.value.code == "too-large"
+    assert excinfo.value.code == "too-large"
 
 
 def test_a_packed_reply_is_unpacked(ask, behaviour):
@@ -325,9 +325,9 @@ def test_a_flat_picture_of_sixteen_bits_does_not_divide_by_zero():
 
 
 def test_a_picture_that_cannot_be_decoded_is_refused_alone(ask):
-    with pytest.raises(RejectedError) as caught:
+    with pytest.raises(RejectedError) as excinfo:
         ask(picture=picture_of(b"BM" + b"\0" * 40))
-    assert caught.value.code == "picture"
+    assert excinfo.value.code == "picture"
 
 
 def test_without_pillow_only_what_must_be_decoded_is_refused(ask, server, monkeypatch):

@@ -90,14 +90,14 @@ def test_a_reply_is_read_and_counted(ask, spec, exchange):
 def test_a_refusal_is_sorted_and_said_in_a_line_without_the_key(ask, spec, exchange):
     expected = exchange["error"]
     kind = ModelError if expected["kind"] == "ModelError" else getattr(protocol, expected["kind"])
-    with pytest.raises(kind) as caught:
+    with pytest.raises(kind) as excinfo:
         ask(spec, exchange)
-    message = str(caught.value)
-    assert type(caught.value) is kind
+    message = str(excinfo.value)
+    assert type(excinfo.value) is kind
     assert expected["says"] in message
     assert KEY not in message
     assert message.count("\n") == (kind is ModelError)  # the second line says what to do
-    assert getattr(caught.value, "retry_after", None) == expected["retry_after"]
+    assert getattr(excinfo.value, "retry_after", None) == expected["retry_after"]
 
 
 @pytest.mark.parametrize(
@@ -186,6 +186,6 @@ def test_the_model_behind_the_messages_interface_keeps_the_contract(server, beha
     [{}, [], "null", {"content": "B"}, {"content": [3]}, {"content": [{"type": "text"}]}, "{"],
 )
 def test_a_body_that_is_no_message_is_malformed(ask, body):
-    with pytest.raises(protocol.TransientError) as caught:
+    with pytest.raises(protocol.TransientError) as excinfo:
         ask("anthropic/claude-sonnet-4-5", {"status": 200, "body": body})
-    assert caught.value.code == "malformed"
+    assert excinfo.value.code == "malformed"

@@ -48,9 +48,9 @@ def test_an_unusable_model_is_told_after_one_question_with_the_servers_words(
     benchmark, server, problem, endpoint, tmp_path, status, error
 ):
     server.behave = lambda _n, _b: problem(status, "these were the words", **error)
-    with pytest.raises(ModelError, match="these were the words") as caught:
+    with pytest.raises(ModelError, match="these were the words") as excinfo:
         run_evaluation(benchmark, endpoint(), tmp_path / "run")
-    assert caught.value.exit_code == 2
+    assert excinfo.value.exit_code == 2
     assert len(server.requests) == 1
 
 

@@ -179,10 +179,10 @@ def test_a_packed_body_is_never_unpacked(endpoint, ask):
 )
 def test_what_only_the_user_can_mend_stops_at_once(endpoint, ask, status, code, says):
     always(endpoint, endpoint.problem(status, f"no, {SECRET} is bad", code=code))
-    with pytest.raises(ModelError, match=says) as caught:
+    with pytest.raises(ModelError, match=says) as excinfo:
         ask()
-    assert caught.value.exit_code == 2
-    assert SECRET not in str(caught.value)
+    assert excinfo.value.exit_code == 2
+    assert SECRET not in str(excinfo.value)
     assert len(endpoint.requests) == 1
 
 

@@ -147,9 +147,9 @@ def test_a_truncated_reply_counts_only_when_its_list_is_whole(endpoint, gather):
 def test_a_refused_key_stops_and_keeps_what_was_answered(endpoint, gather, tmp_path):
     gather(PLACES[:1])
     endpoint.behave = lambda *_: endpoint.problem(401, f"bad key {SECRET}")
-    with pytest.raises(ModelError, match="check the key in TEST_KEY") as caught:
+    with pytest.raises(ModelError, match="check the key in TEST_KEY") as excinfo:
         gather()
-    assert SECRET not in str(caught.value)
+    assert SECRET not in str(excinfo.value)
     assert len(stored(tmp_path)) == 1
 
 

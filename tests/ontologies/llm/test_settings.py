@@ -69,9 +69,9 @@ def test_a_mistake_is_named(tmp_path, text, says):
     ],
 )
 def test_a_key_in_the_configuration_is_refused_and_not_repeated(tmp_path, text):
-    with pytest.raises(WorkspaceError) as caught:
+    with pytest.raises(WorkspaceError) as excinfo:
         settings(tmp_path, f'[llm]\nmodel = "m"\n{text}')
-    assert "sk-hidden-1" not in str(caught.value)
+    assert "sk-hidden-1" not in str(excinfo.value)
 
 
 def test_the_page_shows_the_settings_as_they_are(tmp_path):

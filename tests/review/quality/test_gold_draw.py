@@ -306,7 +306,7 @@ def test_sound_copies_are_made_of_accepted_items_only(stock):
 
 
 @pytest.mark.parametrize(
-    ("decision", "code", "option", "caught"),
+    ("decision", "code", "option", "hit"),
     [
         ("reject", "KEY_WRONG", "key", True),
         ("reject", "AMBIGUOUS_STEM", "right", True),
@@ -315,7 +315,7 @@ def test_sound_copies_are_made_of_accepted_items_only(stock):
     ],
 )
 def test_a_wrong_key_is_caught_by_who_names_it_or_answers_what_is_right(
-    stock, project, person, decision, code, option, caught
+    stock, project, person, decision, code, option, hit
 ):
     project(gold_rate=1.0)
     item = stock(9, state="accepted")[1]
@@ -329,7 +329,7 @@ def test_a_wrong_key_is_caught_by_who_names_it_or_answers_what_is_right(
     answer_blind(claim.token, user, BlindSubmission(option=answered, **ANSWER))
     reasons = ((code, None),) if code else ()
     submit_review(claim.token, user, ReviewSubmission(decision=decision, reasons=reasons))
-    assert count_figures().reviewers[0].caught["wrong-key"].value == float(caught)
+    assert count_figures().reviewers[0].caught["wrong-key"].value == float(hit)
 
 
 @pytest.mark.thorough

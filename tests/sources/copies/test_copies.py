@@ -127,9 +127,9 @@ def test_refused_with_the_hint(variant, copy):
     source = SOURCES[variant["source"]]
     layout = variant.get("layout", source.card.layouts[0].name)
     root = copy(source.id, layout, variant["edits"])
-    with pytest.raises(SourceError) as caught:
+    with pytest.raises(SourceError) as excinfo:
         scan(source, root, KEY)
-    assert variant["refused"] in str(caught.value)
+    assert variant["refused"] in str(excinfo.value)
 
 
 def test_each_row_is_told_apart_and_has_no_other_keys():

@@ -258,9 +258,9 @@ def test_a_client_that_fails_is_told(fetch, client):
 
 def test_a_client_that_is_not_installed_is_told_in_one_line(fetch, monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(HomeError, match="pip install idc-index") as caught:
+    with pytest.raises(HomeError, match="pip install idc-index") as excinfo:
         fetch(home_of("idc", "lidc_idri"))
-    assert "\n" not in str(caught.value)
+    assert "\n" not in str(excinfo.value)
 
 
 def test_a_client_gives_all_or_nothing(fetch):

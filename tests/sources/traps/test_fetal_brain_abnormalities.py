@@ -120,6 +120,6 @@ def test_folder_of_another_set_stops_the_source_and_is_not_quoted(changed, scan_
         folder = root / FOLDER / "train/normal"
         folder.rename(folder.with_name("Jane Example"))
 
-    with pytest.raises(SourceError, match="none of the 16") as caught:
+    with pytest.raises(SourceError, match="none of the 16") as excinfo:
         scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, add))
-    assert "Jane" not in str(caught.value)
+    assert "Jane" not in str(excinfo.value)
