@@ -131,7 +131,7 @@ def get(address, **headers):
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory):
+def bench_root(tmp_path_factory):
     """A workspace that was built from generated data."""
     root = tmp_path_factory.mktemp("cli") / "bench"
     assert run("sources", "fixture", "busi", root.with_name("raw"))[0] == 0
@@ -141,11 +141,11 @@ def built(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def imported(built):
+def imported(bench_root):
     """The same with a queue; and what the import said."""
-    status, out, err = run("review", "import", built, "--json")
+    status, out, err = run("review", "import", bench_root, "--json")
     assert status == 0, err
-    return built, json.loads(out)
+    return bench_root, json.loads(out)
 
 
 @pytest.fixture
@@ -166,9 +166,9 @@ def test_an_import_tells_what_it_did_and_the_next_one_does_nothing(imported):
 
 
 @pytest.mark.thorough
-def test_an_import_with_a_refused_item_has_status_1(built, tmp_path):
+def test_an_import_with_a_refused_item_has_status_1(bench_root, tmp_path):
     copy = tmp_path / "copy"
-    shutil.copytree(built, copy, ignore=shutil.ignore_patterns("review*", "cache"))
+    shutil.copytree(bench_root, copy, ignore=shutil.ignore_patterns("review*", "cache"))
     shutil.rmtree(copy / "images")
     status, out, _ = run("review", "import", copy)
     assert (status, "REFUSED" in out) == (1, True)

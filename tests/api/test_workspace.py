@@ -7,7 +7,7 @@ from medrcube.errors import MedrcubeError, SourceError, WorkspaceError
 
 
 @pytest.fixture(scope="module")
-def built(small_demo, tmp_path_factory):
+def first_build(small_demo, tmp_path_factory):
     """A workspace of one source, built through the interface, and the report of the build."""
     folder = tmp_path_factory.mktemp("built") / "bench"
     workspace = medrcube.create_workspace(folder, {"busi": small_demo / "demo/raw/busi"})
@@ -19,8 +19,8 @@ def test_a_path_may_be_text(small_demo):
     assert medrcube.open_workspace(str(demo)).path == medrcube.open_workspace(demo).path
 
 
-def test_a_build_gives_the_tables_that_its_report_counts(built):
-    workspace, report = built
+def test_a_build_gives_the_tables_that_its_report_counts(first_build):
+    workspace, report = first_build
     assert list(workspace.sources) == ["busi"]
     assert len(workspace.items()) == report.sources[0].items > 0
     assert len(workspace.open_items()) == report.sources[0].open_items > 0
@@ -29,21 +29,21 @@ def test_a_build_gives_the_tables_that_its_report_counts(built):
     assert workspace.audit()["failures"] == []
 
 
-def test_a_second_build_renders_nothing(built):
-    workspace, _ = built
+def test_a_second_build_renders_nothing(first_build):
+    workspace, _ = first_build
     assert workspace.build().rendered == 0
 
 
-def test_the_image_of_an_item_has_the_size_that_the_table_states(built):
-    workspace, _ = built
+def test_the_image_of_an_item_has_the_size_that_the_table_states(first_build):
+    workspace, _ = first_build
     sample = workspace.items()["sample"].iloc[0]
     row = workspace.images().set_index("id").loc[sample]
     assert workspace.image(sample).size == (row["width"], row["height"])
 
 
-def test_an_unknown_image_is_an_error_that_says_where_ids_stand(built):
+def test_an_unknown_image_is_an_error_that_says_where_ids_stand(first_build):
     with pytest.raises(WorkspaceError, match=r"no image 'x'; expected an id of images\(\)"):
-        built[0].image("x")
+        first_build[0].image("x")
 
 
 def test_a_build_that_fails_raises_with_every_failure(small_demo, tmp_path):
@@ -71,8 +71,8 @@ def test_a_workspace_is_not_made_of_a_folder_that_does_not_fit(small_demo, tmp_p
     assert not (tmp_path / "bench").exists()
 
 
-def test_a_release_holds_only_accepted_items_unless_asked(built, tmp_path):
-    workspace, report = built
+def test_a_release_holds_only_accepted_items_unless_asked(first_build, tmp_path):
+    workspace, report = first_build
     with pytest.raises(MedrcubeError, match="has been accepted"):
         workspace.release(tmp_path / "release")
     release = workspace.release(str(tmp_path / "release"), name="v1", allow_unreviewed=True)

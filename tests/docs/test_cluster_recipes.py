@@ -61,9 +61,9 @@ def test_workers_that_slurm_starts_build(bench, site):
     code = recipe.text.replace("jobs=64", "jobs=2")
     with running([sys.executable, "-c", code], stdin=subprocess.PIPE) as login_node:
         address = login_node.stdout.readline().strip()
-        built = _build(bench, address)
+        build = _build(bench, address)
         login_node.communicate("\n", timeout=SECONDS)
-    assert built.returncode == 0, built.stderr
+    assert build.returncode == 0, build.stderr
     assert len(list(site.glob("job.*.log"))) == 2
     assert list((bench / "images").rglob("*.png"))
 

@@ -40,7 +40,7 @@ VARIANTS = {
 
 
 @dataclass(frozen=True)
-class Built:
+class BuildOutcome:
     """The outcome of a build, and an oracle that knows its raw data."""
 
     items: list
@@ -159,7 +159,7 @@ def read(workspace, sources, layouts, raw=None):
         workspace.root,
         raw,
     )
-    return Built(
+    return BuildOutcome(
         items_from_frame(pd.read_parquet(workspace.items)),
         oracle,
         open_items_from_frame(pd.read_parquet(workspace.open_items)),

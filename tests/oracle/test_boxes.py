@@ -14,16 +14,16 @@ BOUND = 3
 LEARNERS = 5
 
 
-def boxed(built):
+def boxed(build):
     """Samples that are asked for a box."""
-    samples = built.oracle.samples
-    sample_ids = {item.sample for item in built.items if item.task == "ROI Grounding"}
+    samples = build.oracle.samples
+    sample_ids = {item.sample for item in build.items if item.task == "ROI Grounding"}
     return [samples[name] for name in sorted(sample_ids)]
 
 
-def picture(built, sample):
+def picture(build, sample):
     """Pixels of a sample."""
-    return pixels_of(built.oracle._root / sample.image)
+    return pixels_of(build.oracle._root / sample.image)
 
 
 @pytest.fixture(scope="module")
@@ -33,13 +33,13 @@ def puzzles(demo):
         name: [
             Puzzle(
                 f"{sample.source} {sample.patient or sample.case}",
-                *picture(built, sample).shape[1::-1],
-                tuple(built.oracle.boxes[sample.id]),
+                *picture(build, sample).shape[1::-1],
+                tuple(build.oracle.boxes[sample.id]),
                 int(sample.truth) - 1,
             )
-            for sample in boxed(built)
+            for sample in boxed(build)
         ]
-        for name, built in demo.items()
+        for name, build in demo.items()
     }
 
 
@@ -60,12 +60,12 @@ def test_no_learner_finds_the_right_box_without_the_picture(puzzles, variant):
 
 
 def test_every_number_of_every_picture_has_one_reading(demo):
-    built = demo["demo"]
+    build = demo["demo"]
     texts = [
         f"{sample.source} {sample.case} {sample.marked}: {fault}"
-        for sample in built.oracle.samples.values()
+        for sample in build.oracle.samples.values()
         if sample.artefact == "boxes"
-        for fault in reading_faults(picture(built, sample), built.oracle.boxes[sample.id])
+        for fault in reading_faults(picture(build, sample), build.oracle.boxes[sample.id])
     ]
     assert not texts, f"{len(texts)} faults, such as:\n" + "\n".join(texts[:20])
 
@@ -125,9 +125,9 @@ def test_an_order_of_numbers_is_found(neutral):
 @pytest.fixture
 def drawing(demo):
     """A sound picture with three boxes or more: its pixels, which may be changed, and its boxes."""
-    built = demo["whole"]
-    for sample in boxed(built):
-        pixels, boxes = picture(built, sample).copy(), built.oracle.boxes[sample.id]
+    build = demo["whole"]
+    for sample in boxed(build):
+        pixels, boxes = picture(build, sample).copy(), build.oracle.boxes[sample.id]
         if len(boxes) > 2 and not list(reading_faults(pixels, boxes)):
             return pixels, boxes
     raise AssertionError("no picture of the demo is sound")

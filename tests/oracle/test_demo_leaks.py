@@ -68,8 +68,8 @@ def test_no_task_is_answered_by_its_most_frequent_label(demo, variant):
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("reader", [options_only, text_only])
 def test_no_task_is_predicted_without_its_pictures_by_cross_validation(demo, variant, reader):
-    built = demo[variant]
-    rows = reader(built.items, list(built.oracle.samples.values()))
+    build = demo[variant]
+    rows = reader(build.items, list(build.oracle.samples.values()))
     assert set(map(str, cube_tasks())) - {"ROI Grounding"} <= {row["task"] for row in rows}
     gains = {row["task"]: (row["accuracy"] - row["chance"]) / row["se"] for row in rows}
     # Eight tasks in three draws for two readers: one in twenty is beyond two by luck alone.

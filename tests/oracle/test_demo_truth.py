@@ -20,8 +20,8 @@ LIST_LIMIT = 10
 @pytest.fixture(scope="module")
 def findings(demo):
     return {
-        name: [fault for item in built.items for fault in built.oracle.examine(item)]
-        for name, built in demo.items()
+        name: [fault for item in build.items for fault in build.oracle.examine(item)]
+        for name, build in demo.items()
     }
 
 
@@ -46,10 +46,10 @@ def test_every_source_and_every_task_is_examined(demo):
 
 
 def test_every_wrong_option_is_judged_once_and_each_proof_is_met(demo, findings):
-    for built in demo.values():
-        wrong = sum(len(item.options) - 1 for item in built.items)
-        assert built.oracle.tally.total() == wrong
-    tally = sum((built.oracle.tally for built in demo.values()), Counter())
+    for build in demo.values():
+        wrong = sum(len(item.options) - 1 for item in build.items)
+        assert build.oracle.tally.total() == wrong
+    tally = sum((build.oracle.tally for build in demo.values()), Counter())
     assert {rule: tally[rule] for rule in (*SAFE, "box", "panel") if not tally[rule]} == {}
     assert tally["excluded"] > 6000
     assert tally["box"] > 900
@@ -72,17 +72,17 @@ def test_the_draws_differ_so_that_they_show_more_than_one_of_them(demo):
 
 def test_no_option_rests_on_silence(demo):
     grades = {
-        option.grade for built in demo.values() for item in built.items for option in item.options
+        option.grade for build in demo.values() for item in build.items for option in item.options
     }
     assert grades == {"", Grade.A, Grade.B}
 
 
 def test_every_point_and_box_lies_where_the_raw_marks_say(demo):
-    built = demo["demo"]
-    placed = [item for item in built.open_items if item.form in {"point", "box"}]
+    build = demo["demo"]
+    placed = [item for item in build.open_items if item.form in {"point", "box"}]
     faults = []
     for item in placed:
-        witness, sample = built.oracle.witness(item.source), built.oracle.samples[item.sample]
+        witness, sample = build.oracle.witness(item.source), build.oracle.samples[item.sample]
         case = witness.cases[sample.case]
         own = place_faults(witness.card, case, item, sample)
         faults += [f"{item.source} {sample.case} {item.form}: {fault}" for fault in own]

@@ -126,15 +126,15 @@ def test_an_option_whose_proof_loses_its_reason_is_found(demo, cards):
 
 
 def test_an_option_that_rests_on_a_mined_normal_is_found(demo, cards):
-    built = demo["whole"]
+    build = demo["whole"]
     item = next(
         candidate
-        for candidate in built.items
+        for candidate in build.items
         if (candidate.source, candidate.field) == ("mimic-cxr-jpg", "finding")
     )
     assert not silence(demo, "whole", item, cards)
-    tables, card = built.oracle.tables, cards["mimic-cxr-jpg"]
-    picture = built.oracle.picture(built.oracle.samples[item.sample])
+    tables, card = build.oracle.tables, cards["mimic-cxr-jpg"]
+    picture = build.oracle.picture(build.oracle.samples[item.sample])
     mined = Statement(NORMAL, LabelState.PRESENT, "finding", Scope.STUDY, Grade.B, "chexpert.csv:2")
     only = replace(picture, statements=(mined,))
     assert any("rests on a mined" in fault for fault in silence_faults(tables, only, item, card))

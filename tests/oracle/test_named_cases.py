@@ -32,22 +32,22 @@ def each_alone(values, name="finding"):
     return pictures(**{f"v{n}": f"{name} {value} present" for n, value in enumerate(values)})
 
 
-def beside(built, key, case=""):
+def beside(build, key, case=""):
     """Every wrong option that stands beside a key, on pictures whose key begins so."""
-    samples = built.oracle.samples
+    samples = build.oracle.samples
     return {
         option.concept
-        for item in built.items
+        for item in build.items
         if item.concept == key and samples[item.sample].case.startswith(case)
         for n, option in enumerate(item.options)
         if n != item.key
     }
 
 
-def faults(built, key=None):
+def faults(build, key=None):
     """What the oracle has to say, of one key or all; a case must not hide another fault."""
-    items = [item for item in built.items if key in {None, item.concept}]
-    return [str(fault) for item in items for fault in built.oracle.examine(item)]
+    items = [item for item in build.items if key in {None, item.concept}]
+    return [str(fault) for item in items for fault in build.oracle.examine(item)]
 
 
 FINDINGS = {"tasks": ["Abnormality Diagnosis"]}
@@ -63,10 +63,10 @@ LOWER_AND_HIGHER = [
 @pytest.mark.parametrize(("lower", "higher"), LOWER_AND_HIGHER)
 def test_what_a_true_finding_implies_is_no_wrong_option(tiny_source, lower, higher):
     values = (lower, higher, *OTHERS)
-    built = tiny_source(field(*values), each_alone(values), **FINDINGS)
-    assert beside(built, lower) == set(OTHERS)
-    assert any(higher in beside(built, other) for other in OTHERS)
-    assert faults(built) == []
+    build = tiny_source(field(*values), each_alone(values), **FINDINGS)
+    assert beside(build, lower) == set(OTHERS)
+    assert any(higher in beside(build, other) for other in OTHERS)
+    assert faults(build) == []
 
 
 @pytest.mark.few(1)
@@ -75,10 +75,10 @@ def test_what_implies_a_true_finding_is_no_wrong_option_while_nobody_denies_it(
     tiny_source, lower, higher
 ):
     values = (lower, higher, *OTHERS)
-    built = tiny_source(field(*values), each_alone(values), **FINDINGS)
-    assert beside(built, higher) == set(OTHERS)
-    assert any(lower in beside(built, other) for other in OTHERS)
-    assert faults(built) == []
+    build = tiny_source(field(*values), each_alone(values), **FINDINGS)
+    assert beside(build, higher) == set(OTHERS)
+    assert any(lower in beside(build, other) for other in OTHERS)
+    assert faults(build) == []
 
 
 @pytest.mark.few(1)
@@ -90,10 +90,10 @@ def test_what_implies_a_true_finding_stands_beside_a_third_one_only_where_it_is_
     both = f"finding {third} present; finding {higher} present"
     alone = each_alone((lower, *OTHERS))
     alone |= pictures(denied=f"{both}; finding {lower} absent", silent=both)
-    built = tiny_source(field(lower, higher, *OTHERS), alone, **FINDINGS)
-    assert lower in beside(built, third, case="denied")
-    assert beside(built, third, case="silent") == set(OTHERS[1:])
-    assert faults(built, third) == []
+    build = tiny_source(field(lower, higher, *OTHERS), alone, **FINDINGS)
+    assert lower in beside(build, third, case="denied")
+    assert beside(build, third, case="silent") == set(OTHERS[1:])
+    assert faults(build, third) == []
 
 
 @pytest.mark.few(1)
@@ -103,9 +103,9 @@ def test_of_two_options_none_implies_the_other_though_the_first_is_denied(
 ):
     alone = each_alone((lower, higher, *OTHERS))
     alone |= pictures(denied=f"finding {higher} present; finding {lower} absent")
-    built = tiny_source(field(lower, higher, *OTHERS), alone, **FINDINGS)
-    assert beside(built, higher, case="denied") == set(OTHERS)
-    assert faults(built) == []
+    build = tiny_source(field(lower, higher, *OTHERS), alone, **FINDINGS)
+    assert beside(build, higher, case="denied") == set(OTHERS)
+    assert faults(build) == []
 
 
 @pytest.mark.few(1)
@@ -113,57 +113,57 @@ def test_of_two_options_none_implies_the_other_though_the_first_is_denied(
 def test_what_is_implied_stays_true_though_a_table_denies_it(tiny_source, lower, higher):
     alone = each_alone((lower, higher, *OTHERS))
     alone |= pictures(denied=f"finding {lower} present; finding {higher} absent")
-    built = tiny_source(field(lower, higher, *OTHERS), alone, **FINDINGS)
-    assert beside(built, lower, case="denied") == set(OTHERS)
-    assert faults(built) == []
+    build = tiny_source(field(lower, higher, *OTHERS), alone, **FINDINGS)
+    assert beside(build, lower, case="denied") == set(OTHERS)
+    assert faults(build) == []
 
 
 def test_nodule_mass_and_their_joined_label_never_meet(tiny_source):
     joined = ("Nodule", "Mass", "Nodule/Mass")
     values = (*joined, *OTHERS)
-    built = tiny_source(field(*values), each_alone(values), **FINDINGS)
+    build = tiny_source(field(*values), each_alone(values), **FINDINGS)
     for key in joined:
-        assert not beside(built, key) & set(joined)
-    assert beside(built, "Nodule") == set(OTHERS)
-    assert any("Mass" in beside(built, other) for other in OTHERS)
-    assert faults(built) == []
+        assert not beside(build, key) & set(joined)
+    assert beside(build, "Nodule") == set(OTHERS)
+    assert any("Mass" in beside(build, other) for other in OTHERS)
+    assert faults(build) == []
 
 
 def test_a_label_that_joins_two_findings_is_no_wrong_option_at_all(tiny_source):
     """Asked alone, so that no block leaves it out for want of a question that it answers."""
     key, *others = OTHERS
-    built = tiny_source(field("Nodule/Mass", *OTHERS), each_alone([key]), **FINDINGS)
-    assert beside(built, key) == set(others)
+    build = tiny_source(field("Nodule/Mass", *OTHERS), each_alone([key]), **FINDINGS)
+    assert beside(build, key) == set(others)
 
 
 def test_a_finding_left_open_is_no_wrong_option(tiny_source):
     alone = each_alone(OTHERS)
     alone |= pictures(open="finding gynecomastia present; finding kyphosis unknown")
-    built = tiny_source(field(*OTHERS), alone, **FINDINGS)
-    assert beside(built, "gynecomastia", case="open") <= {"Pneumothorax"}
-    assert "kyphosis" in beside(built, "gynecomastia", case="v")
-    assert faults(built) == []
+    build = tiny_source(field(*OTHERS), alone, **FINDINGS)
+    assert beside(build, "gynecomastia", case="open") <= {"Pneumothorax"}
+    assert "kyphosis" in beside(build, "gynecomastia", case="v")
+    assert faults(build) == []
 
 
 def test_a_look_alike_is_a_wrong_option_only_where_its_reader_denies_it(tiny_source):
     values = ("Consolidation", "Atelectasis", *OTHERS)
     alone = each_alone(values)
     alone |= pictures(denied="finding Consolidation present; finding Atelectasis absent")
-    built = tiny_source(field(*values), alone, **FINDINGS)
-    assert "Atelectasis" not in beside(built, "Consolidation", case="v")
-    assert "Atelectasis" in beside(built, "Consolidation", case="denied")
-    assert faults(built) == []
+    build = tiny_source(field(*values), alone, **FINDINGS)
+    assert "Atelectasis" not in beside(build, "Consolidation", case="v")
+    assert "Atelectasis" in beside(build, "Consolidation", case="denied")
+    assert faults(build) == []
 
 
 def test_of_a_finding_on_both_sides_neither_side_is_wrong(tiny_source):
     values = ("left", "right", "bilateral")
-    built = tiny_source(
+    build = tiny_source(
         field(*values, name="side", group="laterality"), each_alone(values, "side"), **FINDINGS
     )
-    assert beside(built, "left") == {"right"}
-    assert beside(built, "right") == {"left"}
-    assert beside(built, "bilateral") == set()
-    assert faults(built) == []
+    assert beside(build, "left") == {"right"}
+    assert beside(build, "right") == {"left"}
+    assert beside(build, "bilateral") == set()
+    assert faults(build) == []
 
 
 TYPES = ("epidural", "intraparenchymal", "intraventricular")
@@ -185,11 +185,11 @@ def test_what_one_slice_does_not_show_may_be_elsewhere_in_the_study(tiny_source)
         for n, entry in enumerate(TYPES * TIMES)
     }
     case = {"anatomy": "Brain", "modality": "CT", "shows": "study"}
-    built = tiny_source(fields, rows, **FINDINGS, **case)
-    about_the_study = [item for item in built.items if item.scope == "study"]
-    assert {built.oracle.samples[entry.sample].case[:5] for entry in about_the_study} == {"study"}
-    assert near in beside(built, far, case="study")
-    assert key in beside(built, far, case="study")
+    build = tiny_source(fields, rows, **FINDINGS, **case)
+    about_the_study = [item for item in build.items if item.scope == "study"]
+    assert {build.oracle.samples[entry.sample].case[:5] for entry in about_the_study} == {"study"}
+    assert near in beside(build, far, case="study")
+    assert key in beside(build, far, case="study")
 
 
 def test_a_fact_of_the_study_is_not_asked_of_a_slice(tiny_source):
@@ -198,10 +198,10 @@ def test_a_fact_of_the_study_is_not_asked_of_a_slice(tiny_source):
         f"here{n}": f"here {kind} present" for n, kind in enumerate(TYPES * TIMES)
     }
     case = {"anatomy": "Brain", "modality": "CT", "shows": "slice"}
-    built = tiny_source(fields, rows, **FINDINGS, **case)
-    assert {item.scope for item in built.items} == {"slice"}
-    assert {built.oracle.samples[item.sample].case[:4] for item in built.items} == {"here"}
-    assert faults(built) == []
+    build = tiny_source(fields, rows, **FINDINGS, **case)
+    assert {item.scope for item in build.items} == {"slice"}
+    assert {build.oracle.samples[item.sample].case[:4] for item in build.items} == {"here"}
+    assert faults(build) == []
 
 
 NAMES = (
@@ -240,32 +240,32 @@ def chexpert(tmp_path):
     return root, cases
 
 
-def _kinds_of_cells(built, cases):
+def _kinds_of_cells(build, cases):
     """What the table said of the wrong options: kinds of cells behind items on findings."""
-    samples = built.oracle.samples
+    samples = build.oracle.samples
     return {
         cases[samples[item.sample].case]
-        for item in built.items
+        for item in build.items
         if item.task == "Abnormality Diagnosis"
     }
 
 
 def test_a_blank_of_chexpert_is_no_zero(chexpert, rebuild):
     root, cases = chexpert
-    built = rebuild("chexpert", root, "small")
-    assert _kinds_of_cells(built, cases) == {"zero"}
-    assert beside(built, "Pneumothorax") == {"Fracture"}
-    assert faults(built) == []
+    build = rebuild("chexpert", root, "small")
+    assert _kinds_of_cells(build, cases) == {"zero"}
+    assert beside(build, "Pneumothorax") == {"Fracture"}
+    assert faults(build) == []
 
 
 def test_a_blank_of_chexpert_counts_as_silence_when_silence_is_asked_for(chexpert, rebuild):
     root, cases = chexpert
     settings = BuildSettings(evidence=Grade.C, two_option_share=1.0)
-    built = rebuild("chexpert", root, "small", settings)
-    assert "blank" in _kinds_of_cells(built, cases)
+    build = rebuild("chexpert", root, "small", settings)
+    assert "blank" in _kinds_of_cells(build, cases)
     grades = {
-        (cases[built.oracle.samples[item.sample].case], item.grade)
-        for item in built.items
+        (cases[build.oracle.samples[item.sample].case], item.grade)
+        for item in build.items
         if item.task == "Abnormality Diagnosis" and set(PAIR) == {o.concept for o in item.options}
     }
     assert grades == {("zero", "A"), ("blank", "C")}
@@ -273,11 +273,11 @@ def test_a_blank_of_chexpert_counts_as_silence_when_silence_is_asked_for(chexper
 
 def test_minus_one_of_chexpert_is_never_a_wrong_option(chexpert, rebuild):
     root, cases = chexpert
-    built = rebuild(
+    build = rebuild(
         "chexpert", root, "small", BuildSettings(evidence=Grade.C, two_option_share=1.0)
     )
-    for item in built.items:
-        if cases[built.oracle.samples[item.sample].case] == "open":
+    for item in build.items:
+        if cases[build.oracle.samples[item.sample].case] == "open":
             assert not set(PAIR) <= {option.concept for option in item.options}
 
 
@@ -307,18 +307,18 @@ def test_every_part_of_a_joined_shape_of_cbis_is_true(tmp_path, rebuild, monkeyp
     root = tmp_path / "raw"
     root.mkdir()
     fixture.build(root, layout)
-    built = rebuild("cbis-ddsm", root, layout)
-    items = [item for item in built.items if item.field == "shape"]
+    build = rebuild("cbis-ddsm", root, layout)
+    items = [item for item in build.items if item.field == "shape"]
     for item in items:
-        parts = true[built.oracle.samples[item.sample].case]
+        parts = true[build.oracle.samples[item.sample].case]
         assert parts & {option.concept for option in item.options} == {item.concept}
-    films = {built.oracle.samples[item.sample].case[-8:] for item in items}
+    films = {build.oracle.samples[item.sample].case[-8:] for item in items}
     assert "_LEFT_CC" in films
     assert "RIGHT_CC" not in films  # a lymph node may be round, and is no mass
-    assert not [item for item in items if item.sample and _wrongly(item, true, built)]
-    assert faults(built) == []
+    assert not [item for item in items if item.sample and _wrongly(item, true, build)]
+    assert faults(build) == []
 
 
-def _wrongly(item, true, built):
-    parts = true[built.oracle.samples[item.sample].case]
+def _wrongly(item, true, build):
+    parts = true[build.oracle.samples[item.sample].case]
     return {o.concept for n, o in enumerate(item.options) if n != item.key} & parts

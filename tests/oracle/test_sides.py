@@ -59,7 +59,7 @@ class ImageQuestion:
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory):
+def side_questions(tmp_path_factory):
     """Raw root, and what each task asks of two sources: ``questions_on("Patient Side")``."""
     root = tmp_path_factory.mktemp("sides")
     sources = {name: find_sources()[name] for name in ("mmwhs", "brats2021")}
@@ -103,8 +103,8 @@ def built(tmp_path_factory):
     return root / "raw", questions_on
 
 
-def of_task(built, task):
-    raw, questions_of = built
+def of_task(side_questions, task):
+    raw, questions_of = side_questions
     items = list(questions_of(task))
     assert items
     return raw, items
@@ -122,8 +122,8 @@ def one_file(root, pattern):
     return min(root.rglob(pattern))  # a copy of a file holds the same
 
 
-def test_what_lies_to_the_left_has_the_smaller_mean_column_in_the_raw_labels(built):
-    raw, items = of_task(built, "Relative Position")
+def test_what_lies_to_the_left_has_the_smaller_mean_column_in_the_raw_labels(side_questions):
+    raw, items = of_task(side_questions, "Relative Position")
     combinations = set()
     for item in items:
         key, _, plane = item.case.rpartition("-")
@@ -138,8 +138,8 @@ def test_what_lies_to_the_left_has_the_smaller_mean_column_in_the_raw_labels(bui
     assert len(combinations) >= 6
 
 
-def test_a_mirrored_image_is_the_clean_one_turned_about(built):
-    _, items = of_task(built, "Relative Position")
+def test_a_mirrored_image_is_the_clean_one_turned_about(side_questions):
+    _, items = of_task(side_questions, "Relative Position")
     images = {
         (item.case, item.frames, item.artefact): np.asarray(Image.open(item.image))
         for item in items
@@ -158,8 +158,8 @@ def test_a_mirrored_image_is_the_clean_one_turned_about(built):
         assert np.array_equal(image[rows, columns], clean[rows, columns])
 
 
-def test_what_lies_on_a_side_lies_there_as_a_whole_in_the_raw_volume(built):
-    raw, items = of_task(built, "Patient Side")
+def test_what_lies_on_a_side_lies_there_as_a_whole_in_the_raw_volume(side_questions):
+    raw, items = of_task(side_questions, "Patient Side")
     assert {item.answer for item in items} == {
         "The patient's left side",
         "The patient's right side",
@@ -178,8 +178,8 @@ def test_what_lies_on_a_side_lies_there_as_a_whole_in_the_raw_volume(built):
         assert item.answer == f"The patient's {side} side"
 
 
-def test_the_image_asked_for_is_the_slice_of_its_sequence(built):
-    raw, items = of_task(built, "Which Image")
+def test_the_image_asked_for_is_the_slice_of_its_sequence(side_questions):
+    raw, items = of_task(side_questions, "Which Image")
     for item in items:
         patient = item.case.partition("-")[0]
         picture = np.asarray(Image.open(item.image).convert("L")).astype(float)
@@ -201,9 +201,9 @@ def test_the_image_asked_for_is_the_slice_of_its_sequence(built):
         assert max(likeness, key=likeness.get) == item.concept
 
 
-def test_a_constant_answer_is_right_half_of_the_time_and_never_in_a_set(built):
+def test_a_constant_answer_is_right_half_of_the_time_and_never_in_a_set(side_questions):
     """So the longest option, the textbook and any reader of words alone score 0 in sets."""
-    _, items = of_task(built, "Relative Position")
+    _, items = of_task(side_questions, "Relative Position")
     answers = {}
     for item in items:
         answers.setdefault(item.question.stratum, []).append(item.answer)

@@ -84,11 +84,11 @@ def hushed(table, columns):
     write(table, cells, hush=columns)
 
 
-def worded_items(built):
+def worded_items(build):
     """Items that speak of what the rows speak of, each with the name of its row."""
     return [
-        (built.oracle.samples[item.sample].case, item)
-        for item in built.items
+        (build.oracle.samples[item.sample].case, item)
+        for item in build.items
         if item.task in {"Abnormality Diagnosis", "Disease Diagnosis", "Severity Grading"}
     ]
 
@@ -114,14 +114,14 @@ def test_no_option_of_the_demo_is_refuted_by_its_row(demo, variant, source, tabl
     assert [fault for case, item in mine for fault in faults(item, rows[case])] == []
 
 
-def sign_faults(built, rows):
-    items = worded_items(built)
+def sign_faults(build, rows):
+    items = worded_items(build)
     assert len({case for case, _ in items}) > 50
     return [fault for case, item in items for fault in words.sign_faults(item, rows[case])]
 
 
-def film_faults(built, rows):
-    items = worded_items(built)
+def film_faults(build, rows):
+    items = worded_items(build)
     assert len(items) > 20
     return [fault for case, item in items for fault in words.film_faults(item, rows[case])]
 

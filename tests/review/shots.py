@@ -45,7 +45,7 @@ def main(names):
     """Build, import, review, look."""
     deep = names == ["viewer"]
     with tempfile.TemporaryDirectory() as folder:
-        workspace = built(Path(folder), ("msd-lung",) if deep else SOURCES)
+        workspace = build_bench(Path(folder), ("msd-lung",) if deep else SOURCES)
         configure(review_paths(workspace.root))
         migrate()
         if deep:
@@ -54,7 +54,7 @@ def main(names):
             looked_at(reviewed(workspace))
 
 
-def built(folder, sources):
+def build_bench(folder, sources):
     """A workspace of generated data."""
     medrcube = str(Path(sys.executable).with_name("medrcube"))
     roots = {name: folder / "raw" / name for name in sources}

@@ -58,7 +58,7 @@ def tables(workspace, released):
 
 
 @pytest.fixture
-def built(workspace, tables):
+def build_audit(workspace, tables):
     """Audit of the build, as a release hands it on."""
     count = len(tables[0])
     return {
@@ -77,12 +77,12 @@ def built(workspace, tables):
 
 
 @pytest.fixture
-def draw(workspace, tables, built):
+def draw(workspace, tables, build_audit):
     """The page, and its audit, of some of the items: ``draw(items, review={...})``."""
 
     def page(items=None, **changes):
         items = tables[0] if items is None else items
-        result, near = release_audit({**built, **changes}, items, tables[1], workspace.root)
+        result, near = release_audit({**build_audit, **changes}, items, tables[1], workspace.root)
         gallery = make_gallery(items, by_id(tables[1]), near, workspace.root)
         return Page(audit_page(result, gallery)), result
 
@@ -165,7 +165,7 @@ def test_a_cell_whose_pictures_are_all_restricted_says_so(draw, tables):
     assert "all restricted: none is shown" in page.text
 
 
-def test_hostile_texts_are_shown_as_texts(draw, tables, built, workspace):
+def test_hostile_texts_are_shown_as_texts(draw, tables, build_audit, workspace):
     items, samples = tables
     bad = [
         replace(
@@ -274,7 +274,7 @@ def test_a_review_that_states_no_agreement_is_shown_all_the_same(draw, tables):
     assert "not stated" in page.text
 
 
-def test_a_rule_that_does_not_hold_stands_at_the_head_of_the_page(draw, built):
+def test_a_rule_that_does_not_hold_stands_at_the_head_of_the_page(draw, build_audit):
     page, result = draw()
     assert "batch rules failed" not in page.text
     result["batch_rules"]["longest-option"]["holds"] = False
@@ -341,7 +341,7 @@ def test_sheets_show_every_source_and_answer_in_turn_and_no_picture_twice(tables
 
 
 @pytest.mark.thorough
-def test_the_truth_of_a_box_is_drawn_over_its_picture(tables, workspace, built):
+def test_the_truth_of_a_box_is_drawn_over_its_picture(tables, workspace, build_audit):
     items, samples = tables
     sample = next(each for each in samples if each.redistribute)
     truth = {"size": [64, 48], "box": [8, 6, 32, 24], "iou": 0.5}
@@ -355,14 +355,14 @@ def test_the_truth_of_a_box_is_drawn_over_its_picture(tables, workspace, built):
         visible="yes", variant="0", template="1", **facts, **shared,
     )  # fmt: skip
     gallery = make_gallery([box], by_id(samples), (), workspace.root)
-    result, _ = release_audit(built, items, samples, workspace.root)
+    result, _ = release_audit(build_audit, items, samples, workspace.root)
     page = Page(audit_page(result, gallery))
     assert ("path", "d", "M8 6H32V24H8Z") in page.attributes
     words = "Drawn: the true box, 12 to 50 % from the left and 12 to 50 % from the top"
     assert ("svg", "aria-label", words) in page.attributes
 
 
-def test_the_page_of_a_full_cube_stays_small(tables, tmp_path, built):
+def test_the_page_of_a_full_cube_stays_small(tables, tmp_path, build_audit):
     """Every cell is full of noise, which no encoder makes smaller."""
     items, samples = tables
     lots = np.random.default_rng(0)
@@ -395,7 +395,7 @@ def test_the_page_of_a_full_cube_stays_small(tables, tmp_path, built):
         sum(len(thumbnail.uri) for sheet in gallery.sheets for thumbnail in sheet.thumbnails)
         <= LARGEST
     )
-    result, _ = release_audit(built, all_items, pictures, tmp_path)
+    result, _ = release_audit(build_audit, all_items, pictures, tmp_path)
     assert len(audit_page(result, gallery)) < 6_000_000
 
 

@@ -32,8 +32,8 @@ def deal(items, samples=None, seed=0):
     return deal_sets(items, {entry.id: entry for entry in samples}, seed)
 
 
-def keys(built):
-    return sorted(item.options[item.key].text for item in built.items)
+def keys(item_set):
+    return sorted(item.options[item.key].text for item in item_set.items)
 
 
 def lots(count=60):
@@ -42,14 +42,14 @@ def lots(count=60):
 
 def test_the_keys_of_a_set_differ_and_an_item_is_in_one_set():
     dealt = deal(lots())
-    assert all(is_set(built.items) for built in dealt)
-    assert {len(built.items) for built in dealt} == {2, 4}
-    assert max(Counter(item.id for built in dealt for item in built.items).values()) == 1
+    assert all(is_set(item_set.items) for item_set in dealt)
+    assert {len(item_set.items) for item_set in dealt} == {2, 4}
+    assert max(Counter(item.id for item_set in dealt for item in item_set.items).values()) == 1
 
 
 def test_sets_are_as_large_as_their_keys_allow():
     dealt = deal([item(number, FOUR[number % 4]) for number in range(12)])
-    assert [keys(built) for built in dealt] == [sorted(FOUR)] * 3
+    assert [keys(item_set) for item_set in dealt] == [sorted(FOUR)] * 3
 
 
 def test_the_order_of_the_items_changes_nothing():
@@ -74,13 +74,15 @@ def test_items_of_one_patient_come_together_before_others():
     items = [item(number, FOUR[number % 2]) for number in range(40)]
     samples = [sample(number, patient=f"p{number // 2}") for number in range(40)]
     patients = {entry.id: entry.patient for entry in samples}
-    for built in deal(items, samples):
-        assert len({patients[item.sample] for item in built.items}) == 1
+    for item_set in deal(items, samples):
+        assert len({patients[item.sample] for item in item_set.items}) == 1
 
 
 def test_items_of_one_source_come_together_before_those_of_others():
     items = [item(n, FOUR[n % 2], source="ab"[n // 2 % 2]) for n in range(8)]
     samples = [sample(n, source="ab"[n // 2 % 2]) for n in range(8)]
-    assert {len({item.source for item in built.items}) for built in deal(items, samples)} == {1}
+    assert {len({item.source for item in item_set.items}) for item_set in deal(items, samples)} == {
+        1
+    }
     apart = [item(0, "edema", source="a"), item(1, "hernia", source="b")]
     assert len(deal(apart, [sample(0, source="a"), sample(1, source="b")])) == 1

@@ -76,10 +76,10 @@ def pressed(built_layout, tmp_path_factory):
         if source.id in cache:
             return cache[source.id]
         root = tmp_path_factory.mktemp(source.id)
-        built = built_layout(source.id, source.card.layouts[0].name)
-        shutil.copytree(built.root, root / "w")
-        settings = replace(built.settings, least_visible=Visibility.NO)
-        workspace = replace(built, root=root / "w", settings=settings)
+        first_workspace = built_layout(source.id, source.card.layouts[0].name)
+        shutil.copytree(first_workspace.root, root / "w")
+        settings = replace(first_workspace.settings, least_visible=Visibility.NO)
+        workspace = replace(first_workspace, root=root / "w", settings=settings)
         build(workspace, SOURCES, LocalEngine(1), Reporter(quiet=True))
         _stopped_by_nothing(workspace)
         for edition in ("public", "private"):
@@ -90,7 +90,7 @@ def pressed(built_layout, tmp_path_factory):
                 )  # fmt: skip
             assert (report.withheld > 0) == (edition == "public")
         shutil.rmtree(workspace.root)
-        cache[source.id] = built.sources[source.id], root / "public", root / "private"
+        cache[source.id] = first_workspace.sources[source.id], root / "public", root / "private"
         return cache[source.id]
 
     return press

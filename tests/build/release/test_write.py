@@ -23,7 +23,7 @@ FIELDS = {
 
 
 @pytest.fixture
-def built(toy, pressed, workspace):
+def built_workspace(toy, pressed, workspace):
     """A built workspace that the test may change."""
     shutil.copytree(pressed(toy) / "workspace", workspace.root, dirs_exist_ok=True)
     return workspace
@@ -36,10 +36,10 @@ def public(toy, pressed):
 
 
 @pytest.fixture
-def write(toy, built, tmp_path):
+def write(toy, built_workspace, tmp_path):
     def write_release(name="release", **options):
         options = {"name": "test", "allow_unreviewed": True, **options}
-        return release(built, {"toy": toy}, tmp_path / name, **options)
+        return release(built_workspace, {"toy": toy}, tmp_path / name, **options)
 
     return write_release
 
@@ -52,10 +52,10 @@ def _open_items(out):
     return json.loads((out / "TOY" / "open.json").read_text())
 
 
-def _restrict(toy, built, quiet):
+def _restrict(toy, built_workspace, quiet):
     card = toy.folder / "card.toml"
     card.write_text(card.read_text().replace("redistribute = true", "redistribute = false"))
-    build(built, {"toy": load_source(toy.folder)}, LocalEngine(1), quiet)
+    build(built_workspace, {"toy": load_source(toy.folder)}, LocalEngine(1), quiet)
 
 
 def test_items_have_exactly_the_published_fields(public):
@@ -112,8 +112,10 @@ def test_every_picture_has_a_recipe_with_its_pixel_hash(public):
     assert all(re.fullmatch("[0-9a-f]{64}", recipe["pixel_sha256"]) for recipe in recipes)
 
 
-def test_restricted_pictures_are_withheld_and_their_recipes_stay(write, toy, built, quiet):
-    _restrict(toy, built, quiet)
+def test_restricted_pictures_are_withheld_and_their_recipes_stay(
+    write, toy, built_workspace, quiet
+):
+    _restrict(toy, built_workspace, quiet)
     report = write()
     assert report.pictures == 0
     assert report.withheld > 0
@@ -124,16 +126,18 @@ def test_restricted_pictures_are_withheld_and_their_recipes_stay(write, toy, bui
     assert not (report.out / "PRIVATE.md").exists()
 
 
-def test_a_private_release_keeps_them_and_says_so(write, toy, built, quiet):
-    _restrict(toy, built, quiet)
+def test_a_private_release_keeps_them_and_says_so(write, toy, built_workspace, quiet):
+    _restrict(toy, built_workspace, quiet)
     report = write(private=True)
     assert report.withheld == 0
     assert list(report.out.rglob("*.png"))
     assert "Private: do not share" in (report.out / "PRIVATE.md").read_text()
 
 
-def test_every_file_of_a_private_release_is_in_one_of_two_lists_of_sums(write, toy, built, quiet):
-    _restrict(toy, built, quiet)
+def test_every_file_of_a_private_release_is_in_one_of_two_lists_of_sums(
+    write, toy, built_workspace, quiet
+):
+    _restrict(toy, built_workspace, quiet)
     out = write(private=True).out
     sums = [_sums(out / name) for name in ("SHA256SUMS", "SHA256SUMS.restricted")]
     files = {p.relative_to(out).as_posix() for p in out.rglob("*") if p.is_file()}
@@ -143,8 +147,10 @@ def test_every_file_of_a_private_release_is_in_one_of_two_lists_of_sums(write, t
         assert hashlib.sha256((out / name).read_bytes()).hexdigest() == digest
 
 
-def test_editions_differ_in_restricted_pictures_and_their_mark_alone(write, toy, built, quiet):
-    _restrict(toy, built, quiet)
+def test_editions_differ_in_restricted_pictures_and_their_mark_alone(
+    write, toy, built_workspace, quiet
+):
+    _restrict(toy, built_workspace, quiet)
     public, private = write("public").out, write("private", private=True).out
     for path in public.rglob("*"):
         if path.is_file():
@@ -167,9 +173,11 @@ def _lose_a_picture_of_an_item(workspace):
     (workspace.root / samples.loc[sample_ids[0], "image"]).unlink()
 
 
-def test_a_withheld_picture_that_is_lost_stops_a_public_release_too(write, toy, built, quiet):
-    _restrict(toy, built, quiet)
-    _lose_a_picture_of_an_item(built)
+def test_a_withheld_picture_that_is_lost_stops_a_public_release_too(
+    write, toy, built_workspace, quiet
+):
+    _restrict(toy, built_workspace, quiet)
+    _lose_a_picture_of_an_item(built_workspace)
     with pytest.raises(ReleaseError, match="build again"):
         write()
 
@@ -186,30 +194,30 @@ def test_a_release_is_never_overwritten(write):
         write()
 
 
-def test_a_failed_audit_stops_a_release(write, built):
-    audit = json.loads(built.audit.read_text())
+def test_a_failed_audit_stops_a_release(write, built_workspace):
+    audit = json.loads(built_workspace.audit.read_text())
     audit["failures"] = ["two options are one"]
-    built.audit.write_text(json.dumps(audit))
+    built_workspace.audit.write_text(json.dumps(audit))
     with pytest.raises(ReleaseError, match="two options are one"):
         write()
 
 
-def test_a_build_without_items_says_where_the_reasons_stand(write, built):
-    pd.read_parquet(built.items).head(0).to_parquet(built.items)
+def test_a_build_without_items_says_where_the_reasons_stand(write, built_workspace):
+    pd.read_parquet(built_workspace.items).head(0).to_parquet(built_workspace.items)
     with pytest.raises(ReleaseError, match=r"no items, .*audit\.json states under 'dropped'"):
         write()
 
 
-def test_a_lost_picture_stops_a_release_and_leaves_no_rest(write, built, tmp_path):
-    _lose_a_picture_of_an_item(built)
+def test_a_lost_picture_stops_a_release_and_leaves_no_rest(write, built_workspace, tmp_path):
+    _lose_a_picture_of_an_item(built_workspace)
     with pytest.raises(ReleaseError, match="build again"):
         write()
     assert not list(tmp_path.glob(".release*"))
     assert not (tmp_path / "release").exists()
 
 
-def test_an_unbuilt_workspace_says_to_build(write, built):
-    built.items.unlink()
+def test_an_unbuilt_workspace_says_to_build(write, built_workspace):
+    built_workspace.items.unlink()
     with pytest.raises(WorkspaceError, match=r"parquet: is missing; build first:  medrcube build"):
         write()
 
@@ -231,11 +239,11 @@ def _sums(path):
     return dict(reversed(line.split("  ", 1)) for line in path.read_text().splitlines())
 
 
-def test_whether_the_picture_shows_the_answer_is_told_of_every_item(built, write):
-    frame = pd.read_parquet(built.items)
+def test_whether_the_picture_shows_the_answer_is_told_of_every_item(built_workspace, write):
+    frame = pd.read_parquet(built_workspace.items)
     frame["visible"] = ["partly" if number % 3 else "yes" for number in range(len(frame))]
     frame["block"] = [f"b{number // 4}" for number in range(len(frame))]
-    frame.to_parquet(built.items)
+    frame.to_parquet(built_workspace.items)
     expected = {row.id: (row.visible, row.block) for row in frame.itertuples()}
     out = write().out
     expected |= {item["id"]: ("yes", "") for item in _open_items(out)}
@@ -251,10 +259,10 @@ def test_whether_the_picture_shows_the_answer_is_told_of_every_item(built, write
     assert "Items by what the image shows" in (out / "audit.html").read_text()
 
 
-def test_the_unit_of_an_item_is_its_patient_else_its_case_and_names_neither(built, write):
-    samples = pd.read_parquet(built.samples)
+def test_the_unit_of_an_item_is_its_patient_else_its_case_and_names_neither(built_workspace, write):
+    samples = pd.read_parquet(built_workspace.samples)
     samples["patient"] = ["p" if case < "m" else "" for case in samples["case"]]
-    samples.to_parquet(built.samples)
+    samples.to_parquet(built_workspace.samples)
     out = write().out
     of_sample = samples.set_index("id")
     table = pd.read_parquet(out / "items.parquet")
@@ -271,9 +279,9 @@ def test_the_unit_of_an_item_is_its_patient_else_its_case_and_names_neither(buil
     assert again == set.union(*units.values())
 
 
-def test_units_cannot_be_computed_without_the_key_of_the_workspace(built, write):
+def test_units_cannot_be_computed_without_the_key_of_the_workspace(built_workspace, write):
     before = {row.id: row for row in read_item_facts(write("one").out).values()}
-    (built.root / "cache/patient.key").unlink()
+    (built_workspace.root / "cache/patient.key").unlink()
     after = {row.id: row for row in read_item_facts(write("two").out).values()}
     assert not {row.unit for row in before.values()} & {row.unit for row in after.values()}
     assert {name: row.fact for name, row in before.items()} == {

@@ -81,7 +81,7 @@ def _questions(workspace):
 
 
 @pytest.fixture
-def built(toy, workspace, quiet):
+def run_build(toy, workspace, quiet):
     def run():
         build(workspace, {"toy": toy}, LocalEngine(1), quiet)
         dropped = json.loads(workspace.audit.read_text())["dropped"]
@@ -90,19 +90,19 @@ def built(toy, workspace, quiet):
     return run
 
 
-def test_a_picture_that_is_there_twice_is_asked_once(built, raw):
+def test_a_picture_that_is_there_twice_is_asked_once(run_build, raw):
     shutil.copy(raw / "g (0).png", raw / "g (7).png")
     shutil.copy(raw / "g (0)_mask.png", raw / "g (7)_mask.png")
-    questions, dropped = built()
+    questions, dropped = run_build()
     assert ("g (0)", "Disease Diagnosis") in questions
     assert ("g (7)", "Disease Diagnosis") not in questions
     assert dropped["Disease Diagnosis: repeated-picture"] == 1
 
 
-def test_equal_pictures_with_different_labels_are_not_asked(built, raw):
+def test_equal_pictures_with_different_labels_are_not_asked(run_build, raw):
     shutil.copy(raw / "g (0).png", raw / "m (7).png")
     shutil.copy(raw / "g (0)_mask.png", raw / "m (7)_mask.png")
-    questions, dropped = built()
+    questions, dropped = run_build()
     assert not {("g (0)", "Disease Diagnosis"), ("m (7)", "Disease Diagnosis")} & questions
     assert not {("g (0)", "ROI Grounding"), ("m (7)", "ROI Grounding")} & questions
     assert dropped["Disease Diagnosis: contradicting-pictures"] == 2

@@ -28,7 +28,7 @@ def sources():
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory, sources, quiet):
+def first_build(tmp_path_factory, sources, quiet):
     """A workspace of CT volumes, built while nothing was masked, and the report."""
     root = tmp_path_factory.mktemp("viewer")
     source = sources[SOURCE]
@@ -44,9 +44,9 @@ def built(tmp_path_factory, sources, quiet):
 
 
 @pytest.fixture
-def again(built, tmp_path, sources, quiet):
+def again(first_build, tmp_path, sources, quiet):
     """Build a copy of that workspace once more: gives it and the report."""
-    first, _ = built
+    first, _ = first_build
     root = shutil.copytree(first.root, tmp_path / "bench")
 
     def run(**settings):
@@ -65,16 +65,16 @@ def digests(root):
 
 
 @pytest.mark.few(1)
-def test_pictures_of_items_have_copies(built):
-    workspace, report = built
+def test_pictures_of_items_have_copies(first_build):
+    workspace, report = first_build
     assert report.viewer.failed == ()
     assert (
         report.viewer.made == report.viewer.pictures == len(read_copies(workspace.viewer).rows) > 0
     )
 
 
-def test_a_copy_is_the_stored_slice_and_its_neighbours(built):
-    workspace, _ = built
+def test_a_copy_is_the_stored_slice_and_its_neighbours(first_build):
+    workspace, _ = first_build
     row = max(read_copies(workspace.viewer).rows.values(), key=lambda entry: len(entry["slices"]))
     planes = [
         np.asarray(Image.open(plane_path(workspace.viewer, entry))) for entry in row["slices"]
@@ -86,8 +86,8 @@ def test_a_copy_is_the_stored_slice_and_its_neighbours(built):
     assert axes == {(2.0, 2.0), (3.0, 2.0)}  # axial slices, and those across them
 
 
-def test_everything_is_for_the_owner_alone_whatever_the_umask(built):
-    workspace, _ = built
+def test_everything_is_for_the_owner_alone_whatever_the_umask(first_build):
+    workspace, _ = first_build
     modes = {
         path: stat.S_IMODE(path.stat().st_mode)
         for path in (workspace.viewer, *workspace.viewer.rglob("*"))
@@ -95,8 +95,8 @@ def test_everything_is_for_the_owner_alone_whatever_the_umask(built):
     assert {mode & 0o077 for mode in modes.values()} == {0}
 
 
-def test_no_patient_and_no_case_is_named(built):
-    workspace, _ = built
+def test_no_patient_and_no_case_is_named(first_build):
+    workspace, _ = first_build
     for path in workspace.viewer.rglob("*"):
         data = b"" if path.is_dir() else path.read_bytes()
         assert CANARY.encode() not in data
@@ -104,8 +104,8 @@ def test_no_patient_and_no_case_is_named(built):
         assert b"tEXt" not in data
 
 
-def test_pictures_and_items_are_the_same_without_copies(built, tmp_path, sources, quiet):
-    workspace, _ = built
+def test_pictures_and_items_are_the_same_without_copies(first_build, tmp_path, sources, quiet):
+    workspace, _ = first_build
     settings = replace(workspace.settings, viewer=False)
     (tmp_path / "bench" / "cache").mkdir(parents=True)
     shutil.copy(workspace.root / "cache" / "patient.key", tmp_path / "bench" / "cache")
@@ -152,8 +152,8 @@ def test_switched_off_nothing_is_left(again):
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("private", [False, True])
-def test_no_edition_of_a_release_holds_one(built, tmp_path, sources, private):
-    workspace, _ = built
+def test_no_edition_of_a_release_holds_one(first_build, tmp_path, sources, private):
+    workspace, _ = first_build
     out = tmp_path / "release"
     release(workspace, sources, out, name="v1", allow_unreviewed=True, private=private)
     copies = {path.read_bytes() for path in workspace.viewer.rglob("*.png")}
@@ -165,7 +165,7 @@ def test_no_edition_of_a_release_holds_one(built, tmp_path, sources, private):
         assert not any(name in data for name in names)
 
 
-def test_a_file_that_cannot_be_read_any_more_costs_its_copy_alone(again, built, monkeypatch):
+def test_a_file_that_cannot_be_read_any_more_costs_its_copy_alone(again, first_build, monkeypatch):
     shutil.rmtree(again.root / "viewer")
     monkeypatch.setattr(
         "medrcube.build.viewer.case_copies.open_volume",
@@ -176,7 +176,7 @@ def test_a_file_that_cannot_be_read_any_more_costs_its_copy_alone(again, built, 
     assert all(
         "no viewer copy: unexpected ZeroDivisionError" in entry for entry in report.viewer.failed
     )
-    assert report.failures == built[1].failures
+    assert report.failures == first_build[1].failures
 
 
 @pytest.mark.thorough

@@ -24,15 +24,13 @@ def version(name, number=1):
 
 
 def test_an_item_becomes_a_queued_version_with_all_that_a_reviewer_needs(bench, take_in):
-    built = bench.add("a", warnings=("longest-is-key",))
+    item = bench.add("a", warnings=("longest-is-key",))
     report = take_in(titles={"toy": "A toy source"})
     result = version("a")
     assert (report.added, report.refused) == (1, [])
     assert (result.item.state, result.item.reviews) == ("queued", 0)
-    assert (result.question, result.key) == (built.question, built.key)
-    assert [option["text"] for option in result.options] == [
-        option.text for option in built.options
-    ]
+    assert (result.question, result.key) == (item.question, item.key)
+    assert [option["text"] for option in result.options] == [option.text for option in item.options]
     assert result.options[1] == {
         "text": "meningioma",
         "concept": "meningioma",

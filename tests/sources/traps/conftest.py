@@ -65,7 +65,7 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Built:
+class BuildOutcome:
     """What a build made of a tree, silence accepted as evidence."""
 
     root: Path
@@ -230,7 +230,7 @@ def _scan_tree(source_id, layout, root):
 
 
 def _read(workspace):
-    return Built(
+    return BuildOutcome(
         root=workspace.root,
         samples=samples_from_frame(pd.read_parquet(workspace.samples)),
         items=items_from_frame(pd.read_parquet(workspace.items)),

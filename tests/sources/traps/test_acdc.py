@@ -86,8 +86,8 @@ def test_labels_in_the_order_of_mms_are_refused(changed, build_tree):
                 path,
             )
 
-    built = build_tree(SOURCE, changed(SOURCE, LAYOUT, swap))
-    codes = built.codes()
+    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, swap))
+    codes = build.codes()
     assert {codes[f"patient001-{name}"] for name in ("ED", "ES", "ED-ES")} == {"label-order"}
     assert "label-order" not in {code for case, code in codes.items() if "patient001" not in case}
 
@@ -105,13 +105,13 @@ def test_volume_is_shown_as_stored_whatever_its_affine_says(changed, build_tree,
         return nibabel.Nifti1Image(np.asarray(image.dataobj), turned)
 
     expected = build_fixture(SOURCE, LAYOUT)
-    built = build_tree(SOURCE, changed(SOURCE, LAYOUT, _rewrite(other)))
-    assert (built.pixels(built.sample(ED)) == expected.pixels(expected.sample(ED))).all()
+    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, _rewrite(other)))
+    assert (build.pixels(build.sample(ED)) == expected.pixels(expected.sample(ED))).all()
 
 
 def test_picture_is_neither_turned_nor_mirrored(build_fixture):
-    built = build_fixture(SOURCE, LAYOUT)
-    pixels = built.pixels(built.sample(ED)).astype(int)
+    build = build_fixture(SOURCE, LAYOUT)
+    pixels = build.pixels(build.sample(ED)).astype(int)
     assert pixels.shape == (96, 120)
     corners = [pixels[10, 15], pixels[10, -15], pixels[-10, 15], pixels[-10, -15]]
     assert corners[0] > 200
@@ -119,20 +119,20 @@ def test_picture_is_neither_turned_nor_mirrored(build_fixture):
 
 
 def test_right_ventricle_lies_left_of_the_left_one_in_the_picture(build_fixture):
-    built = build_fixture(SOURCE, LAYOUT)
+    build = build_fixture(SOURCE, LAYOUT)
     columns = {}
     for name in ("RV (structure)", "LV"):
-        pixels = built.pixels(built.sample(ED, "outline", name)).astype(int)
+        pixels = build.pixels(build.sample(ED, "outline", name)).astype(int)
         red = (pixels[..., 0] - pixels[..., 1]) > 100
         columns[name] = np.nonzero(red)[1].mean()
     assert columns["RV (structure)"] < columns["LV"]
 
 
 def test_slice_shows_all_three_structures(build_fixture):
-    built = build_fixture(SOURCE, LAYOUT)
-    assert built.sample(ED).frames in {"2", "3"}
+    build = build_fixture(SOURCE, LAYOUT)
+    assert build.sample(ED).frames in {"2", "3"}
     for name in ("RV (structure)", "MYO", "LV"):
-        assert built.sample(ED, "outline", name).area > 0
+        assert build.sample(ED, "outline", name).area > 0
 
 
 def test_both_phases_of_the_pair_show_one_slice(build_fixture):
@@ -148,15 +148,15 @@ def test_the_pair_shows_the_slice_that_end_diastole_chooses(changed, build_tree)
         voxels[:, :, 3:] = 0
         nibabel.save(nibabel.Nifti1Image(voxels, image.affine), path)
 
-    built = build_tree(SOURCE, changed(SOURCE, LAYOUT, shorten))
-    assert built.sample("patient001-ED-ES").frames == "3+3"
+    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, shorten))
+    assert build.sample("patient001-ED-ES").frames == "3+3"
 
 
 def test_group_is_asked_of_both_phases_side_by_side_and_never_of_one(build_fixture, scan_fixture):
-    built = build_fixture(SOURCE, LAYOUT)
-    case_of_sample = {sample.id: sample.case for sample in built.samples}
+    build = build_fixture(SOURCE, LAYOUT)
+    case_of_sample = {sample.id: sample.case for sample in build.samples}
     cases = {
-        case_of_sample[item.sample] for item in built.items if item.task == "Disease Diagnosis"
+        case_of_sample[item.sample] for item in build.items if item.task == "Disease Diagnosis"
     }
     assert cases
     assert all(case.endswith("-ED-ES") for case in cases)
@@ -262,8 +262,8 @@ def test_outliers_are_clipped_by_percentiles(changed, build_tree, build_fixture)
         return nibabel.Nifti1Image(voxels, image.affine)
 
     expected = build_fixture(SOURCE, LAYOUT)
-    built = build_tree(SOURCE, changed(SOURCE, LAYOUT, _rewrite(spike)))
-    pairs = [b.pixels(b.sample(ED)).astype(int) for b in (built, expected)]
+    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, _rewrite(spike)))
+    pairs = [b.pixels(b.sample(ED)).astype(int) for b in (build, expected)]
     assert abs(pairs[0] - pairs[1]).max() <= 1
 
 
@@ -281,8 +281,8 @@ def test_pictures_are_not_passed_on_while_the_licence_is_unconfirmed(build_fixtu
     assert {s.redistribute for s in build_fixture(SOURCE, LAYOUT).samples} == {False}
 
 
-def _fields(built, case):
-    return {item.field for item in built.items_of(case)}
+def _fields(build, case):
+    return {item.field for item in build.items_of(case)}
 
 
 def test_phase_that_the_masks_refute_is_not_asked(changed, build_tree, build_fixture):
@@ -290,9 +290,9 @@ def test_phase_that_the_masks_refute_is_not_asked(changed, build_tree, build_fix
     pair = "patient001-ED-ES"
     assert "phase" in _fields(build_fixture(SOURCE, LAYOUT), pair)
     root = changed(SOURCE, LAYOUT, _info("ED: 12\nES: 1\nGroup: DCM\n"))
-    built = build_tree(SOURCE, root)
-    assert "phase" not in _fields(built, pair)
-    row = built.quarantine.set_index("case").loc[pair]
+    build = build_tree(SOURCE, root)
+    assert "phase" not in _fields(build, pair)
+    row = build.quarantine.set_index("case").loc[pair]
     assert row["code"] == "panels-unsure"
     assert "expected at least 1.05" in row["message"]
 
@@ -307,8 +307,8 @@ def test_phase_that_the_volumes_refute_is_not_asked_whatever_the_slice_shows(cha
             voxels[25:95, 25:75, k] = 3
         nibabel.save(nibabel.Nifti1Image(voxels, stored.affine), path)
 
-    built = build_tree(SOURCE, changed(SOURCE, LAYOUT, fill))
-    assert built.codes()["patient001-ED-ES"] == "panels-unsure"
+    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, fill))
+    assert build.codes()["patient001-ED-ES"] == "panels-unsure"
 
 
 def test_phase_that_the_slice_refutes_is_not_asked_whatever_the_volumes_say(changed, build_tree):
@@ -322,8 +322,8 @@ def test_phase_that_the_slice_refutes_is_not_asked_whatever_the_volumes_say(chan
                 voxels[x, y, k] = 2
         nibabel.save(nibabel.Nifti1Image(voxels, stored.affine), path)
 
-    built = build_tree(SOURCE, changed(SOURCE, LAYOUT, narrow))
-    assert built.codes()["patient001-ED-ES"] == "panels-unsure"
+    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, narrow))
+    assert build.codes()["patient001-ED-ES"] == "panels-unsure"
 
 
 @pytest.mark.parametrize(("left", "is_asked"), [(0.97, False), (0.9, True)])
@@ -340,8 +340,8 @@ def test_phase_is_asked_only_where_the_ventricle_is_clearly_larger(
         path = _folder(root) / "patient001_frame12_gt.nii.gz"
         nibabel.save(nibabel.Nifti1Image(voxels, stored.affine), path)
 
-    built = build_tree(SOURCE, changed(SOURCE, LAYOUT, shrink))
-    assert ("phase" in _fields(built, "patient001-ED-ES")) is is_asked
+    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, shrink))
+    assert ("phase" in _fields(build, "patient001-ED-ES")) is is_asked
 
 
 def test_mask_with_other_values_is_refused_with_those_that_it_holds(changed, build_tree):

@@ -50,9 +50,9 @@ def test_neighbour_of_such_a_picture_is_kept(key):
 
 
 def test_dropped_picture_is_not_made(build_fixture):
-    built = build_fixture(SOURCE, LAYOUT)
-    assert built.codes()["Testing-pituitary_tumor-image"] == "dropped-by-card"
-    assert "Testing-pituitary_tumor-image" not in {sample.case for sample in built.samples}
+    build = build_fixture(SOURCE, LAYOUT)
+    assert build.codes()["Testing-pituitary_tumor-image"] == "dropped-by-card"
+    assert "Testing-pituitary_tumor-image" not in {sample.case for sample in build.samples}
 
 
 def test_names_that_differ_by_a_blank_alone_are_two_files(build_fixture):
@@ -71,8 +71,8 @@ def test_no_tumor_is_left_out_since_it_holds_ct_and_disease(scan_fixture):
 
 
 def test_no_tumor_picture_is_never_called_mri(build_fixture):
-    built = build_fixture(SOURCE, LAYOUT)
-    assert not [sample.case for sample in built.samples if "no_tumor" in sample.case]
+    build = build_fixture(SOURCE, LAYOUT)
+    assert not [sample.case for sample in build.samples if "no_tumor" in sample.case]
 
 
 def test_a_finding_is_never_denied(build_fixture):
@@ -109,8 +109,8 @@ def test_equal_files_on_both_sides_of_the_split_are_named_by_the_audit(
             root / "Training/glioma_tumor/gg (1).jpg", root / "Testing/glioma_tumor/image(1).jpg"
         )
 
-    built = build_raw(SOURCE, changed(SOURCE, LAYOUT, twin), tmp_path / "workspace")
-    (row,) = json.loads(built.audit.read_text())["duplicate_pictures"]
+    build = build_raw(SOURCE, changed(SOURCE, LAYOUT, twin), tmp_path / "workspace")
+    (row,) = json.loads(build.audit.read_text())["duplicate_pictures"]
     assert row["cases"] == [
         f"{SOURCE}/Testing-glioma_tumor-image(1)",
         f"{SOURCE}/Training-glioma_tumor-gg (1)",
@@ -130,8 +130,8 @@ def test_same_name_in_two_classes_makes_two_cases(scan_fixture):
 
 
 def test_rgb_of_equal_channels_is_grey(build_fixture):
-    built = build_fixture(SOURCE, LAYOUT)
-    assert built.pixels(built.sample("Training-glioma_tumor-gg (1)")).ndim == 2
+    build = build_fixture(SOURCE, LAYOUT)
+    assert build.pixels(build.sample("Training-glioma_tumor-gg (1)")).ndim == 2
 
 
 def test_picture_with_real_colour_is_refused(changed, build_tree):
@@ -140,9 +140,9 @@ def test_picture_with_real_colour_is_refused(changed, build_tree):
         pixels[30:90, 30:90] = (200, 40, 30)
         Image.fromarray(pixels).save(root / "Training/glioma_tumor/gg (1).jpg")
 
-    built = build_tree(SOURCE, changed(SOURCE, LAYOUT, colour))
-    assert "Training-glioma_tumor-gg (1)" in built.codes()
-    assert built.items_of("Training-glioma_tumor-gg (1)") == []
+    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, colour))
+    assert "Training-glioma_tumor-gg (1)" in build.codes()
+    assert build.items_of("Training-glioma_tumor-gg (1)") == []
 
 
 def test_doubtful_rights_keep_the_pictures_from_being_passed_on():

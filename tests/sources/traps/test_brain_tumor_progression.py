@@ -24,7 +24,7 @@ def fixture_scan(scan_fixture):
 
 
 @pytest.fixture
-def built(build_fixture):
+def build(build_fixture):
     return build_fixture(SOURCE, LAYOUT)
 
 
@@ -49,8 +49,8 @@ def _of(scan, patient, kind):
     return [case for key, case in scan.cases.items() if key.startswith(patient) and kind in key]
 
 
-def _slice(built, key):
-    (recipe,) = built.recipes(key, "clean")
+def _slice(build, key):
+    (recipe,) = build.recipes(key, "clean")
     return recipe["images"][0]["frame"]
 
 
@@ -62,31 +62,31 @@ def test_both_examinations_are_of_one_patient(fixture_scan):
     assert {case.patient for case in _of(fixture_scan, "PGBM-001", "")} == {"PGBM-001"}
 
 
-def test_slices_are_in_the_order_of_their_places_and_not_of_their_files(built, fixture_scan):
+def test_slices_are_in_the_order_of_their_places_and_not_of_their_files(build, fixture_scan):
     """The tumour is largest on the sixth slice, which the first file holds."""
     (key,) = (key for key in fixture_scan.cases if key.startswith("PGBM-002") and "t2reg" in key)
-    assert _slice(built, key) == 5
+    assert _slice(build, key) == 5
 
 
-def test_all_series_of_a_study_show_the_slice_of_the_largest_tumour(built, fixture_scan):
+def test_all_series_of_a_study_show_the_slice_of_the_largest_tumour(build, fixture_scan):
     keys = [case.key for case in _of(fixture_scan, "PGBM-002", "")]
-    assert {_slice(built, key) for key in keys} == {5}
+    assert {_slice(build, key) for key in keys} == {5}
 
 
-def test_mask_of_one_file_a_slice_marks_the_tumour(built, fixture_scan):
+def test_mask_of_one_file_a_slice_marks_the_tumour(build, fixture_scan):
     (key,) = (key for key in fixture_scan.cases if key.startswith("PGBM-002") and "t1post" in key)
-    assert built.sample(key, "boxes", "brain tumor")
+    assert build.sample(key, "boxes", "brain tumor")
     assert {case.regions == () for case in _of(fixture_scan, "PGBM-002", "t2reg")} == {True}
 
 
-def test_t1_is_asked_only_where_a_mask_chose_the_slice(built, fixture_scan):
+def test_t1_is_asked_only_where_a_mask_chose_the_slice(build, fixture_scan):
     """At the vertex of a real study T1 before and after contrast agent look alike."""
     with_mask = {case.key for case in _of(fixture_scan, "PGBM-002", "t1")}
     without = {case.key for case in _of(fixture_scan, "PGBM-003", "t1")}
-    assert all(PROTOCOL in built.tasks_of(key) for key in with_mask)
-    assert not any(PROTOCOL in built.tasks_of(key) for key in without)
+    assert all(PROTOCOL in build.tasks_of(key) for key in with_mask)
+    assert not any(PROTOCOL in build.tasks_of(key) for key in without)
     assert all(
-        PROTOCOL in built.tasks_of(case.key) for case in _of(fixture_scan, "PGBM-003", "t2reg")
+        PROTOCOL in build.tasks_of(case.key) for case in _of(fixture_scan, "PGBM-003", "t2reg")
     )
 
 

@@ -120,8 +120,8 @@ def test_plane_is_cut_by_the_affine_with_the_right_side_at_the_left(
         "coronal": lambda: stored[:, k, ::-1].T,
         "sagittal": lambda: stored[k, :, ::-1].T,
     }[plane]()
-    built = build_fixture(SOURCE, LAYOUT)
-    pixels = built.pixels(built.sample(case.key)).astype(float)
+    build = build_fixture(SOURCE, LAYOUT)
+    pixels = build.pixels(build.sample(case.key)).astype(float)
     assert pixels.shape == expected.shape
     assert np.corrcoef(pixels.ravel(), expected.ravel())[0, 1] > 0.98
 
@@ -163,15 +163,15 @@ def test_part_is_marked_only_where_its_sequence_shows_it(scan_fixture, sequence,
     ("sequence", "concept"), [("t1", "T1"), ("t1ce", "T1c"), ("t2", "T2"), ("flair", "FLAIR")]
 )
 def test_sequence_is_the_end_of_the_name(build_fixture, sequence, concept):
-    built = build_fixture(SOURCE, LAYOUT)
-    right = built.right_of(f"{FIRST}-{sequence}-axial", "Imaging Protocols Recognition")
+    build = build_fixture(SOURCE, LAYOUT)
+    right = build.right_of(f"{FIRST}-{sequence}-axial", "Imaging Protocols Recognition")
     assert right == {concept}
 
 
 def test_disease_is_glioma_and_glioblastoma_is_never_offered(build_fixture):
-    built = build_fixture(SOURCE, LAYOUT)
-    assert {item.concept for item in built.items if item.task == "Disease Diagnosis"} == {"glioma"}
-    offered = {o.concept for item in built.items for o in item.options}
+    build = build_fixture(SOURCE, LAYOUT)
+    assert {item.concept for item in build.items if item.task == "Disease Diagnosis"} == {"glioma"}
+    offered = {o.concept for item in build.items for o in item.options}
     assert "glioblastoma" not in offered
 
 
@@ -183,9 +183,9 @@ def test_no_grade_is_asked(build_fixture):
 def test_patient_without_edema_is_asked_neither_the_edema_nor_a_tumor_with_it(
     build_fixture, sequence
 ):
-    built, key = build_fixture(SOURCE, LAYOUT), f"{DRY}-{sequence}-axial"
-    assert {sample.marked for sample in built.samples if sample.case == key} == {""}
-    messages = built.quarantine["message"][built.quarantine["case"] == key]
+    build, key = build_fixture(SOURCE, LAYOUT), f"{DRY}-{sequence}-axial"
+    assert {sample.marked for sample in build.samples if sample.case == key} == {""}
+    messages = build.quarantine["message"][build.quarantine["case"] == key]
     assert len(messages)
     assert all("does not show every part that 'WT' names" in message for message in messages)
 
@@ -201,9 +201,9 @@ def test_tumor_with_edema_is_asked_only_where_the_slice_shown_has_both(changed, 
         return values
 
     key = f"{FIRST}-flair-axial"
-    built = build_tree(SOURCE, changed(SOURCE, LAYOUT, _relabel(FIRST, lose)))
-    assert built.sample(key)
-    assert "WT" not in {sample.marked for sample in built.samples if sample.case == key}
+    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, _relabel(FIRST, lose)))
+    assert build.sample(key)
+    assert "WT" not in {sample.marked for sample in build.samples if sample.case == key}
 
 
 def test_tumor_with_edema_is_asked_where_the_slice_shows_both(build_fixture):
@@ -215,8 +215,8 @@ def test_tumor_with_edema_is_asked_where_the_slice_shows_both(build_fixture):
 @pytest.mark.parametrize(("value", "concept"), [(1, "NCR"), (4, "ET")])
 def test_patient_without_a_part_of_the_core_keeps_the_other(changed, build_tree, value, concept):
     root = changed(SOURCE, LAYOUT, _relabel(FIRST, lambda v: np.where(v == value, 2, v)))
-    built, key = build_tree(SOURCE, root), f"{FIRST}-t1ce-axial"
-    marked = {sample.marked for sample in built.samples if sample.case == key}
+    build, key = build_tree(SOURCE, root), f"{FIRST}-t1ce-axial"
+    marked = {sample.marked for sample in build.samples if sample.case == key}
     assert marked - {""} == {"NCR", "ET", "TC"} - {concept}
 
 
@@ -250,15 +250,15 @@ def test_tumor_of_less_than_100_voxels_is_refused_on_purpose(changed, build_tree
 
 
 def test_all_sequences_of_a_patient_show_the_slice_with_most_tumor(build_fixture, scan_fixture):
-    built = build_fixture(SOURCE, LAYOUT)
-    frames = {built.sample(f"{FIRST}-{sequence}-axial").frames for sequence in SEQUENCES}
+    build = build_fixture(SOURCE, LAYOUT)
+    frames = {build.sample(f"{FIRST}-{sequence}-axial").frames for sequence in SEQUENCES}
     path = scan_fixture(SOURCE, LAYOUT).cases[f"{FIRST}-t1-axial"].guide[0].paths[0]
     assert frames == {str(load_labels(path).mask_of().largest("axial"))}
 
 
 def test_background_of_zeros_does_not_set_the_window(build_fixture):
-    built = build_fixture(SOURCE, LAYOUT)
-    pixels = built.pixels(built.sample(f"{FIRST}-t2-axial"))
+    build = build_fixture(SOURCE, LAYOUT)
+    pixels = build.pixels(build.sample(f"{FIRST}-t2-axial"))
     assert pixels[-1, -1] == 0
     assert np.median(pixels[pixels > 0]) > 60
 

@@ -26,14 +26,14 @@ def fixture_scan(scan_fixture):
 
 
 @pytest.fixture
-def built(build_fixture):
+def build(build_fixture):
     return build_fixture(SOURCE, LAYOUT)
 
 
-def test_hidden_white_pixels_are_black_and_the_tint_is_gone(fixture_scan, built):
+def test_hidden_white_pixels_are_black_and_the_tint_is_gone(fixture_scan, build):
     with Image.open(fixture_scan.cases["case005"].images[0].paths[0]) as stored:
         assert np.asarray(stored)[0, 0].tolist() == [255, 255, 255, 0]
-    pixels = built.pixels(built.sample("case005"))
+    pixels = build.pixels(build.sample("case005"))
     assert pixels.ndim == 2
     assert pixels[0, 0] == 0
 
@@ -46,10 +46,10 @@ def test_normal_scan_has_no_lesion_and_no_unread_sign(fixture_scan):
     assert fixture_scan.cases[NORMAL].regions == ()
 
 
-def test_scan_with_further_lesions_is_asked_for_their_place_alone(fixture_scan, built):
+def test_scan_with_further_lesions_is_asked_for_their_place_alone(fixture_scan, build):
     assert len(fixture_scan.cases[MANY].regions) == 3
-    assert {item.task for item in built.items_of(MANY, DISEASE)} == set()
-    assert built.items_of(MANY, SEVERITY) == []
+    assert {item.task for item in build.items_of(MANY, DISEASE)} == set()
+    assert build.items_of(MANY, SEVERITY) == []
     assert set(fixture_scan.states(MANY, "sign").values()) == {LabelState.UNKNOWN}
 
 
@@ -58,9 +58,9 @@ def test_scan_without_biopsy_has_no_histology(fixture_scan):
     assert fixture_scan.states(FOLLOWED, "pathology") == {"benign": LabelState.PRESENT}
 
 
-def test_lobular_carcinoma_in_situ_filed_as_benign_is_neither(fixture_scan, built):
+def test_lobular_carcinoma_in_situ_filed_as_benign_is_neither(fixture_scan, build):
     assert fixture_scan.states(DISPUTED, "pathology") == {"benign": LabelState.UNKNOWN}
-    assert built.items_of(DISPUTED, DISEASE) == []
+    assert build.items_of(DISPUTED, DISEASE) == []
 
 
 def test_several_diagnoses_of_a_cell_are_open(fixture_scan):
@@ -78,8 +78,8 @@ def test_combined_and_indefinable_signs_are_open(fixture_scan):
     assert fixture_scan.states("case006", "sign")["calcification"] == LabelState.UNKNOWN
 
 
-def test_category_4_is_always_split(built):
-    options = {option for item in built.items if item.task == SEVERITY for option in item.options}
+def test_category_4_is_always_split(build):
+    options = {option for item in build.items if item.task == SEVERITY for option in item.options}
     assert "BI-RADS 4" not in options
 
 

@@ -90,10 +90,10 @@ def test_zones_are_named_by_the_side_of_the_patient(zone, words):
 
 
 def test_a_question_about_a_zone_names_it(build_fixture):
-    built = build_fixture(SOURCE, "v2")
+    build = build_fixture(SOURCE, "v2")
     graded = [
         entry
-        for entry in built.items_of(_name(2), SEVERITY)
+        for entry in build.items_of(_name(2), SEVERITY)
         if entry.group.startswith("Brixia zone")
     ]
     assert len(graded) == 4
@@ -126,10 +126,10 @@ def test_score_near_the_edge_of_a_band_is_not_asked(score, band):
 
 
 def test_score_of_zero_is_no_healthy_person(build_fixture):
-    built = build_fixture(SOURCE, "v2")
-    concepts = {option.concept for item in built.items for option in item.options}
+    build = build_fixture(SOURCE, "v2")
+    concepts = {option.concept for item in build.items for option in item.options}
     assert concepts.isdisjoint({"No Finding", "normal"})
-    assert "Brixia 0-5" in built.right_of(_name(0), SEVERITY)
+    assert "Brixia 0-5" in build.right_of(_name(0), SEVERITY)
 
 
 def test_disease_that_all_films_share_is_not_asked(build_fixture):
@@ -208,16 +208,16 @@ def test_pattern_follows_from_the_grades(
 
 
 def test_inverted_film_is_turned_back(build_fixture):
-    built = build_fixture(SOURCE, "v2")
+    build = build_fixture(SOURCE, "v2")
     for number in (2, 3):  # stored as MONOCHROME2 and as MONOCHROME1
-        pixels = built.pixels(built.sample(_name(number)))
+        pixels = build.pixels(build.sample(_name(number)))
         assert pixels[15, 20] > 200  # the marker
         assert pixels[-1, -1] < 30
 
 
 def test_window_of_the_header_is_not_used(build_fixture):
-    built = build_fixture(SOURCE, "v2")  # it says 1 and 1, which gives black and white
-    assert len(np.unique(built.pixels(built.sample(_name(2))))) > 50
+    build = build_fixture(SOURCE, "v2")  # it says 1 and 1, which gives black and white
+    assert len(np.unique(build.pixels(build.sample(_name(2))))) > 50
 
 
 def test_view_is_that_of_the_header_and_only_if_it_is_frontal(scan_fixture):
@@ -237,8 +237,8 @@ def test_films_of_one_subject_stay_together(changed, scan_tree, replacing):
 
 
 def test_true_date_of_a_study_reaches_no_output(build_fixture):
-    built = build_fixture(SOURCE, "v2")
-    for path in built.root.rglob("*"):
+    build = build_fixture(SOURCE, "v2")
+    for path in build.root.rglob("*"):
         if path.is_file():
             assert b"20200317" not in path.read_bytes(), path.name
 

@@ -63,10 +63,10 @@ def test_mask_with_a_stray_second_part_marks_nothing(scan_fixture, build_fixture
     mask = case.images[0].paths[0].parents[1] / "Masks/mask_0101-l.png"
     with Image.open(mask) as picture:
         assert np.asarray(picture)[-1, 0]
-    built = build_fixture(SOURCE, LAYOUT)
-    assert built.items_of(STRAY, "ROI Grounding") == []
-    assert built.items_of("bus_0001-l", "ROI Grounding")
-    assert built.codes()["Masks/mask_0101-l.png"] == "ignored-by-card"
+    build = build_fixture(SOURCE, LAYOUT)
+    assert build.items_of(STRAY, "ROI Grounding") == []
+    assert build.items_of("bus_0001-l", "ROI Grounding")
+    assert build.codes()["Masks/mask_0101-l.png"] == "ignored-by-card"
 
 
 @pytest.mark.parametrize("number", ["0185-r", "1046-l"])
@@ -124,9 +124,9 @@ def test_halves_with_two_grades_leave_the_grade_open(scan_fixture, build_fixture
 
 def test_bi_rads_2_of_a_malignant_lesion_is_asked_as_it_stands(scan_fixture, build_fixture):
     key = _key_of(scan_fixture(SOURCE, LAYOUT), "mucinous carcinoma")
-    built = build_fixture(SOURCE, LAYOUT)
-    assert built.right_of(key, "Severity Grading") == {"BI-RADS 2"}
-    assert "MALIGNANT" in built.right_of(key, "Disease Diagnosis")
+    build = build_fixture(SOURCE, LAYOUT)
+    assert build.right_of(key, "Severity Grading") == {"BI-RADS 2"}
+    assert "MALIGNANT" in build.right_of(key, "Disease Diagnosis")
 
 
 @pytest.mark.parametrize("pathology", ["benign", "malignant"])
@@ -158,9 +158,9 @@ def test_fold_is_the_one_in_which_the_picture_is_test(scan_fixture, fixture_tree
 
 
 def test_picture_is_shown_as_it_is_stored(build_fixture, scan_fixture):
-    built = build_fixture(SOURCE, LAYOUT)
+    build = build_fixture(SOURCE, LAYOUT)
     with Image.open(scan_fixture(SOURCE, LAYOUT).cases[LEFT].images[0].paths[0]) as stored:
-        assert (built.pixels(built.sample(LEFT)) == np.asarray(stored)).all()
+        assert (build.pixels(build.sample(LEFT)) == np.asarray(stored)).all()
 
 
 def test_histology_that_the_card_does_not_know_sets_its_case_aside(changed, scan_tree, replacing):

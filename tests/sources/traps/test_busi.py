@@ -85,10 +85,10 @@ def test_picture_that_lacks_one_of_its_masks_has_no_picture_with_a_box(
             path = root / "benign" / f"{key}{old}.png"
             path.rename(path.with_name(f"{key}{new}.png")) if new else path.unlink()
 
-    built = build_tree(SOURCE, changed(SOURCE, LAYOUT, edit))
-    assert {sample.artefact for sample in built.samples if sample.case == key} == {"clean"}
-    assert missing in " ".join(built.quarantine["message"])
-    assert any(sample.artefact == "boxes" for sample in built.samples)
+    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, edit))
+    assert {sample.artefact for sample in build.samples if sample.case == key} == {"clean"}
+    assert missing in " ".join(build.quarantine["message"])
+    assert any(sample.artefact == "boxes" for sample in build.samples)
 
 
 def test_numbers_sort_as_numbers(scan_fixture):
@@ -109,10 +109,10 @@ def test_every_mask_file_marks_a_lesion_of_its_own(changed, scan_tree):
 
 
 def test_a_picture_with_several_lesions_is_not_asked_for_the_one_place(build_fixture):
-    built = build_fixture(SOURCE, LAYOUT)
-    assert built.codes()["benign (4)"] == "no-grounding"
-    assert built.items_of("benign (4)", "ROI Grounding") == []
-    assert len(built.items_of("benign (1)", "ROI Grounding")) == 1
+    build = build_fixture(SOURCE, LAYOUT)
+    assert build.codes()["benign (4)"] == "no-grounding"
+    assert build.items_of("benign (4)", "ROI Grounding") == []
+    assert len(build.items_of("benign (1)", "ROI Grounding")) == 1
 
 
 @pytest.mark.parametrize(("key", "part"), [("benign (4)", "1"), ("malignant (53)", "1")])
@@ -121,10 +121,10 @@ def test_copy_without_the_further_masks_is_not_asked_where_the_lesion_lies(
 ):
     folder = key.partition(" ")[0]
     edit = lambda root: (root / f"{folder}/{key}_mask_{part}.png").unlink()  # noqa: E731
-    built = build_tree(SOURCE, changed(SOURCE, LAYOUT, edit))
-    assert built.items_of(key, "ROI Grounding") == []
-    assert built.codes()[key] == "regions-missing"
-    assert len(built.items_of("malignant (1)", "ROI Grounding")) == 1
+    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, edit))
+    assert build.items_of(key, "ROI Grounding") == []
+    assert build.codes()[key] == "regions-missing"
+    assert len(build.items_of("malignant (1)", "ROI Grounding")) == 1
 
 
 def test_every_picture_with_several_masks_is_known():
@@ -166,10 +166,10 @@ def test_mask_of_another_size_is_refused(changed, build_tree):
 
 
 def test_coloured_picture_keeps_its_colour_and_grey_rgb_becomes_grey(build_fixture):
-    built = build_fixture(SOURCE, LAYOUT)
-    coloured = built.pixels(built.sample("benign (277)"))
+    build = build_fixture(SOURCE, LAYOUT)
+    coloured = build.pixels(build.sample("benign (277)"))
     assert np.ptp(coloured.astype(int), axis=2).max() > 100
-    assert built.pixels(built.sample("benign (1)")).ndim == 2
+    assert build.pixels(build.sample("benign (1)")).ndim == 2
 
 
 def test_the_mode_of_the_scanner_the_view_and_a_grade_are_not_asked(build_fixture):
@@ -190,9 +190,9 @@ def test_picture_without_such_a_twin_is_diagnosed(key):
 
 
 def test_undiagnosed_picture_carries_no_question_of_high_level(build_fixture):
-    built = build_fixture(SOURCE, LAYOUT)
+    build = build_fixture(SOURCE, LAYOUT)
     for key in ("benign (433)", "malignant (145)", "normal (34)"):
-        tasks = {item.task for item in built.items_of(key)}
+        tasks = {item.task for item in build.items_of(key)}
         assert "Organ Recognition" in tasks
         assert tasks.isdisjoint({*HIGH, "ROI Grounding"})
 
@@ -208,9 +208,9 @@ def test_picture_that_says_it_shows_the_axilla_is_left_out(key):
 
 
 def test_marked_picture_is_asked_neither_for_its_lesion_nor_where_it_lies(build_fixture):
-    built = build_fixture(SOURCE, LAYOUT)
+    build = build_fixture(SOURCE, LAYOUT)
     for key in ("benign (277)", "malignant (53)"):
-        tasks = {item.task for item in built.items_of(key)}
+        tasks = {item.task for item in build.items_of(key)}
         assert "Organ Recognition" in tasks
         assert tasks.isdisjoint({"ROI Grounding", *HIGH})
 
@@ -243,5 +243,5 @@ def test_edition_saved_again_as_squares_is_refused(changed, build_tree, side):
             with Image.open(path) as picture:
                 picture.resize((side, side)).save(path)
 
-    built = build_tree(SOURCE, changed(SOURCE, LAYOUT, resave))
-    assert built.codes()["benign (1)"] == "resized"
+    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, resave))
+    assert build.codes()["benign (1)"] == "resized"

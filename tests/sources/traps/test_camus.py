@@ -83,9 +83,9 @@ def test_end_diastole_that_comes_last_is_still_end_diastole(scan_fixture):
 
 
 def test_phase_is_asked_of_both_frames_side_by_side_and_never_of_one(build_fixture):
-    built = build_fixture(SOURCE, "nifti")
-    sample_ids = {item.sample for item in built.items if item.field == "phase"}
-    kinds = {sample.artefact for sample in built.samples if sample.id in sample_ids}
+    build = build_fixture(SOURCE, "nifti")
+    sample_ids = {item.sample for item in build.items if item.field == "phase"}
+    kinds = {sample.artefact for sample in build.samples if sample.id in sample_ids}
     assert kinds == {"numbered"}
 
 
@@ -108,8 +108,8 @@ def test_nifti_stored_by_columns_is_turned_upright(scan_fixture):
 
 def test_picture_keeps_the_probe_at_the_top(build_fixture):
     for layout, key in (("nifti", "patient0001-2CH-ED"), ("mhd", "training-patient0001-2CH-ED")):
-        built = build_fixture(SOURCE, layout)
-        pixels = built.pixels(built.sample(key)).astype(int)
+        build = build_fixture(SOURCE, layout)
+        pixels = build.pixels(build.sample(key)).astype(int)
         height, width = pixels.shape
         assert pixels[height // 10, width // 8] > 200
         assert pixels[-2, 2] < 50
@@ -127,9 +127,9 @@ def test_labels_stored_as_floats_are_rounded(changed, scan_tree):
 
 def test_greys_stored_as_floats_look_the_same(changed, build_tree, build_fixture):
     root = changed(SOURCE, "nifti", _arrays(lambda a: a.astype(np.float32), ""))
-    built, expected = build_tree(SOURCE, root), build_fixture(SOURCE, "nifti")
+    build, expected = build_tree(SOURCE, root), build_fixture(SOURCE, "nifti")
     key = "patient0001-2CH-ED"
-    assert (built.pixels(built.sample(key)) == expected.pixels(expected.sample(key))).all()
+    assert (build.pixels(build.sample(key)) == expected.pixels(expected.sample(key))).all()
 
 
 def test_greys_on_another_scale_are_refused(changed, build_tree):
@@ -139,9 +139,9 @@ def test_greys_on_another_scale_are_refused(changed, build_tree):
 
 def test_third_axis_of_one_slice_is_dropped(changed, build_tree, build_fixture):
     root = changed(SOURCE, "nifti", _arrays(lambda a: a[..., None].astype(np.uint8), "", "_gt"))
-    built, expected = build_tree(SOURCE, root), build_fixture(SOURCE, "nifti")
+    build, expected = build_tree(SOURCE, root), build_fixture(SOURCE, "nifti")
     key = "patient0001-2CH-ED"
-    assert (built.pixels(built.sample(key)) == expected.pixels(expected.sample(key))).all()
+    assert (build.pixels(build.sample(key)) == expected.pixels(expected.sample(key))).all()
 
 
 def test_pixels_that_are_not_square_are_made_so(build_fixture):
@@ -150,10 +150,10 @@ def test_pixels_that_are_not_square_are_made_so(build_fixture):
 
 
 def test_value_two_is_the_wall_alone(build_fixture):
-    built = build_fixture(SOURCE, "nifti")
+    build = build_fixture(SOURCE, "nifti")
     truth = apical_labels(110, 84, seed=12, cavity=ventricle(seed=12))
     areas = {
-        name: built.sample("patient0001-2CH-ED", "outline", name).area
+        name: build.sample("patient0001-2CH-ED", "outline", name).area
         for name in ("LV", "MYO", "LA")
     }
     expected = {"LV": 1, "MYO": 2, "LA": 3}
@@ -202,15 +202,15 @@ def test_contours_of_a_poor_picture_are_not_used(scan_fixture, build_fixture):
     assert build_fixture(SOURCE, "nifti").items_of("patient0005-2CH-ED", "ROI Grounding") == []
 
 
-def _pair_asked(built, case):
-    return {item.field for item in built.items_of(case)} & {"phase"}
+def _pair_asked(build, case):
+    return {item.field for item in build.items_of(case)} & {"phase"}
 
 
 def test_phase_is_not_asked_of_poor_pictures(build_fixture):
-    built = build_fixture(SOURCE, "nifti")
-    assert _pair_asked(built, "patient0001-4CH-ED-ES") == {"phase"}
-    assert _pair_asked(built, "patient0005-4CH-ED-ES") == set()
-    assert built.codes()["patient0005-4CH-ED-ES"] == "panels-unsure"
+    build = build_fixture(SOURCE, "nifti")
+    assert _pair_asked(build, "patient0001-4CH-ED-ES") == {"phase"}
+    assert _pair_asked(build, "patient0005-4CH-ED-ES") == set()
+    assert build.codes()["patient0005-4CH-ED-ES"] == "panels-unsure"
 
 
 def test_phase_is_not_asked_where_the_masks_refute_the_phases(changed, build_tree):
@@ -222,10 +222,10 @@ def test_phase_is_not_asked_where_the_masks_refute_the_phases(changed, build_tre
             es.rename(ed)
             (folder / "aside").rename(es)
 
-    built = build_tree(SOURCE, changed(SOURCE, "nifti", swap))
-    assert _pair_asked(built, "patient0001-4CH-ED-ES") == set()
-    assert built.codes()["patient0001-4CH-ED-ES"] == "panels-unsure"
-    assert "view" in {item.field for item in built.items_of("patient0001-4CH-ED-ES")}
+    build = build_tree(SOURCE, changed(SOURCE, "nifti", swap))
+    assert _pair_asked(build, "patient0001-4CH-ED-ES") == set()
+    assert build.codes()["patient0001-4CH-ED-ES"] == "panels-unsure"
+    assert "view" in {item.field for item in build.items_of("patient0001-4CH-ED-ES")}
 
 
 def test_phase_of_frames_without_contours_is_unconfirmed(build_fixture):
@@ -276,9 +276,9 @@ def test_what_is_not_contoured_is_not_denied(scan_fixture):
 
 
 def test_view_follows_the_file_name(scan_fixture, build_fixture):
-    built = build_fixture(SOURCE, "nifti")
+    build = build_fixture(SOURCE, "nifti")
     for view, concept in (("2CH", "A2C"), ("4CH", "A4C")):
-        (item,) = built.items_of(f"patient0001-{view}-ED", "View Recognition")
+        (item,) = build.items_of(f"patient0001-{view}-ED", "View Recognition")
         assert item.concept == concept
 
 

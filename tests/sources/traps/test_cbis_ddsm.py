@@ -100,8 +100,8 @@ def test_mask_of_another_size_than_its_mammogram_is_refused(changed, build_tree,
         case = scan_tree(SOURCE, "tcia", root).cases[PLAIN]
         write_dicom(case.regions[0].shape.paths[0], np.full((160, 118), 255, np.uint8))
 
-    built = build_tree(SOURCE, changed(SOURCE, "tcia", shrink))
-    assert built.codes()[PLAIN] == "mask-size"
+    build = build_tree(SOURCE, changed(SOURCE, "tcia", shrink))
+    assert build.codes()[PLAIN] == "mask-size"
 
 
 def test_two_files_that_may_be_the_mask_set_the_picture_aside(changed, scan_tree):
@@ -133,34 +133,34 @@ def test_patient_is_that_of_the_table_and_not_the_folder_in_the_header(scan_fixt
 
 @each_layout
 def test_benign_without_callback_is_benign(build_fixture, layout):
-    built = build_fixture(SOURCE, layout)
-    (item,) = built.items_of("Mass-Test_P_00016_LEFT_CC", "Disease Diagnosis")
+    build = build_fixture(SOURCE, layout)
+    (item,) = build.items_of("Mass-Test_P_00016_LEFT_CC", "Disease Diagnosis")
     assert item.concept == "BENIGN"
 
 
 def test_assessment_0_is_incomplete_and_no_grade(build_fixture):
-    built = build_fixture(SOURCE, "tcia")
-    assert built.items_of("Mass-Training_P_00006_LEFT_CC", "Severity Grading") == []
-    assert built.items_of("Calc-Test_P_01743_LEFT_MLO", "Severity Grading")
+    build = build_fixture(SOURCE, "tcia")
+    assert build.items_of("Mass-Training_P_00006_LEFT_CC", "Severity Grading") == []
+    assert build.items_of("Calc-Test_P_01743_LEFT_MLO", "Severity Grading")
 
 
 def test_assessment_1_contradicts_its_outline_and_is_no_grade(scan_fixture, build_fixture):
     key = "Mass-Test_P_00016_LEFT_CC"
     assert scan_fixture(SOURCE, "tcia").states(key, "assessment") == {"1": LabelState.PRESENT}
-    built = build_fixture(SOURCE, "tcia")
-    assert built.items_of(key, "Severity Grading") == []
-    graded = [item for item in built.items if item.field == "assessment"]
+    build = build_fixture(SOURCE, "tcia")
+    assert build.items_of(key, "Severity Grading") == []
+    graded = [item for item in build.items if item.field == "assessment"]
     assert graded
     assert "BI-RADS 1" not in {item.concept for item in graded}
     assert CARD.fields["assessment"].concept("1") is None
 
 
 def test_views_of_one_breast_that_differ_leave_the_grade_of_both_open(scan_fixture, build_fixture):
-    scan, built = scan_fixture(SOURCE, "tcia"), build_fixture(SOURCE, "tcia")
+    scan, build = scan_fixture(SOURCE, "tcia"), build_fixture(SOURCE, "tcia")
     for key in (PLAIN, SPLIT_STUDIES):
         assert scan.states(key, "assessment") == {"4": LabelState.UNKNOWN, "5": LabelState.UNKNOWN}
         assert scan.states(key, "pathology") == {"MALIGNANT": LabelState.PRESENT}
-        assert built.items_of(key, "Severity Grading") == []
+        assert build.items_of(key, "Severity Grading") == []
 
 
 def test_views_of_one_breast_that_agree_are_graded(scan_fixture):
@@ -187,9 +187,9 @@ def test_outline_of_the_type_mass_that_is_none_leaves_the_mass_open(
     assert "breast mass" in ground.unknown
     assert concept in ground.present
     assert {region.field for region in case.regions} == {"special"}
-    built = build_fixture(SOURCE, "tcia")
-    assert "breast mass" not in {item.concept for item in built.items_of(key)}
-    assert "breast mass" not in built.wrong_of(key)
+    build = build_fixture(SOURCE, "tcia")
+    assert "breast mass" not in {item.concept for item in build.items_of(key)}
+    assert "breast mass" not in build.wrong_of(key)
 
 
 def test_distortion_alone_is_no_mass_and_beside_the_shape_of_a_mass_is_one(
@@ -263,9 +263,9 @@ def test_abnormalities_of_one_film_that_differ_leave_its_grade_open(
 
 
 def test_film_with_several_abnormalities_is_not_asked_for_the_one_place(build_fixture):
-    built = build_fixture(SOURCE, "tcia")
-    assert built.items_of(TWO, "ROI Grounding") == []
-    assert len(built.items_of(PLAIN, "ROI Grounding")) == 1
+    build = build_fixture(SOURCE, "tcia")
+    assert build.items_of(TWO, "ROI Grounding") == []
+    assert len(build.items_of(PLAIN, "ROI Grounding")) == 1
 
 
 def test_film_with_several_abnormalities_is_not_described_as_if_it_had_one(scan_fixture):
@@ -314,8 +314,8 @@ def test_spacing_of_a_header_does_not_stretch_the_film(changed, build_tree, scan
 
 
 def test_film_is_neither_turned_nor_mirrored(build_fixture):
-    built = build_fixture(SOURCE, "tcia")
-    pixels = built.pixels(built.sample(CALC))
+    build = build_fixture(SOURCE, "tcia")
+    pixels = build.pixels(build.sample(CALC))
     mark = pixels[15:19, 14:17].mean()
     assert mark > 200
     assert max(pixels[15:19, -17:-14].mean(), pixels[-19:-15, 14:17].mean()) < 150

@@ -45,9 +45,9 @@ def _row(**states):
 
 
 def test_label_of_a_study_is_not_asked_of_its_lateral_film(build_fixture):
-    built = build_fixture(SOURCE, LAYOUT)
-    assert FINDINGS in built.tasks_of(FRONTAL)
-    assert built.tasks_of(LATERAL) == {"Modality Recognition", "View Recognition"}
+    build = build_fixture(SOURCE, LAYOUT)
+    assert FINDINGS in build.tasks_of(FRONTAL)
+    assert build.tasks_of(LATERAL) == {"Modality Recognition", "View Recognition"}
 
 
 @pytest.mark.parametrize(
@@ -64,24 +64,24 @@ def test_parent_that_the_table_denies_is_no_wrong_option_of_its_child(
     changed, build_tree, child, parent
 ):
     states = {child.replace(" ", "_"): "1.0", parent.replace(" ", "_"): "0.0", "Fracture": "0.0"}
-    built = build_tree(SOURCE, changed(SOURCE, LAYOUT, _row(**states)))
-    assert built.right_of(FRONTAL, FINDINGS) == {child}
-    assert built.wrong_of(FRONTAL, FINDINGS) == {"Fracture"}
+    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, _row(**states)))
+    assert build.right_of(FRONTAL, FINDINGS) == {child}
+    assert build.wrong_of(FRONTAL, FINDINGS) == {"Fracture"}
 
 
 def test_opacity_that_the_table_denies_is_no_wrong_option_beside_pneumonia(changed, build_tree):
     edit = _row(Pneumonia="1.0", Pneumothorax="1.0", Lung_Opacity="0.0", Fracture="0.0")
-    built = build_tree(SOURCE, changed(SOURCE, LAYOUT, edit))
-    assert built.right_of(FRONTAL, FINDINGS) == {"Pneumothorax"}
-    assert built.wrong_of(FRONTAL, FINDINGS) <= {"Fracture"}
+    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, edit))
+    assert build.right_of(FRONTAL, FINDINGS) == {"Pneumothorax"}
+    assert build.wrong_of(FRONTAL, FINDINGS) <= {"Fracture"}
 
 
 def test_no_finding_is_no_wrong_option_beside_support_devices(changed, build_tree):
     others = {name.replace(" ", "_"): "0.0" for name in NAMES}
     edit = _row(**others | {"No_Finding": "1.0", "Support_Devices": "1.0"})
-    built = build_tree(SOURCE, changed(SOURCE, LAYOUT, edit))
-    assert built.right_of(FRONTAL, FINDINGS) <= {"No Finding", "Support Devices"}
-    assert built.wrong_of(FRONTAL).isdisjoint({"No Finding", "Support Devices"})
+    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, edit))
+    assert build.right_of(FRONTAL, FINDINGS) <= {"No Finding", "Support Devices"}
+    assert build.wrong_of(FRONTAL).isdisjoint({"No Finding", "Support Devices"})
 
 
 def test_uncertain_is_unknown_zero_is_absent_and_blank_says_nothing(scan_fixture):
@@ -94,10 +94,10 @@ def test_uncertain_is_unknown_zero_is_absent_and_blank_says_nothing(scan_fixture
 
 
 def test_labels_mined_from_reports_are_not_asked(build_fixture):
-    built = build_fixture(SOURCE, "full")
-    tasks = built.tasks_of("train/patient00002/study1/view1_frontal")
+    build = build_fixture(SOURCE, "full")
+    tasks = build.tasks_of("train/patient00002/study1/view1_frontal")
     assert tasks == {"Modality Recognition", "View Recognition"}
-    assert FINDINGS in built.tasks_of("valid/patient64543/study1/view1_frontal")
+    assert FINDINGS in build.tasks_of("valid/patient64543/study1/view1_frontal")
 
 
 @pytest.mark.parametrize("view", ["LL", "RL"])
@@ -187,9 +187,9 @@ def test_mask_in_two_pieces_is_not_asked_for_one_place(build_fixture, scan_fixtu
     key = "test/patient64742/study1/view1_frontal"
     pieces = [region.value for region in scan_fixture(SOURCE, LAYOUT).cases[key].regions]
     assert pieces.count("Pleural Effusion") > 1
-    built = build_fixture(SOURCE, LAYOUT)
-    assert "Pleural Effusion" not in built.right_of(key, "ROI Grounding")
-    assert {sample.marked for sample in built.samples if sample.case == key}.isdisjoint(
+    build = build_fixture(SOURCE, LAYOUT)
+    assert "Pleural Effusion" not in build.right_of(key, "ROI Grounding")
+    assert {sample.marked for sample in build.samples if sample.case == key}.isdisjoint(
         {"Pleural Effusion"}
     )
 
@@ -232,9 +232,9 @@ def test_a_copy_without_masks_marks_nothing(changed, scan_tree, scan_fixture):
 
 
 def test_film_is_shown_as_it_is_stored(build_fixture, fixture_tree):
-    built = build_fixture(SOURCE, LAYOUT)
+    build = build_fixture(SOURCE, LAYOUT)
     with Image.open(fixture_tree(SOURCE, LAYOUT) / f"CheXpert/val/{FRONTAL[6:]}.jpg") as film:
-        assert np.array_equal(built.pixels(built.sample(FRONTAL)), np.asarray(film))
+        assert np.array_equal(build.pixels(build.sample(FRONTAL)), np.asarray(film))
 
 
 def test_nothing_may_be_passed_on():

@@ -158,10 +158,10 @@ def test_main_stem_is_calcium_and_no_artery_that_is_asked(scan_fixture):
 
 
 def test_artery_is_asked_by_its_outline_and_never_by_its_place(build_fixture):
-    built = build_fixture(SOURCE, LAYOUT)
+    build = build_fixture(SOURCE, LAYOUT)
     named = {"left anterior descending artery", LCX, RCA}
     assert {
-        item.options[item.key].concept for item in built.items if item.task == "Organ Recognition"
+        item.options[item.key].concept for item in build.items if item.task == "Organ Recognition"
     } == named
     assert CARD.fields["artery"].absence == "silent"
 

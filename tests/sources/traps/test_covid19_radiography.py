@@ -31,19 +31,19 @@ def _field(scan, key):
 
 
 def test_classes_are_rivals_only_within_one_collection(scan_fixture, build_fixture):
-    scan, built = scan_fixture(SOURCE, LAYOUT), build_fixture(SOURCE, LAYOUT)
+    scan, build = scan_fixture(SOURCE, LAYOUT), build_fixture(SOURCE, LAYOUT)
     assert _field(scan, RSNA) == _field(scan, "Lung_Opacity-1") == {"film"}
     assert _field(scan, KERMANY) == _field(scan, "Viral Pneumonia-1") == {"pneumonia"}
-    assert built.wrong_of(RSNA, FINDINGS) == {"Lung Opacity"}
-    assert built.wrong_of(KERMANY, DISEASES) == {"viral pneumonia"}
-    assert DISEASES not in built.tasks_of(RSNA)
-    assert FINDINGS not in built.tasks_of(KERMANY)
+    assert build.wrong_of(RSNA, FINDINGS) == {"Lung Opacity"}
+    assert build.wrong_of(KERMANY, DISEASES) == {"viral pneumonia"}
+    assert DISEASES not in build.tasks_of(RSNA)
+    assert FINDINGS not in build.tasks_of(KERMANY)
 
 
 def test_result_of_a_swab_is_not_asked_of_a_film(build_fixture, scan_fixture):
-    scan, built = scan_fixture(SOURCE, LAYOUT), build_fixture(SOURCE, LAYOUT)
+    scan, build = scan_fixture(SOURCE, LAYOUT), build_fixture(SOURCE, LAYOUT)
     assert scan.states("COVID-1", "infection") == {"COVID": LabelState.PRESENT}
-    assert built.tasks_of("COVID-1") == {"Modality Recognition"}
+    assert build.tasks_of("COVID-1") == {"Modality Recognition"}
     assert CARD.fields["infection"].scope is Scope.PATIENT
 
 
@@ -53,9 +53,9 @@ def test_covid_is_an_option_of_no_question(build_fixture):
 
 
 def test_lung_opacity_is_not_called_pneumonia(build_fixture):
-    built = build_fixture(SOURCE, LAYOUT)
-    assert built.right_of("Lung_Opacity-1", FINDINGS) == {"Lung Opacity"}
-    assert DISEASES not in built.tasks_of("Lung_Opacity-1")
+    build = build_fixture(SOURCE, LAYOUT)
+    assert build.right_of("Lung_Opacity-1", FINDINGS) == {"Lung Opacity"}
+    assert DISEASES not in build.tasks_of("Lung_Opacity-1")
 
 
 def test_names_in_capitals_in_one_table_are_found(scan_fixture):
@@ -141,12 +141,12 @@ def test_editions_before_the_masks_are_refused(tmp_path, folder):
 
 
 def test_grey_film_in_three_channels_becomes_grey(build_fixture, scan_fixture):
-    built = build_fixture(SOURCE, LAYOUT)
+    build = build_fixture(SOURCE, LAYOUT)
     path = scan_fixture(SOURCE, LAYOUT).cases["COVID-2"].images[0].paths[0]
     with Image.open(path) as film:
         assert film.mode == "RGB"
         expected = np.asarray(film)[..., 0]
-    assert np.array_equal(built.pixels(built.sample("COVID-2")), expected)
+    assert np.array_equal(build.pixels(build.sample("COVID-2")), expected)
 
 
 def test_size_is_that_of_the_file_and_not_of_the_table(build_fixture):

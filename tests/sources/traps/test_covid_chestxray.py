@@ -157,9 +157,9 @@ def test_licence_is_that_of_the_row(scan_fixture, name, free):
 
 
 def test_names_with_blanks_brackets_and_capital_suffixes_are_found(build_fixture):
-    built = build_fixture(SOURCE, "scored")
-    assert built.sample("covid-19-pneumonia[7].PNG")
-    assert built.sample("covid-19 pneumonia (mild).JPG")
+    build = build_fixture(SOURCE, "scored")
+    assert build.sample("covid-19-pneumonia[7].PNG")
+    assert build.sample("covid-19 pneumonia (mild).JPG")
 
 
 def test_rows_of_one_file_that_contradict_each_other_are_set_aside(scan_fixture):
@@ -199,15 +199,15 @@ def test_lines_of_remarks_before_the_scores_are_skipped(scan_fixture):
     ],
 )
 def test_mean_of_three_readers_falls_in_a_band(changed, build_tree, extent, band):
-    built = build_tree(SOURCE, changed(SOURCE, "scored", _score(extent)))
-    (item,) = built.items_of(COVID, "Severity Grading")
+    build = build_tree(SOURCE, changed(SOURCE, "scored", _score(extent)))
+    (item,) = build.items_of(COVID, "Severity Grading")
     assert item.concept == band
 
 
 @pytest.mark.parametrize("extent", ["0.6666666667", "2.6666666667", "5.5"])
 def test_mean_between_two_bands_is_not_asked(changed, build_tree, extent):
-    built = build_tree(SOURCE, changed(SOURCE, "scored", _score(extent)))
-    assert built.items_of(COVID, "Severity Grading") == []
+    build = build_tree(SOURCE, changed(SOURCE, "scored", _score(extent)))
+    assert build.items_of(COVID, "Severity Grading") == []
 
 
 @pytest.mark.parametrize("extent", ["0", "0.0", "0.00"])
@@ -217,11 +217,11 @@ def test_disease_is_not_asked_of_a_film_on_which_readers_saw_nothing(changed, sc
 
 
 def test_no_finding_speaks_of_the_film_and_not_of_the_patient(build_fixture):
-    built = build_fixture(SOURCE, "scored")
-    assert [i.concept for i in built.items_of("000003-6.jpg", "Abnormality Diagnosis")] == [
+    build = build_fixture(SOURCE, "scored")
+    assert [i.concept for i in build.items_of("000003-6.jpg", "Abnormality Diagnosis")] == [
         "No Finding"
     ]
-    assert built.items_of("000003-6.jpg", "Disease Diagnosis") == []
+    assert build.items_of("000003-6.jpg", "Disease Diagnosis") == []
 
 
 def test_no_finding_of_one_ct_figure_says_nothing(build_fixture):
@@ -231,8 +231,8 @@ def test_no_finding_of_one_ct_figure_says_nothing(build_fixture):
 
 @pytest.mark.parametrize("layout", ["scored", "early"])
 def test_diagnosis_of_the_patient_is_not_asked_of_a_film(build_fixture, layout):
-    built = build_fixture(SOURCE, layout)
-    assert "Disease Diagnosis" not in {item.task for item in built.items}
+    build = build_fixture(SOURCE, layout)
+    assert "Disease Diagnosis" not in {item.task for item in build.items}
 
 
 @pytest.mark.parametrize(
@@ -249,10 +249,10 @@ def test_film_that_the_notes_call_normal_is_asked_neither_opacity_nor_extent(
     changed, build_tree, note
 ):
     root = changed(SOURCE, "scored", _both(_score("4.7"), _set(clinical_notes=note)))
-    built = build_tree(SOURCE, root)
-    assert built.items_of(COVID, "Abnormality Diagnosis") == []
-    assert built.items_of(COVID, "Severity Grading") == []
-    assert "contradicted-by-words" in set(built.quarantine["code"])
+    build = build_tree(SOURCE, root)
+    assert build.items_of(COVID, "Abnormality Diagnosis") == []
+    assert build.items_of(COVID, "Severity Grading") == []
+    assert "contradicted-by-words" in set(build.quarantine["code"])
 
 
 def test_film_called_normal_keeps_the_extent_of_zero(changed, build_tree):
@@ -274,8 +274,8 @@ def test_coloured_border_of_a_journal_copy_becomes_grey(changed, build_tree):
         pixels[40:60, 40:60] = 200
         Image.fromarray(pixels).save(root / "images" / COVID)
 
-    built = build_tree(SOURCE, changed(SOURCE, "scored", border))
-    assert built.pixels(built.sample(COVID)).ndim == 2
+    build = build_tree(SOURCE, changed(SOURCE, "scored", border))
+    assert build.pixels(build.sample(COVID)).ndim == 2
 
 
 def test_lung_masks_of_a_machine_are_no_pictures(build_fixture):

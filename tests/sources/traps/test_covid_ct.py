@@ -162,8 +162,8 @@ def test_other_class_is_neither_normal_nor_a_disease(scan_fixture):
 
 
 def test_class_of_a_patient_is_not_asked_of_one_slice(build_fixture):
-    built = build_fixture(SOURCE, "repository")
-    assert {item.task for item in built.items} == {"Modality Recognition"}
+    build = build_fixture(SOURCE, "repository")
+    assert {item.task for item in build.items} == {"Modality Recognition"}
 
 
 def test_severity_of_a_patient_stays_out_of_the_facts(changed, scan_tree):
@@ -177,8 +177,8 @@ def test_transparent_pixels_are_black(changed, build_tree):
     pixels = np.stack([picture(220, 260, seed=1)] * 3 + [np.full((220, 260), 255)], axis=-1)
     pixels[:, -30:] = (255, 255, 255, 0)
     root = changed(SOURCE, "repository", _replace(PERCENT, pixels.astype(np.uint8)))
-    built = build_tree(SOURCE, root)
-    grey = built.pixels(built.sample(PERCENT))
+    build = build_tree(SOURCE, root)
+    grey = build.pixels(build.sample(PERCENT))
     assert grey[:, -30:].max() == 0
     assert grey[20:30, 20:40].min() > 200
 
@@ -186,15 +186,15 @@ def test_transparent_pixels_are_black(changed, build_tree):
 def test_coloured_arrows_of_a_paper_become_grey(changed, build_tree):
     pixels = np.stack([picture(220, 260, seed=1)] * 3, axis=-1).astype(np.uint8)
     pixels[100:104, 50:120] = (255, 0, 0)
-    built = build_tree(SOURCE, changed(SOURCE, "repository", _replace(PERCENT, pixels)))
-    assert built.pixels(built.sample(PERCENT)).ndim == 2
+    build = build_tree(SOURCE, changed(SOURCE, "repository", _replace(PERCENT, pixels)))
+    assert build.pixels(build.sample(PERCENT)).ndim == 2
 
 
 def test_both_classes_come_in_one_format(build_fixture):
-    built = build_fixture(SOURCE, "repository")
+    build = build_fixture(SOURCE, "repository")
     modes = set()
-    for sample in built.samples:
-        with Image.open(built.root / sample.image) as image:
+    for sample in build.samples:
+        with Image.open(build.root / sample.image) as image:
             modes.add((image.format, image.mode))
     assert modes == {("PNG", "L")}
 
@@ -202,9 +202,9 @@ def test_both_classes_come_in_one_format(build_fixture):
 @pytest.mark.parametrize("size", [(199, 260), (260, 199), (220, 551), (551, 220)])
 def test_small_picture_and_several_panels_are_refused(changed, build_tree, size):
     root = changed(SOURCE, "repository", _replace(PERCENT, picture(*size, seed=1).astype(np.uint8)))
-    built = build_tree(SOURCE, root)
-    assert built.codes()[PERCENT] == "odd-size"
-    assert set(built.quarantine[built.quarantine["code"] == "odd-size"]["stage"]) == {"select"}
+    build = build_tree(SOURCE, root)
+    assert build.codes()[PERCENT] == "odd-size"
+    assert set(build.quarantine[build.quarantine["code"] == "odd-size"]["stage"]) == {"select"}
 
 
 @pytest.mark.parametrize("size", [(200, 260), (200, 500)])

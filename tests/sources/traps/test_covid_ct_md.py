@@ -57,8 +57,8 @@ def test_slice_is_counted_from_the_head_and_not_by_file_names(scan_fixture):
 
 @pytest.mark.parametrize("key", [COVID, SHIFTED, CAP])
 def test_picture_shows_the_lesion_that_the_array_marks(build_fixture, key):
-    built = build_fixture(SOURCE, LAYOUT)
-    inside, normal = (built.pixels(built.sample(entry))[30:70, 20:80] for entry in (key, NORMAL))
+    build = build_fixture(SOURCE, LAYOUT)
+    inside, normal = (build.pixels(build.sample(entry))[30:70, 20:80] for entry in (key, NORMAL))
     assert (inside > 150).sum() > (normal > 150).sum() + 50
 
 
@@ -180,16 +180,16 @@ def test_arrays_of_another_shape_or_with_other_values_are_refused(tmp_path):
 
 
 def test_cause_of_an_infection_is_not_asked_of_a_slice(build_fixture):
-    built = build_fixture(SOURCE, LAYOUT)
-    concepts = {option.concept for item in built.items for option in item.options}
+    build = build_fixture(SOURCE, LAYOUT)
+    concepts = {option.concept for item in build.items for option in item.options}
     assert not concepts & {"COVID-19 pneumonia", "community-acquired pneumonia"}
-    assert built.right_of(COVID, "Disease Diagnosis") == {"Pneumonia"}
+    assert build.right_of(COVID, "Disease Diagnosis") == {"Pneumonia"}
 
 
 def test_normal_group_is_free_of_infection_and_nothing_more(build_fixture):
-    built = build_fixture(SOURCE, LAYOUT)
-    assert built.right_of(NORMAL, "Abnormality Diagnosis") == {"no signs of lung infection"}
-    assert built.right_of(NORMAL, "Disease Diagnosis") == {"no lung infection"}
+    build = build_fixture(SOURCE, LAYOUT)
+    assert build.right_of(NORMAL, "Abnormality Diagnosis") == {"no signs of lung infection"}
+    assert build.right_of(NORMAL, "Disease Diagnosis") == {"no lung infection"}
 
 
 def test_patient_in_the_folder_of_another_group_is_no_case(changed, scan_tree):

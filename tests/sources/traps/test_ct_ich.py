@@ -79,10 +79,10 @@ def test_zeros_of_a_slice_are_read_absences(build_fixture, scan_fixture):
 
 
 def test_fracture_is_asked_in_the_bone_window_alone(scan_fixture, build_fixture):
-    scan, built = scan_fixture(SOURCE, LAYOUT), build_fixture(SOURCE, LAYOUT)
+    scan, build = scan_fixture(SOURCE, LAYOUT), build_fixture(SOURCE, LAYOUT)
     assert scan.states(FRACTURE, "fracture") == {"1": LabelState.PRESENT}
     assert scan.states(EPIDURAL, "fracture") == {}
-    assert built.right_of(NO_FRACTURE, "Abnormality Diagnosis") == {"no skull fracture"}
+    assert build.right_of(NO_FRACTURE, "Abnormality Diagnosis") == {"no skull fracture"}
 
 
 def test_bone_window_is_asked_nothing_that_it_hides(build_fixture):

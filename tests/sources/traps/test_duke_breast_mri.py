@@ -177,8 +177,8 @@ def test_box_of_either_maker_lies_on_the_tumor_that_is_shown_upright(scan_fixtur
 
 @pytest.mark.parametrize("key", [GE, SIEMENS])
 def test_pictures_stored_upside_down_are_shown_with_the_breasts_up(build_fixture, key):
-    built = build_fixture(SOURCE, LAYOUT)
-    pixels = built.pixels(built.sample(key))
+    build = build_fixture(SOURCE, LAYOUT)
+    pixels = build.pixels(build.sample(key))
     assert pixels[8:11, 10:14].mean() > 200
     assert pixels[-11:-8, -14:-10].mean() < 100
 
@@ -221,8 +221,8 @@ def test_series_of_an_unknown_name_is_set_aside_and_not_guessed(changed, scan_tr
     ],
 )
 def test_name_of_a_series_is_its_protocol(build_fixture, series, concept):
-    built = build_fixture(SOURCE, LAYOUT)
-    right = built.right_of(f"Breast_MRI_001-{series}", "Imaging Protocols Recognition")
+    build = build_fixture(SOURCE, LAYOUT)
+    right = build.right_of(f"Breast_MRI_001-{series}", "Imaging Protocols Recognition")
     assert right == {concept}
 
 

@@ -183,9 +183,9 @@ def test_larger_outline_is_diastole_whichever_row_comes_first(changed, scan_tree
 
 def test_frames_are_counted_from_zero(build_fixture):
     """The cavity of the clip is largest on frame 4 of 6, and dark around (68, 50 + 22)."""
-    built = build_fixture(SOURCE, LAYOUT)
-    diastole = built.pixels(built.sample(f"{ONE}-ED")).astype(int)
-    systole = built.pixels(built.sample(f"{ONE}-ES")).astype(int)
+    build = build_fixture(SOURCE, LAYOUT)
+    diastole = build.pixels(build.sample(f"{ONE}-ED")).astype(int)
+    systole = build.pixels(build.sample(f"{ONE}-ES")).astype(int)
     assert abs(diastole[70:73, 66:71].mean() - diastole[45:55, 64:72].mean()) < 10
     assert abs(systole[74:76, 66:71].mean() - systole[45:55, 64:72].mean()) > 20
 
@@ -200,8 +200,8 @@ def test_frame_beyond_those_of_the_table_sets_its_video_aside(changed, scan_tree
 
 @pytest.mark.parametrize("count", ["5", "7"])
 def test_video_with_other_frames_than_the_table_states_is_no_picture(changed, build_tree, count):
-    built = build_tree(SOURCE, changed(SOURCE, LAYOUT, _set(NumberOfFrames=count)))
-    codes = built.codes()
+    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, _set(NumberOfFrames=count)))
+    codes = build.codes()
     assert {codes[f"{ONE}-{end}"] for end in ("ED", "ES", "ED-ES")} == {"frame-count"}
 
 
@@ -244,9 +244,9 @@ def test_long_axis_is_no_part_of_the_outline(scan_fixture):
 
 
 def test_outline_goes_down_one_side_and_up_the_other(build_fixture):
-    built = build_fixture(SOURCE, LAYOUT)
+    build = build_fixture(SOURCE, LAYOUT)
     ellipse = np.pi * 26 * 13 / 112**2
-    assert built.sample(f"{ONE}-ED", "outline").area == pytest.approx(ellipse, rel=0.1)
+    assert build.sample(f"{ONE}-ED", "outline").area == pytest.approx(ellipse, rel=0.1)
 
 
 @pytest.mark.parametrize(
@@ -273,23 +273,23 @@ def test_chord_with_swapped_ends_is_set_aside(scan_fixture):
 
 
 def test_noise_of_the_codec_makes_no_colour_picture(changed, build_tree):
-    built = build_tree(SOURCE, changed(SOURCE, LAYOUT, _colour_noise))
-    assert built.pixels(built.sample(f"{ONE}-ED")).ndim == 2
+    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, _colour_noise))
+    assert build.pixels(build.sample(f"{ONE}-ED")).ndim == 2
 
 
 def test_picture_is_not_turned(build_fixture):
-    built = build_fixture(SOURCE, LAYOUT)
-    pixels = built.pixels(built.sample(f"{ONE}-ED")).astype(int)
+    build = build_fixture(SOURCE, LAYOUT)
+    pixels = build.pixels(build.sample(f"{ONE}-ED")).astype(int)
     assert pixels[10:13, 12:17].mean() > pixels[10:13, -17:-12].mean() + 50
     assert pixels[10:13, 12:17].mean() > pixels[-13:-10, 12:17].mean() + 50
 
 
 def test_ejection_is_asked_of_both_phases_side_by_side_alone(build_fixture):
-    built = build_fixture(SOURCE, LAYOUT)
-    samples = {sample.id: sample.case for sample in built.samples}
+    build = build_fixture(SOURCE, LAYOUT)
+    samples = {sample.id: sample.case for sample in build.samples}
     answers = {
         samples[item.sample].endswith("-ED-ES")
-        for item in built.items
+        for item in build.items
         if item.task == "Severity Grading"
     }
     assert answers == {True}
@@ -300,8 +300,8 @@ def test_ejection_is_asked_of_both_phases_side_by_side_alone(build_fixture):
 @pytest.mark.parametrize("ejection", ["28.0", "31.9", "38.5", "42.9", "52.1", "57.9", "70.0", "97"])
 def test_fraction_near_the_edge_of_a_band_is_not_graded(changed, build_tree, ejection):
     volumes = {"EDV": "100.0", "ESV": str(100 - float(ejection))}
-    built = build_tree(SOURCE, changed(SOURCE, LAYOUT, _set(EF=ejection, **volumes)))
-    assert built.items_of(f"{ONE}-ED-ES", "Severity Grading") == []
+    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, _set(EF=ejection, **volumes)))
+    assert build.items_of(f"{ONE}-ED-ES", "Severity Grading") == []
 
 
 def test_twin_of_both_phases_is_diastole_beside_its_neighbour_and_states_nothing(scan_fixture):
@@ -324,9 +324,9 @@ def test_fraction_that_its_own_volumes_contradict_is_unknown_and_not_asked(
     labels = scan_fixture(SOURCE, LAYOUT).cases["0XAD-ED-ES"].labels
     assert [(label.value, label.state) for label in labels] == [("35", LabelState.UNKNOWN)]
     assert labels[0].evidence == "FileList.csv:8 EF=35.0 against EDV=82, ESV=32"
-    built = build_fixture(SOURCE, LAYOUT)
-    assert built.items_of("0XAD-ED-ES", "Severity Grading") == []
-    assert built.right_of("0X3C-ED-ES", "Severity Grading") == {"LVEF 30-39"}
+    build = build_fixture(SOURCE, LAYOUT)
+    assert build.items_of("0XAD-ED-ES", "Severity Grading") == []
+    assert build.right_of("0X3C-ED-ES", "Severity Grading") == {"LVEF 30-39"}
 
 
 def test_outlines_of_nearly_one_size_tell_neither_phase_nor_fraction(changed, build_tree):
@@ -334,10 +334,10 @@ def test_outlines_of_nearly_one_size_tell_neither_phase_nor_fraction(changed, bu
         large = [row for row in rows if row[-1] == "4"]
         return [*large, *([*row[:-1], "1"] for row in _scaled(0.99)(large))]
 
-    built = build_tree(SOURCE, changed(SOURCE, LAYOUT, _trace(alike)))
-    fields = {item.field for item in built.items_of(f"{ONE}-ED-ES")}
+    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, _trace(alike)))
+    fields = {item.field for item in build.items_of(f"{ONE}-ED-ES")}
     assert fields.isdisjoint({"phase", "ejection_fraction"})
-    assert built.codes()[f"{ONE}-ED-ES"] == "panels-unsure"
+    assert build.codes()[f"{ONE}-ED-ES"] == "panels-unsure"
 
 
 def test_nothing_is_called_a_disease(build_fixture):
@@ -346,10 +346,10 @@ def test_nothing_is_called_a_disease(build_fixture):
 
 
 def test_only_the_left_ventricle_is_asked(build_fixture):
-    built = build_fixture(SOURCE, LAYOUT)
-    marked = [i for i in built.items if i.task in {"Organ Recognition", "ROI Grounding"}]
+    build = build_fixture(SOURCE, LAYOUT)
+    marked = [i for i in build.items if i.task in {"Organ Recognition", "ROI Grounding"}]
     assert {item.concept for item in marked} == {"LV"}
-    clean = {sample.id for sample in built.samples if sample.artefact == "clean"}
+    clean = {sample.id for sample in build.samples if sample.artefact == "clean"}
     assert clean.isdisjoint(item.sample for item in marked)
 
 

@@ -39,7 +39,7 @@ def fixture_scan(scan_fixture):
 
 
 @pytest.fixture
-def built(build_fixture):
+def build(build_fixture):
     return build_fixture(SOURCE, LAYOUT)
 
 
@@ -68,12 +68,12 @@ def test_labels_in_the_order_of_another_dataset_are_refused(codes):
     assert codes[LARGE] == "label-order"
 
 
-def test_infarct_too_small_to_be_seen_is_refused(built):
-    assert built.codes()[TINY] == "no-slice"
+def test_infarct_too_small_to_be_seen_is_refused(build):
+    assert build.codes()[TINY] == "no-slice"
 
 
-def test_slice_with_the_largest_infarct_is_shown(built):
-    assert built.sample(LARGE).frames == "2"
+def test_slice_with_the_largest_infarct_is_shown(build):
+    assert build.sample(LARGE).frames == "2"
 
 
 def test_no_reflow_is_a_part_of_wall_and_infarct(fixture_scan):
@@ -85,7 +85,7 @@ def test_no_reflow_is_a_part_of_wall_and_infarct(fixture_scan):
     assert values["enhancement", "P"] == (3, 4)
 
 
-def test_normal_exam_is_called_a_normal_mri_and_not_a_healthy_heart(fixture_scan, built):
+def test_normal_exam_is_called_a_normal_mri_and_not_a_healthy_heart(fixture_scan, build):
     assert fixture_scan.states(NORMAL, "diagnosis") == {"N": LabelState.PRESENT}
     assert {region.field for region in fixture_scan.cases[NORMAL].regions} == {"structure"}
     assert CARD.fields["diagnosis"].values["N"] == "normal delayed-enhancement MRI"

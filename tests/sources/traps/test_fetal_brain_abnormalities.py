@@ -44,10 +44,10 @@ def test_class_that_proves_nothing_maps_to_no_concept(label):
 
 
 def test_moderate_degree_is_neither_key_nor_option(build_fixture, scan_fixture):
-    built = build_fixture(SOURCE, LAYOUT)
+    build = build_fixture(SOURCE, LAYOUT)
     for key in _of(scan_fixture(SOURCE, LAYOUT).cases, "moderate-ventriculomegaly"):
-        assert "Severity Grading" not in built.tasks_of(key)
-    graded = [item for item in built.items if item.task == "Severity Grading"]
+        assert "Severity Grading" not in build.tasks_of(key)
+    graded = [item for item in build.items if item.task == "Severity Grading"]
     assert graded
     assert all({option.concept for option in item.options} == DEGREES for item in graded)
 
@@ -89,8 +89,8 @@ def test_image_in_colour_is_set_aside(changed, build_tree):
         red[20:60, 20:60, 0] = 220
         write_picture(path, red)
 
-    built = build_tree(SOURCE, changed(SOURCE, LAYOUT, colour))
-    assert list(built.codes().values()) == ["coloured"]
+    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, colour))
+    assert list(build.codes().values()) == ["coloured"]
 
 
 def test_original_name_that_a_class_holds_twice_sets_both_aside(scan_fixture):

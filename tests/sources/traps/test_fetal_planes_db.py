@@ -74,9 +74,9 @@ def test_plane_is_that_of_the_table_and_not_the_number_in_the_name(changed, scan
 
 @pytest.mark.parametrize("key", [THALAMIC, CEREBELLUM, NO_STANDARD])
 def test_grey_rgb_and_rgba_pictures_become_the_same_grey(scan_fixture, build_fixture, key):
-    built = build_fixture(SOURCE, LAYOUT)
+    build = build_fixture(SOURCE, LAYOUT)
     with Image.open(scan_fixture(SOURCE, LAYOUT).cases[key].images[0].paths[0]) as stored:
-        assert (built.pixels(built.sample(key)) == np.asarray(stored.convert("L"))).all()
+        assert (build.pixels(build.sample(key)) == np.asarray(stored.convert("L"))).all()
 
 
 def test_fixture_has_pictures_of_all_three_modes(fixture_tree):
@@ -93,8 +93,8 @@ def test_coloured_marks_become_grey(changed, build_tree):
         pixels[10:20, 10:20] = (250, 240, 20)
         Image.fromarray(pixels).save(root / f"Images/{THALAMIC}.png")
 
-    built = build_tree(SOURCE, changed(SOURCE, LAYOUT, paint))
-    assert built.pixels(built.sample(THALAMIC)).ndim == 2
+    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, paint))
+    assert build.pixels(build.sample(THALAMIC)).ndim == 2
 
 
 def test_other_brain_plane_is_none_of_the_three_and_no_anomaly(build_fixture):
@@ -119,17 +119,17 @@ def test_other_is_never_an_option(build_fixture):
 
 
 def test_the_three_planes_are_all_axial_so_no_plane_of_the_body_is_offered(build_fixture):
-    built = build_fixture(SOURCE, LAYOUT)
+    build = build_fixture(SOURCE, LAYOUT)
     for key in (THALAMIC, CEREBELLUM, VENTRICULAR):
-        (item,) = built.items_of(key, "View Recognition")
+        (item,) = build.items_of(key, "View Recognition")
         offered = {option.concept for option in item.options}
         assert offered <= {"transthalamic plane", "transcerebellar plane", "transventricular plane"}
 
 
 @pytest.mark.parametrize("key", [THALAMIC, THORAX])
 def test_question_or_options_say_that_a_fetus_is_shown(build_fixture, key):
-    built = build_fixture(SOURCE, LAYOUT)
-    for item in built.items_of(key, "Organ Recognition") + built.items_of(key, "View Recognition"):
+    build = build_fixture(SOURCE, LAYOUT)
+    for item in build.items_of(key, "Organ Recognition") + build.items_of(key, "View Recognition"):
         text = " ".join([item.question, *(option.text for option in item.options)])
         assert "fetal" in text.lower() or "fetus" in text.lower()
 

@@ -108,9 +108,9 @@ def test_mask_of_another_shape_than_its_image_is_set_aside(changed, scan_tree):
 
 def test_empty_mask_is_no_picture(changed, build_tree):
     empty = np.zeros((192, 192), np.uint8)
-    built = build_tree(SOURCE, changed(SOURCE, LAYOUT, _change("tumorMask", empty)))
-    assert built.codes()["1"] == "empty-mask"
-    assert built.items_of("1") == []
+    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, _change("tumorMask", empty)))
+    assert build.codes()["1"] == "empty-mask"
+    assert build.items_of("1") == []
 
 
 @pytest.mark.parametrize("shape", [(3064, 1), (1, 3064)])
@@ -146,9 +146,9 @@ def test_files_in_the_folders_of_the_four_archives_are_found(changed, scan_tree)
 
 
 def test_small_image_keeps_its_size_and_its_mask(build_fixture):
-    built = build_fixture(SOURCE, LAYOUT)
-    assert (built.sample("956").width, built.sample("1").width) == (96, 192)
-    sample = built.sample("956", "boxes")
+    build = build_fixture(SOURCE, LAYOUT)
+    assert (build.sample("956").width, build.sample("1").width) == (96, 192)
+    sample = build.sample("956", "boxes")
     marked = sample.area * sample.width * sample.height
     assert marked == pytest.approx(lesion(96, 96, seed=956).sum())
 
@@ -159,14 +159,14 @@ def test_slice_that_another_set_files_elsewhere_is_undiagnosed(key):
 
 
 def test_undiagnosed_slice_is_asked_no_disease(build_fixture):
-    built = build_fixture(SOURCE, LAYOUT)
-    assert built.items_of("16", "Disease Diagnosis") == []
-    assert built.items_of("1", "Disease Diagnosis") != []
+    build = build_fixture(SOURCE, LAYOUT)
+    assert build.items_of("16", "Disease Diagnosis") == []
+    assert build.items_of("1", "Disease Diagnosis") != []
 
 
 def test_values_are_windowed_by_percentiles(build_fixture):
-    built = build_fixture(SOURCE, LAYOUT)
-    pixels = built.pixels(built.sample("1"))
+    build = build_fixture(SOURCE, LAYOUT)
+    pixels = build.pixels(build.sample("1"))
     assert (pixels.dtype, pixels.min(), pixels.max()) == (np.uint8, 0, 255)
 
 

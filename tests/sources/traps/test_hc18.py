@@ -92,8 +92,8 @@ def test_picture_stored_again_without_the_size_of_its_pixels_is_kept(changed, bu
             pixels = np.asarray(picture)
         write_picture(path, pixels)
 
-    built = build_tree(SOURCE, changed(SOURCE, LAYOUT, forget))
-    assert built.tasks_of(LARGE) >= {"Organ Recognition"}
+    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, forget))
+    assert build.tasks_of(LARGE) >= {"Organ Recognition"}
 
 
 def test_size_of_a_pixel_that_contradicts_the_table_is_refused(fails, replacing):
@@ -145,10 +145,10 @@ def test_number_of_the_examination_is_no_patient(scan_fixture):
 
 
 def test_small_head_and_unmeasured_one_are_not_asked_what_they_are(build_fixture):
-    built = build_fixture(SOURCE, LAYOUT)
+    build = build_fixture(SOURCE, LAYOUT)
     for key in (SMALL, TEST):
-        assert built.items_of(key, "Organ Recognition") == []
-    assert built.right_of(LARGE, "Organ Recognition") == {"fetal brain", "fetal head"}
+        assert build.items_of(key, "Organ Recognition") == []
+    assert build.right_of(LARGE, "Organ Recognition") == {"fetal brain", "fetal head"}
 
 
 def test_head_is_never_offered_beside_the_brain_within(build_fixture):
@@ -158,9 +158,9 @@ def test_head_is_never_offered_beside_the_brain_within(build_fixture):
 
 
 def test_repeated_picture_is_dropped(build_fixture):
-    built = build_fixture(SOURCE, LAYOUT)
-    assert REPEATED in built.codes()
-    assert built.items_of(REPEATED) == []
+    build = build_fixture(SOURCE, LAYOUT)
+    assert REPEATED in build.codes()
+    assert build.items_of(REPEATED) == []
 
 
 def test_nobody_is_called_normal_or_graded(build_fixture):

@@ -243,15 +243,15 @@ def test_bi_rads_is_no_pathology(build_fixture):
 
 
 def test_known_cancer_is_no_grade_of_suspicion(build_fixture):
-    built = build_fixture(SOURCE, "release")
-    assert built.items_of(CANCER, "Severity Grading") == []
-    assert not {"BI-RADS 6"} & {c for i in built.items for c in (o.concept for o in i.options)}
+    build = build_fixture(SOURCE, "release")
+    assert build.items_of(CANCER, "Severity Grading") == []
+    assert not {"BI-RADS 6"} & {c for i in build.items for c in (o.concept for o in i.options)}
 
 
 @each_layout
 def test_subdivided_category_4_is_kept(build_fixture, layout):
-    built = build_fixture(SOURCE, layout)
-    grades = {key: built.right_of(key, "Severity Grading") for key in (ASYMMETRY, MIXED, BARE)}
+    build = build_fixture(SOURCE, layout)
+    grades = {key: build.right_of(key, "Severity Grading") for key in (ASYMMETRY, MIXED, BARE)}
     assert [g & {"BI-RADS 4A", "BI-RADS 4B", "BI-RADS 4C"} for g in grades.values()] == [
         {"BI-RADS 4A"},
         {"BI-RADS 4B"},
@@ -306,15 +306,15 @@ def test_bi_rads_is_that_of_the_picture_and_density_that_of_the_breast():
 
 
 def test_dark_background_of_fourteen_bits_fills_the_greys(build_fixture):
-    built = build_fixture(SOURCE, "release")
-    pixels = built.pixels(built.sample(MASS))
+    build = build_fixture(SOURCE, "release")
+    pixels = build.pixels(build.sample(MASS))
     assert pixels.dtype == np.uint8
     assert (pixels.min(), pixels.max()) == (0, 255)
 
 
 @pytest.mark.parametrize(("key", "edge"), [(MICROS, 0), (NORMAL_CC, -1)])
 def test_breast_touches_the_edge_of_its_side_as_stored(build_fixture, key, edge):
-    built = build_fixture(SOURCE, "release")
-    pixels = built.pixels(built.sample(key))
+    build = build_fixture(SOURCE, "release")
+    pixels = build.pixels(build.sample(key))
     assert pixels[40:110, edge].mean() > 60
     assert pixels[40:110, -1 - edge].mean() < 40

@@ -96,9 +96,9 @@ def test_size_that_gives_the_class_away_is_refused(changed, build_tree, size):
     def resize(root):
         write_picture(root / TOP / ONE, picture(*size, seed=1))
 
-    built = build_tree(SOURCE, changed(SOURCE, "original", resize))
-    assert built.codes()["Malignant case (1)"] == "odd-size"
-    assert built.items_of("Malignant case (1)") == []
+    build = build_tree(SOURCE, changed(SOURCE, "original", resize))
+    assert build.codes()["Malignant case (1)"] == "odd-size"
+    assert build.items_of("Malignant case (1)") == []
 
 
 def test_odd_size_is_no_failure_of_the_build(build_fixture):
@@ -112,8 +112,8 @@ def test_every_picture_has_one_size(build_fixture):
 
 
 def test_rgb_of_equal_channels_is_grey(build_fixture):
-    built = build_fixture(SOURCE, "original")
-    assert built.pixels(built.sample("Normal case (3)")).ndim == 2
+    build = build_fixture(SOURCE, "original")
+    assert build.pixels(build.sample("Normal case (3)")).ndim == 2
 
 
 def test_label_is_of_the_study_and_no_slice_is_known_to_show_it():
@@ -148,8 +148,8 @@ def test_equal_slices_are_named_by_the_audit(changed, build_raw, tmp_path):
         folder = root / TOP / "Malignant cases"
         shutil.copy(folder / "Malignant case (1).jpg", folder / "Malignant case (2).jpg")
 
-    built = build_raw(SOURCE, changed(SOURCE, "original", twin), tmp_path / "workspace")
-    (row,) = json.loads(built.audit.read_text())["duplicate_pictures"]
+    build = build_raw(SOURCE, changed(SOURCE, "original", twin), tmp_path / "workspace")
+    (row,) = json.loads(build.audit.read_text())["duplicate_pictures"]
     assert row["cases"] == [f"{SOURCE}/Malignant case ({n})" for n in (1, 2)]
 
 

@@ -151,22 +151,22 @@ def test_flair_is_kept_where_its_mask_cannot_be_used_and_states_no_lesion(
         affine[0, 3] += 40
         nibabel.save(nibabel.Nifti1Image(np.asarray(image.dataobj), affine), path)
 
-    built = build_tree(SOURCE, changed(SOURCE, "zenodo", edit))
-    tasks = built.tasks_of(f"{FIRST}-flair")
+    build = build_tree(SOURCE, changed(SOURCE, "zenodo", edit))
+    tasks = build.tasks_of(f"{FIRST}-flair")
     assert "Imaging Protocols Recognition" in tasks
     assert not set(tasks) & {"Abnormality Diagnosis", "Disease Diagnosis", "ROI Grounding"}
-    row = built.quarantine.set_index("case").loc[f"{FIRST}-flair"]
+    row = build.quarantine.set_index("case").loc[f"{FIRST}-flair"]
     assert row["code"] == ("guide-missing" if harm == "no dwi" else "mask-place")
     assert "another slice is shown" in row["message"]
-    assert not built.items_of(f"{FIRST}-adc") or harm == "no dwi"
+    assert not build.items_of(f"{FIRST}-adc") or harm == "no dwi"
 
 
 def test_free_slice_says_nothing_of_the_disease(scan_fixture, build_fixture):
     key = f"{FIRST}-dwi-clear"
     assert scan_fixture(SOURCE, "zenodo").states(key, "diagnosis") == {}
-    built = build_fixture(SOURCE, "zenodo")
-    assert built.right_of(key, "Abnormality Diagnosis") == {"no acute infarct"}
-    assert built.items_of(key, "Disease Diagnosis") == []
+    build = build_fixture(SOURCE, "zenodo")
+    assert build.right_of(key, "Abnormality Diagnosis") == {"no acute infarct"}
+    assert build.items_of(key, "Disease Diagnosis") == []
 
 
 def test_preview_with_the_lesion_painted_in_is_no_picture(build_fixture):
@@ -200,8 +200,8 @@ def test_rows_that_run_upwards_are_shown_with_the_face_up_and_the_right_at_the_l
     assert nibabel.aff2axcodes(stored.affine) == ("L", "A", "S")
     (k,) = _frames(case)
     expected = np.asarray(stored.dataobj)[:, ::-1, k].T
-    built = build_fixture(SOURCE, "zenodo")
-    pixels = built.pixels(built.sample(case.key)).astype(float)
+    build = build_fixture(SOURCE, "zenodo")
+    pixels = build.pixels(build.sample(case.key)).astype(float)
     assert np.corrcoef(pixels.ravel(), expected.ravel())[0, 1] > 0.98
 
 

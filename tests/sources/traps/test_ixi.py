@@ -54,15 +54,15 @@ def test_t1_that_is_stored_lying_on_its_side_is_shown_upright(scan_fixture, buil
     stored = nibabel.load(scan_fixture(SOURCE, "archives").cases[key].images[0].paths[0])
     assert nibabel.aff2axcodes(stored.affine) == ("P", "S", "R")
     head = np.asarray(nibabel.as_closest_canonical(stored).dataobj)
-    built = build_fixture(SOURCE, "archives")
-    sample = built.sample(key)
+    build = build_fixture(SOURCE, "archives")
+    sample = build.sample(key)
     k = int(sample.frames)
     expected = {
         "axial": lambda: head[::-1, ::-1, k].T,
         "coronal": lambda: head[::-1, head.shape[1] - 1 - k, ::-1].T,
         "sagittal": lambda: head[head.shape[0] - 1 - k, ::-1, ::-1].T,
     }[plane]()
-    pixels = built.pixels(sample).astype(float)
+    pixels = build.pixels(sample).astype(float)
     rows, columns = (
         np.linspace(0, n - 1, m).round().astype(int)
         for n, m in zip(expected.shape, pixels.shape, strict=True)
@@ -79,9 +79,9 @@ def test_voxels_that_are_no_cubes_give_square_pixels(build_fixture, scan_fixture
 
 
 def test_axial_t1_lies_above_the_middle_because_the_neck_is_in_view(build_fixture):
-    built = build_fixture(SOURCE, "archives")
-    assert int(built.sample(f"{GUYS}-T1-axial").frames) == int(72 * 0.58)
-    assert int(built.sample(f"{GUYS}-T2-axial").frames) == 36
+    build = build_fixture(SOURCE, "archives")
+    assert int(build.sample(f"{GUYS}-T1-axial").frames) == int(72 * 0.58)
+    assert int(build.sample(f"{GUYS}-T2-axial").frames) == 36
 
 
 def test_file_that_does_not_say_where_it_points_is_refused(changed, build_tree):
@@ -100,8 +100,8 @@ def test_file_that_does_not_say_where_it_points_is_refused(changed, build_tree):
     ("kind", "concept"), [("T1", "T1"), ("T2", "T2"), ("PD", "PD"), ("MRA", "MRA")]
 )
 def test_sequence_is_the_end_of_the_name(build_fixture, kind, concept):
-    built = build_fixture(SOURCE, "archives")
-    right = built.right_of(f"{GUYS}-{kind}-axial", "Imaging Protocols Recognition")
+    build = build_fixture(SOURCE, "archives")
+    right = build.right_of(f"{GUYS}-{kind}-axial", "Imaging Protocols Recognition")
     assert right == {concept}
 
 

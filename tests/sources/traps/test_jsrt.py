@@ -102,8 +102,8 @@ def test_film_of_another_length_is_refused(changed, build_tree):
 @pytest.mark.thorough
 @pytest.mark.parametrize("layout", ["raw", "kaggle"])
 def test_high_values_of_the_films_are_dark_and_bone_is_shown_bright(build_fixture, layout):
-    built = build_fixture(SOURCE, layout)
-    pixels = built.pixels(built.sample(ADULT)).astype(float)
+    build = build_fixture(SOURCE, layout)
+    pixels = build.pixels(build.sample(ADULT)).astype(float)
     assert pixels.shape == (1024, 1024)
     assert pixels[100, 150] > 200  # the marker, at the upper left
     assert pixels[-20:, -20:].mean() < 30
@@ -247,9 +247,9 @@ def test_nodule_of_middling_subtlety_is_asked_for_its_place_alone(build_fixture)
 
 
 def test_plain_nodule_is_asked_against_a_film_without_one_and_nothing_else(build_fixture):
-    built = build_fixture(SOURCE, "raw")
-    assert built.right_of(PLAIN, FINDINGS) == built.wrong_of(ADULT, FINDINGS) == {"Nodule"}
-    assert built.right_of(ADULT, FINDINGS) == built.wrong_of(PLAIN, FINDINGS) == {"no lung nodule"}
+    build = build_fixture(SOURCE, "raw")
+    assert build.right_of(PLAIN, FINDINGS) == build.wrong_of(ADULT, FINDINGS) == {"Nodule"}
+    assert build.right_of(ADULT, FINDINGS) == build.wrong_of(PLAIN, FINDINGS) == {"no lung nodule"}
 
 
 def test_small_nodule_is_not_asked_for_its_place(changed, scan_tree, replacing):

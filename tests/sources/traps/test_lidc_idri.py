@@ -158,7 +158,7 @@ def test_order_of_the_readers_does_not_matter(changed, build_fixture, build_tree
         path.write_text(text)
         (root / "161-resubmitted-correction-3-9-12.xml").write_text(text)
 
-    built = build_tree(SOURCE, changed(SOURCE, "classic", turn))
+    build = build_tree(SOURCE, changed(SOURCE, "classic", turn))
     usual = build_fixture(SOURCE, "classic")
     areas = [
         next(
@@ -166,7 +166,7 @@ def test_order_of_the_readers_does_not_matter(changed, build_fixture, build_tree
             for s in entry.samples
             if s.case.startswith(PATIENTS[0]) and s.artefact == "boxes"
         )
-        for entry in (built, usual)
+        for entry in (build, usual)
     ]
     assert areas[0] == areas[1]
 
@@ -231,9 +231,9 @@ def test_clear_scan_is_shown_at_a_level_of_nodules_counted_by_position(scan_fixt
 
 
 def test_picture_is_not_turned(build_fixture):
-    built = build_fixture(SOURCE, "classic")
-    sample = next(s for s in built.samples if s.case.endswith("clear"))
-    pixels = built.pixels(sample).astype(int)
+    build = build_fixture(SOURCE, "classic")
+    sample = next(s for s in build.samples if s.case.endswith("clear"))
+    pixels = build.pixels(sample).astype(int)
     assert pixels[8:11, 10:14].min() > 200
     assert pixels[6:13, -19:-6].max() < 100
 
@@ -248,9 +248,9 @@ def test_padding_outside_the_field_of_view_is_black(changed, build_tree):
             data.PixelData = pixels.tobytes()
             data.save_as(path)
 
-    built = build_tree(SOURCE, changed(SOURCE, "classic", pad))
-    sample = next(s for s in built.samples if s.case.endswith("clear"))
-    pixels = built.pixels(sample)
+    build = build_tree(SOURCE, changed(SOURCE, "classic", pad))
+    sample = next(s for s in build.samples if s.case.endswith("clear"))
+    pixels = build.pixels(sample)
     assert (pixels[:, -4:] == 0).all()
     assert pixels[40:60, 20:40].mean() > 50
 
@@ -261,9 +261,9 @@ def test_rating_on_which_readers_differ_is_not_stated(scan_fixture):
 
 
 def test_choice_of_a_single_reader_is_no_wrong_option(build_fixture):
-    built = build_fixture(SOURCE, "classic")
-    case = next(s.case for s in built.samples if s.case.startswith(PATIENTS[0]))
-    (item,) = built.items_of(case, "Severity Grading")
+    build = build_fixture(SOURCE, "classic")
+    case = next(s.case for s in build.samples if s.case.startswith(PATIENTS[0]))
+    (item,) = build.items_of(case, "Severity Grading")
     assert "malignancy rating 4" not in {option.concept for option in item.options}
 
 

@@ -47,9 +47,9 @@ def test_nodule_beside_another_mark_has_no_place(fixture_scan, build_fixture):
 
 
 def test_box_lies_on_the_nodule(build_fixture, fixture_scan):
-    built = build_fixture(SOURCE, LAYOUT)
+    build = build_fixture(SOURCE, LAYOUT)
     x0, y0, x1, y1 = map(round, fixture_scan.cases[f"{ALONE}-2"].regions[0].shape.xyxy)
-    pixels = built.pixels(built.sample(f"{ALONE}-2"))
+    pixels = build.pixels(build.sample(f"{ALONE}-2"))
     row, column = (y0 + y1) // 2, (x0 + x1) // 2
     assert pixels[row, x0 + 1 : x1 - 1].min() > 180
     assert pixels[y0 + 1 : y1 - 1, column].min() > 180
@@ -57,14 +57,14 @@ def test_box_lies_on_the_nodule(build_fixture, fixture_scan):
 
 
 def test_turned_volume_is_shown_upright_with_the_slice_of_its_nodule(build_fixture, fixture_scan):
-    built = build_fixture(SOURCE, LAYOUT)
-    pixels = built.pixels(built.sample(f"{TURNED}-3"))
+    build = build_fixture(SOURCE, LAYOUT)
+    pixels = build.pixels(build.sample(f"{TURNED}-3"))
     marker, opposite = pixels[5:14, 6:18], pixels[-14:-5, -18:-6]
     assert marker.max() > 240
     assert opposite.max() < 120
     first, behind = fixture_scan.cases[f"{TURNED}-3"].guide[0].slices
     assert (first, behind) == (4, 9)
-    (recipe,) = built.recipes(f"{TURNED}-3", "clean")
+    (recipe,) = build.recipes(f"{TURNED}-3", "clean")
     assert recipe["images"][0]["frame"] == 6
 
 

@@ -88,10 +88,10 @@ def test_film_whose_view_is_known_to_be_wrong_is_dropped(key):
 
 
 def test_label_of_a_study_is_not_asked_of_its_lateral_film(build_fixture, scan_fixture):
-    scan, built = scan_fixture(SOURCE, LAYOUT), build_fixture(SOURCE, LAYOUT)
+    scan, build = scan_fixture(SOURCE, LAYOUT), build_fixture(SOURCE, LAYOUT)
     assert _has_same_labels(scan, UNSURE, LL)
-    assert built.tasks_of(_key(scan, UNSURE)) & HIGH
-    assert not built.tasks_of(_key(scan, LL)) & HIGH
+    assert build.tasks_of(_key(scan, UNSURE)) & HIGH
+    assert not build.tasks_of(_key(scan, LL)) & HIGH
 
 
 def _has_same_labels(scan, first, second):
@@ -202,10 +202,10 @@ def test_shifted_dates_are_no_facts(scan_fixture):
 
 
 def test_equalised_film_is_shown_as_it_is_stored(build_fixture, scan_fixture):
-    scan, built = scan_fixture(SOURCE, LAYOUT), build_fixture(SOURCE, LAYOUT)
+    scan, build = scan_fixture(SOURCE, LAYOUT), build_fixture(SOURCE, LAYOUT)
     key = _key(scan, ERECT)
     with Image.open(scan.cases[key].images[0].paths[0]) as film:
-        assert np.array_equal(built.pixels(built.sample(key)), np.asarray(film))
+        assert np.array_equal(build.pixels(build.sample(key)), np.asarray(film))
 
 
 def test_card_warns_of_model_services_and_forbids_sharing():

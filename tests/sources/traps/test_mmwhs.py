@@ -97,15 +97,15 @@ def test_sets_with_names_that_look_alike_fit_no_layout(tmp_path, name):
 
 
 def test_test_volumes_without_truth_make_no_picture(build_fixture):
-    built = build_fixture(SOURCE, LAYOUT)
-    codes = built.codes()
+    build = build_fixture(SOURCE, LAYOUT)
+    codes = build.codes()
     assert codes[f"{FOLDER}/ct_test/ct_test_2001_image.nii.gz"] == "ignored-by-card"
-    assert {sample.split for sample in built.samples} == {"train"}
+    assert {sample.split for sample in build.samples} == {"train"}
 
 
 def test_label_421_is_read_as_left_atrium(changed, build_fixture, build_tree):
-    built = build_tree(SOURCE, changed(SOURCE, LAYOUT, _edit(CT, "label", _relabel(_420=421))))
-    mistyped = built.sample(f"{CT}-axial", "outline", "LA")
+    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, _edit(CT, "label", _relabel(_420=421))))
+    mistyped = build.sample(f"{CT}-axial", "outline", "LA")
     assert (
         mistyped.area == build_fixture(SOURCE, LAYOUT).sample(f"{CT}-axial", "outline", "LA").area
     )
@@ -116,15 +116,15 @@ def test_another_value_is_background(changed, build_fixture, build_tree):
         labels[:8, :8, 19] = 2221
         return labels
 
-    built = build_tree(SOURCE, changed(SOURCE, LAYOUT, _edit(CT, "label", speck)))
-    mine = built.sample(f"{CT}-axial", "outline", "LV")
+    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, _edit(CT, "label", speck)))
+    mine = build.sample(f"{CT}-axial", "outline", "LV")
     assert mine.area == build_fixture(SOURCE, LAYOUT).sample(f"{CT}-axial", "outline", "LV").area
 
 
 def test_labels_of_myops_make_no_picture(changed, build_tree):
     myops = _relabel(_205=200, _420=1220, _550=2221, _820=0, _850=0)
-    built = build_tree(SOURCE, changed(SOURCE, LAYOUT, _edit(CT, "label", myops)))
-    assert built.codes()[f"{CT}-axial"] == "empty-mask"
+    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, _edit(CT, "label", myops)))
+    assert build.codes()[f"{CT}-axial"] == "empty-mask"
 
 
 def test_volume_without_one_of_the_seven_structures_makes_no_picture(changed, build_tree):
@@ -133,18 +133,18 @@ def test_volume_without_one_of_the_seven_structures_makes_no_picture(changed, bu
 
 
 def test_axis_order_of_a_file_does_not_turn_its_picture(build_fixture):
-    built = build_fixture(SOURCE, LAYOUT)
+    build = build_fixture(SOURCE, LAYOUT)
     for stem in (TURNED, MR, CT):
-        pixels = built.pixels(built.sample(f"{stem}-axial")).astype(int)
+        pixels = build.pixels(build.sample(f"{stem}-axial")).astype(int)
         upper, lower = pixels[6:16, 6:22], pixels[-16:-6, -22:-6]
         assert upper.mean() > lower.mean() + 50
 
 
 def test_head_is_up_in_the_coronal_and_sagittal_planes(build_fixture):
     """The great vessels are labelled near the top of the phantom."""
-    built = build_fixture(SOURCE, LAYOUT)
+    build = build_fixture(SOURCE, LAYOUT)
     for plane, vessel in (("coronal", "AO"), ("sagittal", "PA (structure)")):
-        outlined = built.pixels(built.sample(f"{MR}-{plane}", "outline", vessel)).astype(int)
+        outlined = build.pixels(build.sample(f"{MR}-{plane}", "outline", vessel)).astype(int)
         rows = np.nonzero((outlined[..., 0] - outlined[..., 1]) > 100)[0]
         assert rows.mean() < outlined.shape[0] / 3
 
@@ -178,13 +178,13 @@ def test_heart_upside_down_is_refused(changed, build_tree):
         for kind in ("image", "label"):
             _edit(CT, kind, lambda voxels: voxels, turn)(root)
 
-    built = build_tree(SOURCE, changed(SOURCE, LAYOUT, edit))
-    assert built.codes()[f"{CT}-axial"] == "wrong-directions"
+    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, edit))
+    assert build.codes()[f"{CT}-axial"] == "wrong-directions"
 
 
 def test_refused_volume_is_no_failure_of_the_build(changed, build_tree):
-    built = build_tree(SOURCE, changed(SOURCE, LAYOUT, _edit(CT, "image", lambda v: v + 1024)))
-    refused = built.quarantine[built.quarantine["code"] == "not-hounsfield"]
+    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, _edit(CT, "image", lambda v: v + 1024)))
+    refused = build.quarantine[build.quarantine["code"] == "not-hounsfield"]
     assert set(refused["stage"]) == {"select"}
 
 
@@ -198,9 +198,9 @@ def test_label_on_another_grid_than_its_volume_is_refused(changed, build_tree):
 
 
 def test_ct_stored_with_an_offset_is_refused(changed, build_tree):
-    built = build_tree(SOURCE, changed(SOURCE, LAYOUT, _edit(CT, "image", lambda v: v + 1024)))
-    assert built.codes()[f"{CT}-axial"] == "not-hounsfield"
-    assert not built.items_of(f"{CT}-axial")
+    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, _edit(CT, "image", lambda v: v + 1024)))
+    assert build.codes()[f"{CT}-axial"] == "not-hounsfield"
+    assert not build.items_of(f"{CT}-axial")
 
 
 def test_ct_is_windowed_by_200_and_800_hounsfield_units(changed, build_tree):
@@ -210,16 +210,16 @@ def test_ct_is_windowed_by_200_and_800_hounsfield_units(changed, build_tree):
         volume[20:30, 20:30, 19] = 600
         return volume
 
-    built = build_tree(SOURCE, changed(SOURCE, LAYOUT, _edit(CT, "image", steps)))
-    pixels = built.pixels(built.sample(f"{CT}-axial"))
+    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, _edit(CT, "image", steps)))
+    pixels = build.pixels(build.sample(f"{CT}-axial"))
     assert set(np.unique(pixels)) <= {0, 127, 128, 255}
     assert {0, 255} < set(np.unique(pixels))
 
 
 def test_mr_in_arbitrary_units_is_windowed_by_percentiles(changed, build_fixture, build_tree):
     root = changed(SOURCE, LAYOUT, _edit(MR, "image", lambda v: (v * 3 + 40).astype(np.int16)))
-    built, usual = build_tree(SOURCE, root), build_fixture(SOURCE, LAYOUT)
-    pixels = built.pixels(built.sample(f"{MR}-axial")).astype(int)
+    build, usual = build_tree(SOURCE, root), build_fixture(SOURCE, LAYOUT)
+    pixels = build.pixels(build.sample(f"{MR}-axial")).astype(int)
     assert abs(pixels - usual.pixels(usual.sample(f"{MR}-axial"))).max() <= 1
 
 
@@ -228,9 +228,9 @@ def test_stray_voxels_of_a_structure_widen_no_outline(changed, build_fixture, bu
         labels[100:104, 4:8, 19] = 500
         return labels
 
-    built = build_tree(SOURCE, changed(SOURCE, LAYOUT, _edit(CT, "label", stray)))
+    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, _edit(CT, "label", stray)))
     usual = build_fixture(SOURCE, LAYOUT)
-    assert built.sample(f"{CT}-axial").frames != usual.sample(f"{CT}-axial").frames == "19"
+    assert build.sample(f"{CT}-axial").frames != usual.sample(f"{CT}-axial").frames == "19"
 
 
 def test_volume_with_stray_voxels_on_every_slice_is_refused(changed, build_tree):
@@ -238,8 +238,8 @@ def test_volume_with_stray_voxels_on_every_slice_is_refused(changed, build_tree)
         labels[100:104, 4:8, :] = 500
         return labels
 
-    built = build_tree(SOURCE, changed(SOURCE, LAYOUT, _edit(CT, "label", stray)))
-    assert built.codes()[f"{CT}-axial"] == "stray-voxels"
+    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, _edit(CT, "label", stray)))
+    assert build.codes()[f"{CT}-axial"] == "stray-voxels"
 
 
 def test_volume_with_false_voxels_at_its_borders_is_dropped(build_fixture):
@@ -253,9 +253,9 @@ def test_a_vessel_that_is_labelled_in_part_is_absent_nowhere_else():
 
 
 def test_no_structure_is_asked_of_a_clean_picture(build_fixture):
-    built = build_fixture(SOURCE, LAYOUT)
-    marked = {sample.id for sample in built.samples if sample.artefact != "clean"}
-    items = [item for item in built.items if item.task == Task("Organ Recognition")]
+    build = build_fixture(SOURCE, LAYOUT)
+    marked = {sample.id for sample in build.samples if sample.artefact != "clean"}
+    items = [item for item in build.items if item.task == Task("Organ Recognition")]
     assert items
     assert {item.sample for item in items} <= marked
 

@@ -50,7 +50,7 @@ def cases(scan_fixture):
 
 
 @pytest.fixture
-def built(build_fixture):
+def build(build_fixture):
     return build_fixture(SOURCE, LAYOUT)
 
 
@@ -81,23 +81,23 @@ def test_heart_without_a_slice_of_all_three_structures_gives_no_image(codes):
 
 
 @pytest.mark.parametrize("view", ["SA", "LA"])
-def test_every_storage_is_shown_with_the_right_ventricle_at_the_left(built, view):
+def test_every_storage_is_shown_with_the_right_ventricle_at_the_left(build, view):
     for number in ("001", "002", "003", "004"):
         columns = {}
         for name in ("RV (structure)", "LV"):
-            sample = built.sample(f"{number}-{view}", "outline", name)
-            pixels = built.pixels(sample).astype(int)
+            sample = build.sample(f"{number}-{view}", "outline", name)
+            pixels = build.pixels(sample).astype(int)
             columns[name] = np.nonzero((pixels[..., 0] - pixels[..., 1]) > 100)[1].mean()
         assert columns["RV (structure)"] < columns["LV"]
-        clean = built.pixels(built.sample(f"{number}-{view}")).astype(int)
+        clean = build.pixels(build.sample(f"{number}-{view}")).astype(int)
         corners = [clean[10, 15], clean[10, -15], clean[-10, 15], clean[-10, -15]]
         assert corners[0] > 200
         assert max(corners[1:]) < 50
 
 
-def test_affine_that_does_not_place_the_heart_in_the_patient_is_refused(built):
-    message = built.quarantine.set_index("case").loc[f"{DUMMY_AFFINE}-SA", "message"]
-    assert built.codes()[f"{DUMMY_AFFINE}-LA"] == "turned"
+def test_affine_that_does_not_place_the_heart_in_the_patient_is_refused(build):
+    message = build.quarantine.set_index("case").loc[f"{DUMMY_AFFINE}-SA", "message"]
+    assert build.codes()[f"{DUMMY_AFFINE}-LA"] == "turned"
     assert "assumes that affines place the slices in the patient" in message
 
 
@@ -111,13 +111,13 @@ def test_file_without_any_orientation_is_refused(changed, build_tree):
     assert codes["001-SA"] == codes["001-LA"] == "no-orientation"
 
 
-def test_slice_is_the_middle_of_those_with_all_three_structures(built):
-    assert {built.sample(f"{number}-SA").frames for number in ("001", "005")} <= {"2", "3"}
-    assert built.sample("001-LA").frames == "0"
+def test_slice_is_the_middle_of_those_with_all_three_structures(build):
+    assert {build.sample(f"{number}-SA").frames for number in ("001", "005")} <= {"2", "3"}
+    assert build.sample("001-LA").frames == "0"
 
 
-def test_view_is_that_of_the_file_name_and_none_of_echocardiography(built):
-    assert built.right_of("001-SA", "View Recognition") <= {"cardiac short-axis view"}
+def test_view_is_that_of_the_file_name_and_none_of_echocardiography(build):
+    assert build.right_of("001-SA", "View Recognition") <= {"cardiac short-axis view"}
     assert CARD.fields["view"].values == {
         "SA": "cardiac short-axis view",
         "LA": "cardiac four-chamber view",
@@ -145,9 +145,9 @@ def test_dilated_left_ventricle_is_no_dilated_cardiomyopathy():
     assert CARD.fields["diagnosis"].concept("LV") == "left ventricular dilatation"
 
 
-def test_group_is_asked_of_both_phases_and_only_against_the_safe_ones(built):
-    case_of_sample = {sample.id: sample.case for sample in built.samples}
-    items = [item for item in built.items if item.task == "Disease Diagnosis"]
+def test_group_is_asked_of_both_phases_and_only_against_the_safe_ones(build):
+    case_of_sample = {sample.id: sample.case for sample in build.samples}
+    items = [item for item in build.items if item.task == "Disease Diagnosis"]
     assert items
     safe = {"NOR", "left ventricular dilatation", "HCM"}
     for item in items:
@@ -221,17 +221,17 @@ def test_damaged_volume_is_set_aside_and_the_rest_goes_on(changed, build_tree):
         path = _folder(root, "005") / "005_SA_ED.nii.gz"
         path.write_bytes(path.read_bytes()[:200])
 
-    built = build_tree(SOURCE, changed(SOURCE, LAYOUT, cut))
-    assert built.codes()["005-SA"] == "truncated"
-    assert built.sample("005-LA").frames == "0"
+    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, cut))
+    assert build.codes()["005-SA"] == "truncated"
+    assert build.sample("005-LA").frames == "0"
 
 
 def test_no_severity_is_made_of_the_volumes():
     assert FactKind("severity") not in {field.kind for field in CARD.fields.values()}
 
 
-def test_whole_cine_series_is_no_case(built):
-    assert built.codes()["MnM2/dataset/001/001_SA_CINE.nii.gz"] == "ignored-by-card"
+def test_whole_cine_series_is_no_case(build):
+    assert build.codes()["MnM2/dataset/001/001_SA_CINE.nii.gz"] == "ignored-by-card"
 
 
 @pytest.mark.parametrize(

@@ -40,9 +40,9 @@ def _after(changed, scan_tree, edit):
 
 
 def test_number_after_the_name_is_the_label(build_fixture):
-    built = build_fixture(SOURCE, LAYOUT)
-    assert built.right_of(NORMAL, DISEASES) == {"No Finding"}
-    assert built.right_of(ILL, DISEASES) == {"Tuberculosis"}
+    build = build_fixture(SOURCE, LAYOUT)
+    assert build.right_of(NORMAL, DISEASES) == {"No Finding"}
+    assert build.right_of(ILL, DISEASES) == {"Tuberculosis"}
 
 
 def test_reading_that_contradicts_the_name_makes_it_unknown(scan_fixture, build_fixture):
@@ -193,10 +193,10 @@ def test_numbers_with_gaps_are_taken_from_the_files(scan_fixture):
 
 
 def test_wide_film_is_not_turned(build_fixture, scan_fixture):
-    built = build_fixture(SOURCE, LAYOUT)
+    build = build_fixture(SOURCE, LAYOUT)
     with Image.open(scan_fixture(SOURCE, LAYOUT).cases[NORMAL].images[0].paths[0]) as film:
         assert film.width > film.height
-        assert np.array_equal(built.pixels(built.sample(NORMAL)), np.asarray(film))
+        assert np.array_equal(build.pixels(build.sample(NORMAL)), np.asarray(film))
 
 
 def test_folder_wrapped_once_more_is_found(changed, scan_tree, scan_fixture):

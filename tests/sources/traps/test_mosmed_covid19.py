@@ -115,8 +115,8 @@ def test_study_is_read_packed_or_not(changed, scan_tree, suffix):
 @pytest.mark.parametrize("study", ["study_0939", "study_1074"])
 def test_sign_of_the_affine_does_not_turn_the_picture(build_fixture, study):
     """One has the axis codes L, P and the other R, A; the marker is at the upper left."""
-    built = build_fixture(SOURCE, LAYOUT)
-    pixels = built.pixels(built.sample(study)).astype(int)
+    build = build_fixture(SOURCE, LAYOUT)
+    pixels = build.pixels(build.sample(study)).astype(int)
     assert pixels[8:11, 10:14].min() > 200
     assert pixels[6:13, -19:-6].max() < 150
     assert pixels[-13:-6, 6:19].max() < 150
@@ -132,9 +132,9 @@ def test_stack_from_head_to_foot_shows_the_same_slice(changed, build_fixture, bu
         for path in (f"studies/CT-1/{MASKED}.nii.gz", f"masks/{MASKED}_mask.nii.gz"):
             _edit(path, lambda voxels: voxels[:, :, ::-1], upside_down)(root)
 
-    built, usual = build_tree(SOURCE, changed(SOURCE, LAYOUT, turn)), build_fixture(SOURCE, LAYOUT)
+    build, usual = build_tree(SOURCE, changed(SOURCE, LAYOUT, turn)), build_fixture(SOURCE, LAYOUT)
     for key in (MASKED, f"{MASKED}-lesion"):
-        a, b = (entry.pixels(entry.sample(key)) for entry in (built, usual))
+        a, b = (entry.pixels(entry.sample(key)) for entry in (build, usual))
         assert (a == b).all()
 
 
@@ -157,19 +157,19 @@ def test_padding_below_air_is_black(changed, build_tree):
         volume[:, -4:, :] = -2048
         return volume
 
-    built = build_tree(
+    build = build_tree(
         SOURCE, changed(SOURCE, LAYOUT, _edit("studies/CT-2/study_0939.nii.gz", pad))
     )
-    pixels = built.pixels(built.sample("study_0939"))
+    pixels = build.pixels(build.sample("study_0939"))
     assert pixels.min() == 0
     assert pixels[40:60, 20:40].mean() > 50
 
 
 def test_grade_of_the_study_is_not_asked_of_a_slice(build_fixture):
-    field, built = CARD.fields["grade"], build_fixture(SOURCE, LAYOUT)
+    field, build = CARD.fields["grade"], build_fixture(SOURCE, LAYOUT)
     assert (field.scope, field.visible) == (Scope.STUDY, Visibility.NO)
-    assert built.items
-    assert all(item.task != "Severity Grading" for item in built.items)
+    assert build.items
+    assert all(item.task != "Severity Grading" for item in build.items)
 
 
 def test_one_rule_chooses_the_slice_of_every_grade(build_fixture):
@@ -188,31 +188,31 @@ def test_lesion_below_fifty_square_millimetres_is_refused(changed, build_tree):
         mask[30:33, 40:44, 6] = 1
         return mask
 
-    built = build_tree(SOURCE, changed(SOURCE, LAYOUT, _mask(speck)))
-    assert built.codes()[f"{MASKED}-lesion"] == "small-lesion"
-    assert built.items_of(f"{MASKED}-lesion") == []
-    assert built.items_of(MASKED) != []
+    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, _mask(speck)))
+    assert build.codes()[f"{MASKED}-lesion"] == "small-lesion"
+    assert build.items_of(f"{MASKED}-lesion") == []
+    assert build.items_of(MASKED) != []
 
 
 def test_study_without_a_mask_is_asked_for_no_opacity(build_fixture):
-    built = build_fixture(SOURCE, LAYOUT)
+    build = build_fixture(SOURCE, LAYOUT)
     for study in ("study_0400", "study_0939", "study_1074", "study_1109", MASKED):
-        assert built.items_of(study, "Abnormality Diagnosis") == []
+        assert build.items_of(study, "Abnormality Diagnosis") == []
 
 
 def test_disease_that_may_spare_the_slice_is_not_asked_without_a_mask(scan_fixture, build_fixture):
-    scan, built = scan_fixture(SOURCE, LAYOUT), build_fixture(SOURCE, LAYOUT)
+    scan, build = scan_fixture(SOURCE, LAYOUT), build_fixture(SOURCE, LAYOUT)
     for study in ("study_0400", "study_0939"):
         assert set(scan.states(study, "diagnosis").values()) == {LabelState.UNKNOWN}
     for study in (MASKED, "study_0400", "study_0939"):
-        assert built.items_of(study, "Disease Diagnosis") == []
+        assert build.items_of(study, "Disease Diagnosis") == []
     for study in (f"{MASKED}-lesion", "study_1074"):
-        assert built.right_of(study, "Disease Diagnosis") == {"suspected COVID-19 pneumonia"}
+        assert build.right_of(study, "Disease Diagnosis") == {"suspected COVID-19 pneumonia"}
 
 
 def test_ct_0_is_free_of_viral_pneumonia_and_not_healthy(build_fixture):
-    built = build_fixture(SOURCE, LAYOUT)
-    concepts = {i.concept for i in built.items_of("study_0001") if i.task.endswith("Diagnosis")}
+    build = build_fixture(SOURCE, LAYOUT)
+    concepts = {i.concept for i in build.items_of("study_0001") if i.task.endswith("Diagnosis")}
     assert concepts == {"no signs of viral pneumonia"}
 
 

@@ -100,8 +100,8 @@ def test_part_is_never_offered_beside_the_whole(build_fixture):
 
 
 def test_volumes_on_wildly_different_scales_look_alike(build_fixture):
-    built = build_fixture(SOURCE, LAYOUT)
-    means = [built.pixels(built.sample(key)).mean() for key in (FIRST, SECOND, "hippocampus_004")]
+    build = build_fixture(SOURCE, LAYOUT)
+    means = [build.pixels(build.sample(key)).mean() for key in (FIRST, SECOND, "hippocampus_004")]
     assert max(means) - min(means) < 40
 
 
@@ -134,8 +134,8 @@ def test_no_person_side_plane_sequence_or_diagnosis_is_stated(scan_fixture, buil
 
 
 def test_mark_of_the_phantom_does_not_tell_which_is_its_mirror_image(build_fixture):
-    built = build_fixture(SOURCE, LAYOUT)
-    picture = built.pixels(built.sample(FIRST))
+    build = build_fixture(SOURCE, LAYOUT)
+    picture = build.pixels(build.sample(FIRST))
     is_symmetric = mirror(picture) == picture
     corner = (slice(-4 * TIMES, None), slice(-4 * TIMES, None))
     assert picture[corner].max() > 200

@@ -70,8 +70,8 @@ def test_numbers_with_gaps_are_all_read(scan_fixture):
 
 
 def test_test_volumes_without_labels_make_no_picture(build_fixture):
-    built = build_fixture(SOURCE, "original")
-    assert built.codes()[f"{TOP}/imagesTs/lung_002.nii.gz"] == "ignored-by-card"
+    build = build_fixture(SOURCE, "original")
+    assert build.codes()[f"{TOP}/imagesTs/lung_002.nii.gz"] == "ignored-by-card"
 
 
 def test_image_of_another_form_keeps_its_key(scan_fixture):
@@ -110,18 +110,18 @@ def test_label_stored_as_fractions_marks_what_lies_above_one_half(changed, scan_
 
 @pytest.mark.parametrize("stem", [ONE, MIRRORED])
 def test_sign_of_the_affine_does_not_turn_the_picture(build_fixture, stem):
-    built = build_fixture(SOURCE, "original")
-    pixels = built.pixels(built.sample(f"{stem}-axial")).astype(int)
+    build = build_fixture(SOURCE, "original")
+    pixels = build.pixels(build.sample(f"{stem}-axial")).astype(int)
     assert pixels[8:11, 10:14].min() > 200
     assert pixels[6:13, -19:-6].max() < 150
     assert pixels[-13:-6, 6:19].max() < 150
 
 
 def test_tumour_of_the_right_lung_lies_at_the_left_of_the_picture(build_fixture):
-    built = build_fixture(SOURCE, "original")
+    build = build_fixture(SOURCE, "original")
     for stem in (ONE, MIRRORED):
-        clean = built.pixels(built.sample(f"{stem}-axial")).astype(int)
-        boxes = built.sample(f"{stem}-axial", "boxes")
+        clean = build.pixels(build.sample(f"{stem}-axial")).astype(int)
+        boxes = build.sample(f"{stem}-axial", "boxes")
         marked = boxes.area * boxes.width * boxes.height
         lesion = tumour(seed=int(stem[-3:])).any(axis=0)
         assert marked == pytest.approx(lesion.sum(), rel=0.1)
@@ -144,8 +144,8 @@ def test_values_are_windowed_for_the_lung(changed, build_tree):
         volume[:24] = 150
         return volume.astype(np.int16)
 
-    built = build_tree(SOURCE, changed(SOURCE, "original", _edit("imagesTr", ONE, steps)))
-    pixels = built.pixels(built.sample(f"{ONE}-axial"))
+    build = build_tree(SOURCE, changed(SOURCE, "original", _edit("imagesTr", ONE, steps)))
+    pixels = build.pixels(build.sample(f"{ONE}-axial"))
     assert {int(value) for value in np.unique(pixels)} <= {0, 127, 128, 255}
     assert len(np.unique(pixels)) == 3
 
@@ -164,8 +164,8 @@ def test_tumour_too_small_to_see_is_not_located(changed, build_tree):
         labels[30:31, 40:42, 6] = 1
         return labels
 
-    built = build_tree(SOURCE, changed(SOURCE, "original", _edit("labelsTr", ONE, speck)))
-    assert built.items_of(f"{ONE}-axial", "ROI Grounding") == []
+    build = build_tree(SOURCE, changed(SOURCE, "original", _edit("labelsTr", ONE, speck)))
+    assert build.items_of(f"{ONE}-axial", "ROI Grounding") == []
 
 
 def test_tumour_is_not_called_a_nodule():
@@ -173,9 +173,9 @@ def test_tumour_is_not_called_a_nodule():
 
 
 def test_what_is_not_marked_is_not_called_healthy(build_fixture):
-    built = build_fixture(SOURCE, "original")
+    build = build_fixture(SOURCE, "original")
     assert CARD.fields["tumor"].absence is Absence.IMPLIED
-    assert {i.concept for i in built.items if i.task == "Abnormality Diagnosis"} == {
+    assert {i.concept for i in build.items if i.task == "Abnormality Diagnosis"} == {
         "primary lung tumor"
     }
 

@@ -102,8 +102,8 @@ def test_file_with_four_channels_is_grey(build_fixture, fixture_tree):
     path = fixture_tree(SOURCE, "official") / "images/00000002_000.png"
     with Image.open(path) as picture:
         assert picture.mode == "RGBA"
-    built = build_fixture(SOURCE, "official")
-    assert built.pixels(built.sample("00000002_000")).ndim == 2
+    build = build_fixture(SOURCE, "official")
+    assert build.pixels(build.sample("00000002_000")).ndim == 2
 
 
 def test_box_is_a_corner_with_width_and_height(scan_fixture):
@@ -128,11 +128,11 @@ def _resize(size):
 
 
 def test_box_of_images_224_is_scaled(changed, build_tree):
-    built = build_tree(SOURCE, changed(SOURCE, "official", _resize((224, 224))))
-    assert built.codes().get(BOXED) not in {"box-frame", "box-outside"}
-    (recipe,) = built.recipes(BOXED, "boxes")
+    build = build_tree(SOURCE, changed(SOURCE, "official", _resize((224, 224))))
+    assert build.codes().get(BOXED) not in {"box-frame", "box-outside"}
+    (recipe,) = build.recipes(BOXED, "boxes")
     left, top, *_ = recipe["mark"].get("window", (0, 0))
-    x0, y0, x1, y1 = recipe["mark"]["boxes"][int(built.sample(BOXED, "boxes").truth) - 1]
+    x0, y0, x1, y1 = recipe["mark"]["boxes"][int(build.sample(BOXED, "boxes").truth) - 1]
     expected = [side * 224 / 1024 for side in (225.08, 347.5, 411.58, 497.5)]
     assert [x0 + left, y0 + top, x1 + left, y1 + top] == pytest.approx(expected, abs=6)
     assert recipe["boxes_drawn_in"] == [[1024, 1024]]
@@ -140,17 +140,17 @@ def test_box_of_images_224_is_scaled(changed, build_tree):
 
 
 def test_film_of_a_stretched_copy_is_kept_without_its_box(changed, build_tree):
-    built = build_tree(SOURCE, changed(SOURCE, "official", _resize((512, 400))))
-    assert built.codes()[BOXED] == "box-frame"
-    assert built.sample(BOXED)
-    assert "Abnormality Diagnosis" in built.tasks_of(BOXED)
-    assert not built.recipes(BOXED, "boxes")
+    build = build_tree(SOURCE, changed(SOURCE, "official", _resize((512, 400))))
+    assert build.codes()[BOXED] == "box-frame"
+    assert build.sample(BOXED)
+    assert "Abnormality Diagnosis" in build.tasks_of(BOXED)
+    assert not build.recipes(BOXED, "boxes")
 
 
 def test_infiltrate_of_the_boxes_is_the_infiltration_of_the_labels(build_fixture):
-    built = build_fixture(SOURCE, "official")
-    assert built.sample(BOXED, "boxes").marked == "Infiltration"
-    concepts = {item.concept for item in built.items_of(BOXED, "Abnormality Diagnosis")}
+    build = build_fixture(SOURCE, "official")
+    assert build.sample(BOXED, "boxes").marked == "Infiltration"
+    concepts = {item.concept for item in build.items_of(BOXED, "Abnormality Diagnosis")}
     assert concepts == {"Infiltration", "Pneumonia"}
 
 
@@ -219,8 +219,8 @@ def test_blank_film_is_refused(changed, build_tree):
         path = root / "images/00000003_001.png"
         Image.fromarray(np.zeros((256, 256), np.uint8)).save(path)
 
-    built = build_tree(SOURCE, changed(SOURCE, "official", blank))
-    assert built.codes()["00000003_001"] == "blank"
+    build = build_tree(SOURCE, changed(SOURCE, "official", blank))
+    assert build.codes()["00000003_001"] == "blank"
 
 
 def test_sets_made_from_these_films_are_named():

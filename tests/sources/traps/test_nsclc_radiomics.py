@@ -219,8 +219,8 @@ def test_file_names_that_run_against_positions_do_not_turn_the_stack(build_fixtu
 
 
 def test_picture_is_not_turned(build_fixture):
-    built = build_fixture(SOURCE, "descriptive")
-    pixels = built.pixels(built.sample("LUNG1-001-tumor")).astype(int)
+    build = build_fixture(SOURCE, "descriptive")
+    pixels = build.pixels(build.sample("LUNG1-001-tumor")).astype(int)
     assert pixels[8:11, 10:14].min() > 200
     assert pixels[6:13, -19:-6].max() < 50
 
@@ -260,8 +260,8 @@ def test_one_lung_alone_is_not_asked_since_the_other_shows_too(changed, scan_tre
 
 
 def test_two_lungs_are_not_asked_for_the_one_place(build_fixture):
-    built = build_fixture(SOURCE, "descriptive")
-    assert built.items_of("LUNG1-001-lungs", "ROI Grounding") == []
+    build = build_fixture(SOURCE, "descriptive")
+    assert build.items_of("LUNG1-001-lungs", "ROI Grounding") == []
 
 
 def test_organ_that_is_not_drawn_is_not_absent():
@@ -309,9 +309,9 @@ def test_everyone_has_cancer_so_no_picture_denies_it(build_fixture):
 
 
 def test_picture_of_organs_is_not_asked_for_the_tumour(build_fixture):
-    built = build_fixture(SOURCE, "descriptive")
+    build = build_fixture(SOURCE, "descriptive")
     for part in ("lungs", "heart"):
-        assert built.items_of(f"LUNG1-001-{part}", "Abnormality Diagnosis") == []
+        assert build.items_of(f"LUNG1-001-{part}", "Abnormality Diagnosis") == []
 
 
 def test_tumour_of_ten_millimetres_and_more_may_be_located():

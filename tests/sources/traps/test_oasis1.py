@@ -43,14 +43,14 @@ def _rewrite(rows, header=HEADER):
 
 
 @pytest.fixture
-def built(build_fixture):
+def build(build_fixture):
     return build_fixture(SOURCE, LAYOUT)
 
 
 TURNED = {"OAS1_0001_MR1": (1,), "OAS1_0002_MR1": (2,), "OAS1_0003_MR1": (1, 2)}
 
 
-def test_volume_is_shown_upright_whichever_way_it_is_stored(changed, build_tree, built):
+def test_volume_is_shown_upright_whichever_way_it_is_stored(changed, build_tree, build):
     def turn(root):
         for session, axes in TURNED.items():
             path = _header(root, session)
@@ -58,13 +58,13 @@ def test_volume_is_shown_upright_whichever_way_it_is_stored(changed, build_tree,
 
     turned = build_tree(SOURCE, changed(SOURCE, LAYOUT, turn))
     for key in (f"{session}-{plane}" for session in TURNED for plane in ("axial", "sagittal")):
-        before, after = (entry.pixels(entry.sample(key)).astype(float) for entry in (built, turned))
+        before, after = (entry.pixels(entry.sample(key)).astype(float) for entry in (build, turned))
         assert np.corrcoef(before.ravel(), after.ravel())[0, 1] > 0.95
 
 
-def test_forehead_is_up_on_axial_images_and_left_on_sagittal_ones(built):
+def test_forehead_is_up_on_axial_images_and_left_on_sagittal_ones(build):
     axial, sagittal = (
-        built.pixels(built.sample(f"{KEY}-{plane}")) > 0 for plane in ("axial", "sagittal")
+        build.pixels(build.sample(f"{KEY}-{plane}")) > 0 for plane in ("axial", "sagittal")
     )
     assert axial.any()
     rows, columns = sagittal.shape
@@ -134,10 +134,10 @@ def test_table_with_a_one_for_each_m_is_told(changed, scan_tree):
     assert {case.facts for case in scan.cases.values()} == {()}
 
 
-def test_neither_dementia_nor_its_grade_is_asked(built):
+def test_neither_dementia_nor_its_grade_is_asked(build):
     kinds = {field.kind for field in CARD.fields.values()}
     assert kinds == {FactKind("structure"), FactKind("view"), FactKind("protocol")}
-    tasks = {item.task for item in built.items}
+    tasks = {item.task for item in build.items}
     assert tasks.isdisjoint({"Abnormality Diagnosis", "Disease Diagnosis", "Severity Grading"})
 
 

@@ -57,9 +57,9 @@ def test_film_without_a_proven_view_is_asked_about_nothing_of_its_report(fixture
 
 
 def test_findings_are_asked_of_the_frontal_film_alone(build_fixture):
-    built = build_fixture(SOURCE, LAYOUT)
-    assert {FINDINGS, GRADES} <= built.tasks_of("7_IM-2263-1001")
-    assert built.tasks_of("7_IM-2263-2001") == {"Modality Recognition", VIEW}
+    build = build_fixture(SOURCE, LAYOUT)
+    assert {FINDINGS, GRADES} <= build.tasks_of("7_IM-2263-1001")
+    assert build.tasks_of("7_IM-2263-2001") == {"Modality Recognition", VIEW}
 
 
 def test_ap_film_beside_a_lateral_one_is_frontal_and_no_more(fixture_scan):
@@ -130,9 +130,9 @@ def test_no_indexing_is_not_normal(fixture_scan):
 
 
 def test_normal_report_whose_text_names_a_finding_is_not_asked(build_fixture):
-    built = build_fixture(SOURCE, LAYOUT)
-    assert built.right_of("1_IM-0001-4001", FINDINGS) == {"No Finding"}
-    assert FINDINGS not in built.tasks_of("3_IM-1384-1001")
+    build = build_fixture(SOURCE, LAYOUT)
+    assert build.right_of("1_IM-0001-4001", FINDINGS) == {"No Finding"}
+    assert FINDINGS not in build.tasks_of("3_IM-1384-1001")
 
 
 def test_spaces_and_case_of_codes_do_not_matter(fixture_scan):

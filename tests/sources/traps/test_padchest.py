@@ -55,9 +55,9 @@ def _after(changed, scan_tree, number, **cells):
 
 
 def test_labels_of_the_report_are_not_asked_of_a_lateral_film(scan_fixture, build_fixture):
-    scan, built = scan_fixture(SOURCE, LAYOUT), build_fixture(SOURCE, LAYOUT)
-    assert FINDINGS in built.tasks_of(_key(scan, NORMAL))
-    assert built.tasks_of(_key(scan, LATERAL)) == {"Modality Recognition", VIEW}
+    scan, build = scan_fixture(SOURCE, LAYOUT), build_fixture(SOURCE, LAYOUT)
+    assert FINDINGS in build.tasks_of(_key(scan, NORMAL))
+    assert build.tasks_of(_key(scan, LATERAL)) == {"Modality Recognition", VIEW}
     assert scan.cases[_key(scan, LATERAL)].shows is Scope.IMAGE
 
 
@@ -238,8 +238,8 @@ def test_film_is_found_in_a_folder_that_the_table_does_not_name(scan_fixture):
 
 
 def test_film_of_16_bits_is_neither_white_nor_black(build_fixture, scan_fixture):
-    built = build_fixture(SOURCE, LAYOUT)
-    pixels = built.pixels(built.sample(_key(scan_fixture(SOURCE, LAYOUT), NORMAL)))
+    build = build_fixture(SOURCE, LAYOUT)
+    pixels = build.pixels(build.sample(_key(scan_fixture(SOURCE, LAYOUT), NORMAL)))
     assert pixels.dtype == np.uint8
     assert pixels[14, 14] > 200  # the marker
     assert pixels[-1, -1] < 20
@@ -256,7 +256,7 @@ def test_small_copy_of_8_bits_gives_the_same_picture(changed, build_tree, build_
     small = build_tree(SOURCE, changed(SOURCE, LAYOUT, shrink))
     whole = build_fixture(SOURCE, LAYOUT)
     key = whole.samples[0].case
-    first, second = (built.pixels(built.sample(key)).astype(int) for built in (small, whole))
+    first, second = (build.pixels(build.sample(key)).astype(int) for build in (small, whole))
     assert np.abs(first - second).max() <= 3
 
 
@@ -271,8 +271,8 @@ def test_table_that_is_not_packed_is_read(changed, scan_tree, scan_fixture):
 
 
 def test_spanish_report_reaches_no_output(build_fixture):
-    built = build_fixture(SOURCE, LAYOUT)
-    for path in built.root.rglob("*"):
+    build = build_fixture(SOURCE, LAYOUT)
+    for path in build.root.rglob("*"):
         if path.is_file():
             assert b"torax" not in path.read_bytes(), path.name
 

@@ -167,9 +167,9 @@ def test_sign_that_the_file_name_names_is_open(changed, survey):
 
 
 def test_lung_called_regular_whose_comment_names_an_effusion_is_not_asked(changed, build_tree):
-    built = build_tree(SOURCE, changed(SOURCE, LAYOUT, _set(STILL, MD2="effusion, mass in lung")))
-    assert built.items_of(STILL, "Disease Diagnosis") == []
-    assert built.codes()[STILL] == "contradicted-by-words"
+    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, _set(STILL, MD2="effusion, mass in lung")))
+    assert build.items_of(STILL, "Disease Diagnosis") == []
+    assert build.codes()[STILL] == "contradicted-by-words"
 
 
 @pytest.mark.parametrize("name", ["Reg_Avi_lung sliding", "Reg_pat4Image_140705"])
@@ -283,14 +283,14 @@ def test_one_frame_from_the_middle_of_a_clip_is_shown(build_fixture):
 
 
 def test_signs_and_scores_of_a_clip_are_not_asked_of_its_frame(build_fixture):
-    built = build_fixture(SOURCE, LAYOUT)
-    tasks = {item.task for item in built.items_of(CLIP)}
+    build = build_fixture(SOURCE, LAYOUT)
+    tasks = {item.task for item in build.items_of(CLIP)}
     assert tasks.isdisjoint({"Abnormality Diagnosis", "Severity Grading"})
-    assert "Abnormality Diagnosis" in {item.task for item in built.items_of(STILL)}
+    assert "Abnormality Diagnosis" in {item.task for item in build.items_of(STILL)}
 
 
 def test_the_probe_stays_at_the_top(build_fixture):
-    built = build_fixture(SOURCE, LAYOUT)
-    pixels = built.pixels(built.sample(STILL)).astype(int)
+    build = build_fixture(SOURCE, LAYOUT)
+    pixels = build.pixels(build.sample(STILL)).astype(int)
     height, width = pixels.shape[:2]
     assert pixels[height // 10, width // 8] > 2 * pixels[-height // 10, width // 8]

@@ -134,15 +134,15 @@ def test_wrapped_12_bits_without_an_offset_are_put_right(build_fixture, fixture_
     name = _name(1, 2)
     data = dcmread(fixture_tree(SOURCE, LAYOUT) / FOLDER / f"{name}.dcm")
     assert (data.BitsStored, data.PixelRepresentation, data.RescaleIntercept) == (12, 0, 0)
-    built = build_fixture(SOURCE, LAYOUT)
-    pixels = built.pixels(built.sample(name))
+    build = build_fixture(SOURCE, LAYOUT)
+    pixels = build.pixels(build.sample(name))
     assert pixels[-1, -1] == 0  # air, stored as 3096
     assert pixels[10, 12] > 180  # the marker
 
 
 def test_signed_16_bits_with_an_offset_are_left_as_they_are(build_fixture):
-    built = build_fixture(SOURCE, LAYOUT)
-    pixels = built.pixels(built.sample(_name(0, 2)))
+    build = build_fixture(SOURCE, LAYOUT)
+    pixels = build.pixels(build.sample(_name(0, 2)))
     assert pixels[-1, -1] == 0
     assert pixels[10, 12] > 180
 
@@ -156,15 +156,15 @@ def test_padding_below_air_is_black(changed, build_tree):
         data.PixelData = stored.tobytes()
         data.save_as(path)
 
-    built = build_tree(SOURCE, changed(SOURCE, LAYOUT, pad))
-    assert (built.pixels(built.sample(_name(0, 2)))[-20:, :20] == 0).all()
+    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, pad))
+    assert (build.pixels(build.sample(_name(0, 2)))[-20:, :20] == 0).all()
 
 
 def test_window_is_that_of_the_brain_whatever_the_header_says(changed, build_tree, build_fixture):
     edit = _header(0, 2, WindowCenter=[600, 40], WindowWidth=[2800, 80])
-    built, plain = build_tree(SOURCE, changed(SOURCE, LAYOUT, edit)), build_fixture(SOURCE, LAYOUT)
+    build, plain = build_tree(SOURCE, changed(SOURCE, LAYOUT, edit)), build_fixture(SOURCE, LAYOUT)
     name = _name(0, 2)
-    assert (built.pixels(built.sample(name)) == plain.pixels(plain.sample(name))).all()
+    assert (build.pixels(build.sample(name)) == plain.pixels(plain.sample(name))).all()
 
 
 def test_ids_that_are_no_valid_uids_are_read(scan_fixture, fixture_tree):
@@ -194,9 +194,9 @@ def test_other_four_types_of_a_slice_are_absent_and_may_be_wrong_options(
     states = scan_fixture(SOURCE, LAYOUT).states(name, "subtype")
     assert states.pop("subdural") is LabelState.PRESENT
     assert set(states.values()) == {LabelState.ABSENT}
-    built = build_fixture(SOURCE, LAYOUT)
-    assert built.right_of(name, FINDINGS) == {"subdural", "any"}
-    assert built.wrong_of(name, FINDINGS) <= {*states, "no intracranial hemorrhage"}
+    build = build_fixture(SOURCE, LAYOUT)
+    assert build.right_of(name, FINDINGS) == {"subdural", "any"}
+    assert build.wrong_of(name, FINDINGS) <= {*states, "no intracranial hemorrhage"}
 
 
 def test_quiet_slice_of_an_exam_that_bleeds_is_not_chosen(scan_fixture):
@@ -227,9 +227,9 @@ def test_quiet_exam_is_shown_at_the_level_of_a_bleed(changed, scan_tree):
 
 
 def test_slice_without_bleeding_is_never_called_normal(build_fixture):
-    built = build_fixture(SOURCE, LAYOUT)
-    assert built.right_of(_name(5, 1), FINDINGS) == {"no intracranial hemorrhage"}
-    concepts = {option.concept for item in built.items for option in item.options}
+    build = build_fixture(SOURCE, LAYOUT)
+    assert build.right_of(_name(5, 1), FINDINGS) == {"no intracranial hemorrhage"}
+    concepts = {option.concept for item in build.items for option in item.options}
     assert concepts.isdisjoint({"No Finding", "normal"})
 
 
@@ -292,8 +292,8 @@ def test_resized_pictures_without_units_fit_no_layout(tmp_path):
 
 
 def test_patient_lies_at_the_side_that_radiologists_expect(build_fixture):
-    built = build_fixture(SOURCE, LAYOUT)
-    pixels = built.pixels(built.sample(_name(0, 2)))
+    build = build_fixture(SOURCE, LAYOUT)
+    pixels = build.pixels(build.sample(_name(0, 2)))
     assert pixels[10, 12] > pixels[10, -12]
     assert pixels[10, 12] > pixels[-10, 12]
 
@@ -310,5 +310,5 @@ def test_masks_drawn_on_these_exams_elsewhere_are_named():
 
 
 def test_picture_has_8_bits(build_fixture):
-    built = build_fixture(SOURCE, LAYOUT)
-    assert built.pixels(built.sample(_name(0, 2))).dtype == np.uint8
+    build = build_fixture(SOURCE, LAYOUT)
+    assert build.pixels(build.sample(_name(0, 2))).dtype == np.uint8

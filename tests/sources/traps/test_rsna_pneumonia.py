@@ -43,15 +43,15 @@ def test_film_without_opacity_that_is_not_normal_is_never_called_normal(
     states = scan_fixture(SOURCE, LAYOUT).states(OTHER, "film")
     assert "Normal" not in states
     assert states["Lung Opacity"] is LabelState.ABSENT
-    built = build_fixture(SOURCE, LAYOUT)
-    assert built.tasks_of(OTHER).isdisjoint({FINDINGS, DISEASES})
-    assert built.right_of(NORMAL, FINDINGS) == {"No Finding"}
+    build = build_fixture(SOURCE, LAYOUT)
+    assert build.tasks_of(OTHER).isdisjoint({FINDINGS, DISEASES})
+    assert build.right_of(NORMAL, FINDINGS) == {"No Finding"}
 
 
 def test_opacity_is_possible_and_not_proven_pneumonia(build_fixture):
-    built = build_fixture(SOURCE, LAYOUT)
-    assert built.right_of(ONE, DISEASES) == {"possible pneumonia"}
-    concepts = {option.concept for item in built.items for option in item.options}
+    build = build_fixture(SOURCE, LAYOUT)
+    assert build.right_of(ONE, DISEASES) == {"possible pneumonia"}
+    concepts = {option.concept for item in build.items for option in item.options}
     assert "Pneumonia" not in concepts
 
 
@@ -67,9 +67,9 @@ def test_box_of_corner_and_size_lies_on_the_opacity(scan_fixture):
 
 
 def test_film_with_two_boxes_is_not_asked_for_the_one_place(build_fixture):
-    built = build_fixture(SOURCE, LAYOUT)
-    assert "ROI Grounding" in built.tasks_of(ONE)
-    assert "ROI Grounding" not in built.tasks_of(TWO)
+    build = build_fixture(SOURCE, LAYOUT)
+    assert "ROI Grounding" in build.tasks_of(ONE)
+    assert "ROI Grounding" not in build.tasks_of(TWO)
 
 
 def _resize(size):
@@ -82,27 +82,27 @@ def _resize(size):
 
 
 def test_film_of_a_copy_of_224_pixels_keeps_its_box_and_its_labels(changed, build_tree):
-    built = build_tree(SOURCE, changed(SOURCE, "jpg", _resize((224, 224))))
-    assert built.codes().get(ONE) in {None, "no-grounding"}
-    assert "Disease Diagnosis" in built.tasks_of(ONE)
+    build = build_tree(SOURCE, changed(SOURCE, "jpg", _resize((224, 224))))
+    assert build.codes().get(ONE) in {None, "no-grounding"}
+    assert "Disease Diagnosis" in build.tasks_of(ONE)
 
 
 def test_box_of_a_copy_of_512_pixels_lies_on_the_same_part(changed, build_tree):
-    built = build_tree(SOURCE, changed(SOURCE, "jpg", _resize((512, 512))))
+    build = build_tree(SOURCE, changed(SOURCE, "jpg", _resize((512, 512))))
     expected = [side * 512 / 1024 for side in bounds(lung_lesion(1024, 1024, seed=4))]
-    (recipe,) = built.recipes(ONE, "boxes")
+    (recipe,) = build.recipes(ONE, "boxes")
     assert recipe["boxes_drawn_in"] == [[1024, 1024]]
     left, top, *_ = recipe["mark"].get("window", (0, 0))
-    x0, y0, x1, y1 = recipe["mark"]["boxes"][int(built.sample(ONE, "boxes").truth) - 1]
+    x0, y0, x1, y1 = recipe["mark"]["boxes"][int(build.sample(ONE, "boxes").truth) - 1]
     assert [x0 + left, y0 + top, x1 + left, y1 + top] == pytest.approx(expected, abs=12)
 
 
 def test_film_of_a_stretched_copy_is_kept_without_its_boxes(changed, build_tree):
-    built = build_tree(SOURCE, changed(SOURCE, "jpg", _resize((512, 400))))
-    assert built.codes()[ONE] == "box-frame"
-    assert built.sample(ONE)
-    assert "Disease Diagnosis" in built.tasks_of(ONE)
-    assert "ROI Grounding" not in built.tasks_of(ONE)
+    build = build_tree(SOURCE, changed(SOURCE, "jpg", _resize((512, 400))))
+    assert build.codes()[ONE] == "box-frame"
+    assert build.sample(ONE)
+    assert "Disease Diagnosis" in build.tasks_of(ONE)
+    assert "ROI Grounding" not in build.tasks_of(ONE)
 
 
 @pytest.mark.parametrize(
@@ -209,14 +209,14 @@ def test_lossy_jpeg_inside_dicom_is_read(changed, build_tree, build_fixture):
 
     lossy = build_tree(SOURCE, changed(SOURCE, LAYOUT, compress))
     plain = build_fixture(SOURCE, LAYOUT)
-    first, second = (built.pixels(built.sample(NORMAL)).astype(int) for built in (lossy, plain))
+    first, second = (build.pixels(build.sample(NORMAL)).astype(int) for build in (lossy, plain))
     assert 0 < np.abs(first - second).max() < 40
 
 
 def test_film_is_shown_without_a_window(build_fixture, scan_fixture):
-    built = build_fixture(SOURCE, LAYOUT)
+    build = build_fixture(SOURCE, LAYOUT)
     path = scan_fixture(SOURCE, LAYOUT).cases[NORMAL].images[0].paths[0]
-    assert np.array_equal(built.pixels(built.sample(NORMAL)), dcmread(path).pixel_array)
+    assert np.array_equal(build.pixels(build.sample(NORMAL)), dcmread(path).pixel_array)
 
 
 def test_films_of_stage_1_without_its_classes_have_boxes_alone(changed, scan_tree):

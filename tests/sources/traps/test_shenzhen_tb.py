@@ -62,10 +62,10 @@ def test_film_of_a_child_is_not_diagnosed(changed, scan_tree, line):
 
 
 def test_infants_of_the_fixture_are_pictures_without_a_disease(build_fixture):
-    built = build_fixture(SOURCE, LAYOUT)
+    build = build_fixture(SOURCE, LAYOUT)
     for key in (DAYS, MONTHS):
-        assert "Modality Recognition" in built.tasks_of(key)
-        assert DISEASES not in built.tasks_of(key)
+        assert "Modality Recognition" in build.tasks_of(key)
+        assert DISEASES not in build.tasks_of(key)
 
 
 def test_child_in_a_table_without_units_is_not_diagnosed(changed, scan_tree, replacing):
@@ -165,8 +165,8 @@ def test_outlines_of_2022_are_not_taken_for_films(changed, survey, name):
 
 
 def test_grey_film_in_three_channels_becomes_grey(build_fixture):
-    built = build_fixture(SOURCE, LAYOUT)
-    assert built.pixels(built.sample(COLOURED)).ndim == 2
+    build = build_fixture(SOURCE, LAYOUT)
+    assert build.pixels(build.sample(COLOURED)).ndim == 2
 
 
 def test_film_with_real_colour_is_refused(changed, build_tree):

@@ -78,18 +78,18 @@ def test_code_that_leaves_the_film_is_refused(changed, build_tree, replacing):
 
 
 def test_film_without_pneumothorax_is_not_normal(build_fixture):
-    built = build_fixture(SOURCE, LAYOUT)
-    assert built.right_of(_uid(1), FINDINGS) == {"no pneumothorax"}
-    assert built.wrong_of(_uid(1), FINDINGS) == {"Pneumothorax"}
-    concepts = {option.concept for item in built.items for option in item.options}
+    build = build_fixture(SOURCE, LAYOUT)
+    assert build.right_of(_uid(1), FINDINGS) == {"no pneumothorax"}
+    assert build.wrong_of(_uid(1), FINDINGS) == {"Pneumothorax"}
+    concepts = {option.concept for item in build.items for option in item.options}
     assert "No Finding" not in concepts
 
 
 def test_small_mask_is_not_asked_for_its_place(changed, build_tree, replacing):
     edit = replacing(TABLE, f"{_uid(1)},-1", f"{_uid(1)},300000 55")
-    built = build_tree(SOURCE, changed(SOURCE, LAYOUT, edit))
-    assert PLACES not in built.tasks_of(_uid(1))
-    assert PLACES in built.tasks_of(_uid(0))
+    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, edit))
+    assert PLACES not in build.tasks_of(_uid(1))
+    assert PLACES in build.tasks_of(_uid(0))
 
 
 def test_patient_id_of_the_header_is_no_person(scan_fixture):
@@ -157,11 +157,11 @@ def test_resized_film_is_kept_and_its_place_where_the_mask_was_resized_along(
             with Image.open(path) as film:
                 film.resize((256, 256)).save(path)
 
-    built = build_tree(SOURCE, changed(SOURCE, "png", shrink))
-    assert {item.task for item in built.items_of("0_train_1_")} >= {"Abnormality Diagnosis"}
-    tasks = {item.task for item in built.items_of("0_train_1_")}
+    build = build_tree(SOURCE, changed(SOURCE, "png", shrink))
+    assert {item.task for item in build.items_of("0_train_1_")} >= {"Abnormality Diagnosis"}
+    tasks = {item.task for item in build.items_of("0_train_1_")}
     assert ("ROI Grounding" in tasks) is (len(folders) == 2)
-    assert built.codes().get("0_train_1_", "") == ("mask-size" if len(folders) == 1 else "")
+    assert build.codes().get("0_train_1_", "") == ("mask-size" if len(folders) == 1 else "")
 
 
 def test_view_and_demographics_are_those_of_the_header(scan_fixture):
@@ -182,9 +182,9 @@ def test_spacing_of_the_film_before_it_was_resized_does_not_stretch_it(changed, 
 
 
 def test_film_is_shown_as_it_is_stored(build_fixture, scan_fixture):
-    built = build_fixture(SOURCE, LAYOUT)
+    build = build_fixture(SOURCE, LAYOUT)
     stored = dcmread(scan_fixture(SOURCE, LAYOUT).cases[_uid(1)].images[0].paths[0]).pixel_array
-    assert np.array_equal(built.pixels(built.sample(_uid(1))), stored)
+    assert np.array_equal(build.pixels(build.sample(_uid(1))), stored)
 
 
 def test_sources_of_the_same_pool_are_named():

@@ -26,7 +26,7 @@ def fixture_scan(scan_fixture):
 
 
 @pytest.fixture
-def built(build_fixture):
+def build(build_fixture):
     return build_fixture(SOURCE, LAYOUT)
 
 
@@ -50,28 +50,28 @@ def test_splits_are_those_of_the_annotation_files(fixture_scan):
     assert fixture_scan.cases["tb0003"].split == "val"
 
 
-def test_film_of_tuberculosis_without_a_box_is_of_no_known_class(fixture_scan, built):
+def test_film_of_tuberculosis_without_a_box_is_of_no_known_class(fixture_scan, build):
     assert fixture_scan.states("tb1199", "film") == {"tb": LabelState.UNKNOWN}
-    assert DISEASE not in built.tasks_of("tb1199")
+    assert DISEASE not in build.tasks_of("tb1199")
 
 
-def test_film_with_both_kinds_is_not_asked_for_its_activity(fixture_scan, built):
+def test_film_with_both_kinds_is_not_asked_for_its_activity(fixture_scan, build):
     assert set(fixture_scan.states("tb0135", "activity").values()) == {LabelState.UNKNOWN}
-    assert built.right_of("tb0135", DISEASE) == {"Tuberculosis"}
+    assert build.right_of("tb0135", DISEASE) == {"Tuberculosis"}
 
 
-def test_film_with_one_kind_is_asked_for_it(built):
+def test_film_with_one_kind_is_asked_for_it(build):
     right = {"Tuberculosis", "active pulmonary tuberculosis"}
-    assert built.right_of("tb0005", DISEASE) == right
+    assert build.right_of("tb0005", DISEASE) == right
 
 
 def test_healed_film_is_asked_for_its_activity_and_never_said_to_show_the_disease(
-    fixture_scan, built
+    fixture_scan, build
 ):
     assert fixture_scan.states("tb0007", "film") == {"tb": LabelState.UNKNOWN}
-    assert built.right_of("tb0007", DISEASE) == {"inactive pulmonary tuberculosis"}
+    assert build.right_of("tb0007", DISEASE) == {"inactive pulmonary tuberculosis"}
     options = [
-        option.concept for item in built.items_of("tb0007", DISEASE) for option in item.options
+        option.concept for item in build.items_of("tb0007", DISEASE) for option in item.options
     ]
     assert not {"Tuberculosis", "No Finding"} & {*options}
 
@@ -80,32 +80,32 @@ def test_film_whose_boxes_leave_the_activity_open_has_no_known_class(fixture_sca
     assert fixture_scan.states("tb0004", "film") == {"tb": LabelState.UNKNOWN}
 
 
-def test_kind_and_parent_are_never_options_of_one_item(built):
-    for item in built.items_of("tb0005", DISEASE):
+def test_kind_and_parent_are_never_options_of_one_item(build):
+    for item in build.items_of("tb0005", DISEASE):
         concepts = {option.concept for option in item.options}
         assert not {"Tuberculosis", "active pulmonary tuberculosis"} <= concepts
 
 
-def test_uncertain_category_is_known_and_not_asked(fixture_scan, built):
+def test_uncertain_category_is_known_and_not_asked(fixture_scan, build):
     assert fixture_scan.states("tb0004", "activity") == {
         "PulmonaryTuberculosis": LabelState.PRESENT
     }
     assert CARD.fields["activity"].concept("PulmonaryTuberculosis") is None
-    assert REGION not in built.tasks_of("tb0004")
+    assert REGION not in build.tasks_of("tb0004")
 
 
-def test_sick_film_has_no_named_disease_and_none_of_its_findings_is_denied(fixture_scan, built):
-    assert built.right_of("s0001", DISEASE) == {"chest disease other than tuberculosis"}
+def test_sick_film_has_no_named_disease_and_none_of_its_findings_is_denied(fixture_scan, build):
+    assert build.right_of("s0001", DISEASE) == {"chest disease other than tuberculosis"}
     assert fixture_scan.states("s0001", "film") == {"sick": LabelState.PRESENT}
     assert not any(label.state is LabelState.ABSENT for label in fixture_scan.cases["s0001"].labels)
 
 
-def test_healthy_film_is_asked_as_normal(built):
-    assert built.right_of("h0001", DISEASE) == {"No Finding"}
+def test_healthy_film_is_asked_as_normal(build):
+    assert build.right_of("h0001", DISEASE) == {"No Finding"}
 
 
-def test_several_boxes_of_one_kind_are_not_asked_for_a_place(built):
-    assert REGION not in built.tasks_of("tb0007")
+def test_several_boxes_of_one_kind_are_not_asked_for_a_place(build):
+    assert REGION not in build.tasks_of("tb0007")
 
 
 def test_box_lies_where_the_file_says(fixture_scan):
@@ -135,8 +135,8 @@ def test_box_without_an_area_sets_its_film_aside(annotated):
     assert annotation.bad_rows("is not a box") == {"tb0005"}
 
 
-def test_grey_in_three_channels_is_shown_as_grey(built):
-    assert built.pixels(built.sample("h0001")).ndim == 2
+def test_grey_in_three_channels_is_shown_as_grey(build):
+    assert build.pixels(build.sample("h0001")).ndim == 2
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ def cases(scan_fixture):
 
 
 @pytest.fixture
-def built(build_fixture):
+def build(build_fixture):
     return build_fixture(SOURCE, LAYOUT)
 
 
@@ -94,8 +94,8 @@ def test_empty_mask_on_the_slice_is_no_fault(cases):
     assert all(region.optional for case in cases.values() for region in case.regions)
 
 
-def test_scan_of_another_part_of_the_body_gives_no_image(built):
-    codes = built.codes()
+def test_scan_of_another_part_of_the_body_gives_no_image(build):
+    codes = build.codes()
     for part in ("lungs", "coronal", "sagittal", "chest", "heart"):
         assert codes[f"{ABDOMEN}-{part}"] == "no-slice"
 
@@ -121,9 +121,9 @@ def test_table_that_calls_no_scan_healthy_is_refused_by_name_of_the_assumption(
         scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, rename))
 
 
-def test_lobe_is_named_and_never_located(built):
+def test_lobe_is_named_and_never_located(build):
     lobes = set(CARD.fields["lobe"].concepts())
-    located = [item for item in built.items if item.task == "ROI Grounding"]
+    located = [item for item in build.items if item.task == "ROI Grounding"]
     assert located
     assert not {item.concept for item in located} & lobes
 
@@ -132,24 +132,24 @@ def test_side_of_a_lobe_is_not_asked_on_a_sagittal_slice(cases):
     assert cases[f"{CHEST}-sagittal"].regions == ()
 
 
-def test_planes_are_cut_by_the_affine_with_the_right_at_the_left(built):
-    clean = built.pixels(built.sample(f"{CHEST}-chest")).astype(int)
+def test_planes_are_cut_by_the_affine_with_the_right_at_the_left(build):
+    clean = build.pixels(build.sample(f"{CHEST}-chest")).astype(int)
     corners = [clean[12, 18], clean[12, -18], clean[-4, 18], clean[-4, -18]]
     assert corners[0] > 200
     assert max(corners[1:]) < 50
-    assert built.pixels(built.sample(f"{CHEST}-coronal")).shape == (60, 120)
-    assert built.right_of(f"{CHEST}-sagittal", "View Recognition") <= {"sagittal"}
+    assert build.pixels(build.sample(f"{CHEST}-coronal")).shape == (60, 120)
+    assert build.right_of(f"{CHEST}-sagittal", "View Recognition") <= {"sagittal"}
 
 
-def test_lungs_and_chest_have_windows_of_their_own(built):
+def test_lungs_and_chest_have_windows_of_their_own(build):
     for part, centre, width in (("lungs", -600, 1500), ("chest", 40, 400), ("heart", 40, 400)):
-        (recipe,) = built.recipes(f"{CHEST}-{part}", "clean")
+        (recipe,) = build.recipes(f"{CHEST}-{part}", "clean")
         assert (recipe["grey"][0]["centre"], recipe["grey"][0]["width"]) == (centre, width)
 
 
-def test_chest_shows_most_of_its_structures_on_one_slice(built):
+def test_chest_shows_most_of_its_structures_on_one_slice(build):
     for concept in ("trachea", "superior vena cava", "sternum", "spinal cord", "esophagus"):
-        assert built.sample(f"{CHEST}-chest", "outline", concept).area > 0
+        assert build.sample(f"{CHEST}-chest", "outline", concept).area > 0
 
 
 @pytest.fixture
@@ -184,8 +184,8 @@ def test_damaged_volume_is_quarantined(changed, build_tree):
         path = root / TOP / CHEST / "ct.nii.gz"
         path.write_bytes(path.read_bytes()[:4000])
 
-    built = build_tree(SOURCE, changed(SOURCE, LAYOUT, cut))
-    assert built.codes()[f"{CHEST}-chest"] in {"truncated", "unreadable"}
+    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, cut))
+    assert build.codes()[f"{CHEST}-chest"] in {"truncated", "unreadable"}
 
 
 def test_pathology_is_not_asked():

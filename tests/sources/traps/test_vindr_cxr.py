@@ -134,8 +134,8 @@ def test_rest_class_of_diseases_has_two_spellings(scan_fixture):
 
 
 def test_rest_classes_are_no_answers(build_fixture):
-    built = build_fixture(SOURCE, "physionet")
-    texts = {option.text.lower() for item in built.items for option in item.options}
+    build = build_fixture(SOURCE, "physionet")
+    texts = {option.text.lower() for item in build.items for option in item.options}
     assert not [text for text in texts if "other" in text]
 
 
@@ -186,12 +186,12 @@ def test_editions_are_told_apart_by_their_tables(fixture_tree):
 
 
 def test_films_stored_inverted_look_like_the_others(build_fixture, scan_fixture):
-    built, scan = build_fixture(SOURCE, "physionet"), scan_fixture(SOURCE, "physionet")
+    build, scan = build_fixture(SOURCE, "physionet"), scan_fixture(SOURCE, "physionet")
     for number, stored in ((HEART, "MONOCHROME2"), (AIR, "MONOCHROME1")):
         case = _case(scan, number)
         header = pydicom.dcmread(case.images[0].paths[0], stop_before_pixels=True)
         assert header.PhotometricInterpretation == stored
-        pixels = built.pixels(built.sample(case.key))
+        pixels = build.pixels(build.sample(case.key))
         assert pixels[16, 16] > 200  # the marker
         assert pixels[-4, -4] < 20  # the air
 
@@ -205,8 +205,8 @@ def test_window_of_the_header_is_used(changed, build_tree, scan_fixture):
         header.WindowCenter, header.WindowWidth = 1000, 400
         header.save_as(path)
 
-    built = build_tree(SOURCE, changed(SOURCE, "physionet", narrow))
-    assert (built.pixels(built.sample(key)) == 255).mean() > 0.3
+    build = build_tree(SOURCE, changed(SOURCE, "physionet", narrow))
+    assert (build.pixels(build.sample(key)) == 255).mean() > 0.3
 
 
 def test_boxes_of_readers_on_one_place_are_merged(scan_fixture):
@@ -253,11 +253,11 @@ def test_film_is_kept_without_a_box_that_lies_outside(changed, build_tree, scan_
         header.PixelData = pixels.tobytes()
         header.save_as(path)
 
-    built = build_tree(SOURCE, changed(SOURCE, "physionet", shrink))
-    assert built.codes()[key] == "box-outside"
-    assert built.sample(key)
-    assert built.tasks_of(key)
-    assert "ROI Grounding" not in built.tasks_of(key)
+    build = build_tree(SOURCE, changed(SOURCE, "physionet", shrink))
+    assert build.codes()[key] == "box-outside"
+    assert build.sample(key)
+    assert build.tasks_of(key)
+    assert "ROI Grounding" not in build.tasks_of(key)
 
 
 def test_copy_as_png_fits_no_layout(tmp_path):

@@ -199,8 +199,8 @@ def test_box_of_a_copy_at_half_size_is_scaled(
     doubled = [str(2 * side) for side in region.shape.xyxy]
     cells = dict(zip(("xmin", "ymin", "xmax", "ymax"), doubled, strict=True))
     root = changed(SOURCE, LAYOUT, _set(key, height="352", width="280", **cells))
-    built = build_tree(SOURCE, root)
-    (recipe,) = built.recipes(key, "boxes")
+    build = build_tree(SOURCE, root)
+    (recipe,) = build.recipes(key, "boxes")
     (whole,) = build_fixture(SOURCE, LAYOUT).recipes(key, "boxes")
     assert recipe["boxes_drawn_in"] == [[280, 352]]
     assert recipe["mark"] == whole["mark"]
@@ -217,11 +217,11 @@ def test_no_biopsy_stands_behind_a_grade_so_no_disease_is_asked(build_fixture):
 
 
 def test_negative_of_monochrome1_is_shown_positive(build_fixture, scan_fixture):
-    built, kinds = build_fixture(SOURCE, LAYOUT), set()
+    build, kinds = build_fixture(SOURCE, LAYOUT), set()
     for key, case in scan_fixture(SOURCE, LAYOUT).cases.items():
         header = pydicom.dcmread(case.images[0].paths[0], stop_before_pixels=True)
         kinds.add(header.PhotometricInterpretation)
-        pixels = built.pixels(built.sample(key))
+        pixels = build.pixels(build.sample(key))
         assert pixels[0].min() < 40, key
         assert pixels[16:20, 16:20].mean() > 200, key
     assert kinds == {"MONOCHROME1", "MONOCHROME2"}
