@@ -23,7 +23,7 @@ from medrcube.errors import WorkspaceError
 
 __all__ = ["ColumnBlocks", "HeldBlock", "Spool", "Spooled", "pack_table", "spool_tables"]
 
-_ROWS = 16_384
+_ROWS = 8_192
 """Rows in a block, or a little more."""
 
 

@@ -28,6 +28,7 @@ from medrcube.build.incremental.shard_building import (
 )
 from medrcube.build.incremental.source_state import SourceState
 from medrcube.build.incremental.state_table import StateTable
+from medrcube.build.name_batches import name_batches
 from medrcube.build.stages.plan import RenderJob
 from medrcube.build.stages.source_result import (
     SourceBuild,
@@ -251,7 +252,10 @@ def _store_result(
 def _strays(shards: Sequence[PlannedShard], names: Iterable[str]) -> frozenset[str]:
     """Return the images among some files that no shard has."""
     image_states = StateTable(chain.from_iterable(shard.result.recorded() for shard in shards))
-    return frozenset(image_states.missing(name for name in names if name.endswith(".png")))
+    images = (name for name in names if name.endswith(".png"))
+    return frozenset(
+        chain.from_iterable(image_states.missing(part) for part in name_batches(images))
+    )
 
 
 def _files_in(folder: Path, subfolders: Iterable[str]) -> Iterator[str]:

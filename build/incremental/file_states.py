@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from medrcube.build.incremental.state_table import FileState, StateTable, packed_state
+from medrcube.build.name_batches import name_batches
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
 __all__ = [
@@ -41,9 +42,6 @@ period.
 
 _WAIT = 2 * _TICK_NS / 1e9
 """Seconds after which the tick of a file that was just written is over."""
-
-_NAMES = 4_096
-"""File names that are joined at a time."""
 
 _OUTSIDE = (
     "is reached by a link that leads out of the raw root, and what is outside is not read; copy "
@@ -360,8 +358,8 @@ def _below(blocked_files: Mapping[str, str], folder: str) -> dict[str, str]:
 def _digest(states: StateTable, blocked_files: Mapping[str, str]) -> str:
     names, packed = states.by_name()
     digest = hashlib.sha256()
-    for first in range(0, len(names), _NAMES):
-        digest.update(os.fsencode("\0".join(names[first : first + _NAMES])) + b"\0")
+    for part in name_batches(names):
+        digest.update(os.fsencode("\0".join(part)) + b"\0")
     digest.update(b"\n")
     digest.update(packed)
     for name, reason in sorted(blocked_files.items()):

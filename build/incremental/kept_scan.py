@@ -32,6 +32,7 @@ from medrcube.build.incremental.shards import (
     in_portions,
     name_of_portion,
 )
+from medrcube.build.name_batches import name_batches
 from medrcube.build.stages.contradictions import count_outcomes
 from medrcube.build.stages.plan import RenderJob, picture_name, plan_jobs
 from medrcube.build.stages.scan import ScanNotes, iter_cases
@@ -272,10 +273,12 @@ def _key(common: str, tree: TreeSnapshot, opened: Iterable[str]) -> str:
             names_in_place.append(name)
         elif size == 0:
             empty.append(name)
-    names = hashlib.sha256(os.fsencode(_END.join(tree.states))).hexdigest()
+    names = hashlib.sha256()
+    for part in name_batches(tree.states):
+        names.update(os.fsencode(_END.join(part) + _END))
     states = hashlib.sha256(tree.states.packed(names_in_place)).hexdigest()
     return hash_values(
-        common, names, names_in_place, states, empty, sorted(tree.blocked_files.items())
+        common, names.hexdigest(), names_in_place, states, empty, sorted(tree.blocked_files.items())
     )
 
 

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from medrcube.build.incremental.file_states import TreeSnapshot
+from medrcube.build.name_batches import name_batches
 from medrcube.build.stages.rendering.rendered_picture import RenderedPicture
 from medrcube.build.stages.scan import holds_pixels
 from medrcube.files.atomic import sha256_of
@@ -144,7 +145,7 @@ def files_of_source(
         if not holds_pixels(name) and name not in in_images
     }
     least = {
-        states.smallest(names): glob
+        states.smallest([states.smallest(part) for part in name_batches(names)]): glob
         for glob, names in matched.items()
         if glob in layout.expect and names
     }

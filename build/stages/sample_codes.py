@@ -23,7 +23,7 @@ __all__ = ["Codes", "SampleCodes", "codes_of", "in_several", "paired"]
 
 Codes = NDArray[np.signedinteger[Any]]
 
-_BLOCK = 16_384
+_BLOCK = 8_192
 """Images whose texts are in memory at a time."""
 
 
