@@ -73,8 +73,8 @@ def test_comparisons_branches_numbers_and_operators_are_changed(planted):
 def test_each_mutant_is_the_module_with_one_other_line(planted):
     plain = ast.unparse(ast.parse(SOURCE)).splitlines()
     for mutant in planted:
-        changed = ast.unparse(mutant.tree(SOURCE)).splitlines()
-        assert sum(a != b for a, b in zip(plain, changed, strict=True)) == 1
+        lines = ast.unparse(mutant.tree(SOURCE)).splitlines()
+        assert sum(a != b for a, b in zip(plain, lines, strict=True)) == 1
 
 
 def test_a_constant_is_reached_by_the_lines_that_name_it(planted):

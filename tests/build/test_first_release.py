@@ -113,10 +113,10 @@ def test_an_image_that_cannot_be_made_again_is_named_with_both_digests_of_its_ca
     assert (outcome.status, outcome.stage) == (Status.HASH_DIFFERS, "card")
     assert "'ct:liver' in the release, 'none' now" in outcome.detail
     then, now = lost["origin"]["card"], find_sources()["chexpert"].card.fingerprint[:16]
-    changed = (
+    reason = (
         f"the card of chexpert has changed since the release: digest {then!r} then, {now!r} now"
     )
-    assert changed in outcome.detail
+    assert reason in outcome.detail
     assert {entry.status for entry in outcomes.values()} == {Status.ALREADY_THERE, Status.REBUILT}
 
 

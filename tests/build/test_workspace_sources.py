@@ -25,8 +25,8 @@ def test_a_value_of_the_workspace_is_known_to_the_card(mapped, workspace, raw, w
 
 
 def test_a_value_of_the_workspace_changes_what_is_remembered_of_the_source(mapped, toy):
-    changed = workspace_sources(mapped(tumour={"q": ""}))["toy"].card.fingerprint
-    assert changed not in {
+    other_fingerprint = workspace_sources(mapped(tumour={"q": ""}))["toy"].card.fingerprint
+    assert other_fingerprint not in {
         toy.card.fingerprint,
         workspace_sources(mapped(tumour={"r": ""}))["toy"].card.fingerprint,
     }

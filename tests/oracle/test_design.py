@@ -77,8 +77,8 @@ def test_a_question_that_the_picture_cannot_answer_is_found(demo, cards):
 def test_an_item_that_hides_how_much_is_visible_is_found(demo, cards):
     other = {"yes": "partly", "partly": "yes"}
     for item in demo["whole"].items:
-        changed = replace(item, visible=other[item.visible])
-        assert len(list(sight_faults(changed, cards[item.source]))) == 1
+        variant = replace(item, visible=other[item.visible])
+        assert len(list(sight_faults(variant, cards[item.source]))) == 1
 
 
 def test_whoever_trusts_silence_or_a_zero_says_why(cards):

@@ -35,9 +35,9 @@ def test_every_sign_is_that_of_a_concept():
 @pytest.mark.parametrize("concept", PAINTED)
 def test_nothing_is_drawn_outside_the_area(concept, seed):
     area = sign_area(concept, *SIZE, seed=seed)
-    changed = film_of(concept, seed) != film_with({}, *SIZE, seed=seed)
-    assert changed[area].any()
-    assert not changed[~area].any()
+    differs = film_of(concept, seed) != film_with({}, *SIZE, seed=seed)
+    assert differs[area].any()
+    assert not differs[~area].any()
 
 
 @pytest.mark.few(16)
@@ -45,8 +45,8 @@ def test_nothing_is_drawn_outside_the_area(concept, seed):
 @pytest.mark.parametrize("concept", sorted(SIGNS))
 def test_a_sign_changes_what_lies_in_its_box(concept, seed):
     x0, y0, x1, y1 = bounds(sign_area(concept, *SIZE, seed=seed))
-    changed = np.abs(film_of(concept, seed) - film_with({}, *SIZE, seed=seed).astype(int))
-    assert np.percentile(changed[y0:y1, x0:x1], 95) > 10
+    difference = np.abs(film_of(concept, seed) - film_with({}, *SIZE, seed=seed).astype(int))
+    assert np.percentile(difference[y0:y1, x0:x1], 95) > 10
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -18,7 +18,7 @@ def folder(tmp_path):
     )
 
 
-def changed(folder, old, new):
+def edit_file(folder, old, new):
     path = folder / "task.toml"
     text = path.read_text(encoding="utf-8")
     assert old in text
@@ -53,7 +53,7 @@ def test_an_answer_of_the_highest_level_rests_on_the_lower_ones():
 )
 def test_a_wrong_declaration_is_refused_with_its_file_and_key(folder, old, new, message):
     with pytest.raises(TaskError, match=message) as refusal:
-        load_task(changed(folder, old, new), LEVELS)
+        load_task(edit_file(folder, old, new), LEVELS)
     assert "task.toml" in str(refusal.value)
 
 

@@ -31,7 +31,7 @@ def task(layer):
     return Task("Lesion Box")
 
 
-def changed(layer, name, old, new):
+def edit_copy(layer, name, old, new):
     path = layer / "tasks" / "lesion_box" / name
     text = path.read_text(encoding="utf-8")
     assert old in text
@@ -84,7 +84,7 @@ def test_a_rule_that_is_not_there_is_told_with_its_file(layer):
     ],
 )
 def test_a_rule_that_cannot_be_loaded_is_told_with_its_line(layer, old, new, message):
-    with changed(layer, "rule.py", old, new), pytest.raises(RuleError, match=message):
+    with edit_copy(layer, "rule.py", old, new), pytest.raises(RuleError, match=message):
         load_rule(Task("Lesion Box"))
 
 
@@ -101,7 +101,7 @@ def test_a_rule_that_cannot_be_loaded_is_told_with_its_line(layer, old, new, mes
     ],
 )
 def test_a_rule_that_fails_is_told_with_its_line(layer, old, new, message):
-    with changed(layer, "rule.py", old, new), pytest.raises(RuleError, match=message):
+    with edit_copy(layer, "rule.py", old, new), pytest.raises(RuleError, match=message):
         questions_of(Task("Lesion Box"))
 
 
@@ -113,7 +113,7 @@ def test_a_rule_that_fails_is_told_with_its_line(layer, old, new, message):
     ],
 )
 def test_a_rule_is_held_to_its_declaration(layer, old, new, message):
-    with changed(layer, "task.toml", old, new):
+    with edit_copy(layer, "task.toml", old, new):
         assert any(message in failure for failure in failures(Task("Lesion Box")))
 
 
@@ -133,7 +133,7 @@ def test_a_rule_is_held_to_its_declaration(layer, old, new, message):
     ],
 )
 def test_what_breaks_the_contract_is_told(layer, name, old, new, message):
-    with changed(layer, name, old, new):
+    with edit_copy(layer, name, old, new):
         messages = failures(Task("Lesion Box"))
     assert any(message in failure for failure in messages), messages
 
@@ -153,5 +153,5 @@ def test_what_breaks_the_contract_is_told(layer, name, old, new, message):
     ],
 )
 def test_a_wrong_declaration_of_a_rule_is_refused(layer, old, new, message):
-    with changed(layer, "task.toml", old, new), pytest.raises(TaskError, match=message):
+    with edit_copy(layer, "task.toml", old, new), pytest.raises(TaskError, match=message):
         Task("Lesion Box")

@@ -111,10 +111,10 @@ def test_a_worker_that_has_only_one_other_file_gives_nothing_of_it(
     cluster, jobs, raw, expected, images, tmp_path
 ):
     other = shutil.copytree(raw, tmp_path / "other")
-    changed = other / "m (33).png"
-    pixels = np.asarray(Image.open(changed)).copy()
+    film = other / "m (33).png"
+    pixels = np.asarray(Image.open(film)).copy()
     pixels[0, 0] ^= 255
-    Image.fromarray(pixels).save(changed)
+    Image.fromarray(pixels).save(film)
     cluster.worker(binds=[(raw, other)])
     results = []
     with pytest.raises(MedrcubeError, match=r"no worker is left .* sees another file at .*33"):

@@ -335,7 +335,7 @@ def nifti(path, values, affine=None):
     return path
 
 
-def changed(case_job, **changes):
+def with_changes(case_job, **changes):
     return replace(case_job, case=replace(case_job.case, **changes))
 
 
@@ -351,7 +351,7 @@ def test_a_guide_chooses_the_slice_in_place_of_the_regions_and_turns_with_them(j
     case_job = job([image], MaskFile(paths=(mask_path,)))
     (alone,) = choose_case_slices(case_job, open_case_images(case_job))
     assert alone.index == 7 - 2
-    guided = changed(case_job, guide=(MaskFile(paths=(leading,)),))
+    guided = with_changes(case_job, guide=(MaskFile(paths=(leading,)),))
     (tile,) = images_of_case = open_case_images(guided)
     assert choose_case_slices(guided, images_of_case)[0].index == 7 - 6
     assert [mask.areas().tolist() for mask in tile.guide] == [[0, 1, 0, 0, 0, 0, 0, 0]]
@@ -361,9 +361,9 @@ def test_a_guide_chooses_the_slice_in_place_of_the_regions_and_turns_with_them(j
 def test_a_case_that_may_do_without_its_guide_says_why_it_did(job, tmp_path):
     image = nifti(tmp_path / "image.nii", np.zeros((6, 5, 8), np.uint8))
     elsewhere = nifti(tmp_path / "guide.nii", np.ones((6, 6, 8), np.uint8))
-    guided = changed(job([image]), guide=(MaskFile(paths=(elsewhere,)),))
+    guided = with_changes(job([image]), guide=(MaskFile(paths=(elsewhere,)),))
     assert refused(guided).code == "mask-size"
-    spared = changed(guided, unguided="stride:4")
+    spared = with_changes(guided, unguided="stride:4")
     tiles = open_case_images(spared)
     assert tiles[0].misled[0] == "mask-size"
     choices = choose_case_slices(spared, tiles)
@@ -375,9 +375,9 @@ def test_a_case_that_may_do_without_its_guide_follows_it_where_it_fits(job, tmp_
     image = nifti(tmp_path / "image.nii", np.zeros((6, 5, 8), np.uint8))
     marked = np.zeros((6, 5, 8), np.uint8)
     marked[2, 3, 6] = 1
-    bare = changed(job([image], slice="middle"), unguided="all")
+    bare = with_changes(job([image], slice="middle"), unguided="all")
     assert len(choose_case_slices(bare, open_case_images(bare))) == 8
-    guided = changed(
+    guided = with_changes(
         job([image]), unguided="all", guide=(MaskFile(paths=(nifti(tmp_path / "g.nii", marked),)),)
     )
     (choice,) = choose_case_slices(guided, open_case_images(guided))
@@ -394,7 +394,7 @@ def test_a_guide_for_the_rule_of_an_adapter_lies_on_the_grid_of_the_image(
     adapter = case_job.folder / "adapter.py"
     rule = "\n\ndef frames(case, volume):\n    return [5, len(case.guide)]\n"
     adapter.write_text(adapter.read_text() + rule)
-    guided = changed(case_job, guide=(MaskFile(paths=(leading,)),))
+    guided = with_changes(case_job, guide=(MaskFile(paths=(leading,)),))
     if code:
         assert refused(guided).code == code
         return
@@ -414,7 +414,7 @@ def test_the_guide_of_a_case_lies_on_its_first_image_alone(job, tmp_path):
     )
     leading = nifti(tmp_path / "guide.nii", np.ones((6, 5, 8), np.uint8))
     case_job = job([first])
-    case_job = changed(
+    case_job = with_changes(
         case_job,
         images=(*case_job.case.images, ImageRef(paths=(second,))),
         guide=(MaskFile(paths=(leading,)),),
@@ -432,20 +432,20 @@ def test_images_side_by_side_that_are_shown_as_stored_have_to_be_stored_alike(
     ]
     beside = [ImageRef(paths=(path,)) for path in paths]
     case_job = job(paths[:1], orient=orient)
-    assert len(open_case_images(changed(case_job, images=tuple(beside[:2])))) == 2
+    assert len(open_case_images(with_changes(case_job, images=tuple(beside[:2])))) == 2
     for odd in (beside, beside[1:]):
         if code:
-            error = refused(changed(case_job, images=tuple(odd)))
+            error = refused(with_changes(case_job, images=tuple(odd)))
             assert error.code == code
             assert str(error).startswith("2.nii")
         else:
-            assert len(open_case_images(changed(case_job, images=tuple(odd)))) == len(odd)
+            assert len(open_case_images(with_changes(case_job, images=tuple(odd)))) == len(odd)
 
 
 def test_images_side_by_side_hold_equal_numbers_of_slices(job, tmp_path):
     paths = [nifti(tmp_path / f"{n}.nii", np.zeros((6, 5, n), np.uint8)) for n in (8, 9)]
     case_job = job(paths[:1], slice="all")
-    uneven = changed(case_job, images=tuple(ImageRef(paths=(path,)) for path in paths))
+    uneven = with_changes(case_job, images=tuple(ImageRef(paths=(path,)) for path in paths))
     with pytest.raises(ReadError, match="8, 9") as excinfo:
         choose_case_slices(uneven, open_case_images(uneven))
     assert excinfo.value.code == "uneven-montage"
@@ -464,7 +464,7 @@ def test_a_region_of_another_image_or_of_no_question_is_not_read(job, tmp_path):
     case_job = job([path], *[MaskFile(paths=(mask,))] * 3)
     case_job = replace(case_job, concepts=("glioma", None, "glioma"))
     regions = (*case_job.case.regions[:2], replace(case_job.case.regions[2], image=1))
-    case_job = changed(case_job, regions=regions, images=case_job.case.images * 2)
+    case_job = with_changes(case_job, regions=regions, images=case_job.case.images * 2)
     assert [sorted(tile.masks) for tile in open_case_images(case_job)] == [[0], [2]]
 
 

@@ -31,7 +31,7 @@ def counted(card, *entries):
     return replace(card, counts=counts)
 
 
-def changed(card, name, **values):
+def with_values(card, name, **values):
     fields = {
         key: replace(field, **values) if key == name else field
         for key, field in card.fields.items()
@@ -67,7 +67,7 @@ def test_what_no_card_counts_is_not_known_and_counts_nothing():
 
 
 def test_what_a_picture_cannot_show_gives_nothing_and_says_why():
-    expectation = expected_items(changed(BUSI, "diagnosis", visible=Visibility.NO))[
+    expectation = expected_items(with_values(BUSI, "diagnosis", visible=Visibility.NO))[
         Task("Disease Diagnosis")
     ]
     assert expectation.items == expectation.two == 0
@@ -75,9 +75,9 @@ def test_what_a_picture_cannot_show_gives_nothing_and_says_why():
 
 
 def test_silence_is_no_evidence_here_either():
-    card = changed(CARDS["vindr-cxr"], "finding", absence=Absence.SILENT, stated=None)
+    card = with_values(CARDS["vindr-cxr"], "finding", absence=Absence.SILENT, stated=None)
     stated = CARDS["nih-chestxray14"].fields["finding"].stated
-    card = changed(card, "finding", stated=stated, whole=False)
+    card = with_values(card, "finding", stated=stated, whole=False)
     assert (
         expected_items(card)[Task("Abnormality Diagnosis")]
         .nothing[0][1]

@@ -71,14 +71,14 @@ def job_of(names, artefacts=(CLEAN,)):
     )
 
 
-def diagnosed(was, now, *, problems=(), artefacts=(CLEAN,), changed=(), **keys):
+def diagnosed(was, now, *, problems=(), artefacts=(CLEAN,), changes=(), **keys):
     """The outcome where the release was made of some files and this copy holds others."""
     rendered = RenderResult(
         case="g",
         digests=tuple((str(ROOT / name), digest(content)) for name, content in now.items()),
         problems=tuple(problems),
     )
-    return diagnose(recipe(was, **keys), job_of(now, artefacts), rendered, None, changed)
+    return diagnose(recipe(was, **keys), job_of(now, artefacts), rendered, None, changes)
 
 
 CONTENTS = st.dictionaries(st.sampled_from("abcdef"), st.integers(0, 4), min_size=1, max_size=5)
@@ -134,7 +134,7 @@ def test_files_under_other_names_are_no_difference():
 def test_of_a_file_that_differs_and_a_failure_the_file_is_told():
     failure = QuarantineRow(source="toy", case="g", stage="render", code="c", message="too dark")
     assert diagnosed({"a": 1}, {"a": 2}, problems=[failure]).status is Status.RAW_FILE_DIFFERS
-    outcome = diagnosed({"a": 1}, {"a": 1}, problems=[failure], changed=("the card has changed",))
+    outcome = diagnosed({"a": 1}, {"a": 1}, problems=[failure], changes=("the card has changed",))
     assert outcome.status is Status.NOT_RENDERED
     assert outcome.detail == "too dark; the card has changed"
     assert outcome.stage == ""

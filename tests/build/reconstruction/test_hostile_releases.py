@@ -214,8 +214,8 @@ def test_a_picture_as_large_as_a_bomb_is_made_again(attack, released):
 
 def _change(tree, **fields):
     first, *rest = (tree / "recipes.jsonl").read_text().splitlines()
-    changed = json.dumps({**json.loads(first), **fields})
-    (tree / "recipes.jsonl").write_text("\n".join([changed, *rest]) + "\n")
+    line = json.dumps({**json.loads(first), **fields})
+    (tree / "recipes.jsonl").write_text("\n".join([line, *rest]) + "\n")
 
 
 def _outside(folder, tree):

@@ -27,8 +27,8 @@ def rows(tree):
     return json.loads((tree / "TOY/test.json").read_text(encoding="utf-8"))
 
 
-def write(tree, changed):
-    (tree / "TOY/test.json").write_text(json.dumps(changed), encoding="utf-8")
+def write(tree, items):
+    (tree / "TOY/test.json").write_text(json.dumps(items), encoding="utf-8")
 
 
 def all_rows(tree):
@@ -68,10 +68,10 @@ def reorder(row):
     ],
 )
 def test_each_change_of_an_item_has_its_kind(old, new, change, kind):
-    changed = rows(new)
-    change(changed[0])
-    write(new, changed)
-    assert kinds(old, new) == {f"TOY/{changed[0]['id']}": (kind,)}
+    items = rows(new)
+    change(items[0])
+    write(new, items)
+    assert kinds(old, new) == {f"TOY/{items[0]['id']}": (kind,)}
 
 
 POLYGONS = [[[1, 1], [5, 1], [5, 5], [1, 5]]]
@@ -127,9 +127,9 @@ def test_another_unit_is_another_question_with_another_key(old, new):
 
 
 def test_items_that_come_and_go_are_named(old, new):
-    changed = rows(new)
-    gone = changed.pop(0)
-    write(new, [*changed, {**gone, "id": "another"}])
+    items = rows(new)
+    gone = items.pop(0)
+    write(new, [*items, {**gone, "id": "another"}])
     facts = (new / "items.csv").read_text().splitlines()
     (new / "items.csv").write_text(
         "\n".join(line for line in facts if gone["id"] not in line) + "\n"
@@ -138,10 +138,10 @@ def test_items_that_come_and_go_are_named(old, new):
 
 
 def test_a_fact_under_another_id_is_renamed_and_not_added(old, new):
-    changed = rows(new)
-    name = changed[0]["id"]
-    changed[0]["id"] = "another"
-    write(new, changed)
+    items = rows(new)
+    name = items[0]["id"]
+    items[0]["id"] = "another"
+    write(new, items)
     facts = new / "items.csv"
     assert FACT.search(facts.read_text())
     facts.write_text(facts.read_text().replace(f"TOY,{name},", "TOY,another,"))

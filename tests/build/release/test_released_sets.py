@@ -53,8 +53,8 @@ def test_an_item_that_reviewers_changed_leaves_its_set(change):
 
 
 def test_a_set_stays_whole_when_all_its_items_are_changed_alike():
-    changed = [replace(entry, question="Which one?") for entry in ITEMS]
-    assert released_sets(ITEMS, SAMPLES, changed, 0).complete == 1
+    new_wording = [replace(entry, question="Which one?") for entry in ITEMS]
+    assert released_sets(ITEMS, SAMPLES, new_wording, 0).complete == 1
 
 
 def test_another_order_of_the_options_changes_nothing():

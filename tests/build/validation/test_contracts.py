@@ -283,7 +283,7 @@ def by_axis(rows):
     return {row["axis"]: [entry for entry in rows if entry["axis"] == row["axis"]] for row in rows}
 
 
-def changed(table, changes):
+def with_changes(table, changes):
     first, second = GOOD[table]
     return MAKE[table]([first, {**second, **changes}])
 
@@ -303,7 +303,7 @@ def test_good_tables_keep_every_rule_in_both_engines(table):
 
 @pytest.mark.parametrize(("table", "changes", "expected"), BROKEN)
 def test_a_broken_row_breaks_exactly_its_rules(table, changes, expected):
-    assert broken_rules(run_contracts(table, changed(table, changes))) == expected
+    assert broken_rules(run_contracts(table, with_changes(table, changes))) == expected
 
 
 @pytest.mark.thorough
@@ -311,7 +311,7 @@ def test_a_broken_row_breaks_exactly_its_rules(table, changes, expected):
 def test_both_engines_say_the_same_of_broken_tables(table):
     for name, changes, _ in BROKEN:
         if name == table:
-            frame = changed(table, changes)
+            frame = with_changes(table, changes)
             ours = {verdict.rule.id: verdict.holds for verdict in run_contracts(table, frame)}
             assert opinion(table, frame) == ours, changes
 
@@ -351,7 +351,7 @@ def test_every_rule_is_broken_by_some_table():
 
 
 def test_details_that_cannot_be_read_leave_the_counts_empty():
-    rules = broken_rules(run_contracts("items", changed("items", UNREADABLE)))
+    rules = broken_rules(run_contracts("items", with_changes("items", UNREADABLE)))
     assert rules == {"key-is-an-option", *(f"has-{name}" for name in COUNTS)}
 
 
@@ -379,9 +379,9 @@ def test_the_record_is_the_same_for_any_order_of_rows():
 
 
 def test_an_error_stops_a_release_and_a_warning_does_not():
-    require_contracts(run_contracts("items", changed("items", {"sample": "1" * 16})))
+    require_contracts(run_contracts("items", with_changes("items", {"sample": "1" * 16})))
     with pytest.raises(ReleaseError, match=r"rule grade: 1 row.* such as 2222222222222222"):
-        require_contracts(run_contracts("items", changed("items", {"grade": "?"})))
+        require_contracts(run_contracts("items", with_changes("items", {"grade": "?"})))
 
 
 def test_the_record_of_a_release_has_open_items_sets_and_geometry(small_demo):

@@ -50,8 +50,8 @@ def again(first_build, tmp_path, sources, quiet):
     root = shutil.copytree(first.root, tmp_path / "bench")
 
     def run(**settings):
-        changed = replace(first, root=root, settings=replace(first.settings, **settings))
-        return changed, build(changed, sources, LocalEngine(1), quiet)
+        workspace = replace(first, root=root, settings=replace(first.settings, **settings))
+        return workspace, build(workspace, sources, LocalEngine(1), quiet)
 
     run.root = root
     return run

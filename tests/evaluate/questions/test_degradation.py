@@ -52,8 +52,8 @@ def halves(size=(96, 64)):
 def test_width_and_height_stay_in_every_mode(text, mode):
     base = Image.linear_gradient("L").resize((97, 61))
     image = Image.fromarray(np.asarray(base).astype(np.uint16) * 200) if mode == "I;16" else None
-    changed = degrade(picture(image or base.convert(mode)), Degradation.parse(text))
-    with Image.open(io.BytesIO(changed.data)) as degraded_image:
+    output = degrade(picture(image or base.convert(mode)), Degradation.parse(text))
+    with Image.open(io.BytesIO(output.data)) as degraded_image:
         assert (degraded_image.size, degraded_image.format) == ((97, 61), "PNG")
 
 
@@ -76,10 +76,10 @@ def test_two_images_get_different_noise():
 
 
 def test_noise_of_a_colour_image_is_grey():
-    changed = pixels(
+    output = pixels(
         degrade(picture(Image.new("RGB", (64, 64), (90, 100, 110))), Degradation("noise", 0.05))
     )
-    assert np.ptp(changed - [90, 100, 110], axis=2).max() == 0
+    assert np.ptp(output - [90, 100, 110], axis=2).max() == 0
 
 
 def test_blur_has_the_stated_width():

@@ -201,8 +201,8 @@ def test_the_same_runs_give_the_same_bytes(demo_site, tmp_path):
     write_site(runs, demo_site.release, again)
     files = [p.relative_to(demo_site.out) for p in demo_site.out.rglob("*") if p.is_file()]
     assert len(files) == demo_site.site.files
-    changed = [p for p in files if (demo_site.out / p).read_bytes() != (again / p).read_bytes()]
-    assert changed == []
+    differing = [p for p in files if (demo_site.out / p).read_bytes() != (again / p).read_bytes()]
+    assert differing == []
 
 
 def test_an_item_of_each_form_shows_what_is_right_and_one_withdrawn_is_gone(

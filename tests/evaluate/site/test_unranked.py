@@ -161,13 +161,13 @@ def test_a_run_that_was_asked_otherwise_than_the_most_says_so(mixed):
     assert set(map(tuple, settings_by_label.values())) == {()}
 
 
-def asked_by(run, **changed):
+def asked_by(run, **fields):
     """The run as if its manifest had been begun so."""
-    return replace(run, manifest={**run.manifest, **changed})
+    return replace(run, manifest={**run.manifest, **fields})
 
 
-def with_model(run, **changed):
-    return asked_by(run, model={**run.manifest["model"], **changed})
+def with_model(run, **fields):
+    return asked_by(run, model={**run.manifest["model"], **fields})
 
 
 @pytest.mark.parametrize(

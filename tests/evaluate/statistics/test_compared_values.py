@@ -57,9 +57,9 @@ def answers(result, right, n=40, lost=(), **axes):
 
 @pytest.mark.parametrize("count", [2, 3])
 def test_every_item_that_is_not_compared_is_counted_by_its_reason(result, of_results, count):
-    changed = result("q3", key="B", picture="p3")
+    other_key = result("q3", key="B", picture="p3")
     first = answers(result, 40, lost=[0])
-    second = [*answers(result, 40, lost=[1])[:3], changed, *answers(result, 40)[4:38]]
+    second = [*answers(result, 40, lost=[1])[:3], other_key, *answers(result, 40)[4:38]]
     items = of_results(*[first, second, second][:count], common=True)["items"]
     only = "only_one" if count == 2 else "only_some"
     assert items == {"common": 35, "lost": 2, "changed": 1, only: 2, "withdrawn": 0}

@@ -95,9 +95,9 @@ def test_half_of_a_surrogate_pair_is_kept(path):
 def test_the_key_depends_on_everything_that_may_change_the_reply(index):
     arguments = ["m", "http://h/v1", "p", {"max_tokens": 1}]
     other = ["n", "http://g/v1", "q", {"max_tokens": 2}]
-    changed = [*arguments[:index], other[index], *arguments[index + 1 :]]
+    variant = [*arguments[:index], other[index], *arguments[index + 1 :]]
     assert request_key(*arguments) == request_key(*arguments)
-    assert request_key(*arguments) != request_key(*changed)
+    assert request_key(*arguments) != request_key(*variant)
 
 
 def test_the_store_is_for_its_owner_alone_whatever_the_umask(tmp_path):

@@ -136,9 +136,9 @@ def test_so_many_assignments_are_in_force_and_no_more(manager, person, monkeypat
 
 def test_specialties_of_a_reviewer_change_and_stand_in_the_trail(manager, person):
     reviewer = person(specialties=["MRI"])
-    changed = set_specialties(manager, reviewer.pk, ["radiology:neuro", "CT", "CT"])
+    reviewer_after = set_specialties(manager, reviewer.pk, ["radiology:neuro", "CT", "CT"])
     codes = check_specialties(["CT", "radiology:neuro"])
-    assert changed.specialties == User.objects.get(pk=reviewer.pk).specialties == codes
+    assert reviewer_after.specialties == User.objects.get(pk=reviewer.pk).specialties == codes
     body = json.loads(Event.objects.get(kind="person.changed").body)
     assert (body["before"]["specialties"], body["after"]["specialties"]) == (["MRI"], codes)
     with pytest.raises(InvalidAnswerError, match="nothing was changed"):

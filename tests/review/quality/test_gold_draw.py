@@ -236,9 +236,9 @@ def test_a_second_right_option_says_of_itself_what_it_says_elsewhere(stock):
     ]
     for twin, old in second:
         assert twin.key == old.key
-        changed = [n for n in range(4) if twin.options[n] != old.options[n]]
-        assert len(changed) == 1
-        row, before = twin.options[changed[0]], old.options[changed[0]]
+        differing = [n for n in range(4) if twin.options[n] != old.options[n]]
+        assert len(differing) == 1
+        row, before = twin.options[differing[0]], old.options[differing[0]]
         assert {name: row[name] for name in OF_NAME} in elsewhere
         assert {name: row[name] for name in OF_KEY} == {name: before[name] for name in OF_KEY}
 

@@ -162,11 +162,11 @@ def test_cookies_are_no_script_s_and_no_other_site_s(world):
 def test_with_an_origin_cookies_are_bound_to_https_and_to_that_host(world, monkeypatch):
     monkeypatch.setenv("MEDRCUBE_REVIEW_ORIGIN", ORIGIN)
     values = runpy.run_path(str(ROOT / "settings.py"))
-    changed = ("COOKIE", "HOSTS", "ORIGINS", "HSTS", "SSL")
+    prefixes = ("COOKIE", "HOSTS", "ORIGINS", "HSTS", "SSL")
     overrides = {
         name: value
         for name, value in values.items()
-        if name.isupper() and any(part in name for part in changed)
+        if name.isupper() and any(part in name for part in prefixes)
     }
     with override_settings(**overrides):
         client = Client(SERVER_NAME="review.example.org")

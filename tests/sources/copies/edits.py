@@ -143,9 +143,9 @@ def _respell(root, glob, pattern, new):
     """Put ``new``, which may hold the groups of ``pattern``, in place of what fits in each line."""
     for name in _match(root, glob):
         text = (root / name).read_text(encoding="utf-8")
-        changed = re.sub(pattern, new, text, flags=re.MULTILINE)
-        assert changed != text, f"nothing in {name} fits {pattern}"
-        (root / name).write_text(changed, encoding="utf-8", newline="")
+        new_text = re.sub(pattern, new, text, flags=re.MULTILINE)
+        assert new_text != text, f"nothing in {name} fits {pattern}"
+        (root / name).write_text(new_text, encoding="utf-8", newline="")
 
 
 def _capitals(root, glob):

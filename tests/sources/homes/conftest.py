@@ -130,7 +130,7 @@ def web(server, waits, monkeypatch):
 def zenodo(server):
     """A record: ``zenodo({"a.zip": b"..."}, id="8231412")``, in the form of its API."""
 
-    def record(files, name="8231412", **changed):
+    def record(files, name="8231412", **fields):
         base = f"https://zenodo.org/api/records/{name}"
         entries = []
         for key, body in files.items():
@@ -144,7 +144,7 @@ def zenodo(server):
                 "checksum": f"md5:{md5}",
                 "links": {"self": link},
             }
-            entries.append({**entry, **changed})
+            entries.append({**entry, **fields})
         rows = {"id": int(name), "metadata": {"title": "x"}, "files": entries}
         server.put(base, json.dumps(rows).encode())
         return f"/api/records/{name}/files/{next(iter(files))}/content"

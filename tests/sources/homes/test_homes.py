@@ -19,13 +19,13 @@ from medrcube.sources._homes.protocol import DownloadedFile, DownloadRequest
 from medrcube.sources.registry import find_sources
 
 
-def home_of(kind, name, *files, **changed):
+def home_of(kind, name, *files, **fields):
     facts = {"kind": kind, "id": name, "files": files, "hosts": (), "then": (), "evidence": "x"}
-    return HomeFacts(**{**facts, **changed})
+    return HomeFacts(**{**facts, **fields})
 
 
-def file_of(name, **changed):
-    return HomeFile(**{"name": name, "url": "", "bytes": 0, "md5": "", "into": "", **changed})
+def file_of(name, **fields):
+    return HomeFile(**{"name": name, "url": "", "bytes": 0, "md5": "", "into": "", **fields})
 
 
 @pytest.fixture
@@ -74,11 +74,11 @@ def test_a_name_that_leads_out_of_the_folder_is_refused(fetch, zenodo, name):
 
 
 @pytest.mark.parametrize(
-    ("changed", "message"),
+    ("fields", "message"),
     [({"size": "2"}, "size '2'"), ({"links": None}, "self None"), ({"checksum": 7}, "checksum 7")],
 )
-def test_an_answer_of_another_form_is_told(fetch, zenodo, changed, message):
-    zenodo({"a": b"a"}, **changed)
+def test_an_answer_of_another_form_is_told(fetch, zenodo, fields, message):
+    zenodo({"a": b"a"}, **fields)
     with pytest.raises(HomeError, match=message):
         fetch(home_of("zenodo", "8231412"))
 

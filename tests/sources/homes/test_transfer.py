@@ -25,12 +25,12 @@ def fetch(server, web, tmp_path):
     """Bring the file: ``fetch(digest=None)`` -> what became of it."""
     server.put(URL, BODY)
 
-    def run(folder=tmp_path / "copy", **changed):
+    def run(folder=tmp_path / "copy", **fields):
         facts = {"name": "a.zip", "url": URL, "bytes": len(BODY), "digest": ("md5", MD5)}
         manifest = open_manifest(folder, "toy", "CC-BY-4.0", HOME)
         with web("zenodo.org") as client:
             return transfer_file(
-                client, RemoteFile(**{**facts, **changed}), folder, manifest, _nobody
+                client, RemoteFile(**{**facts, **fields}), folder, manifest, _nobody
             )
 
     return run

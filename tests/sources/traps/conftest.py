@@ -197,7 +197,7 @@ def build_tree(build_raw, tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def changed(tmp_path, fixture_tree):
+def edited_tree(tmp_path, fixture_tree):
     """``(source_id, layout, edit)`` -> root of a copy after ``edit(root)``."""
 
     def make(source_id, layout, edit):

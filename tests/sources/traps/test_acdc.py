@@ -74,7 +74,7 @@ def test_labels_run_from_the_right_ventricle_to_the_left(scan_fixture):
     assert stated == {(1,): "RV (structure)", (2,): "MYO", (3,): "LV"}
 
 
-def test_labels_in_the_order_of_mms_are_refused(changed, build_tree):
+def test_labels_in_the_order_of_mms_are_refused(edited_tree, build_tree):
     """M&Ms calls the left ventricle 1 and the right one 3."""
 
     def swap(root):
@@ -86,7 +86,7 @@ def test_labels_in_the_order_of_mms_are_refused(changed, build_tree):
                 path,
             )
 
-    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, swap))
+    build = build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, swap))
     codes = build.codes()
     assert {codes[f"patient001-{name}"] for name in ("ED", "ES", "ED-ES")} == {"label-order"}
     assert "label-order" not in {code for case, code in codes.items() if "patient001" not in case}
@@ -99,13 +99,13 @@ def test_group_named_rv_is_no_structure_and_is_not_asked(scan_fixture):
     assert CARD.fields["structure"].concept("1") != "RV"
 
 
-def test_volume_is_shown_as_stored_whatever_its_affine_says(changed, build_tree, build_fixture):
+def test_volume_is_shown_as_stored_whatever_its_affine_says(edited_tree, build_tree, build_fixture):
     def other(image):
         turned = np.diag([1.5625, -1.5625, 10, 1])
         return nibabel.Nifti1Image(np.asarray(image.dataobj), turned)
 
     expected = build_fixture(SOURCE, LAYOUT)
-    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, _rewrite(other)))
+    build = build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, _rewrite(other)))
     assert (build.pixels(build.sample(ED)) == expected.pixels(expected.sample(ED))).all()
 
 
@@ -140,7 +140,7 @@ def test_both_phases_of_the_pair_show_one_slice(build_fixture):
     assert first == second
 
 
-def test_the_pair_shows_the_slice_that_end_diastole_chooses(changed, build_tree):
+def test_the_pair_shows_the_slice_that_end_diastole_chooses(edited_tree, build_tree):
     def shorten(root):
         path = _folder(root) / "patient001_frame12_gt.nii.gz"
         image = nibabel.load(path)
@@ -148,7 +148,7 @@ def test_the_pair_shows_the_slice_that_end_diastole_chooses(changed, build_tree)
         voxels[:, :, 3:] = 0
         nibabel.save(nibabel.Nifti1Image(voxels, image.affine), path)
 
-    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, shorten))
+    build = build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, shorten))
     assert build.sample("patient001-ED-ES").frames == "3+3"
 
 
@@ -170,14 +170,14 @@ def test_groups_are_set_against_groups_of_this_set_only(build_fixture):
             assert {option.concept for option in item.options} <= groups
 
 
-def test_group_spelled_as_in_papers_sets_its_case_aside(changed, scan_tree):
-    root = changed(SOURCE, LAYOUT, _info("ED: 1\nES: 12\nGroup: ARV\n"))
+def test_group_spelled_as_in_papers_sets_its_case_aside(edited_tree, scan_tree):
+    root = edited_tree(SOURCE, LAYOUT, _info("ED: 1\nES: 12\nGroup: ARV\n"))
     scan = scan_tree(SOURCE, LAYOUT, root)
     assert scan.bad_rows("value 'ARV'")
 
 
-def test_pair_of_a_patient_without_a_group_states_the_phases_alone(changed, scan_tree):
-    cases = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, _info("ED: 1\nES: 12\n"))).cases
+def test_pair_of_a_patient_without_a_group_states_the_phases_alone(edited_tree, scan_tree):
+    cases = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, _info("ED: 1\nES: 12\n"))).cases
     pair = cases["patient001-ED-ES"]
     assert [label.value for label in pair.panels] == ["ED", "ES"]
     assert pair.labels == ()
@@ -192,15 +192,15 @@ def test_pair_of_a_patient_without_a_group_states_the_phases_alone(changed, scan
     ],
     ids=["missing", "two", "no number"],
 )
-def test_phase_that_is_not_stated_once_sets_its_patient_aside(changed, scan_tree, text, reason):
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, _info(text)))
+def test_phase_that_is_not_stated_once_sets_its_patient_aside(edited_tree, scan_tree, text, reason):
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, _info(text)))
     assert scan.skips["patient001"].startswith(reason)
     assert "patient021-ED" in scan.cases
 
 
-def test_phase_that_stands_twice_with_one_value_is_stated(changed, scan_tree):
+def test_phase_that_stands_twice_with_one_value_is_stated(edited_tree, scan_tree):
     text = "ED: 1\nES: 12\nED: 1\nGroup: DCM\n"
-    assert ED in scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, _info(text))).cases
+    assert ED in scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, _info(text))).cases
 
 
 def test_older_test_copy_without_truth_is_set_aside(scan_fixture):
@@ -208,14 +208,14 @@ def test_older_test_copy_without_truth_is_set_aside(scan_fixture):
     assert reasons == {"database/testing/testing/patient102": "no ground truth"}
 
 
-def test_of_two_test_copies_that_with_truth_is_used(changed, scan_tree):
+def test_of_two_test_copies_that_with_truth_is_used(edited_tree, scan_tree):
     def both(root):
         old = root / "database/testing/testing/patient101"
         shutil.copytree(root / "database/testing/patient101", old)
         for path in old.glob("*_gt.nii.gz"):
             path.unlink()
 
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, both))
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, both))
     assert "testing/testing" not in scan.cases["patient101-ED"].images[0].paths[0].as_posix()
     assert scan.skips["database/testing/testing/patient101"] == "another copy of a patient"
 
@@ -225,11 +225,11 @@ def test_kaggle_copy_has_folders_named_like_files(scan_fixture):
     assert path.as_posix().endswith("patient001_frame01.nii/patient001_frame01.nii")
 
 
-def test_kaggle_folder_with_several_files_sets_its_patient_aside(changed, scan_tree):
+def test_kaggle_folder_with_several_files_sets_its_patient_aside(edited_tree, scan_tree):
     def crowd(root):
         (_folder(root) / "patient001_frame01.nii/other.nii").touch()
 
-    scan = scan_tree(SOURCE, "kaggle", changed(SOURCE, "kaggle", crowd))
+    scan = scan_tree(SOURCE, "kaggle", edited_tree(SOURCE, "kaggle", crowd))
     assert "expected one .nii" in scan.skips["patient001"]
     assert "patient021-ED" in scan.cases
 
@@ -254,7 +254,7 @@ def test_whole_cine_series_is_no_case(build_fixture):
     assert codes[path] == "ignored-by-card"
 
 
-def test_outliers_are_clipped_by_percentiles(changed, build_tree, build_fixture):
+def test_outliers_are_clipped_by_percentiles(edited_tree, build_tree, build_fixture):
     def spike(image):
         voxels = np.asarray(image.dataobj).copy()
         if voxels.max() > 3:
@@ -262,7 +262,7 @@ def test_outliers_are_clipped_by_percentiles(changed, build_tree, build_fixture)
         return nibabel.Nifti1Image(voxels, image.affine)
 
     expected = build_fixture(SOURCE, LAYOUT)
-    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, _rewrite(spike)))
+    build = build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, _rewrite(spike)))
     pairs = [b.pixels(b.sample(ED)).astype(int) for b in (build, expected)]
     assert abs(pairs[0] - pairs[1]).max() <= 1
 
@@ -285,11 +285,11 @@ def _fields(build, case):
     return {item.field for item in build.items_of(case)}
 
 
-def test_phase_that_the_masks_refute_is_not_asked(changed, build_tree, build_fixture):
+def test_phase_that_the_masks_refute_is_not_asked(edited_tree, build_tree, build_fixture):
     """What Info.cfg calls end-systole has the larger left ventricle."""
     pair = "patient001-ED-ES"
     assert "phase" in _fields(build_fixture(SOURCE, LAYOUT), pair)
-    root = changed(SOURCE, LAYOUT, _info("ED: 12\nES: 1\nGroup: DCM\n"))
+    root = edited_tree(SOURCE, LAYOUT, _info("ED: 12\nES: 1\nGroup: DCM\n"))
     build = build_tree(SOURCE, root)
     assert "phase" not in _fields(build, pair)
     row = build.quarantine.set_index("case").loc[pair]
@@ -297,7 +297,9 @@ def test_phase_that_the_masks_refute_is_not_asked(changed, build_tree, build_fix
     assert "expected at least 1.05" in row["message"]
 
 
-def test_phase_that_the_volumes_refute_is_not_asked_whatever_the_slice_shows(changed, build_tree):
+def test_phase_that_the_volumes_refute_is_not_asked_whatever_the_slice_shows(
+    edited_tree, build_tree
+):
     def fill(root):
         path = _folder(root) / "patient001_frame12_gt.nii.gz"
         stored = nibabel.load(path)
@@ -307,11 +309,13 @@ def test_phase_that_the_volumes_refute_is_not_asked_whatever_the_slice_shows(cha
             voxels[25:95, 25:75, k] = 3
         nibabel.save(nibabel.Nifti1Image(voxels, stored.affine), path)
 
-    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, fill))
+    build = build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, fill))
     assert build.codes()["patient001-ED-ES"] == "panels-unsure"
 
 
-def test_phase_that_the_slice_refutes_is_not_asked_whatever_the_volumes_say(changed, build_tree):
+def test_phase_that_the_slice_refutes_is_not_asked_whatever_the_volumes_say(
+    edited_tree, build_tree
+):
     def narrow(root):
         path = _folder(root) / "patient001_frame01_gt.nii.gz"
         stored = nibabel.load(path)
@@ -322,13 +326,13 @@ def test_phase_that_the_slice_refutes_is_not_asked_whatever_the_volumes_say(chan
                 voxels[x, y, k] = 2
         nibabel.save(nibabel.Nifti1Image(voxels, stored.affine), path)
 
-    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, narrow))
+    build = build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, narrow))
     assert build.codes()["patient001-ED-ES"] == "panels-unsure"
 
 
 @pytest.mark.parametrize(("left", "is_asked"), [(0.97, False), (0.9, True)])
 def test_phase_is_asked_only_where_the_ventricle_is_clearly_larger(
-    changed, build_tree, left, is_asked
+    edited_tree, build_tree, left, is_asked
 ):
     def shrink(root):
         stored = nibabel.load(_folder(root) / "patient001_frame01_gt.nii.gz")
@@ -340,17 +344,17 @@ def test_phase_is_asked_only_where_the_ventricle_is_clearly_larger(
         path = _folder(root) / "patient001_frame12_gt.nii.gz"
         nibabel.save(nibabel.Nifti1Image(voxels, stored.affine), path)
 
-    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, shrink))
+    build = build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, shrink))
     assert ("phase" in _fields(build, "patient001-ED-ES")) is is_asked
 
 
-def test_mask_with_other_values_is_refused_with_those_that_it_holds(changed, build_tree):
+def test_mask_with_other_values_is_refused_with_those_that_it_holds(edited_tree, build_tree):
     def brighten(root):
         for path in root.rglob("patient001*_gt.nii.gz"):
             image = nibabel.load(path)
             data = 255 * (np.asarray(image.dataobj) > 0).astype(np.uint8)
             nibabel.save(nibabel.Nifti1Image(data, image.affine), path)
 
-    quarantine = build_tree(SOURCE, changed(SOURCE, LAYOUT, brighten)).quarantine
+    quarantine = build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, brighten)).quarantine
     entries = quarantine.loc[quarantine["code"] == "empty-mask", "message"]
     assert any("the mask holds 0, 255; expected 1" in message for message in entries)

@@ -84,12 +84,12 @@ def test_a_finding_is_never_denied(build_fixture):
 
 
 @pytest.mark.parametrize("name", ["Tr-gl_0010.jpg", "d (1).jpg", "c (1).jpg", "j (1).jpg"])
-def test_copy_with_renamed_files_is_refused_whole(changed, scan_tree, name):
+def test_copy_with_renamed_files_is_refused_whole(edited_tree, scan_tree, name):
     def rename(root):
         folder = root / "Training/glioma_tumor"
         shutil.move(folder / "gg (826).jpg", folder / name)
 
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, rename))
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, rename))
     assert scan.cases == {}
     assert name in scan.skips["Training-glioma_tumor-gg (1)"]
 
@@ -102,14 +102,14 @@ def test_merge_of_other_folders_fits_no_layout(tmp_path):
 
 
 def test_equal_files_on_both_sides_of_the_split_are_named_by_the_audit(
-    changed, build_raw, tmp_path
+    edited_tree, build_raw, tmp_path
 ):
     def twin(root):
         shutil.copy(
             root / "Training/glioma_tumor/gg (1).jpg", root / "Testing/glioma_tumor/image(1).jpg"
         )
 
-    build = build_raw(SOURCE, changed(SOURCE, LAYOUT, twin), tmp_path / "workspace")
+    build = build_raw(SOURCE, edited_tree(SOURCE, LAYOUT, twin), tmp_path / "workspace")
     (row,) = json.loads(build.audit.read_text())["duplicate_pictures"]
     assert row["cases"] == [
         f"{SOURCE}/Testing-glioma_tumor-image(1)",
@@ -134,13 +134,13 @@ def test_rgb_of_equal_channels_is_grey(build_fixture):
     assert build.pixels(build.sample("Training-glioma_tumor-gg (1)")).ndim == 2
 
 
-def test_picture_with_real_colour_is_refused(changed, build_tree):
+def test_picture_with_real_colour_is_refused(edited_tree, build_tree):
     def colour(root):
         pixels = np.full((120, 130, 3), 60, np.uint8)
         pixels[30:90, 30:90] = (200, 40, 30)
         Image.fromarray(pixels).save(root / "Training/glioma_tumor/gg (1).jpg")
 
-    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, colour))
+    build = build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, colour))
     assert "Training-glioma_tumor-gg (1)" in build.codes()
     assert build.items_of("Training-glioma_tumor-gg (1)") == []
 

@@ -29,7 +29,7 @@ def build(build_fixture):
 
 
 @pytest.fixture
-def edited(changed, scan_tree):
+def edited(edited_tree, scan_tree):
     """A scan of the fixture after header elements of one series are set."""
 
     def make(series, **tags):
@@ -40,7 +40,7 @@ def edited(changed, scan_tree):
                     setattr(data, keyword, value)
                 data.save_as(path)
 
-        return scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+        return scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, edit))
 
     return make
 
@@ -118,7 +118,7 @@ def test_series_on_another_grid_is_set_aside(edited):
     assert scan.bad_rows("another grid than t1post")
 
 
-def test_two_series_of_one_kind_in_a_study_are_set_aside(changed, scan_tree):
+def test_two_series_of_one_kind_in_a_study_are_set_aside(edited_tree, scan_tree):
     def edit(root):
         (folder,) = (root / HOME).glob("*-T2reg-*")
         twin = folder.with_name("99-T2reg-99999")
@@ -128,16 +128,16 @@ def test_two_series_of_one_kind_in_a_study_are_set_aside(changed, scan_tree):
             data.SeriesInstanceUID += ".9"
             data.save_as(path)
 
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, edit))
     assert len(scan.bad_rows("two series of one kind")) == 2
 
 
-def test_mask_on_another_grid_marks_nothing(changed, scan_tree):
+def test_mask_on_another_grid_marks_nothing(edited_tree, scan_tree):
     def edit(root):
         (folder,) = (root / HOME).glob("*-MaskTumor-*")
         next(folder.iterdir()).unlink()
 
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, edit))
     lost = [case for case in _of(scan, "PGBM-001", "t1post") if not case.regions]
     assert len(lost) == 1
 

@@ -62,14 +62,14 @@ def test_slice_without_enhancement_shows_tumor_apart_from_any_enhancing_part(sca
 
 @pytest.mark.parametrize("change", [lambda v: np.where(v == 4, 1, v), lambda v: v * (v == 4)])
 def test_tumor_that_enhances_nowhere_or_all_over_is_not_called_free_of_it(
-    changed, build_tree, change
+    edited_tree, build_tree, change
 ):
-    root = changed(SOURCE, LAYOUT, _relabel(FIRST, change))
+    root = edited_tree(SOURCE, LAYOUT, _relabel(FIRST, change))
     assert build_tree(SOURCE, root).codes()[f"{FIRST}-t1ce-axial-clear"] == "no-slice"
 
 
-def test_segmentation_of_a_later_edition_with_label_3_is_refused(changed, build_tree):
-    root = changed(SOURCE, LAYOUT, _relabel(FIRST, lambda v: np.where(v == 4, 3, v)))
+def test_segmentation_of_a_later_edition_with_label_3_is_refused(edited_tree, build_tree):
+    root = edited_tree(SOURCE, LAYOUT, _relabel(FIRST, lambda v: np.where(v == 4, 3, v)))
     codes = build_tree(SOURCE, root).codes()
     assert {codes[f"{FIRST}-{s}-axial"] for s in SEQUENCES} == {"label-values"}
 
@@ -127,7 +127,7 @@ def test_plane_is_cut_by_the_affine_with_the_right_side_at_the_left(
 
 
 def test_file_packed_again_with_another_sign_gives_the_same_picture(
-    changed, build_tree, build_fixture
+    edited_tree, build_tree, build_fixture
 ):
     def mirror(root):
         for path in (root / FOLDER / FIRST).iterdir():
@@ -139,7 +139,7 @@ def test_file_packed_again_with_another_sign_gives_the_same_picture(
 
     first, second = (
         build_fixture(SOURCE, LAYOUT),
-        build_tree(SOURCE, changed(SOURCE, LAYOUT, mirror)),
+        build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, mirror)),
     )
     for sequence in SEQUENCES:
         key = f"{FIRST}-{sequence}-axial"
@@ -191,7 +191,9 @@ def test_patient_without_edema_is_asked_neither_the_edema_nor_a_tumor_with_it(
 
 
 @pytest.mark.parametrize("gone", [(2,), (1, 4)], ids=["edema", "core"])
-def test_tumor_with_edema_is_asked_only_where_the_slice_shown_has_both(changed, build_tree, gone):
+def test_tumor_with_edema_is_asked_only_where_the_slice_shown_has_both(
+    edited_tree, build_tree, gone
+):
     """The other slices keep what the one with most tumour loses."""
 
     def lose(values):
@@ -201,7 +203,7 @@ def test_tumor_with_edema_is_asked_only_where_the_slice_shown_has_both(changed, 
         return values
 
     key = f"{FIRST}-flair-axial"
-    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, _relabel(FIRST, lose)))
+    build = build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, _relabel(FIRST, lose)))
     assert build.sample(key)
     assert "WT" not in {sample.marked for sample in build.samples if sample.case == key}
 
@@ -213,8 +215,10 @@ def test_tumor_with_edema_is_asked_where_the_slice_shows_both(build_fixture):
 
 
 @pytest.mark.parametrize(("value", "concept"), [(1, "NCR"), (4, "ET")])
-def test_patient_without_a_part_of_the_core_keeps_the_other(changed, build_tree, value, concept):
-    root = changed(SOURCE, LAYOUT, _relabel(FIRST, lambda v: np.where(v == value, 2, v)))
+def test_patient_without_a_part_of_the_core_keeps_the_other(
+    edited_tree, build_tree, value, concept
+):
+    root = edited_tree(SOURCE, LAYOUT, _relabel(FIRST, lambda v: np.where(v == value, 2, v)))
     build, key = build_tree(SOURCE, root), f"{FIRST}-t1ce-axial"
     marked = {sample.marked for sample in build.samples if sample.case == key}
     assert marked - {""} == {"NCR", "ET", "TC"} - {concept}
@@ -229,21 +233,21 @@ def test_missing_part_may_be_missing_annotation_so_it_is_denied_beside_a_marked_
     assert Task("Abnormality Diagnosis") not in CARD.tasks
 
 
-def test_patient_without_any_tumor_is_refused(changed, build_tree):
-    root = changed(SOURCE, LAYOUT, _relabel(FIRST, lambda v: 0 * v))
+def test_patient_without_any_tumor_is_refused(edited_tree, build_tree):
+    root = edited_tree(SOURCE, LAYOUT, _relabel(FIRST, lambda v: 0 * v))
     codes = build_tree(SOURCE, root).codes()
     assert codes[f"{FIRST}-t2-axial"] == "empty-mask"
     assert codes[f"{FIRST}-t1-axial"] == "no-slice"
 
 
-def test_tumor_of_less_than_100_voxels_is_refused_on_purpose(changed, build_tree):
+def test_tumor_of_less_than_100_voxels_is_refused_on_purpose(edited_tree, build_tree):
     def shrink(values):
         places = np.argwhere(values > 0)[:40]
         small = np.zeros_like(values)
         small[tuple(places.T)] = 1
         return small
 
-    root = changed(SOURCE, LAYOUT, _relabel(FIRST, shrink))
+    root = edited_tree(SOURCE, LAYOUT, _relabel(FIRST, shrink))
     quarantine = build_tree(SOURCE, root).quarantine.set_index("case")
     row = quarantine.loc[f"{FIRST}-t2-axial"]
     assert (row["stage"], row["code"]) == ("select", "no-slice")

@@ -103,9 +103,9 @@ def test_a_woman_has_one_scan(fixture_scan):
     assert len({case.patient for case in fixture_scan.cases.values()}) == len(fixture_scan.cases)
 
 
-def test_further_mask_that_the_table_does_not_name_sets_its_scan_aside(changed, scan_tree):
+def test_further_mask_that_the_table_does_not_name_sets_its_scan_aside(edited_tree, scan_tree):
     def add(root):
         mask = root / FOLDER / "case001_tumor.png"
         (root / FOLDER / "case001_other1.png").write_bytes(mask.read_bytes())
 
-    assert scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, add)).bad_rows("all further masks")
+    assert scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, add)).bad_rows("all further masks")

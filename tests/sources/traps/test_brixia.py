@@ -47,11 +47,11 @@ def test_names_with_and_without_suffix_find_their_films(scan_fixture, fixture_tr
     assert case.images[0].paths[0].exists()
 
 
-def test_tables_beside_or_above_the_films_are_found(changed, scan_tree, scan_fixture):
+def test_tables_beside_or_above_the_films_are_found(edited_tree, scan_tree, scan_fixture):
     def move(root):
         shutil.move(root / TABLES["v2"], root / "data" / TABLES["v2"])
 
-    scan = scan_tree(SOURCE, "v2", changed(SOURCE, "v2", move))
+    scan = scan_tree(SOURCE, "v2", edited_tree(SOURCE, "v2", move))
     assert list(scan.cases) == list(scan_fixture(SOURCE, "v2").cases)
 
 
@@ -64,10 +64,10 @@ def test_lost_leading_zeros_of_the_zones_are_put_back(scan_fixture, number, zone
 
 @pytest.mark.parametrize("zones", ["332", "124000", "12300", "1110000", "1,2,0"])
 def test_zones_that_are_no_digits_from_0_to_3_or_do_not_add_up_are_set_aside(
-    changed, scan_tree, replacing, zones
+    edited_tree, scan_tree, replacing, zones
 ):
     edit = replacing(TABLES["v2"], ";213123;12;", f";{zones};7;")
-    scan = scan_tree(SOURCE, "v2", changed(SOURCE, "v2", edit))
+    scan = scan_tree(SOURCE, "v2", edited_tree(SOURCE, "v2", edit))
     assert "do not add up" in scan.skips[_name(3)]
 
 
@@ -156,11 +156,11 @@ def test_films_of_the_panel_are_the_test_part(scan_fixture):
     assert [key for key, split in splits.items() if split == "test"] == [_name(5), _name(6)]
 
 
-def test_release_without_the_panel_is_read_from_the_reader_on_duty(changed, scan_tree):
+def test_release_without_the_panel_is_read_from_the_reader_on_duty(edited_tree, scan_tree):
     def remove(root):
         (root / "metadata_consensus_v1.csv").unlink()
 
-    scan = scan_tree(SOURCE, "v2", changed(SOURCE, "v2", remove))
+    scan = scan_tree(SOURCE, "v2", edited_tree(SOURCE, "v2", remove))
     assert scan.states(_name(5), "score") == {"6": LabelState.PRESENT}
 
 
@@ -184,9 +184,9 @@ def test_zone_that_senior_and_junior_grade_apart_is_unknown(scan_fixture):
     }
 
 
-def test_public_row_that_does_not_add_up_is_set_aside(changed, scan_tree, replacing):
+def test_public_row_that_does_not_add_up_is_set_aside(edited_tree, scan_tree, replacing):
     edit = replacing(PUBLIC, "16724_1_1.jpg,2,3,3,1,0,1,10", "16724_1_1.jpg,2,3,3,1,0,1,9")
-    scan = scan_tree(SOURCE, "public", changed(SOURCE, "public", edit))
+    scan = scan_tree(SOURCE, "public", edited_tree(SOURCE, "public", edit))
     assert "public-16724_1_1.jpg" in scan.skips
 
 
@@ -200,10 +200,10 @@ def test_public_row_that_does_not_add_up_is_set_aside(changed, scan_tree, replac
     ],
 )
 def test_pattern_follows_from_the_grades(
-    changed, scan_tree, replacing, zones, total, interstitial, alveolar
+    edited_tree, scan_tree, replacing, zones, total, interstitial, alveolar
 ):
     edit = replacing(TABLES["v2"], ";123;6;", f";{zones};{total};")
-    states = scan_tree(SOURCE, "v2", changed(SOURCE, "v2", edit)).states(_name(2), "pattern")
+    states = scan_tree(SOURCE, "v2", edited_tree(SOURCE, "v2", edit)).states(_name(2), "pattern")
     assert states == {"interstitial": interstitial, "alveolar": alveolar}
 
 
@@ -230,9 +230,9 @@ def test_age_is_the_number_of_a_band_of_five_years(scan_fixture):
     assert dict(scan_fixture(SOURCE, "v2").cases[_name(0)].facts)["age"] == "60-64"
 
 
-def test_films_of_one_subject_stay_together(changed, scan_tree, replacing):
+def test_films_of_one_subject_stay_together(edited_tree, scan_tree, replacing):
     edit = replacing(TABLES["v2"], "IDENTITY1;", "IDENTITY0;")
-    cases = scan_tree(SOURCE, "v2", changed(SOURCE, "v2", edit)).cases
+    cases = scan_tree(SOURCE, "v2", edited_tree(SOURCE, "v2", edit)).cases
     assert cases[_name(0)].patient == cases[_name(1)].patient != cases[_name(2)].patient
 
 
@@ -243,13 +243,13 @@ def test_true_date_of_a_study_reaches_no_output(build_fixture):
             assert b"20200317" not in path.read_bytes(), path.name
 
 
-def test_row_without_a_film_is_absent_and_a_film_without_a_row_is_reported(changed, survey):
+def test_row_without_a_film_is_absent_and_a_film_without_a_row_is_reported(edited_tree, survey):
     def edit(root):
         (root / f"data/dicom_clean/{_name(0)}.dcm").unlink()
         extra = picture(160, 140, seed=80, maximum=4095)
         write_dicom(root / "data/dicom_clean/99.dcm", extra)
 
-    contents = survey(SOURCE, changed(SOURCE, "v2", edit))
+    contents = survey(SOURCE, edited_tree(SOURCE, "v2", edit))
     assert contents.absent == (_name(0),)
     assert ("data/dicom_clean/99.dcm", "unclaimed") in {(p.case, p.code) for p in contents.problems}
 

@@ -31,14 +31,14 @@ def _key_of(scan, histology):
     return next(k for k in scan.cases if histology in scan.states(k, "histology"))
 
 
-def test_kaggle_copy_with_one_folder_more_is_read(changed, scan_tree, scan_fixture):
+def test_kaggle_copy_with_one_folder_more_is_read(edited_tree, scan_tree, scan_fixture):
     def nest(root):
         inner = root / "BUSBRA/BUSBRA"
         inner.mkdir(parents=True)
         for path in (root / "Images", root / "Masks", *root.glob("*.csv")):
             shutil.move(path, inner / path.name)
 
-    root = changed(SOURCE, LAYOUT, nest)
+    root = edited_tree(SOURCE, LAYOUT, nest)
     scan = scan_tree(SOURCE, LAYOUT, root)
     assert list(scan.cases) == list(scan_fixture(SOURCE, LAYOUT).cases)
     assert all(path.exists() for case in scan.cases.values() for path in case.files())
@@ -70,28 +70,28 @@ def test_mask_with_a_stray_second_part_marks_nothing(scan_fixture, build_fixture
 
 
 @pytest.mark.parametrize("number", ["0185-r", "1046-l"])
-def test_every_mask_with_a_stray_part_is_named(changed, scan_tree, replacing, number):
+def test_every_mask_with_a_stray_part_is_named(edited_tree, scan_tree, replacing, number):
     edit = replacing("bus_data.csv", "bus_0002-s", f"bus_{number}")
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, edit))
     assert scan.cases[f"bus_{number}"].regions == ()
     assert f"**/mask_{number}.png" in CARD.layout(LAYOUT).ignore
 
 
-def test_width_and_height_of_the_table_are_not_trusted(changed, build_tree, replacing):
+def test_width_and_height_of_the_table_are_not_trusted(edited_tree, build_tree, replacing):
     row = "GE Logiq 7 @10-14MHz,120,104,left"
     edit = replacing("bus_data.csv", row, row.replace("120,104", "300,999"))
-    sample = build_tree(SOURCE, changed(SOURCE, LAYOUT, edit)).sample(LEFT)
+    sample = build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, edit)).sample(LEFT)
     assert (sample.width, sample.height) == (120, 104)
 
 
 def test_box_of_the_table_is_not_used_since_one_disagrees_with_its_mask(
-    changed, scan_tree, scan_fixture
+    edited_tree, scan_tree, scan_fixture
 ):
     def move(root):
         path = root / "bus_data.csv"
         path.write_text(re.sub(r'"\[.*\]"', '"[1,1,2,2]"', path.read_text()))
 
-    root = changed(SOURCE, LAYOUT, move)
+    root = edited_tree(SOURCE, LAYOUT, move)
     case = scan_tree(SOURCE, LAYOUT, root).cases[LEFT]
     marked = rasterise(case.regions[0].shape, readers.read(case.images[0]))[0]
     assert (marked == lesion(*marked.shape, seed=1)).all()
@@ -131,10 +131,10 @@ def test_bi_rads_2_of_a_malignant_lesion_is_asked_as_it_stands(scan_fixture, bui
 
 @pytest.mark.parametrize("pathology", ["benign", "malignant"])
 def test_phyllodes_tumor_is_benign_or_malignant_by_its_row(
-    changed, scan_tree, replacing, pathology
+    edited_tree, scan_tree, replacing, pathology
 ):
     edit = replacing("bus_data.csv", "phyllodes tumor,benign", f"phyllodes tumor,{pathology}")
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, edit))
     assert scan.states(PHYLLODES, "pathology") == {pathology: LabelState.PRESENT}
     assert scan.states(PHYLLODES, "histology") == {"phyllodes tumor": LabelState.PRESENT}
 
@@ -163,8 +163,10 @@ def test_picture_is_shown_as_it_is_stored(build_fixture, scan_fixture):
         assert (build.pixels(build.sample(LEFT)) == np.asarray(stored)).all()
 
 
-def test_histology_that_the_card_does_not_know_sets_its_case_aside(changed, scan_tree, replacing):
+def test_histology_that_the_card_does_not_know_sets_its_case_aside(
+    edited_tree, scan_tree, replacing
+):
     edit = replacing("bus_data.csv", "lobular atrophy", "lobular hypertrophy")
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, edit))
 
     assert scan.bad_rows("lobular hypertrophy")

@@ -40,11 +40,11 @@ def test_the_folder_is_the_label(scan_fixture):
         assert stated == [key.split(" ")[0]]
 
 
-def test_a_file_named_for_another_folder_is_set_aside(changed, scan_tree):
+def test_a_file_named_for_another_folder_is_set_aside(edited_tree, scan_tree):
     def misfile(root):
         shutil.move(root / "benign/benign (1).png", root / "malignant/benign (1).png")
 
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, misfile))
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, misfile))
     assert "benign (1)" not in scan.cases
     assert "filed under 'malignant'" in scan.skips["malignant/benign (1)"]
 
@@ -60,8 +60,8 @@ def test_a_file_named_for_another_folder_is_set_aside(changed, scan_tree):
         ("normal (2)_mask.png", "normal (2)_mask_x.png", "'_mask_x' behind the number"),
     ],
 )
-def test_odd_name_is_told_with_what_is_odd_about_it(changed, survey, own, odd, message):
-    root = changed(
+def test_odd_name_is_told_with_what_is_odd_about_it(edited_tree, survey, own, odd, message):
+    root = edited_tree(
         SOURCE, LAYOUT, lambda entry: shutil.move(entry / "normal" / own, entry / "normal" / odd)
     )
     (problem,) = [entry for entry in survey(SOURCE, root).problems if entry.case == f"normal/{odd}"]
@@ -78,14 +78,14 @@ def test_odd_name_is_told_with_what_is_odd_about_it(changed, survey, own, odd, m
     ],
 )
 def test_picture_that_lacks_one_of_its_masks_has_no_picture_with_a_box(
-    changed, build_tree, key, moves, missing
+    edited_tree, build_tree, key, moves, missing
 ):
     def edit(root):
         for old, new in moves.items():
             path = root / "benign" / f"{key}{old}.png"
             path.rename(path.with_name(f"{key}{new}.png")) if new else path.unlink()
 
-    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, edit))
+    build = build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, edit))
     assert {sample.artefact for sample in build.samples if sample.case == key} == {"clean"}
     assert missing in " ".join(build.quarantine["message"])
     assert any(sample.artefact == "boxes" for sample in build.samples)
@@ -96,11 +96,11 @@ def test_numbers_sort_as_numbers(scan_fixture):
     assert keys.index("normal (2)") < keys.index("normal (10)")
 
 
-def test_every_mask_file_marks_a_lesion_of_its_own(changed, scan_tree):
+def test_every_mask_file_marks_a_lesion_of_its_own(edited_tree, scan_tree):
     def third(root):
         shutil.copy(root / "benign/benign (4)_mask.png", root / "benign/benign (4)_mask_2.png")
 
-    cases = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, third)).cases
+    cases = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, third)).cases
     assert [region.evidence for region in cases["benign (4)"].regions] == [
         "benign (4)_mask.png",
         "benign (4)_mask_1.png",
@@ -117,11 +117,11 @@ def test_a_picture_with_several_lesions_is_not_asked_for_the_one_place(build_fix
 
 @pytest.mark.parametrize(("key", "part"), [("benign (4)", "1"), ("malignant (53)", "1")])
 def test_copy_without_the_further_masks_is_not_asked_where_the_lesion_lies(
-    changed, build_tree, key, part
+    edited_tree, build_tree, key, part
 ):
     folder = key.partition(" ")[0]
     edit = lambda root: (root / f"{folder}/{key}_mask_{part}.png").unlink()  # noqa: E731
-    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, edit))
+    build = build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, edit))
     assert build.items_of(key, "ROI Grounding") == []
     assert build.codes()[key] == "regions-missing"
     assert len(build.items_of("malignant (1)", "ROI Grounding")) == 1
@@ -156,13 +156,15 @@ def test_black_mask_of_a_normal_picture_is_no_region(scan_fixture, build_fixture
     assert "normal/normal (2)_mask.png" not in build_fixture(SOURCE, LAYOUT).codes()
 
 
-def test_mask_of_another_size_is_refused(changed, build_tree):
+def test_mask_of_another_size_is_refused(edited_tree, build_tree):
     def shrink(root):
         path = root / "benign/benign (1)_mask.png"
         with Image.open(path) as picture:
             picture.resize((90, 75)).save(path)
 
-    assert build_tree(SOURCE, changed(SOURCE, LAYOUT, shrink)).codes()["benign (1)"] == "mask-size"
+    assert (
+        build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, shrink)).codes()["benign (1)"] == "mask-size"
+    )
 
 
 def test_coloured_picture_keeps_its_colour_and_grey_rgb_becomes_grey(build_fixture):
@@ -237,11 +239,11 @@ def test_edition_in_folders_of_images_and_masks_fits_no_layout(tmp_path):
 
 
 @pytest.mark.parametrize("side", [256, 416])
-def test_edition_saved_again_as_squares_is_refused(changed, build_tree, side):
+def test_edition_saved_again_as_squares_is_refused(edited_tree, build_tree, side):
     def resave(root):
         for path in root.glob("benign/benign (1)*.png"):
             with Image.open(path) as picture:
                 picture.resize((side, side)).save(path)
 
-    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, resave))
+    build = build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, resave))
     assert build.codes()["benign (1)"] == "resized"

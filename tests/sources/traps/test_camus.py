@@ -57,13 +57,15 @@ def test_test_patients_share_names_with_other_persons(scan_fixture):
     assert len(people) == 2
 
 
-def test_archive_unpacked_into_a_folder_of_its_own_name_is_read(changed, scan_tree, scan_fixture):
+def test_archive_unpacked_into_a_folder_of_its_own_name_is_read(
+    edited_tree, scan_tree, scan_fixture
+):
     def nest(root):
         inner = root / "inner"
         shutil.move(root / "training", inner)
         shutil.move(inner, root / "training/training")
 
-    cases = scan_tree(SOURCE, "mhd", changed(SOURCE, "mhd", nest)).cases
+    cases = scan_tree(SOURCE, "mhd", edited_tree(SOURCE, "mhd", nest)).cases
     assert cases.keys() == scan_fixture(SOURCE, "mhd").cases.keys()
     assert cases["training-patient0001-2CH-ED"].split == "training"
 
@@ -116,8 +118,8 @@ def test_picture_keeps_the_probe_at_the_top(build_fixture):
         assert pixels[height // 10, -width // 8] < 50
 
 
-def test_labels_stored_as_floats_are_rounded(changed, scan_tree):
-    root = changed(SOURCE, "nifti", _arrays(lambda a: a.astype(np.float32) * 1.0001, "_gt"))
+def test_labels_stored_as_floats_are_rounded(edited_tree, scan_tree):
+    root = edited_tree(SOURCE, "nifti", _arrays(lambda a: a.astype(np.float32) * 1.0001, "_gt"))
     case = scan_tree(SOURCE, "nifti", root).cases["patient0001-2CH-ED"]
     volume = readers.read(case.images[0])
     truth = apical_labels(110, 84, seed=12, cavity=ventricle(seed=12))
@@ -125,20 +127,20 @@ def test_labels_stored_as_floats_are_rounded(changed, scan_tree):
         assert (rasterise(region.shape, volume)[0] == (truth == int(region.value))).all()
 
 
-def test_greys_stored_as_floats_look_the_same(changed, build_tree, build_fixture):
-    root = changed(SOURCE, "nifti", _arrays(lambda a: a.astype(np.float32), ""))
+def test_greys_stored_as_floats_look_the_same(edited_tree, build_tree, build_fixture):
+    root = edited_tree(SOURCE, "nifti", _arrays(lambda a: a.astype(np.float32), ""))
     build, expected = build_tree(SOURCE, root), build_fixture(SOURCE, "nifti")
     key = "patient0001-2CH-ED"
     assert (build.pixels(build.sample(key)) == expected.pixels(expected.sample(key))).all()
 
 
-def test_greys_on_another_scale_are_refused(changed, build_tree):
-    root = changed(SOURCE, "nifti", _arrays(lambda a: (a / 255).astype(np.float32), ""))
+def test_greys_on_another_scale_are_refused(edited_tree, build_tree):
+    root = edited_tree(SOURCE, "nifti", _arrays(lambda a: (a / 255).astype(np.float32), ""))
     assert build_tree(SOURCE, root).codes()["patient0001-2CH-ED"] == "not-8-bit"
 
 
-def test_third_axis_of_one_slice_is_dropped(changed, build_tree, build_fixture):
-    root = changed(SOURCE, "nifti", _arrays(lambda a: a[..., None].astype(np.uint8), "", "_gt"))
+def test_third_axis_of_one_slice_is_dropped(edited_tree, build_tree, build_fixture):
+    root = edited_tree(SOURCE, "nifti", _arrays(lambda a: a[..., None].astype(np.uint8), "", "_gt"))
     build, expected = build_tree(SOURCE, root), build_fixture(SOURCE, "nifti")
     key = "patient0001-2CH-ED"
     assert (build.pixels(build.sample(key)) == expected.pixels(expected.sample(key))).all()
@@ -213,7 +215,7 @@ def test_phase_is_not_asked_of_poor_pictures(build_fixture):
     assert build.codes()["patient0005-4CH-ED-ES"] == "panels-unsure"
 
 
-def test_phase_is_not_asked_where_the_masks_refute_the_phases(changed, build_tree):
+def test_phase_is_not_asked_where_the_masks_refute_the_phases(edited_tree, build_tree):
     def swap(root):
         folder = root / NIFTI
         for end in ("", "_gt"):
@@ -222,7 +224,7 @@ def test_phase_is_not_asked_where_the_masks_refute_the_phases(changed, build_tre
             es.rename(ed)
             (folder / "aside").rename(es)
 
-    build = build_tree(SOURCE, changed(SOURCE, "nifti", swap))
+    build = build_tree(SOURCE, edited_tree(SOURCE, "nifti", swap))
     assert _pair_asked(build, "patient0001-4CH-ED-ES") == set()
     assert build.codes()["patient0001-4CH-ED-ES"] == "panels-unsure"
     assert "view" in {item.field for item in build.items_of("patient0001-4CH-ED-ES")}
@@ -232,7 +234,7 @@ def test_phase_of_frames_without_contours_is_unconfirmed(build_fixture):
     assert _pair_asked(build_fixture(SOURCE, "mhd"), "testing-patient0001-4CH-ED-ES") == set()
 
 
-def test_ejection_that_its_own_volumes_contradict_is_unknown(changed, scan_tree, scan_fixture):
+def test_ejection_that_its_own_volumes_contradict_is_unknown(edited_tree, scan_tree, scan_fixture):
     def edit(root):
         path = root / "training/patient0001/Info_4CH.cfg"
         path.write_text(path.read_text().replace("LVef: 62.1", "LVef: 35.0"))
@@ -244,7 +246,7 @@ def test_ejection_that_its_own_volumes_contradict_is_unknown(changed, scan_tree,
         )
 
     assert label(scan_fixture(SOURCE, "mhd")).state is LabelState.PRESENT
-    contradicted = label(scan_tree(SOURCE, "mhd", changed(SOURCE, "mhd", edit)))
+    contradicted = label(scan_tree(SOURCE, "mhd", edited_tree(SOURCE, "mhd", edit)))
     assert contradicted.state is LabelState.UNKNOWN
     assert "patient0001/Info_4CH.cfg" in contradicted.evidence
     assert "LVedv=94.7" in contradicted.evidence
@@ -282,13 +284,13 @@ def test_view_follows_the_file_name(scan_fixture, build_fixture):
         assert item.concept == concept
 
 
-def test_split_is_read_from_its_files(changed, scan_tree):
+def test_split_is_read_from_its_files(edited_tree, scan_tree):
     def swap(root):
         folder = root / "CAMUS_public/database_split"
         (folder / "subgroup_training.txt").write_text("patient0005\n")
         (folder / "subgroup_testing.txt").write_text("patient0001\n")
 
-    cases = scan_tree(SOURCE, "nifti", changed(SOURCE, "nifti", swap)).cases
+    cases = scan_tree(SOURCE, "nifti", edited_tree(SOURCE, "nifti", swap)).cases
     assert cases["patient0001-2CH-ED"].split == "testing"
     assert cases["patient0005-2CH-ED"].split == "training"
 

@@ -65,14 +65,14 @@ def test_file_names_of_the_tables_are_on_no_disk(scan_fixture, layout):
     assert all(path.exists() for case in scan.cases.values() for path in case.files())
 
 
-def test_classic_folder_names_are_read_like_descriptive_ones(changed, scan_tree, scan_fixture):
+def test_classic_folder_names_are_read_like_descriptive_ones(edited_tree, scan_tree, scan_fixture):
     def classic(root):
         for number, study in enumerate(sorted((root / "CBIS-DDSM").glob("*/*"))):
             for which, series in enumerate(sorted(study.iterdir())):
                 series.rename(study / f"1.3.6.1.4.1.9590.{number}.{which}")
             study.rename(study.with_name(f"1.3.6.1.4.1.9590.{number}"))
 
-    scan = scan_tree(SOURCE, "tcia", changed(SOURCE, "tcia", classic))
+    scan = scan_tree(SOURCE, "tcia", edited_tree(SOURCE, "tcia", classic))
     assert list(scan.cases) == list(scan_fixture(SOURCE, "tcia").cases)
     assert _marked(scan.cases[PLAIN]).any()
 
@@ -95,21 +95,21 @@ def test_mask_in_another_study_and_in_a_series_of_crops_is_found(scan_fixture):
     assert pydicom.dcmread(path).BitsAllocated == 8
 
 
-def test_mask_of_another_size_than_its_mammogram_is_refused(changed, build_tree, scan_tree):
+def test_mask_of_another_size_than_its_mammogram_is_refused(edited_tree, build_tree, scan_tree):
     def shrink(root):
         case = scan_tree(SOURCE, "tcia", root).cases[PLAIN]
         write_dicom(case.regions[0].shape.paths[0], np.full((160, 118), 255, np.uint8))
 
-    build = build_tree(SOURCE, changed(SOURCE, "tcia", shrink))
+    build = build_tree(SOURCE, edited_tree(SOURCE, "tcia", shrink))
     assert build.codes()[PLAIN] == "mask-size"
 
 
-def test_two_files_that_may_be_the_mask_set_the_picture_aside(changed, scan_tree):
+def test_two_files_that_may_be_the_mask_set_the_picture_aside(edited_tree, scan_tree):
     def double(root):
         first, second = sorted(next(root.rglob(f"{PLAIN}_1")).rglob("*.dcm"))
         shutil.copy(first, second)
 
-    scan = scan_tree(SOURCE, "tcia", changed(SOURCE, "tcia", double))
+    scan = scan_tree(SOURCE, "tcia", edited_tree(SOURCE, "tcia", double))
     assert "look like the mask" in scan.skips[PLAIN]
 
 
@@ -119,10 +119,10 @@ def test_jpeg_smear_around_a_mask_is_not_marked(scan_fixture):
     assert np.count_nonzero(marked != lesion(*marked.shape, seed=0)) < 12
 
 
-def test_jpeg_edition_without_the_depth_of_pixels_is_refused(changed, scan_tree, replacing):
+def test_jpeg_edition_without_the_depth_of_pixels_is_refused(edited_tree, scan_tree, replacing):
     edit = replacing("csv/dicom_info.csv", "BitsAllocated", "Bits")
     with pytest.raises(SourceError, match="BitsAllocated"):
-        scan_tree(SOURCE, "kaggle", changed(SOURCE, "kaggle", edit))
+        scan_tree(SOURCE, "kaggle", edited_tree(SOURCE, "kaggle", edit))
 
 
 def test_patient_is_that_of_the_table_and_not_the_folder_in_the_header(scan_fixture):
@@ -193,21 +193,21 @@ def test_outline_of_the_type_mass_that_is_none_leaves_the_mass_open(
 
 
 def test_distortion_alone_is_no_mass_and_beside_the_shape_of_a_mass_is_one(
-    changed, scan_tree, scan_fixture, replacing
+    edited_tree, scan_tree, scan_fixture, replacing
 ):
     table = "mass_case_description_train_set.csv"
     edit = replacing(table, "IRREGULAR-ARCHITECTURAL_DISTORTION", "ARCHITECTURAL_DISTORTION")
-    alone = scan_tree(SOURCE, "tcia", changed(SOURCE, "tcia", edit))
+    alone = scan_tree(SOURCE, "tcia", edited_tree(SOURCE, "tcia", edit))
     assert alone.states(PLAIN, "abnormality") == {"mass": LabelState.UNKNOWN}
     beside = scan_fixture(SOURCE, "tcia")
     assert beside.states(PLAIN, "abnormality") == {"mass": LabelState.PRESENT}
 
 
-def test_mass_beside_an_outline_that_may_be_none_is_left_open(changed, scan_tree, replacing):
+def test_mass_beside_an_outline_that_may_be_none_is_left_open(edited_tree, scan_tree, replacing):
     edit = replacing(
         "mass_case_description_train_set.csv", "ROUND,OBSCURED,3,MAL", ",OBSCURED,3,MAL"
     )
-    scan = scan_tree(SOURCE, "tcia", changed(SOURCE, "tcia", edit))
+    scan = scan_tree(SOURCE, "tcia", edited_tree(SOURCE, "tcia", edit))
     assert scan.states(TWO, "abnormality") == {"mass": LabelState.UNKNOWN}
 
 
@@ -302,14 +302,14 @@ def test_woman_who_is_training_in_one_table_and_test_in_the_other_is_training(
     assert set(mine.values()) == {"training"}
 
 
-def test_spacing_of_a_header_does_not_stretch_the_film(changed, build_tree, scan_tree):
+def test_spacing_of_a_header_does_not_stretch_the_film(edited_tree, build_tree, scan_tree):
     def space(root):
         path = scan_tree(SOURCE, "tcia", root).cases[PLAIN].images[0].paths[0]
         data = pydicom.dcmread(path)
         data.PixelSpacing = [0.1, 0.05]
         data.save_as(path)
 
-    sample = build_tree(SOURCE, changed(SOURCE, "tcia", space)).sample(PLAIN)
+    sample = build_tree(SOURCE, edited_tree(SOURCE, "tcia", space)).sample(PLAIN)
     assert (sample.width, sample.height) == (120, 168)
 
 

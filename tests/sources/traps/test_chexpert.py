@@ -61,25 +61,25 @@ def test_label_of_a_study_is_not_asked_of_its_lateral_film(build_fixture):
     ],
 )
 def test_parent_that_the_table_denies_is_no_wrong_option_of_its_child(
-    changed, build_tree, child, parent
+    edited_tree, build_tree, child, parent
 ):
     states = {child.replace(" ", "_"): "1.0", parent.replace(" ", "_"): "0.0", "Fracture": "0.0"}
-    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, _row(**states)))
+    build = build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, _row(**states)))
     assert build.right_of(FRONTAL, FINDINGS) == {child}
     assert build.wrong_of(FRONTAL, FINDINGS) == {"Fracture"}
 
 
-def test_opacity_that_the_table_denies_is_no_wrong_option_beside_pneumonia(changed, build_tree):
+def test_opacity_that_the_table_denies_is_no_wrong_option_beside_pneumonia(edited_tree, build_tree):
     edit = _row(Pneumonia="1.0", Pneumothorax="1.0", Lung_Opacity="0.0", Fracture="0.0")
-    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, edit))
+    build = build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, edit))
     assert build.right_of(FRONTAL, FINDINGS) == {"Pneumothorax"}
     assert build.wrong_of(FRONTAL, FINDINGS) <= {"Fracture"}
 
 
-def test_no_finding_is_no_wrong_option_beside_support_devices(changed, build_tree):
+def test_no_finding_is_no_wrong_option_beside_support_devices(edited_tree, build_tree):
     others = {name.replace(" ", "_"): "0.0" for name in NAMES}
     edit = _row(**others | {"No_Finding": "1.0", "Support_Devices": "1.0"})
-    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, edit))
+    build = build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, edit))
     assert build.right_of(FRONTAL, FINDINGS) <= {"No Finding", "Support Devices"}
     assert build.wrong_of(FRONTAL).isdisjoint({"No Finding", "Support Devices"})
 
@@ -102,15 +102,15 @@ def test_labels_mined_from_reports_are_not_asked(build_fixture):
 
 @pytest.mark.parametrize("view", ["LL", "RL"])
 def test_lateral_projection_that_the_table_calls_frontal_is_set_aside(
-    changed, scan_tree, replacing, view
+    edited_tree, scan_tree, replacing, view
 ):
     edit = replacing("CheXpert-v1.0/train.csv", "Frontal,LL", f"Frontal,{view}")
-    scan = scan_tree(SOURCE, "full", changed(SOURCE, "full", edit))
+    scan = scan_tree(SOURCE, "full", edited_tree(SOURCE, "full", edit))
     assert "lateral projection" in scan.skips["train/patient33093/study1/view1_frontal"]
 
 
 def test_unknown_sex_and_age_zero_are_missing_and_the_other_one_stays(
-    changed, scan_tree, replacing
+    edited_tree, scan_tree, replacing
 ):
     table = "CheXpert-v1.0/train.csv"
 
@@ -118,7 +118,7 @@ def test_unknown_sex_and_age_zero_are_missing_and_the_other_one_stays(
         replacing(table, "Unknown,0,Frontal,LL", "Unknown,61,Frontal,AP")(root)
         replacing(table, "Female,68", "Female,0")(root)
 
-    cases = scan_tree(SOURCE, "full", changed(SOURCE, "full", edit)).cases
+    cases = scan_tree(SOURCE, "full", edited_tree(SOURCE, "full", edit)).cases
     assert cases["train/patient33093/study1/view1_frontal"].facts == (("age", "61"),)
     assert cases["train/patient00001/study1/view1_frontal"].facts == (("sex", "Female"),)
 
@@ -136,8 +136,8 @@ def test_paths_of_the_test_table_are_relative_to_its_own_folder(scan_fixture):
     assert case.split == "test"
 
 
-def test_row_whose_path_has_another_form_is_set_aside(changed, scan_tree, replacing):
-    root = changed(SOURCE, LAYOUT, replacing(TABLE, "view1_frontal.jpg", "frontal.png"))
+def test_row_whose_path_has_another_form_is_set_aside(edited_tree, scan_tree, replacing):
+    root = edited_tree(SOURCE, LAYOUT, replacing(TABLE, "view1_frontal.jpg", "frontal.png"))
     assert scan_tree(SOURCE, LAYOUT, root).bad_rows("expected patientNNNNN")
 
 
@@ -146,12 +146,12 @@ def test_films_of_one_patient_stay_together(scan_fixture):
     assert cases[FRONTAL].patient == cases[LATERAL].patient == "patient64542"
 
 
-def test_tables_of_other_labelers_change_nothing(changed, scan_tree, scan_fixture):
+def test_tables_of_other_labelers_change_nothing(edited_tree, scan_tree, scan_fixture):
     def add(root):
         for name in ("train_cheXbert.csv", "train_visualCheXbert.csv"):
             shutil.copy(root / "CheXpert-v1.0/train.csv", root / "CheXpert-v1.0" / name)
 
-    scan = scan_tree(SOURCE, "full", changed(SOURCE, "full", add))
+    scan = scan_tree(SOURCE, "full", edited_tree(SOURCE, "full", add))
     assert list(scan.cases) == list(scan_fixture(SOURCE, "full").cases)
 
 
@@ -169,8 +169,10 @@ def test_airspace_opacity_of_the_masks_is_lung_opacity(scan_fixture):
 
 
 @pytest.mark.parametrize("name", ["Lung Opacity", "Airspace Opacity"])
-def test_both_names_of_lung_opacity_are_accepted_in_a_table(changed, scan_tree, replacing, name):
-    root = changed(SOURCE, LAYOUT, replacing(TABLE, "Lung Opacity", name))
+def test_both_names_of_lung_opacity_are_accepted_in_a_table(
+    edited_tree, scan_tree, replacing, name
+):
+    root = edited_tree(SOURCE, LAYOUT, replacing(TABLE, "Lung Opacity", name))
     scan = scan_tree(SOURCE, LAYOUT, root)
     states = scan.states("valid/patient64543/study1/view1_frontal", "finding")
     assert states["Lung Opacity"] is LabelState.PRESENT
@@ -201,31 +203,31 @@ def test_thin_lines_of_support_devices_are_not_grounded(scan_fixture):
     assert "Support Devices" not in {region.value for region in scan.cases[key].regions}
 
 
-def test_mask_of_another_size_than_its_film_is_refused(changed, build_tree):
+def test_mask_of_another_size_than_its_film_is_refused(edited_tree, build_tree):
     path = "CheXpert/test/patient64741/study1/view1_frontal.jpg"
 
     def shrink(root):
         with Image.open(root / path) as film:
             film.resize((85, 75)).save(root / path)
 
-    codes = build_tree(SOURCE, changed(SOURCE, LAYOUT, shrink)).codes()
+    codes = build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, shrink)).codes()
     assert codes["test/patient64741/study1/view1_frontal"] == "mask-size"
 
 
-def test_film_with_a_damaged_mask_is_set_aside(changed, scan_tree):
+def test_film_with_a_damaged_mask_is_set_aside(edited_tree, scan_tree):
     def damage(root):
         path = root / "CheXlocalize/gt_segmentations_val.json"
         masks = json.loads(path.read_text())
         masks["patient64541_study1_view1_frontal"]["Edema"]["counts"] = "0"
         path.write_text(json.dumps(masks))
 
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, damage))
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, damage))
     says = "Edema is not a mask of COCO"
     assert scan.bad_rows(says) == {"valid/patient64541/study1/view1_frontal"}
 
 
-def test_a_copy_without_masks_marks_nothing(changed, scan_tree, scan_fixture):
-    root = changed(SOURCE, LAYOUT, lambda root: shutil.rmtree(root / "CheXlocalize"))
+def test_a_copy_without_masks_marks_nothing(edited_tree, scan_tree, scan_fixture):
+    root = edited_tree(SOURCE, LAYOUT, lambda root: shutil.rmtree(root / "CheXlocalize"))
     cases = scan_tree(SOURCE, LAYOUT, root).cases
     assert cases.keys() == scan_fixture(SOURCE, LAYOUT).cases.keys()
     assert not any(case.regions for case in cases.values())

@@ -27,7 +27,7 @@ RCA, LCX = "right coronary artery", "left circumflex artery"
 
 
 @pytest.fixture
-def relisted(changed):
+def relisted(edited_tree):
     """``(number, edit)`` -> root of a copy after ``edit(images)`` of one list of marks."""
 
     def make(number, edit):
@@ -37,7 +37,7 @@ def relisted(changed):
             edit(content["Images"])
             path.write_bytes(plistlib.dumps(content))
 
-        return changed(SOURCE, LAYOUT, rewrite)
+        return edited_tree(SOURCE, LAYOUT, rewrite)
 
     return make
 
@@ -187,21 +187,21 @@ def test_right_artery_left_of_the_circumflex_sets_the_scan_aside(relisted, scan_
     assert scan.bad_rows("lie left of the") == {"patient-3"}
 
 
-def test_two_series_of_a_scan_set_it_aside(changed, scan_tree):
+def test_two_series_of_a_scan_set_it_aside(edited_tree, scan_tree):
     def copy(root):
         folder = root / GATED / "patient/0"
         shutil.copytree(folder / SERIES, folder / "Pro_Gated_CS_3.0_I30f_3_40%")
 
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, copy))
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, copy))
     assert scan.bad_rows("not one series") == {"patient-0"}
 
 
-def test_copy_of_a_slice_changes_nothing(changed, scan_tree, scan_fixture):
+def test_copy_of_a_slice_changes_nothing(edited_tree, scan_tree, scan_fixture):
     def copy(root):
         folder = root / GATED / "patient/0" / SERIES
         shutil.copy(folder / "IM-0001-0004.dcm", folder / "IM-0001-0104.dcm")
 
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, copy))
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, copy))
     whole = scan_fixture(SOURCE, LAYOUT).cases
     for key in ("patient-0-calcium", "patient-0-clear"):
         assert _height(scan.cases[key]) == _height(whole[key])
@@ -216,7 +216,7 @@ def _shifted(root, number, units):
 
 @pytest.mark.parametrize(("units", "code"), [(-450, "not-calcium"), (250, "contrast")])
 def test_outline_without_calcium_and_blood_with_contrast_are_refused(
-    changed, build_tree, units, code
+    edited_tree, build_tree, units, code
 ):
     def shift(root):
         for folder in (root / GATED / "patient").iterdir():
@@ -224,7 +224,9 @@ def test_outline_without_calcium_and_blood_with_contrast_are_refused(
                 shutil.rmtree(folder)
         _shifted(root, 0, units)
 
-    assert build_tree(SOURCE, changed(SOURCE, LAYOUT, shift)).codes()["patient-0-calcium"] == code
+    assert (
+        build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, shift)).codes()["patient-0-calcium"] == code
+    )
 
 
 def test_no_grade_is_asked():

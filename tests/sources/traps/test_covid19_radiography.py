@@ -71,13 +71,13 @@ def test_film_without_a_row_is_set_aside(scan_fixture):
     assert "has a row for it" in scan_fixture(SOURCE, LAYOUT).skips["Lung_Opacity-3"]
 
 
-def test_films_from_another_collection_are_set_aside(changed, scan_tree):
+def test_films_from_another_collection_are_set_aside(edited_tree, scan_tree):
     def edit(root):
         rows = [["FILE NAME", "FORMAT", "SIZE", "URL"]]
         rows += [[f"NORMAL-{n}", "PNG", "256*256", "https://example.org"] for n in range(1, 5)]
         write_spreadsheet(root / TOP / "Normal.metadata.xlsx", {"Sheet1": rows})
 
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, edit))
     assert scan.bad_rows("assumes (unverified)") == {f"Normal-{n}" for n in range(1, 5)}
 
 
@@ -92,18 +92,18 @@ def test_mask_drawn_by_a_machine_is_not_grounded(build_fixture):
     assert tasks.isdisjoint({"ROI Grounding", "Organ Recognition"})
 
 
-def test_top_folder_once_or_twice_gives_the_same(changed, scan_tree, scan_fixture):
+def test_top_folder_once_or_twice_gives_the_same(edited_tree, scan_tree, scan_fixture):
     def flatten(root):
         for path in sorted((root / TOP).iterdir()):
             shutil.move(path, root / path.name)
         shutil.rmtree(root / "COVID-19_Radiography_Dataset")
 
-    root = changed(SOURCE, LAYOUT, flatten)
+    root = edited_tree(SOURCE, LAYOUT, flatten)
     assert inspect_copy(CARD, root).fits
     assert list(scan_tree(SOURCE, LAYOUT, root).cases) == list(scan_fixture(SOURCE, LAYOUT).cases)
 
 
-def test_underscore_in_place_of_the_blank_is_the_same_class(changed, scan_tree):
+def test_underscore_in_place_of_the_blank_is_the_same_class(edited_tree, scan_tree):
     def respell(root):
         old = root / TOP / "Viral Pneumonia"
         for path in sorted(old.glob("*/*.png")):
@@ -114,13 +114,13 @@ def test_underscore_in_place_of_the_blank_is_the_same_class(changed, scan_tree):
         rows += [[f"Viral_Pneumonia-{n}", "PNG", "256*256", address] for n in (1, 2)]
         write_spreadsheet(root / TOP / "Viral_Pneumonia.metadata.xlsx", {"Sheet1": rows})
 
-    root = changed(SOURCE, LAYOUT, respell)
+    root = edited_tree(SOURCE, LAYOUT, respell)
     assert inspect_copy(CARD, root).fits
     states = scan_tree(SOURCE, LAYOUT, root).states("Viral_Pneumonia-1", "pneumonia")
     assert states == {"Viral Pneumonia": LabelState.PRESENT}
 
 
-def test_numbers_sort_as_numbers(changed, scan_tree):
+def test_numbers_sort_as_numbers(edited_tree, scan_tree):
     def add(root):
         for number in range(5, 11):
             shutil.copy(
@@ -128,7 +128,7 @@ def test_numbers_sort_as_numbers(changed, scan_tree):
                 root / TOP / f"COVID/images/COVID-{number}.png",
             )
 
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, add))
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, add))
     keys = [entry.key for entry in scan.entries if entry.key.startswith("COVID")]
     assert keys == [f"COVID-{number}" for number in (1, 2, 5, 6, 7, 8, 9, 10)]
 

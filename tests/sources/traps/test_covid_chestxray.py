@@ -106,8 +106,8 @@ def test_unknown_todo_and_blank_are_no_diagnosis(build_fixture, name):
     assert tasks == {"Modality Recognition"}
 
 
-def test_finding_that_the_card_does_not_know_sets_its_case_aside(changed, scan_tree):
-    root = changed(SOURCE, "scored", _set(finding="Pneumonia/Viral/Measles"))
+def test_finding_that_the_card_does_not_know_sets_its_case_aside(edited_tree, scan_tree):
+    root = edited_tree(SOURCE, "scored", _set(finding="Pneumonia/Viral/Measles"))
     scan = scan_tree(SOURCE, "scored", root)
     assert scan.bad_rows("value '(like Xxxxxxx)'")
 
@@ -134,8 +134,8 @@ def test_frontal_view_that_films_themselves_refute_is_not_asked(build_fixture, n
     assert [item.concept for item in items] == view
 
 
-def test_row_without_a_view_is_asked_none(changed, scan_tree):
-    root = changed(SOURCE, "scored", _set(view=""))
+def test_row_without_a_view_is_asked_none(edited_tree, scan_tree):
+    root = edited_tree(SOURCE, "scored", _set(view=""))
     assert _stated(scan_tree(SOURCE, "scored", root).cases[COVID], "view", "plane") == set()
 
 
@@ -168,18 +168,18 @@ def test_rows_of_one_file_that_contradict_each_other_are_set_aside(scan_fixture)
     assert "000004-1.jpg" not in scan.cases
 
 
-def test_row_that_stands_twice_is_one_case(changed, scan_tree):
+def test_row_that_stands_twice_is_one_case(edited_tree, scan_tree):
     def repeat(root):
         with (root / "metadata.csv").open("r+", encoding="utf-8", newline="") as file:
             table = csv.DictReader(file)
             again = next(row for row in table if row["filename"] == COVID)
             csv.DictWriter(file, table.fieldnames).writerow(again)
 
-    assert COVID in scan_tree(SOURCE, "scored", changed(SOURCE, "scored", repeat)).cases
+    assert COVID in scan_tree(SOURCE, "scored", edited_tree(SOURCE, "scored", repeat)).cases
 
 
-def test_ct_volume_of_the_second_download_is_set_aside(changed, scan_tree):
-    root = changed(SOURCE, "scored", _set(folder="volumes", modality="CT", view="Axial"))
+def test_ct_volume_of_the_second_download_is_set_aside(edited_tree, scan_tree):
+    root = edited_tree(SOURCE, "scored", _set(folder="volumes", modality="CT", view="Axial"))
     assert "second download" in scan_tree(SOURCE, "scored", root).skips[COVID]
 
 
@@ -198,21 +198,23 @@ def test_lines_of_remarks_before_the_scores_are_skipped(scan_fixture):
         ("8", "lung involvement 6-8 of 8"),
     ],
 )
-def test_mean_of_three_readers_falls_in_a_band(changed, build_tree, extent, band):
-    build = build_tree(SOURCE, changed(SOURCE, "scored", _score(extent)))
+def test_mean_of_three_readers_falls_in_a_band(edited_tree, build_tree, extent, band):
+    build = build_tree(SOURCE, edited_tree(SOURCE, "scored", _score(extent)))
     (item,) = build.items_of(COVID, "Severity Grading")
     assert item.concept == band
 
 
 @pytest.mark.parametrize("extent", ["0.6666666667", "2.6666666667", "5.5"])
-def test_mean_between_two_bands_is_not_asked(changed, build_tree, extent):
-    build = build_tree(SOURCE, changed(SOURCE, "scored", _score(extent)))
+def test_mean_between_two_bands_is_not_asked(edited_tree, build_tree, extent):
+    build = build_tree(SOURCE, edited_tree(SOURCE, "scored", _score(extent)))
     assert build.items_of(COVID, "Severity Grading") == []
 
 
 @pytest.mark.parametrize("extent", ["0", "0.0", "0.00"])
-def test_disease_is_not_asked_of_a_film_on_which_readers_saw_nothing(changed, scan_tree, extent):
-    case = scan_tree(SOURCE, "scored", changed(SOURCE, "scored", _score(extent))).cases[COVID]
+def test_disease_is_not_asked_of_a_film_on_which_readers_saw_nothing(
+    edited_tree, scan_tree, extent
+):
+    case = scan_tree(SOURCE, "scored", edited_tree(SOURCE, "scored", _score(extent))).cases[COVID]
     assert _stated(case, "cause", "family", "syndrome") == set()
 
 
@@ -246,35 +248,35 @@ def test_diagnosis_of_the_patient_is_not_asked_of_a_film(build_fixture, layout):
     ],
 )
 def test_film_that_the_notes_call_normal_is_asked_neither_opacity_nor_extent(
-    changed, build_tree, note
+    edited_tree, build_tree, note
 ):
-    root = changed(SOURCE, "scored", _both(_score("4.7"), _set(clinical_notes=note)))
+    root = edited_tree(SOURCE, "scored", _both(_score("4.7"), _set(clinical_notes=note)))
     build = build_tree(SOURCE, root)
     assert build.items_of(COVID, "Abnormality Diagnosis") == []
     assert build.items_of(COVID, "Severity Grading") == []
     assert "contradicted-by-words" in set(build.quarantine["code"])
 
 
-def test_film_called_normal_keeps_the_extent_of_zero(changed, build_tree):
+def test_film_called_normal_keeps_the_extent_of_zero(edited_tree, build_tree):
     called_normal = _set(clinical_notes="The film was normal.")
-    root = changed(SOURCE, "scored", _both(_score("0.0"), called_normal))
+    root = edited_tree(SOURCE, "scored", _both(_score("0.0"), called_normal))
     (item,) = build_tree(SOURCE, root).items_of(COVID, "Severity Grading")
     assert item.concept == "lung involvement 0 of 8"
 
 
-def test_patients_of_digits_and_of_letters_stay_text(changed, scan_tree):
-    root = changed(SOURCE, "scored", _set(patientid="0042"))
+def test_patients_of_digits_and_of_letters_stay_text(edited_tree, scan_tree):
+    root = edited_tree(SOURCE, "scored", _set(patientid="0042"))
     assert scan_tree(SOURCE, "scored", root).cases[COVID].patient == "0042"
 
 
-def test_coloured_border_of_a_journal_copy_becomes_grey(changed, build_tree):
+def test_coloured_border_of_a_journal_copy_becomes_grey(edited_tree, build_tree):
     def border(root):
         pixels = np.full((96, 110, 3), 90, np.uint8)
         pixels[:4] = (200, 30, 30)
         pixels[40:60, 40:60] = 200
         Image.fromarray(pixels).save(root / "images" / COVID)
 
-    build = build_tree(SOURCE, changed(SOURCE, "scored", border))
+    build = build_tree(SOURCE, edited_tree(SOURCE, "scored", border))
     assert build.pixels(build.sample(COVID)).ndim == 2
 
 
@@ -284,16 +286,18 @@ def test_lung_masks_of_a_machine_are_no_pictures(build_fixture):
         assert codes[f"annotations/lungVAE-masks/{name}"] == "ignored-by-card"
 
 
-def test_file_that_was_removed_from_the_table_is_reported(changed, survey):
+def test_file_that_was_removed_from_the_table_is_reported(edited_tree, survey):
     def stray(root):
         shutil.copy(root / "images" / COVID, root / "images/removed.png")
 
-    contents = survey(SOURCE, changed(SOURCE, "scored", stray))
+    contents = survey(SOURCE, edited_tree(SOURCE, "scored", stray))
     assert ("images/removed.png", "unclaimed") in {(p.case, p.code) for p in contents.problems}
 
 
-def test_row_whose_file_was_removed_is_counted_as_absent(changed, survey):
-    contents = survey(SOURCE, changed(SOURCE, "scored", lambda r: (r / "images" / COVID).unlink()))
+def test_row_whose_file_was_removed_is_counted_as_absent(edited_tree, survey):
+    contents = survey(
+        SOURCE, edited_tree(SOURCE, "scored", lambda r: (r / "images" / COVID).unlink())
+    )
     assert COVID in contents.absent
 
 

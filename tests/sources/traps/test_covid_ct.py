@@ -60,12 +60,12 @@ def test_name_with_more_dots_is_not_cut_at_the_first(scan_fixture):
     assert "CT_COVID/2020.01.24.919183-p27-132.png" in scan_fixture(SOURCE, "repository").cases
 
 
-def test_same_patient_number_in_both_classes_is_two_people(changed, scan_tree):
+def test_same_patient_number_in_both_classes_is_two_people(edited_tree, scan_tree):
     def number(root):
         path = root / "NonCOVID-CT-MetaInfo.csv"
         path.write_bytes(path.read_bytes().replace(b"crawled_patient_0", b"Patient 2"))
 
-    cases = scan_tree(SOURCE, "repository", changed(SOURCE, "repository", number)).cases
+    cases = scan_tree(SOURCE, "repository", edited_tree(SOURCE, "repository", number)).cases
     assert cases["CT_NonCOVID/0.jpg"].patient != cases[PERCENT].patient
 
 
@@ -78,9 +78,9 @@ def test_same_patient_number_in_both_classes_is_two_people(changed, scan_tree):
         (None, "M ", {"sex": "M"}),
     ],
 )
-def test_age_and_sex_are_kept_only_when_clean(changed, scan_tree, age, sex, facts):
+def test_age_and_sex_are_kept_only_when_clean(edited_tree, scan_tree, age, sex, facts):
     row = ["2020.02.10.20021584-p6-52%0", "Patient 2", age, sex, None]
-    scan = scan_tree(SOURCE, "repository", changed(SOURCE, "repository", _sheet(row)))
+    scan = scan_tree(SOURCE, "repository", edited_tree(SOURCE, "repository", _sheet(row)))
     assert dict(scan.cases[PERCENT].facts) == facts
 
 
@@ -102,40 +102,40 @@ def test_converted_copy_beside_its_original_is_set_aside(scan_fixture):
     assert "CT_NonCOVID/0.jpg" in scan.cases
 
 
-def test_png_that_the_table_lists_is_no_copy_of_a_jpg(changed, scan_tree):
+def test_png_that_the_table_lists_is_no_copy_of_a_jpg(edited_tree, scan_tree):
     def twin(root):
         folder = root / IMAGES / "CT_NonCOVID"
         write_picture(folder / "2.jpg", picture(220, 260, seed=77))
 
-    cases = scan_tree(SOURCE, "repository", changed(SOURCE, "repository", twin)).cases
+    cases = scan_tree(SOURCE, "repository", edited_tree(SOURCE, "repository", twin)).cases
     assert {"CT_NonCOVID/2.jpg", "CT_NonCOVID/2.png"} <= cases.keys()
 
 
-def test_stray_metadata_of_macos_is_no_picture(changed, scan_tree):
+def test_stray_metadata_of_macos_is_no_picture(edited_tree, scan_tree):
     def twin(root):
         (root / IMAGES / "CT_COVID/._kjr-21-e24-p1-13.png").write_bytes(b"\0\5\x16\7")
 
-    cases = scan_tree(SOURCE, "repository", changed(SOURCE, "repository", twin)).cases
+    cases = scan_tree(SOURCE, "repository", edited_tree(SOURCE, "repository", twin)).cases
     assert "CT_COVID/._kjr-21-e24-p1-13.png" not in cases
 
 
-def test_zips_that_were_not_unpacked_fit_no_layout(changed):
+def test_zips_that_were_not_unpacked_fit_no_layout(edited_tree):
     def pack(root):
         for name in ("CT_COVID", "CT_NonCOVID"):
             shutil.make_archive(str(root / IMAGES / name), "zip", root / IMAGES / name)
             shutil.rmtree(root / IMAGES / name)
 
-    assert not inspect_copy(CARD, changed(SOURCE, "repository", pack)).fits
+    assert not inspect_copy(CARD, edited_tree(SOURCE, "repository", pack)).fits
 
 
-def test_old_tree_with_derived_tables_is_refused_by_their_columns(changed, scan_tree):
+def test_old_tree_with_derived_tables_is_refused_by_their_columns(edited_tree, scan_tree):
     def age(root):
         (root / "Data-split").rename(root / "Data_split")
         (root / "COVID-CT-MetaInfo.xlsx").unlink()
         (root / "COVID-CT-MetaInfo.csv").write_text("image,patient,age\n1.png,1,40\n")
 
     with pytest.raises(SourceError, match="column 'File name' is missing"):
-        scan_tree(SOURCE, "kaggle", changed(SOURCE, "repository", age))
+        scan_tree(SOURCE, "kaggle", edited_tree(SOURCE, "repository", age))
 
 
 def test_split_is_that_of_the_lists(scan_fixture):
@@ -166,27 +166,27 @@ def test_class_of_a_patient_is_not_asked_of_one_slice(build_fixture):
     assert {item.task for item in build.items} == {"Modality Recognition"}
 
 
-def test_severity_of_a_patient_stays_out_of_the_facts(changed, scan_tree):
+def test_severity_of_a_patient_stays_out_of_the_facts(edited_tree, scan_tree):
     row = ["2020.02.10.20021584-p6-52%0", "Patient 2", "66", "F", "severe"]
-    scan = scan_tree(SOURCE, "repository", changed(SOURCE, "repository", _sheet(row)))
+    scan = scan_tree(SOURCE, "repository", edited_tree(SOURCE, "repository", _sheet(row)))
     assert "severe" not in str(scan.cases[PERCENT])
     assert CARD.shows is Scope.IMAGE
 
 
-def test_transparent_pixels_are_black(changed, build_tree):
+def test_transparent_pixels_are_black(edited_tree, build_tree):
     pixels = np.stack([picture(220, 260, seed=1)] * 3 + [np.full((220, 260), 255)], axis=-1)
     pixels[:, -30:] = (255, 255, 255, 0)
-    root = changed(SOURCE, "repository", _replace(PERCENT, pixels.astype(np.uint8)))
+    root = edited_tree(SOURCE, "repository", _replace(PERCENT, pixels.astype(np.uint8)))
     build = build_tree(SOURCE, root)
     grey = build.pixels(build.sample(PERCENT))
     assert grey[:, -30:].max() == 0
     assert grey[20:30, 20:40].min() > 200
 
 
-def test_coloured_arrows_of_a_paper_become_grey(changed, build_tree):
+def test_coloured_arrows_of_a_paper_become_grey(edited_tree, build_tree):
     pixels = np.stack([picture(220, 260, seed=1)] * 3, axis=-1).astype(np.uint8)
     pixels[100:104, 50:120] = (255, 0, 0)
-    build = build_tree(SOURCE, changed(SOURCE, "repository", _replace(PERCENT, pixels)))
+    build = build_tree(SOURCE, edited_tree(SOURCE, "repository", _replace(PERCENT, pixels)))
     assert build.pixels(build.sample(PERCENT)).ndim == 2
 
 
@@ -200,16 +200,20 @@ def test_both_classes_come_in_one_format(build_fixture):
 
 
 @pytest.mark.parametrize("size", [(199, 260), (260, 199), (220, 551), (551, 220)])
-def test_small_picture_and_several_panels_are_refused(changed, build_tree, size):
-    root = changed(SOURCE, "repository", _replace(PERCENT, picture(*size, seed=1).astype(np.uint8)))
+def test_small_picture_and_several_panels_are_refused(edited_tree, build_tree, size):
+    root = edited_tree(
+        SOURCE, "repository", _replace(PERCENT, picture(*size, seed=1).astype(np.uint8))
+    )
     build = build_tree(SOURCE, root)
     assert build.codes()[PERCENT] == "odd-size"
     assert set(build.quarantine[build.quarantine["code"] == "odd-size"]["stage"]) == {"select"}
 
 
 @pytest.mark.parametrize("size", [(200, 260), (200, 500)])
-def test_picture_at_the_limit_is_shown(changed, build_tree, size):
-    root = changed(SOURCE, "repository", _replace(PERCENT, picture(*size, seed=1).astype(np.uint8)))
+def test_picture_at_the_limit_is_shown(edited_tree, build_tree, size):
+    root = edited_tree(
+        SOURCE, "repository", _replace(PERCENT, picture(*size, seed=1).astype(np.uint8))
+    )
     assert build_tree(SOURCE, root).sample(PERCENT)
 
 

@@ -62,29 +62,29 @@ def test_picture_shows_the_lesion_that_the_array_marks(build_fixture, key):
     assert (inside > 150).sum() > (normal > 150).sum() + 50
 
 
-def test_row_of_the_arrays_is_that_of_the_index_and_not_its_number(changed, scan_tree):
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, lambda r: _flags(r, _only(43, 7))))
+def test_row_of_the_arrays_is_that_of_the_index_and_not_its_number(edited_tree, scan_tree):
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, lambda r: _flags(r, _only(43, 7))))
     assert _number(scan.cases[SHIFTED]) == 8
     assert "[43, 7]" in scan.cases[SHIFTED].labels[0].evidence
 
 
-def test_update_of_the_labels_is_preferred(changed, scan_tree):
+def test_update_of_the_labels_is_preferred(edited_tree, scan_tree):
     def differ(root):
         _flags(root, _only(0, 6))
         _flags(root, _only(0, 2), OLD)
 
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, differ))
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, differ))
     assert _number(scan.cases[COVID]) == 7
 
 
-def test_middle_of_the_longest_run_is_shown(changed, scan_tree):
+def test_middle_of_the_longest_run_is_shown(edited_tree, scan_tree):
     edit = _only(0, 0, 4, 5, 6, 9)
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, lambda r: _flags(r, edit)))
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, lambda r: _flags(r, edit)))
     assert _number(scan.cases[COVID]) == 6
 
 
-def test_normal_scan_shows_the_level_of_a_marked_one(changed, scan_tree):
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, lambda r: _flags(r, _only(0, 2))))
+def test_normal_scan_shows_the_level_of_a_marked_one(edited_tree, scan_tree):
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, lambda r: _flags(r, _only(0, 2))))
     assert _number(scan.cases[NORMAL]) == _number(scan.cases[COVID]) == 3
 
 
@@ -99,19 +99,21 @@ def test_no_zero_of_an_array_is_an_absence(scan_fixture):
     assert {label.state for case in cases for label in case.labels} == {LabelState.PRESENT}
 
 
-def test_mark_in_the_padding_sets_the_scan_aside(changed, scan_tree):
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, lambda r: _flags(r, _only(0, 5, 40))))
+def test_mark_in_the_padding_sets_the_scan_aside(edited_tree, scan_tree):
+    scan = scan_tree(
+        SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, lambda r: _flags(r, _only(0, 5, 40)))
+    )
     assert "get the whole scan" in scan.skips[COVID]
 
 
-def test_part_of_a_scan_keeps_the_numbers_of_its_slices(changed, scan_tree):
+def test_part_of_a_scan_keeps_the_numbers_of_its_slices(edited_tree, scan_tree):
     def thin(root):
         folder = root / "COVID-19 subjects" / COVID
         for path in list(folder.iterdir()):
             if dcmread(path, stop_before_pixels=True).InstanceNumber in (2, 3, 5, 9):
                 path.unlink()
 
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, thin))
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, thin))
     assert _number(scan.cases[COVID]) == 6
 
 
@@ -140,8 +142,8 @@ def _coronal(data):
         (_coronal, "not one axial series"),
     ],
 )
-def test_scan_whose_order_is_not_the_assumed_one_is_set_aside(changed, scan_tree, change, says):
-    root = changed(SOURCE, LAYOUT, lambda r: _headers(r / "COVID-19 subjects" / COVID, change))
+def test_scan_whose_order_is_not_the_assumed_one_is_set_aside(edited_tree, scan_tree, change, says):
+    root = edited_tree(SOURCE, LAYOUT, lambda r: _headers(r / "COVID-19 subjects" / COVID, change))
     scan = scan_tree(SOURCE, LAYOUT, root)
     assert says in scan.skips[COVID]
     assert CAP in scan.cases
@@ -152,19 +154,21 @@ def test_slices_that_share_one_uid_are_told_apart(scan_fixture, build_fixture):
     assert build_fixture(SOURCE, LAYOUT).sample("P002")
 
 
-def test_patient_whose_row_of_the_index_names_another_is_set_aside(changed, scan_tree, replacing):
-    root = changed(SOURCE, LAYOUT, replacing("Index.csv", "./P/,P002", "./P/,P053"))
+def test_patient_whose_row_of_the_index_names_another_is_set_aside(
+    edited_tree, scan_tree, replacing
+):
+    root = edited_tree(SOURCE, LAYOUT, replacing("Index.csv", "./P/,P002", "./P/,P053"))
     scan = scan_tree(SOURCE, LAYOUT, root)
     assert scan.bad_rows("expected P002 here, since the arrays follow the rows") == {"P002"}
     assert COVID in scan.cases
 
 
-def test_index_that_lost_a_row_moves_no_label(changed, scan_tree):
+def test_index_that_lost_a_row_moves_no_label(edited_tree, scan_tree):
     def lose(root):
         lines = (root / "Index.csv").read_text().splitlines()
         (root / "Index.csv").write_text("\n".join(lines[:3] + lines[4:]) + "\n")
 
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, lose))
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, lose))
     assert scan.bad_rows("expected P044 here") == {SHIFTED}
     assert {COVID, "P002"} <= set(scan.cases)
 
@@ -192,8 +196,8 @@ def test_normal_group_is_free_of_infection_and_nothing_more(build_fixture):
     assert build.right_of(NORMAL, "Disease Diagnosis") == {"no lung infection"}
 
 
-def test_patient_in_the_folder_of_another_group_is_no_case(changed, scan_tree):
+def test_patient_in_the_folder_of_another_group_is_no_case(edited_tree, scan_tree):
     def mix(root):
         shutil.move(root / "COVID-19 subjects" / COVID, root / "Normal subjects" / COVID)
 
-    assert COVID not in scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, mix)).cases
+    assert COVID not in scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, mix)).cases

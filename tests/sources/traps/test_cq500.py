@@ -81,12 +81,12 @@ def test_bleeding_is_shown_where_a_box_lies(scan_fixture):
     assert _level(case) == 7  # the middle of the slices 5 to 9
 
 
-def test_a_slice_without_a_box_in_a_bleeding_exam_is_no_negative(changed, scan_tree):
+def test_a_slice_without_a_box_in_a_bleeding_exam_is_no_negative(edited_tree, scan_tree):
     def without_boxes_of_the_first_exam(root):
         lines = (root / BOXES).read_text().splitlines()
         (root / BOXES).write_text("\n".join(x for x in lines if "Epidural" not in x) + "\n")
 
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, without_boxes_of_the_first_exam))
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, without_boxes_of_the_first_exam))
     assert scan.states(EPIDURAL, "hemorrhage") == {}
     assert scan.states(EPIDURAL, "votes")["EDH"] is LabelState.PRESENT
 
@@ -99,27 +99,27 @@ def test_clear_exams_are_shown_where_bleeds_lie(scan_fixture):
     assert clear != [count // 2] * 2
 
 
-def test_a_few_bleeding_exams_without_a_box_are_no_proof_of_another_join(changed, scan_tree):
+def test_a_few_bleeding_exams_without_a_box_are_no_proof_of_another_join(edited_tree, scan_tree):
     def leave_two_exams_and_no_box_of_theirs(root):
         for number in range(2, 10):
             shutil.rmtree(root / f"CQ500CT{number} CQ500CT{number}", ignore_errors=True)
         text = (root / BOXES).read_text()
         (root / BOXES).write_text(text.replace("1.2.826.", "9.9.999."))
 
-    tree = changed(SOURCE, LAYOUT, leave_two_exams_and_no_box_of_theirs)
+    tree = edited_tree(SOURCE, LAYOUT, leave_two_exams_and_no_box_of_theirs)
     scan = scan_tree(SOURCE, LAYOUT, tree)
     assert EPIDURAL in scan.cases
     assert BOXES not in scan.skips
 
 
-def test_series_are_chosen_by_their_headers_and_not_by_folder_names(changed, scan_tree):
+def test_series_are_chosen_by_their_headers_and_not_by_folder_names(edited_tree, scan_tree):
     def swap(root):
         folder = root / "CQ500CT5 CQ500CT5/Unknown Study"
         (folder / "CT C THIN").rename(folder / "x")
         (folder / "CT 55mm Plain").rename(folder / "CT C THIN")
         (folder / "x").rename(folder / "CT 55mm Plain")
 
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, swap))
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, swap))
     assert scan.cases[QUIET].images[0].paths[0].parent.name == "CT C THIN"
     assert scan.states(QUIET, "contrast") == {"plain": LabelState.PRESENT}
 
@@ -174,9 +174,9 @@ def _replace_head(root, spacing, **tags):
     ],
 )
 def test_series_of_another_part_of_the_body_is_not_shown_under_the_name_of_a_head(
-    changed, scan_tree, spacing, says
+    edited_tree, scan_tree, spacing, says
 ):
-    tree = changed(SOURCE, LAYOUT, lambda root: _replace_head(root, spacing))
+    tree = edited_tree(SOURCE, LAYOUT, lambda root: _replace_head(root, spacing))
     scan = scan_tree(SOURCE, LAYOUT, tree)
     assert QUIET not in scan.cases
     assert any(says in reason and "another part" in reason for reason in scan.skips.values())
@@ -184,9 +184,9 @@ def test_series_of_another_part_of_the_body_is_not_shown_under_the_name_of_a_hea
 
 @pytest.mark.parametrize(("kernel", "is_shown"), [("STANDARD", True), ("BONEPLUS", False)])
 def test_kernel_of_bone_is_not_shown_whatever_the_name_of_the_series(
-    changed, scan_tree, kernel, is_shown
+    edited_tree, scan_tree, kernel, is_shown
 ):
-    tree = changed(
+    tree = edited_tree(
         SOURCE, LAYOUT, lambda root: _replace_head(root, (5.0, 1.7), ConvolutionKernel=kernel)
     )
     assert (QUIET in scan_tree(SOURCE, LAYOUT, tree).cases) == is_shown
@@ -203,28 +203,30 @@ def test_row_without_a_folder_is_an_absent_image(survey, fixture_tree):
     assert NO_FOLDER not in {problem.case for problem in contents.problems}
 
 
-def test_boxes_of_other_slices_are_refused_by_name_of_the_assumption(changed, scan_tree, replacing):
-    root = changed(SOURCE, LAYOUT, replacing(BOXES, "1.2.826.", "9.9.999."))
+def test_boxes_of_other_slices_are_refused_by_name_of_the_assumption(
+    edited_tree, scan_tree, replacing
+):
+    root = edited_tree(SOURCE, LAYOUT, replacing(BOXES, "1.2.826.", "9.9.999."))
     scan = scan_tree(SOURCE, LAYOUT, root)
     assert "SOPInstanceUID to be that of the files" in scan.skips[BOXES]
     assert not any(case.regions for case in scan.cases.values())
 
 
-def test_boxes_with_other_columns_are_refused_by_name(changed, scan_tree, replacing):
-    root = changed(SOURCE, LAYOUT, replacing(BOXES, "labelName", "label"))
+def test_boxes_with_other_columns_are_refused_by_name(edited_tree, scan_tree, replacing):
+    root = edited_tree(SOURCE, LAYOUT, replacing(BOXES, "labelName", "label"))
     assert "labelName" in scan_tree(SOURCE, LAYOUT, root).skips[BOXES]
 
 
-def test_cell_that_is_no_vote_sets_its_exam_aside(changed, scan_tree):
+def test_cell_that_is_no_vote_sets_its_exam_aside(edited_tree, scan_tree):
     def edit(root):
         text = (root / "reads.csv").read_text()
         (root / "reads.csv").write_text(text.replace("CQ500-CT-5,B2,0", "CQ500-CT-5,B2,2"))
 
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, edit))
     assert scan.bad_rows("R1:ICH") == {"CQ500-CT-5"}
 
 
-def test_a_table_without_the_third_reader_is_refused(changed, scan_tree, replacing):
-    root = changed(SOURCE, LAYOUT, replacing("reads.csv", "R3:", "X3:"))
+def test_a_table_without_the_third_reader_is_refused(edited_tree, scan_tree, replacing):
+    root = edited_tree(SOURCE, LAYOUT, replacing("reads.csv", "R3:", "X3:"))
     with pytest.raises(TableError, match="R3:ICH"):
         scan_tree(SOURCE, LAYOUT, root)

@@ -104,39 +104,39 @@ def test_mask_says_hemorrhage_and_no_type(build_fixture):
     assert build_fixture(SOURCE, LAYOUT).sample(BOXED, "boxes").marked == "any"
 
 
-def test_empty_mask_of_a_bleeding_slice_is_refused(changed, build_tree):
+def test_empty_mask_of_a_bleeding_slice_is_refused(edited_tree, build_tree):
     def clear(root):
         path = root / "Patients_CT/049/brain/3_HGE_Seg.jpg"
         Image.new("L", (650, 650)).save(path)
 
-    assert build_tree(SOURCE, changed(SOURCE, LAYOUT, clear)).codes()[EPIDURAL] == "empty-mask"
+    assert build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, clear)).codes()[EPIDURAL] == "empty-mask"
 
 
-def test_mask_of_a_slice_without_hemorrhage_sets_the_slice_aside(changed, scan_tree):
+def test_mask_of_a_slice_without_hemorrhage_sets_the_slice_aside(edited_tree, scan_tree):
     def mark(root):
         folder = root / "Patients_CT"
         shutil.copy(folder / "049/brain/3_HGE_Seg.jpg", folder / "050/brain/3_HGE_Seg.jpg")
 
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, mark))
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, mark))
     assert scan.bad_rows("a mask of the slice marks a hemorrhage")
     assert QUIET not in scan.cases
 
 
-def test_row_that_contradicts_itself_sets_its_slice_aside(changed, scan_tree, replacing):
+def test_row_that_contradicts_itself_sets_its_slice_aside(edited_tree, scan_tree, replacing):
     edit = replacing(TABLE, "49,3,0,0,0,1,0,0,1", "49,3,0,0,0,1,0,1,1")
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, edit))
     assert scan.bad_rows("expected 1 exactly where no type is 1")
     assert EPIDURAL not in scan.cases
 
 
-def test_resized_slice_is_refused(changed, build_tree):
+def test_resized_slice_is_refused(edited_tree, build_tree):
     def shrink(root):
         path = root / "Patients_CT/050/brain/3.jpg"
         with Image.open(path) as picture:
             small = picture.resize((512, 512))
         small.save(path)
 
-    assert build_tree(SOURCE, changed(SOURCE, LAYOUT, shrink)).codes()[QUIET] == "resized"
+    assert build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, shrink)).codes()[QUIET] == "resized"
 
 
 def test_slice_without_a_bone_window_is_missed_by_nobody(scan_fixture, fixture_tree):

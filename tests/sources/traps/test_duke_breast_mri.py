@@ -78,17 +78,19 @@ def test_names_of_columns_that_stand_twice_do_no_harm(fixture_tree, scan_fixture
 
 
 @pytest.mark.parametrize("code", ["NA", "NC", "NP", None])
-def test_codes_of_nothing_state_nothing(changed, scan_tree, code):
+def test_codes_of_nothing_state_nothing(edited_tree, scan_tree, code):
     def edit(root):
         for title in ("Histologic type", "Nottingham grade"):
             _column(CLINIC, title)(root, [code])
 
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, edit))
     assert scan.states(GE, "histology") == scan.states(GE, "nottingham") == {}
 
 
-def test_code_of_a_histology_that_the_card_does_not_know_sets_its_case_aside(changed, scan_tree):
-    root = changed(SOURCE, LAYOUT, lambda r: _column(CLINIC, "Histologic type")(r, [10]))
+def test_code_of_a_histology_that_the_card_does_not_know_sets_its_case_aside(
+    edited_tree, scan_tree
+):
+    root = edited_tree(SOURCE, LAYOUT, lambda r: _column(CLINIC, "Histologic type")(r, [10]))
     scan = scan_tree(SOURCE, LAYOUT, root)
     assert scan.bad_rows("'10'")
 
@@ -114,7 +116,7 @@ def test_file_number_is_padded_in_the_mapping_and_not_on_the_disk(fixture_tree, 
     assert all(path.exists() for path in paths)
 
 
-def test_original_slice_number_may_have_two_digits(changed, scan_tree, scan_fixture):
+def test_original_slice_number_may_have_two_digits(edited_tree, scan_tree, scan_fixture):
     def shorten(root):
         book = openpyxl.load_workbook(root / MAPPING)
         for row in book.active.iter_rows(min_row=2):
@@ -122,7 +124,7 @@ def test_original_slice_number_may_have_two_digits(changed, scan_tree, scan_fixt
             row[1].value = f"{stem}_{number[1:]}"
         book.save(root / MAPPING)
 
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, shorten))
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, shorten))
     assert scan.cases[GE].regions == scan_fixture(SOURCE, LAYOUT).cases[GE].regions
 
 
@@ -132,8 +134,8 @@ def test_descriptive_folder_names_are_matched_by_the_end_of_the_series_uid(scan_
     assert all(path.exists() for path in paths)
 
 
-def test_series_with_a_name_that_is_no_original_path_is_set_aside(changed, scan_tree):
-    root = changed(SOURCE, LAYOUT, _cells(MAPPING, B2="Breast_MRI_001/pre/1.dcm"))
+def test_series_with_a_name_that_is_no_original_path_is_set_aside(edited_tree, scan_tree):
+    root = edited_tree(SOURCE, LAYOUT, _cells(MAPPING, B2="Breast_MRI_001/pre/1.dcm"))
     assert scan_tree(SOURCE, LAYOUT, root).bad_rows("expected DICOM_Images/")
 
 
@@ -146,12 +148,12 @@ def test_what_is_marked_is_a_box_in_whose_corners_no_tumor_need_lie(scan_fixture
     assert scan_fixture(SOURCE, LAYOUT).cases[GE].regions[0].shape.boxes
 
 
-def test_box_outside_the_mapped_slices_sets_the_series_aside(changed, scan_tree):
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, _cells(BOXES, F2=40, G2=50)))
+def test_box_outside_the_mapped_slices_sets_the_series_aside(edited_tree, scan_tree):
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, _cells(BOXES, F2=40, G2=50)))
     assert "no such slice" in scan.skips[GE]
 
 
-def test_slices_lie_by_position_whatever_their_file_numbers(changed, scan_tree):
+def test_slices_lie_by_position_whatever_their_file_numbers(edited_tree, scan_tree):
     def renumber(root):
         book = openpyxl.load_workbook(root / MAPPING)
         for row in book.active.iter_rows(min_row=2):
@@ -159,7 +161,7 @@ def test_slices_lie_by_position_whatever_their_file_numbers(changed, scan_tree):
             row[1].value = f"{row[1].value[:-7]}{8 - number:03}.dcm"
         book.save(root / MAPPING)
 
-    case = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, renumber)).cases[GE]
+    case = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, renumber)).cases[GE]
     volume = readers.read(case.images[0])
     marked = rasterise(case.regions[0].shape, volume).areas()
     assert list(marked.nonzero()[0]) == [2, 3, 4]
@@ -190,25 +192,25 @@ def test_box_is_used_after_contrast_only(scan_fixture):
     assert {"Breast_MRI_001-pre", "Breast_MRI_001-T1"} <= cases.keys()
 
 
-def test_later_phases_are_set_aside_whatever_their_number(changed, scan_tree):
+def test_later_phases_are_set_aside_whatever_their_number(edited_tree, scan_tree):
     def fourth(root):
         book = openpyxl.load_workbook(root / MAPPING)
         for row in book.active.iter_rows(min_row=2):
             row[1].value = row[1].value.replace("post_2", "post_4")
         book.save(root / MAPPING)
 
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, fourth))
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, fourth))
     assert "later phase" in scan.skips["Breast_MRI_001-post_4"]
 
 
-def test_series_of_an_unknown_name_is_set_aside_and_not_guessed(changed, scan_tree):
+def test_series_of_an_unknown_name_is_set_aside_and_not_guessed(edited_tree, scan_tree):
     def rename(root):
         book = openpyxl.load_workbook(root / MAPPING)
         for row in book.active.iter_rows(min_row=2):
             row[1].value = row[1].value.replace("/T1/", "/T1_late/")
         book.save(root / MAPPING)
 
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, rename))
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, rename))
     assert "none of the known series" in scan.skips["Breast_MRI_001-T1_late"]
 
 
@@ -231,8 +233,10 @@ def test_name_of_a_series_is_its_protocol(build_fixture, series, concept):
     ["Multicentric/Multifocal", "Contralateral Breast Involvement", "Bilateral Information"],
 )
 @pytest.mark.parametrize("flag", [1, "NC"])
-def test_box_is_one_of_several_where_another_focus_is_not_denied(changed, scan_tree, title, flag):
-    root = changed(SOURCE, LAYOUT, lambda r: _column(CLINIC, title)(r, [flag]))
+def test_box_is_one_of_several_where_another_focus_is_not_denied(
+    edited_tree, scan_tree, title, flag
+):
+    root = edited_tree(SOURCE, LAYOUT, lambda r: _column(CLINIC, title)(r, [flag]))
     assert scan_tree(SOURCE, LAYOUT, root).cases[GE].regions[0].field == "one_of_several"
 
 
@@ -262,9 +266,9 @@ def test_sets_that_hold_these_women_are_named():
     assert any(o.source == "mama-mia" and "BreastDCEDL" in o.note for o in CARD.overlaps)
 
 
-def test_box_on_the_other_side_than_the_sheet_says_sets_its_picture_aside(changed, build_tree):
+def test_box_on_the_other_side_than_the_sheet_says_sets_its_picture_aside(edited_tree, build_tree):
     """Women of both makers, whose pictures are turned or not."""
-    root = changed(SOURCE, LAYOUT, lambda _: None)
+    root = edited_tree(SOURCE, LAYOUT, lambda _: None)
     page = openpyxl.load_workbook(root / CLINIC)["Data"]
     number = next(cell.column for cell in page[2] if cell.value == "Tumor Location")
     stated = [page.cell(line, number).value for line in range(4, 4 + 7)]

@@ -98,63 +98,63 @@ def test_table_lacks_the_suffix_that_the_tracings_have(scan_fixture):
     assert case.regions
 
 
-def test_outer_folders_of_a_copy_do_not_matter(changed, scan_tree):
+def test_outer_folders_of_a_copy_do_not_matter(edited_tree, scan_tree):
     def nest(root):
         (root / "echonetdynamic-2").mkdir()
         shutil.move(root / TOP, root / "echonetdynamic-2" / TOP)
 
-    assert f"{ONE}-ED" in scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, nest)).cases
+    assert f"{ONE}-ED" in scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, nest)).cases
 
 
-def test_copy_that_was_compressed_again_fits_no_layout(changed):
+def test_copy_that_was_compressed_again_fits_no_layout(edited_tree):
     def convert(root):
         for path in (root / TOP / "Videos").iterdir():
             path.rename(path.with_suffix(".mp4"))
 
-    assert not inspect_copy(CARD, changed(SOURCE, LAYOUT, convert)).fits
+    assert not inspect_copy(CARD, edited_tree(SOURCE, LAYOUT, convert)).fits
 
 
 @pytest.mark.parametrize("name", ["X1,FileName,Y1,X2,Y2,Frame", "FileName,X,Y,Frame,Calc"])
-def test_tracings_of_a_sister_set_are_refused(changed, scan_tree, name):
+def test_tracings_of_a_sister_set_are_refused(edited_tree, scan_tree, name):
     def retitle(root):
         _write(
             root, "VolumeTracings.csv", [name.split(","), *_rows(root, "VolumeTracings.csv")[1:]]
         )
 
     with pytest.raises(SourceError):
-        scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, retitle))
+        scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, retitle))
 
 
-def test_names_of_any_length_and_case_are_kept_as_they_stand(changed, scan_tree):
+def test_names_of_any_length_and_case_are_kept_as_they_stand(edited_tree, scan_tree):
     def rename(root):
         for table in ("FileList.csv", "VolumeTracings.csv"):
             rows = _rows(root, table)
             _write(root, table, [[cell.replace(ONE, "0XABCDEF") for cell in row] for row in rows])
         (root / TOP / f"Videos/{ONE}.avi").rename(root / TOP / "Videos/0XABCDEF.avi")
 
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, rename))
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, rename))
     assert scan.cases["0XABCDEF-ED"].patient == "0XABCDEF"
 
 
-def test_row_that_stands_twice_states_its_video_once(changed, scan_fixture, scan_tree):
+def test_row_that_stands_twice_states_its_video_once(edited_tree, scan_fixture, scan_tree):
     def repeat(root):
         rows = _rows(root, "FileList.csv")
         _write(root, "FileList.csv", [*rows, rows[1]])
 
-    again = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, repeat))
+    again = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, repeat))
     assert again.cases.keys() == scan_fixture(SOURCE, LAYOUT).cases.keys()
 
 
-def test_row_whose_video_is_missing_is_counted_as_absent(changed, survey):
+def test_row_whose_video_is_missing_is_counted_as_absent(edited_tree, survey):
     def lose(root):
         (root / TOP / f"Videos/{ONE}.avi").unlink()
 
-    assert survey(SOURCE, changed(SOURCE, LAYOUT, lose)).absent.count(ONE) == 1
+    assert survey(SOURCE, edited_tree(SOURCE, LAYOUT, lose)).absent.count(ONE) == 1
 
 
 @pytest.mark.parametrize(("height", "width"), [("768", "1024"), ("768", "1040")])
-def test_video_of_an_odd_size_is_set_aside(changed, scan_tree, height, width):
-    root = changed(SOURCE, LAYOUT, _set(FrameHeight=height, FrameWidth=width))
+def test_video_of_an_odd_size_is_set_aside(edited_tree, scan_tree, height, width):
+    root = edited_tree(SOURCE, LAYOUT, _set(FrameHeight=height, FrameWidth=width))
     assert f"{width} x {height}" in scan_tree(SOURCE, LAYOUT, root).skips[ONE]
 
 
@@ -173,11 +173,11 @@ def test_larger_outline_is_diastole_whichever_frame_comes_first(scan_fixture):
     assert [cases[f"{name}-ED"].images[0].frame for name in ("0X1A", "0X2B")] == [4, 1]
 
 
-def test_larger_outline_is_diastole_whichever_row_comes_first(changed, scan_tree):
+def test_larger_outline_is_diastole_whichever_row_comes_first(edited_tree, scan_tree):
     def swap(rows):
         return [row for frame in ("4", "1") for row in rows if row[-1] == frame]
 
-    cases = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, _trace(swap))).cases
+    cases = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, _trace(swap))).cases
     assert cases[f"{ONE}-ED"].images[0].frame == 4
 
 
@@ -190,17 +190,19 @@ def test_frames_are_counted_from_zero(build_fixture):
     assert abs(systole[74:76, 66:71].mean() - systole[45:55, 64:72].mean()) > 20
 
 
-def test_frame_beyond_those_of_the_table_sets_its_video_aside(changed, scan_tree):
+def test_frame_beyond_those_of_the_table_sets_its_video_aside(edited_tree, scan_tree):
     def later(rows):
         return [[*row[:-1], "6" if row[-1] == "4" else row[-1]] for row in rows]
 
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, _trace(later)))
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, _trace(later)))
     assert scan.skips[ONE] == "frame 6 is traced, of 6 frames counted from 0"
 
 
 @pytest.mark.parametrize("count", ["5", "7"])
-def test_video_with_other_frames_than_the_table_states_is_no_picture(changed, build_tree, count):
-    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, _set(NumberOfFrames=count)))
+def test_video_with_other_frames_than_the_table_states_is_no_picture(
+    edited_tree, build_tree, count
+):
+    build = build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, _set(NumberOfFrames=count)))
     codes = build.codes()
     assert {codes[f"{ONE}-{end}"] for end in ("ED", "ES", "ED-ES")} == {"frame-count"}
 
@@ -223,9 +225,9 @@ def _cut(*frames):
     ids=["one", "both"],
 )
 def test_outlines_that_were_cut_short_cost_what_rests_on_them_alone(
-    changed, scan_tree, build_tree, frames, reason
+    edited_tree, scan_tree, build_tree, frames, reason
 ):
-    root = changed(SOURCE, LAYOUT, _trace(_cut(*frames)))
+    root = edited_tree(SOURCE, LAYOUT, _trace(_cut(*frames)))
     scan = scan_tree(SOURCE, LAYOUT, root)
     assert reason in scan.skips[f"{ONE} outlines"]
     mine = {key: case for key, case in scan.cases.items() if key.startswith(f"{ONE}-")}
@@ -263,8 +265,8 @@ def test_outline_goes_down_one_side_and_up_the_other(build_fixture):
     ],
     ids=["small", "outside", "self-crossing", "one-frame", "equal-areas"],
 )
-def test_tracing_that_cannot_be_true_is_set_aside(changed, scan_tree, change, reason):
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, _trace(change)))
+def test_tracing_that_cannot_be_true_is_set_aside(edited_tree, scan_tree, change, reason):
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, _trace(change)))
     assert reason in scan.skips[ONE]
 
 
@@ -272,8 +274,8 @@ def test_chord_with_swapped_ends_is_set_aside(scan_fixture):
     assert "crosses itself" in scan_fixture(SOURCE, LAYOUT).skips["0X9C"]
 
 
-def test_noise_of_the_codec_makes_no_colour_picture(changed, build_tree):
-    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, _colour_noise))
+def test_noise_of_the_codec_makes_no_colour_picture(edited_tree, build_tree):
+    build = build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, _colour_noise))
     assert build.pixels(build.sample(f"{ONE}-ED")).ndim == 2
 
 
@@ -298,9 +300,9 @@ def test_ejection_is_asked_of_both_phases_side_by_side_alone(build_fixture):
 
 @pytest.mark.few(2)
 @pytest.mark.parametrize("ejection", ["28.0", "31.9", "38.5", "42.9", "52.1", "57.9", "70.0", "97"])
-def test_fraction_near_the_edge_of_a_band_is_not_graded(changed, build_tree, ejection):
+def test_fraction_near_the_edge_of_a_band_is_not_graded(edited_tree, build_tree, ejection):
     volumes = {"EDV": "100.0", "ESV": str(100 - float(ejection))}
-    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, _set(EF=ejection, **volumes)))
+    build = build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, _set(EF=ejection, **volumes)))
     assert build.items_of(f"{ONE}-ED-ES", "Severity Grading") == []
 
 
@@ -329,12 +331,12 @@ def test_fraction_that_its_own_volumes_contradict_is_unknown_and_not_asked(
     assert build.right_of("0X3C-ED-ES", "Severity Grading") == {"LVEF 30-39"}
 
 
-def test_outlines_of_nearly_one_size_tell_neither_phase_nor_fraction(changed, build_tree):
+def test_outlines_of_nearly_one_size_tell_neither_phase_nor_fraction(edited_tree, build_tree):
     def alike(rows):
         large = [row for row in rows if row[-1] == "4"]
         return [*large, *([*row[:-1], "1"] for row in _scaled(0.99)(large))]
 
-    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, _trace(alike)))
+    build = build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, _trace(alike)))
     fields = {item.field for item in build.items_of(f"{ONE}-ED-ES")}
     assert fields.isdisjoint({"phase", "ejection_fraction"})
     assert build.codes()[f"{ONE}-ED-ES"] == "panels-unsure"
@@ -357,14 +359,14 @@ def test_nothing_made_of_the_videos_is_passed_on():
     assert CARD.access.redistribute is False
 
 
-def test_name_that_no_video_of_the_dataset_has_sets_its_own_cases_aside(changed, scan_tree):
+def test_name_that_no_video_of_the_dataset_has_sets_its_own_cases_aside(edited_tree, scan_tree):
     def rename(root):
         (root / TOP / "Videos" / f"{ONE}.avi").rename(root / TOP / "Videos" / "AB12.avi")
         for table in ("FileList.csv", "VolumeTracings.csv"):
             rows = _rows(root, table)
             _write(root, table, [[cell.replace(ONE, "AB12") for cell in row] for row in rows])
 
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, rename))
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, rename))
     bad_keys = scan.bad_rows("AB12.avi, which is not a file name of this dataset")
     assert bad_keys == {"AB12"}
     assert scan.cases

@@ -44,7 +44,7 @@ def build(build_fixture):
 
 
 @pytest.fixture
-def codes(changed, build_tree):
+def codes(edited_tree, build_tree):
     """What becomes of an exam without the dark core, and of masks that contradict their names."""
 
     def spoil(root):
@@ -53,7 +53,7 @@ def codes(changed, build_tree):
         swapped = np.array([0, 2, 1, 3, 4], np.uint8)  # as cavity and wall of ACDC
         _relabel(root, LARGE, lambda labels: swapped[labels])
 
-    return build_tree(SOURCE, changed(SOURCE, LAYOUT, spoil)).codes()
+    return build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, spoil)).codes()
 
 
 def test_infarct_in_an_exam_named_normal_sets_it_aside(codes):
@@ -108,12 +108,12 @@ def test_text_file_has_a_blank_in_its_name_and_signs_beyond_ascii(fixture_tree, 
     assert dict(fixture_scan.cases[NORMAL].facts) == {"sex": "male", "age": "58"}
 
 
-def test_exam_without_a_text_file_is_read(changed, scan_tree):
+def test_exam_without_a_text_file_is_read(edited_tree, scan_tree):
     def drop(root):
         (path,) = root.rglob("Case N006.txt")
         path.unlink()
 
-    cases = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, drop)).cases
+    cases = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, drop)).cases
     assert cases[NORMAL].facts == ()
 
 

@@ -78,7 +78,7 @@ def test_colpocephaly_is_a_ventriculomegaly_and_no_wrong_option_beside_it(rivals
     assert "ventriculomegaly" not in rivals(SOURCE, "finding", "colphocephaly")
 
 
-def test_image_in_colour_is_set_aside(changed, build_tree):
+def test_image_in_colour_is_set_aside(edited_tree, build_tree):
     """Doppler is likely for the vein of Galen alone."""
 
     def colour(root):
@@ -89,7 +89,7 @@ def test_image_in_colour_is_set_aside(changed, build_tree):
         red[20:60, 20:60, 0] = 220
         write_picture(path, red)
 
-    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, colour))
+    build = build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, colour))
     assert list(build.codes().values()) == ["coloured"]
 
 
@@ -106,20 +106,20 @@ def test_original_name_is_no_key_and_names_nobody(scan_fixture):
     assert {(case.patient, case.split) for case in cases.values()} == {(None, None)}
 
 
-def test_file_that_the_site_did_not_name_is_set_aside(changed, scan_tree):
+def test_file_that_the_site_did_not_name_is_set_aside(edited_tree, scan_tree):
     def rename(root):
         path = next(iter((root / FOLDER / "train/normal").iterdir()))
         path.rename(path.with_name("scan.jpg"))
 
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, rename))
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, rename))
     assert scan.bad_rows("copies cannot be told") == {"train/normal/scan.jpg"}
 
 
-def test_folder_of_another_set_stops_the_source_and_is_not_quoted(changed, scan_tree):
+def test_folder_of_another_set_stops_the_source_and_is_not_quoted(edited_tree, scan_tree):
     def add(root):
         folder = root / FOLDER / "train/normal"
         folder.rename(folder.with_name("Jane Example"))
 
     with pytest.raises(SourceError, match="none of the 16") as excinfo:
-        scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, add))
+        scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, add))
     assert "Jane" not in str(excinfo.value)

@@ -33,13 +33,13 @@ def test_table_is_parted_by_semicolons_and_its_last_name_ends_with_a_blank(
     assert scan_fixture(SOURCE, LAYOUT).cases[VENTRICULAR].split == "train"
 
 
-def test_saved_again_table_without_the_blanks_is_read_alike(changed, scan_tree, scan_fixture):
+def test_saved_again_table_without_the_blanks_is_read_alike(edited_tree, scan_tree, scan_fixture):
     def strip(root):
         path = root / TABLE
         lines = [line.rstrip() for line in path.read_text().splitlines()]
         path.write_text("\n".join(lines) + "\n")
 
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, strip))
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, strip))
     splits = {key: case.split for key, case in scan.cases.items()}
     assert splits == {k: c.split for k, c in scan_fixture(SOURCE, LAYOUT).cases.items()}
 
@@ -50,25 +50,27 @@ def test_names_of_the_table_lack_the_suffix_of_the_file(scan_fixture):
         assert case.images[0].paths[0].exists()
 
 
-def test_archive_that_unpacks_into_a_folder_is_read(changed, scan_tree, scan_fixture):
+def test_archive_that_unpacks_into_a_folder_is_read(edited_tree, scan_tree, scan_fixture):
     def nest(root):
         inner = root / "FETAL_PLANES_ZENODO"
         inner.mkdir()
         for name in ("Images", TABLE):
             shutil.move(root / name, inner / name)
 
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, nest))
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, nest))
     assert list(scan.cases) == list(scan_fixture(SOURCE, LAYOUT).cases)
     assert all(path.exists() for case in scan.cases.values() for path in case.files())
 
 
-def test_plane_is_that_of_the_table_and_not_the_number_in_the_name(changed, scan_tree, replacing):
+def test_plane_is_that_of_the_table_and_not_the_number_in_the_name(
+    edited_tree, scan_tree, replacing
+):
     edit = replacing(
         TABLE,
         f"{VENTRICULAR};4;Fetal brain;Trans-ventricular",
         f"{VENTRICULAR};4;Fetal thorax;Not A Brain",
     )
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, edit))
     assert scan.cases[VENTRICULAR].anatomy.value == "Chest"
 
 
@@ -87,13 +89,13 @@ def test_fixture_has_pictures_of_all_three_modes(fixture_tree):
     assert modes == {"L", "RGB", "RGBA"}
 
 
-def test_coloured_marks_become_grey(changed, build_tree):
+def test_coloured_marks_become_grey(edited_tree, build_tree):
     def paint(root):
         pixels = np.full((112, 150, 3), 90, np.uint8)
         pixels[10:20, 10:20] = (250, 240, 20)
         Image.fromarray(pixels).save(root / f"Images/{THALAMIC}.png")
 
-    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, paint))
+    build = build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, paint))
     assert build.pixels(build.sample(THALAMIC)).ndim == 2
 
 
@@ -144,15 +146,17 @@ def test_train_of_1_is_training_and_of_0_test(scan_fixture):
     assert (cases[VENTRICULAR].split, cases[THALAMIC].split) == ("train", "test")
 
 
-def test_row_with_another_value_of_train_is_set_aside(changed, scan_tree, replacing):
+def test_row_with_another_value_of_train_is_set_aside(edited_tree, scan_tree, replacing):
     edit = replacing(TABLE, "Voluson S10;1", "Voluson S10;2")
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, edit))
     assert scan.bad_rows("Train=2: expected one of '1', '0'")
 
 
-def test_row_with_a_plane_that_the_card_does_not_know_is_set_aside(changed, scan_tree, replacing):
+def test_row_with_a_plane_that_the_card_does_not_know_is_set_aside(
+    edited_tree, scan_tree, replacing
+):
     edit = replacing(TABLE, "Fetal femur", "Fetal face")
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, edit))
     assert scan.bad_rows("Plane=(like Xxxxx xxxx)")
 
 
@@ -161,14 +165,14 @@ def test_pictures_of_one_woman_share_her_number(scan_fixture):
     assert {cases[key].patient for key in (THALAMIC, CEREBELLUM, NO_STANDARD)} == {"3"}
 
 
-def test_copy_sorted_into_class_folders_is_read_by_its_table(changed, scan_tree, scan_fixture):
+def test_copy_sorted_into_class_folders_is_read_by_its_table(edited_tree, scan_tree, scan_fixture):
     def sort(root):
         for path in list((root / "Images").iterdir()):
             target = root / "Trans-thalamic" / path.name
             target.parent.mkdir(exist_ok=True)
             shutil.move(path, target)
 
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, sort))
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, sort))
     labels = {key: case.labels for key, case in scan_fixture(SOURCE, LAYOUT).cases.items()}
     assert {key: case.labels for key, case in scan.cases.items()} == labels
 

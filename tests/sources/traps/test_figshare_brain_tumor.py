@@ -57,9 +57,9 @@ def test_patient_of_character_codes_is_text(scan_fixture):
 
 
 @pytest.mark.parametrize("patient", ["100360", "MR040241B"])
-def test_patient_of_digits_or_letters_is_kept_as_it_stands(changed, scan_tree, patient):
+def test_patient_of_digits_or_letters_is_kept_as_it_stands(edited_tree, scan_tree, patient):
     codes = np.array([[ord(letter)] for letter in patient], np.uint16)
-    root = changed(SOURCE, LAYOUT, _change("PID", codes.T))
+    root = edited_tree(SOURCE, LAYOUT, _change("PID", codes.T))
     assert scan_tree(SOURCE, LAYOUT, root).cases["1"].patient == patient
 
 
@@ -81,45 +81,45 @@ def test_label_one_is_meningioma_two_glioma_three_pituitary(scan_fixture):
     )
 
 
-def test_label_out_of_range_sets_its_case_aside(changed, scan_tree):
-    root = changed(SOURCE, LAYOUT, _change("label", np.array([[4.0]])))
+def test_label_out_of_range_sets_its_case_aside(edited_tree, scan_tree):
+    root = edited_tree(SOURCE, LAYOUT, _change("label", np.array([[4.0]])))
     scan = scan_tree(SOURCE, LAYOUT, root)
     assert scan.bad_rows("value '4'")
 
 
 @pytest.mark.parametrize("member", ["label", "PID", "image", "tumorMask", "tumorBorder"])
-def test_file_without_one_of_the_five_members_is_set_aside(changed, scan_tree, member):
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, _change(member, None)))
+def test_file_without_one_of_the_five_members_is_set_aside(edited_tree, scan_tree, member):
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, _change(member, None)))
     assert "no MATLAB 7.3 file with" in scan.skips["1"]
 
 
-def test_file_of_the_older_matlab_format_is_set_aside(changed, scan_tree):
+def test_file_of_the_older_matlab_format_is_set_aside(edited_tree, scan_tree):
     def older(root):
         (root / "1.mat").write_bytes(b"MATLAB 5.0 MAT-file".ljust(124) + b"\x00\x01IM")
 
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, older))
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, older))
     assert "no MATLAB 7.3 file" in scan.skips["1"]
 
 
-def test_mask_of_another_shape_than_its_image_is_set_aside(changed, scan_tree):
-    root = changed(SOURCE, LAYOUT, _change("tumorMask", np.ones((96, 96), np.uint8)))
+def test_mask_of_another_shape_than_its_image_is_set_aside(edited_tree, scan_tree):
+    root = edited_tree(SOURCE, LAYOUT, _change("tumorMask", np.ones((96, 96), np.uint8)))
     assert "differ in shape" in scan_tree(SOURCE, LAYOUT, root).skips["1"]
 
 
-def test_empty_mask_is_no_picture(changed, build_tree):
+def test_empty_mask_is_no_picture(edited_tree, build_tree):
     empty = np.zeros((192, 192), np.uint8)
-    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, _change("tumorMask", empty)))
+    build = build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, _change("tumorMask", empty)))
     assert build.codes()["1"] == "empty-mask"
     assert build.items_of("1") == []
 
 
 @pytest.mark.parametrize("shape", [(3064, 1), (1, 3064)])
-def test_folds_are_read_whichever_way_they_lie(changed, scan_tree, shape):
+def test_folds_are_read_whichever_way_they_lie(edited_tree, scan_tree, shape):
     def turn(root):
         with h5py.File(root / "cvind.mat", "w") as file:
             file["cvind"] = (np.arange(3064.0) % 5 + 1).reshape(shape)
 
-    cases = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, turn)).cases
+    cases = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, turn)).cases
     assert (cases["1"].split, cases["3064"].split) == ("fold-1", "fold-4")
 
 
@@ -128,21 +128,21 @@ def test_file_of_folds_is_no_picture(scan_fixture, build_fixture):
     assert build_fixture(SOURCE, LAYOUT).codes()["cvind.mat"] == "ignored-by-card"
 
 
-def test_file_numbered_beyond_the_release_is_reported(changed, survey):
+def test_file_numbered_beyond_the_release_is_reported(edited_tree, survey):
     def extra(root):
         shutil.copy(root / "1.mat", root / "3065.mat")
 
-    contents = survey(SOURCE, changed(SOURCE, LAYOUT, extra))
+    contents = survey(SOURCE, edited_tree(SOURCE, LAYOUT, extra))
     assert ("3065.mat", "unclaimed") in {(p.case, p.code) for p in contents.problems}
 
 
-def test_files_in_the_folders_of_the_four_archives_are_found(changed, scan_tree):
+def test_files_in_the_folders_of_the_four_archives_are_found(edited_tree, scan_tree):
     def nest(root):
         folder = root / "dataset/data"
         folder.mkdir(parents=True)
         shutil.move(root / "1.mat", folder / "1.mat")
 
-    assert "1" in scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, nest)).cases
+    assert "1" in scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, nest)).cases
 
 
 def test_small_image_keeps_its_size_and_its_mask(build_fixture):

@@ -36,11 +36,11 @@ def _rewrite(path, change):
 
 
 @pytest.fixture
-def fails(changed, build_tree):
+def fails(edited_tree, build_tree):
     """``edit`` -> code of what becomes of the large head."""
 
     def make(edit):
-        return build_tree(SOURCE, changed(SOURCE, LAYOUT, edit)).codes()[LARGE]
+        return build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, edit)).codes()[LARGE]
 
     return make
 
@@ -68,13 +68,13 @@ def test_line_around_the_head_marks_all_that_it_encloses(scan_fixture):
     assert head[line].all()
 
 
-def test_filled_copy_of_an_outline_marks_the_same(changed, scan_tree, scan_fixture):
+def test_filled_copy_of_an_outline_marks_the_same(edited_tree, scan_tree, scan_fixture):
     head = _head(scan_fixture(SOURCE, LAYOUT).cases[LARGE])
 
     def fill(root):
         _rewrite(root / f"{LARGE}_Annotation.png", lambda _: head.astype(np.uint8) * 255)
 
-    case = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, fill)).cases[LARGE]
+    case = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, fill)).cases[LARGE]
     assert (_head(case) == head).all()
 
 
@@ -85,14 +85,14 @@ def test_size_of_a_pixel_comes_from_the_file_and_measures_the_stated_circumferen
     assert length == pytest.approx(case.quantities[0].value, rel=0.02)
 
 
-def test_picture_stored_again_without_the_size_of_its_pixels_is_kept(changed, build_tree):
+def test_picture_stored_again_without_the_size_of_its_pixels_is_kept(edited_tree, build_tree):
     def forget(root):
         path = root / f"{LARGE}.png"
         with Image.open(path) as picture:
             pixels = np.asarray(picture)
         write_picture(path, pixels)
 
-    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, forget))
+    build = build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, forget))
     assert build.tasks_of(LARGE) >= {"Organ Recognition"}
 
 
@@ -176,16 +176,16 @@ def test_nobody_is_called_normal_or_graded(build_fixture):
     ],
 )
 def test_row_that_is_none_of_the_release_is_set_aside(
-    changed, scan_tree, replacing, old, new, says
+    edited_tree, scan_tree, replacing, old, new, says
 ):
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, replacing(TABLE, old, new)))
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, replacing(TABLE, old, new)))
     assert scan.bad_rows(says)
 
 
-def test_circumference_in_cm_is_set_aside(changed, survey, scan_fixture, replacing):
+def test_circumference_in_cm_is_set_aside(edited_tree, survey, scan_fixture, replacing):
     stated = scan_fixture(SOURCE, LAYOUT).cases[LARGE].quantities[0].value
     edit = replacing(TABLE, f",{stated:.2f}", f",{stated / 10:.2f}")
-    problems = survey(SOURCE, changed(SOURCE, LAYOUT, edit)).problems
+    problems = survey(SOURCE, edited_tree(SOURCE, LAYOUT, edit)).problems
     (message,) = (
         problem.message
         for problem in problems

@@ -58,16 +58,16 @@ def test_patient_is_the_code_in_the_file_name_and_not_the_removed_column(scan_fi
     assert all(len(patient) == 16 and int(patient, 16) for patient in patients)
 
 
-def test_picture_that_contradicts_its_sheet_is_set_aside(changed, scan_tree):
+def test_picture_that_contradicts_its_sheet_is_set_aside(edited_tree, scan_tree):
     def swap(root):
         path = next(root.rglob(f"{NORMAL_CC}_*"))
         path.rename(path.with_name(path.name.replace("_MG_R_", "_MG_L_")))
 
-    scan = scan_tree(SOURCE, "release", changed(SOURCE, "release", swap))
+    scan = scan_tree(SOURCE, "release", edited_tree(SOURCE, "release", swap))
     assert "the file name says otherwise" in scan.skips[NORMAL_CC]
 
 
-def test_copy_in_other_folders_and_capitals_is_read(changed, scan_tree, scan_fixture):
+def test_copy_in_other_folders_and_capitals_is_read(edited_tree, scan_tree, scan_fixture):
     def nest(root):
         inner = root / "archive/INbreast Release 1.0"
         inner.parent.mkdir()
@@ -78,17 +78,17 @@ def test_copy_in_other_folders_and_capitals_is_read(changed, scan_tree, scan_fix
         for path in (inner / "AllDICOMs").iterdir():
             path.rename(path.with_name(path.name.replace("_ANON", "_anon")))
 
-    scan = scan_tree(SOURCE, "release", changed(SOURCE, "release", nest))
+    scan = scan_tree(SOURCE, "release", edited_tree(SOURCE, "release", nest))
     assert list(scan.cases) == list(scan_fixture(SOURCE, "release").cases)
     assert all(path.exists() for case in scan.cases.values() for path in case.files())
 
 
-def test_edition_with_png_pictures_fits_no_layout(changed):
+def test_edition_with_png_pictures_fits_no_layout(edited_tree):
     def convert(root):
         for path in root.rglob("*.dcm"):
             path.rename(path.with_suffix(".png"))
 
-    assert not inspect_copy(CARD, changed(SOURCE, "csv", convert)).fits
+    assert not inspect_copy(CARD, edited_tree(SOURCE, "csv", convert)).fits
 
 
 def test_csv_is_parted_by_semicolons_and_ends_its_lines_as_windows_does(fixture_tree, scan_fixture):
@@ -177,14 +177,14 @@ def test_one_point_is_a_calcification_and_no_region(scan_fixture):
     assert case.regions == ()
 
 
-def test_mark_of_an_area_that_is_one_point_is_no_region(changed, scan_tree):
+def test_mark_of_an_area_that_is_one_point_is_no_region(edited_tree, scan_tree):
     def shorten(root):
         path = root / f"AllXML/{BARE}.xml"
         whole = plistlib.loads(path.read_bytes())
         del whole["Images"][0]["ROIs"][0]["Point_px"][1:]
         path.write_bytes(plistlib.dumps(whole))
 
-    scan = scan_tree(SOURCE, "release", changed(SOURCE, "release", shorten))
+    scan = scan_tree(SOURCE, "release", edited_tree(SOURCE, "release", shorten))
     assert {region.field for region in scan.cases[BARE].regions} == {"structure"}
     assert "cluster" in scan.states(BARE, "finding")
 
@@ -195,7 +195,7 @@ def test_points_are_column_then_row(scan_fixture):
     assert bounds(marked) == (x0, y0, x1 + 1, y1 + 1)
 
 
-def test_marks_are_found_by_key_in_whatever_order_a_file_holds_them(changed, scan_tree):
+def test_marks_are_found_by_key_in_whatever_order_a_file_holds_them(edited_tree, scan_tree):
     def reverse(root):
         for path in root.glob("AllXML/*.xml"):
             whole = plistlib.loads(path.read_bytes())
@@ -203,7 +203,7 @@ def test_marks_are_found_by_key_in_whatever_order_a_file_holds_them(changed, sca
                 image["ROIs"] = [dict(reversed(roi.items())) for roi in image["ROIs"]]
             path.write_bytes(plistlib.dumps(whole, sort_keys=False))
 
-    root = changed(SOURCE, "release", reverse)
+    root = edited_tree(SOURCE, "release", reverse)
     assert _mask(scan_tree(SOURCE, "release", root).cases[MASS], 0).any()
 
 
@@ -279,22 +279,24 @@ def test_other_categories_deny_nothing(scan_fixture):
     assert {ground.absent[name].grade for name in names} == {Grade.C}
 
 
-def test_copy_without_the_marks_of_a_picture_does_not_deny_a_mass(changed, scan_tree):
-    root = changed(SOURCE, "csv", lambda r: (r / f"AllXML/{MICROS}.xml").unlink())
+def test_copy_without_the_marks_of_a_picture_does_not_deny_a_mass(edited_tree, scan_tree):
+    root = edited_tree(SOURCE, "csv", lambda r: (r / f"AllXML/{MICROS}.xml").unlink())
     scan = scan_tree(SOURCE, "csv", root)
     assert scan.states(MICROS, "mass") == {"mass": LabelState.UNKNOWN}
     ground = facts_of_case(CARD, scan.cases[MICROS], load_terms())
     assert "breast mass" not in ground.absent
 
 
-def test_views_of_one_breast_that_differ_leave_its_classes_open(changed, scan_tree, scan_fixture):
+def test_views_of_one_breast_that_differ_leave_its_classes_open(
+    edited_tree, scan_tree, scan_fixture
+):
     def same_woman(root):
         first, second = (next(root.rglob(f"{key}_*.dcm")) for key in (NORMAL_CC, MIXED))
         second.rename(second.with_name(first.name.replace(NORMAL_CC, MIXED)))
 
     apart = scan_fixture(SOURCE, "release")
     assert apart.states(MIXED, "birads") == {"4b": LabelState.PRESENT}
-    scan = scan_tree(SOURCE, "release", changed(SOURCE, "release", same_woman))
+    scan = scan_tree(SOURCE, "release", edited_tree(SOURCE, "release", same_woman))
     for key in (NORMAL_CC, MIXED):
         for field in ("birads", "density"):
             assert set(scan.states(key, field).values()) == {LabelState.UNKNOWN}, (key, field)

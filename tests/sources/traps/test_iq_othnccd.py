@@ -60,29 +60,29 @@ def test_copy_with_fewer_files_is_called_partial(fixture_tree):
 
 
 @pytest.mark.parametrize(("label", "number"), [("Normal", 417), ("Malignant", 562), ("Normal", 0)])
-def test_number_beyond_the_release_stops_the_source(changed, scan_tree, label, number):
+def test_number_beyond_the_release_stops_the_source(edited_tree, scan_tree, label, number):
     def augment(root):
         folder = root / TOP / f"{label} cases"
         shutil.copy(next(folder.glob("*.jpg")), folder / f"{label} case ({number}).jpg")
 
     with pytest.raises(SourceError, match="augmented"):
-        scan_tree(SOURCE, "original", changed(SOURCE, "original", augment))
+        scan_tree(SOURCE, "original", edited_tree(SOURCE, "original", augment))
 
 
-def test_copy_with_everything_twice_stops_the_source(changed, scan_tree):
+def test_copy_with_everything_twice_stops_the_source(edited_tree, scan_tree):
     def double(root):
         shutil.copytree(root / TOP, root / "second" / TOP)
 
     with pytest.raises(SourceError, match="twice"):
-        scan_tree(SOURCE, "original", changed(SOURCE, "original", double))
+        scan_tree(SOURCE, "original", edited_tree(SOURCE, "original", double))
 
 
 @pytest.mark.parametrize("name", ["PIC 4.png", "Picture16.png", "Malignant case (2).jpg"])
-def test_picture_that_is_misnamed_or_misfiled_is_set_aside(changed, scan_tree, name):
+def test_picture_that_is_misnamed_or_misfiled_is_set_aside(edited_tree, scan_tree, name):
     def mix(root):
         write_picture(root / TOP / "Normal cases" / name, picture(64, 64, seed=1))
 
-    scan = scan_tree(SOURCE, "original", changed(SOURCE, "original", mix))
+    scan = scan_tree(SOURCE, "original", edited_tree(SOURCE, "original", mix))
     assert f"{TOP}/Normal cases/{name}" in scan.skips
 
 
@@ -92,11 +92,11 @@ def test_unlabelled_test_pictures_are_ignored(build_fixture):
 
 
 @pytest.mark.parametrize("size", [(623, 512), (801, 512), (511, 404), (331, 506), (64, 64)])
-def test_size_that_gives_the_class_away_is_refused(changed, build_tree, size):
+def test_size_that_gives_the_class_away_is_refused(edited_tree, build_tree, size):
     def resize(root):
         write_picture(root / TOP / ONE, picture(*size, seed=1))
 
-    build = build_tree(SOURCE, changed(SOURCE, "original", resize))
+    build = build_tree(SOURCE, edited_tree(SOURCE, "original", resize))
     assert build.codes()["Malignant case (1)"] == "odd-size"
     assert build.items_of("Malignant case (1)") == []
 
@@ -143,12 +143,12 @@ def test_patient_is_unknown_and_never_guessed(scan_fixture):
     assert CARD.patient == "unknown"
 
 
-def test_equal_slices_are_named_by_the_audit(changed, build_raw, tmp_path):
+def test_equal_slices_are_named_by_the_audit(edited_tree, build_raw, tmp_path):
     def twin(root):
         folder = root / TOP / "Malignant cases"
         shutil.copy(folder / "Malignant case (1).jpg", folder / "Malignant case (2).jpg")
 
-    build = build_raw(SOURCE, changed(SOURCE, "original", twin), tmp_path / "workspace")
+    build = build_raw(SOURCE, edited_tree(SOURCE, "original", twin), tmp_path / "workspace")
     (row,) = json.loads(build.audit.read_text())["duplicate_pictures"]
     assert row["cases"] == [f"{SOURCE}/Malignant case ({n})" for n in (1, 2)]
 

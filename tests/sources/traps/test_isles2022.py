@@ -108,7 +108,7 @@ def test_free_slices_do_not_all_lie_next_to_the_middle(scan_fixture):
     assert any(abs(2 * index - 19) > 5 for index in indexes)
 
 
-def test_lesion_that_fills_the_middle_leaves_no_slice_to_call_free(changed, build_tree):
+def test_lesion_that_fills_the_middle_leaves_no_slice_to_call_free(edited_tree, build_tree):
     def fill(root):
         path = next(root.rglob(f"derivatives/{FIRST}/*/*_msk.nii.gz"))
         stored = nibabel.load(path)
@@ -116,7 +116,9 @@ def test_lesion_that_fills_the_middle_leaves_no_slice_to_call_free(changed, buil
         values[40:50, 40:50, :] = 1
         nibabel.save(nibabel.Nifti1Image(values, stored.affine), path)
 
-    quarantine = build_tree(SOURCE, changed(SOURCE, "zenodo", fill)).quarantine.set_index("case")
+    quarantine = build_tree(SOURCE, edited_tree(SOURCE, "zenodo", fill)).quarantine.set_index(
+        "case"
+    )
     row = quarantine.loc[f"{FIRST}-dwi-clear"]
     assert (row["stage"], row["code"]) == ("select", "no-slice")
 
@@ -139,7 +141,7 @@ def test_lesion_is_neither_marked_nor_asked_on_flair(scan_fixture, build_fixture
 
 @pytest.mark.parametrize("harm", ["moved mask", "no dwi"])
 def test_flair_is_kept_where_its_mask_cannot_be_used_and_states_no_lesion(
-    changed, build_tree, harm
+    edited_tree, build_tree, harm
 ):
     def edit(root):
         if harm == "no dwi":
@@ -151,7 +153,7 @@ def test_flair_is_kept_where_its_mask_cannot_be_used_and_states_no_lesion(
         affine[0, 3] += 40
         nibabel.save(nibabel.Nifti1Image(np.asarray(image.dataobj), affine), path)
 
-    build = build_tree(SOURCE, changed(SOURCE, "zenodo", edit))
+    build = build_tree(SOURCE, edited_tree(SOURCE, "zenodo", edit))
     tasks = build.tasks_of(f"{FIRST}-flair")
     assert "Imaging Protocols Recognition" in tasks
     assert not set(tasks) & {"Abnormality Diagnosis", "Disease Diagnosis", "ROI Grounding"}
@@ -177,7 +179,7 @@ def test_preview_with_the_lesion_painted_in_is_no_picture(build_fixture):
 
 
 @pytest.mark.parametrize("factor", [1000.0, 1.0])
-def test_adc_of_either_unit_gives_the_same_picture(changed, build_tree, build_fixture, factor):
+def test_adc_of_either_unit_gives_the_same_picture(edited_tree, build_tree, build_fixture, factor):
     def scale(root):
         path = next(root.rglob(f"{FIRST}*_adc.nii.gz"))
         stored = nibabel.load(path)
@@ -185,7 +187,7 @@ def test_adc_of_either_unit_gives_the_same_picture(changed, build_tree, build_fi
         nibabel.save(nibabel.Nifti1Image(values, stored.affine), path)
 
     fixture = build_fixture(SOURCE, "zenodo")
-    two = build_tree(SOURCE, changed(SOURCE, "zenodo", scale))
+    two = build_tree(SOURCE, edited_tree(SOURCE, "zenodo", scale))
     key = f"{FIRST}-adc"
     difference = fixture.pixels(fixture.sample(key)).astype(int) - two.pixels(two.sample(key))
     assert np.abs(difference).max() <= 1
@@ -206,14 +208,14 @@ def test_rows_that_run_upwards_are_shown_with_the_face_up_and_the_right_at_the_l
 
 
 def test_other_centre_stored_in_another_direction_gives_the_same_picture(
-    changed, build_tree, build_fixture
+    edited_tree, build_tree, build_fixture
 ):
     def turn(root):
         for path in root.rglob(f"*{FIRST}*.nii.gz"):
             nibabel.save(nibabel.as_closest_canonical(nibabel.load(path)), path)
 
     fixture = build_fixture(SOURCE, "zenodo")
-    two = build_tree(SOURCE, changed(SOURCE, "zenodo", turn))
+    two = build_tree(SOURCE, edited_tree(SOURCE, "zenodo", turn))
     for kind in ("dwi", "adc", "flair"):
         key = f"{FIRST}-{kind}"
         assert (fixture.pixels(fixture.sample(key)) == two.pixels(two.sample(key))).all()

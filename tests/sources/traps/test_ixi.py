@@ -28,20 +28,20 @@ def _facts(scan, subject):
 
 
 @each_layout
-def test_volumes_are_found_by_name_in_whatever_folder(changed, scan_tree, scan_fixture, layout):
+def test_volumes_are_found_by_name_in_whatever_folder(edited_tree, scan_tree, scan_fixture, layout):
     def rename(root):
         (root / "IXI-T1").rename(root / "T1")
         (root / "spilled").mkdir()
         for path in (root / "IXI-T2").iterdir():
             shutil.move(path, root / path.name)
 
-    scan = scan_tree(SOURCE, layout, changed(SOURCE, layout, rename))
+    scan = scan_tree(SOURCE, layout, edited_tree(SOURCE, layout, rename))
     assert set(scan.cases) == set(scan_fixture(SOURCE, layout).cases)
 
 
 @each_layout
-def test_volume_that_lies_in_two_folders_is_read_once(changed, scan_tree, layout):
-    root = changed(SOURCE, layout, lambda r: shutil.copytree(r / "IXI-T1", r / "copy"))
+def test_volume_that_lies_in_two_folders_is_read_once(edited_tree, scan_tree, layout):
+    root = edited_tree(SOURCE, layout, lambda r: shutil.copytree(r / "IXI-T1", r / "copy"))
     scan = scan_tree(SOURCE, layout, root)
     assert len(scan.cases) == 16
     assert list(scan.skips.values()) == ["another copy of a volume"] * 3
@@ -84,7 +84,7 @@ def test_axial_t1_lies_above_the_middle_because_the_neck_is_in_view(build_fixtur
     assert int(build.sample(f"{GUYS}-T2-axial").frames) == 36
 
 
-def test_file_that_does_not_say_where_it_points_is_refused(changed, build_tree):
+def test_file_that_does_not_say_where_it_points_is_refused(edited_tree, build_tree):
     def forget(root):
         path = root / f"IXI-T2/{GUYS}-T2.nii.gz"
         stored = nibabel.load(path)
@@ -92,7 +92,7 @@ def test_file_that_does_not_say_where_it_points_is_refused(changed, build_tree):
         image.header["qform_code"] = image.header["sform_code"] = 0
         nibabel.save(image, path)
 
-    codes = build_tree(SOURCE, changed(SOURCE, "archives", forget)).codes()
+    codes = build_tree(SOURCE, edited_tree(SOURCE, "archives", forget)).codes()
     assert codes[f"{GUYS}-T2-axial"] == "no-orientation"
 
 
@@ -138,12 +138,14 @@ def test_second_row_of_a_subject_that_is_mostly_zeros_does_not_replace_the_first
 
 
 @pytest.mark.parametrize("subject", ["IXI219", "IXI328"])
-def test_subject_whose_rows_disagree_has_neither_age_nor_sex(changed, scan_tree, subject):
+def test_subject_whose_rows_disagree_has_neither_age_nor_sex(edited_tree, scan_tree, subject):
     def renumber(root):
         for path in list(root.rglob("IXI219*")):
             path.rename(path.with_name(path.name.replace("IXI219", subject)))
 
-    facts = _facts(scan_tree(SOURCE, "archives", changed(SOURCE, "archives", renumber)), subject)
+    facts = _facts(
+        scan_tree(SOURCE, "archives", edited_tree(SOURCE, "archives", renumber)), subject
+    )
     assert facts == {(("site", "IOP"), ("tesla", "1.5"))}
 
 
@@ -153,17 +155,19 @@ def test_heights_that_are_typing_errors_and_dates_are_not_kept(scan_fixture):
         assert "1520" not in {value for _, value in case.facts}
 
 
-def test_scan_of_a_subject_that_the_table_lacks_is_read(changed, scan_tree):
+def test_scan_of_a_subject_that_the_table_lacks_is_read(edited_tree, scan_tree):
     def renumber(root):
         for path in list(root.rglob("IXI012*")):
             path.rename(path.with_name(path.name.replace("IXI012", "IXI661")))
 
-    facts = _facts(scan_tree(SOURCE, "archives", changed(SOURCE, "archives", renumber)), "IXI661")
+    facts = _facts(
+        scan_tree(SOURCE, "archives", edited_tree(SOURCE, "archives", renumber)), "IXI661"
+    )
     assert facts == {(("site", "HH"), ("tesla", "3"))}
 
 
-def test_copy_without_the_table_is_read(changed, scan_tree):
-    root = changed(SOURCE, "archives", lambda r: (r / "IXI.xls").unlink())
+def test_copy_without_the_table_is_read(edited_tree, scan_tree):
+    root = edited_tree(SOURCE, "archives", lambda r: (r / "IXI.xls").unlink())
     assert len(scan_tree(SOURCE, "archives", root).cases) == 16
 
 
@@ -180,12 +184,12 @@ def test_strength_of_the_field_follows_from_the_hospital(scan_fixture, subject, 
     assert dict(facts)["tesla"] == tesla
 
 
-def test_second_scan_of_a_subject_is_the_same_patient(changed, scan_tree):
+def test_second_scan_of_a_subject_is_the_same_patient(edited_tree, scan_tree):
     def again(root):
         path = root / f"IXI-T2/{GUYS}-T2.nii.gz"
         shutil.copy(path, path.with_name("IXI002-Guys-0999-T2.nii.gz"))
 
-    cases = scan_tree(SOURCE, "archives", changed(SOURCE, "archives", again)).cases
+    cases = scan_tree(SOURCE, "archives", edited_tree(SOURCE, "archives", again)).cases
     assert cases["IXI002-Guys-0999-T2-axial"].patient == "IXI002"
 
 

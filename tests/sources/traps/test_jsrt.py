@@ -37,45 +37,47 @@ def _box(case):
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("end", [b"\r", b"\n", b"\r\n"])
-def test_tables_are_read_with_any_line_end(changed, scan_tree, scan_fixture, end):
+def test_tables_are_read_with_any_line_end(edited_tree, scan_tree, scan_fixture, end):
     def resave(root):
         for name in (NODULES, NORMALS):
             text = (root / name).read_bytes().replace(b"\r\n", b"\n").replace(b"\r", b"\n")
             (root / name).write_bytes(text.replace(b"\n", end))
 
-    scan = scan_tree(SOURCE, "raw", changed(SOURCE, "raw", resave))
+    scan = scan_tree(SOURCE, "raw", edited_tree(SOURCE, "raw", resave))
     expected = scan_fixture(SOURCE, "raw").cases
     assert {key: case.facts for key, case in scan.cases.items()} == {
         key: case.facts for key, case in expected.items()
     }
 
 
-def test_fields_cut_at_fixed_columns_and_whole_ones_give_the_same(changed, scan_tree, replacing):
+def test_fields_cut_at_fixed_columns_and_whole_ones_give_the_same(
+    edited_tree, scan_tree, replacing
+):
     edit = replacing(NODULES, "l.upper\tlobe\tlung cancer(\tadeno)", "l.upper lobe\tlung cancer")
-    cases = scan_tree(SOURCE, "raw", changed(SOURCE, "raw", edit)).cases
+    cases = scan_tree(SOURCE, "raw", edited_tree(SOURCE, "raw", edit)).cases
     assert cases[PLAIN].facts == (("sex", "male"), ("age", "53"))
 
 
-def test_fields_parted_by_blanks_are_read(changed, scan_tree):
+def test_fields_parted_by_blanks_are_read(edited_tree, scan_tree):
     def blank(root):
         path = root / NODULES
         path.write_bytes(path.read_bytes().replace(b"\t", b"  "))
 
-    cases = scan_tree(SOURCE, "raw", changed(SOURCE, "raw", blank)).cases
+    cases = scan_tree(SOURCE, "raw", edited_tree(SOURCE, "raw", blank)).cases
     assert cases[PLAIN].facts == (("sex", "male"), ("age", "53"))
 
 
-def test_film_with_a_row_of_another_form_is_set_aside(changed, scan_tree, replacing):
-    root = changed(SOURCE, "raw", replacing(NODULES, "\t1634\t692\t", "\t"))
+def test_film_with_a_row_of_another_form_is_set_aside(edited_tree, scan_tree, replacing):
+    root = edited_tree(SOURCE, "raw", replacing(NODULES, "\t1634\t692\t", "\t"))
     scan = scan_tree(SOURCE, "raw", root)
     assert scan.bad_rows("CLNDAT_EN.txt:1: ") == scan.bad_rows("is not a row") == {PLAIN}
 
 
-def test_film_without_a_row_is_set_aside(changed, scan_tree):
+def test_film_without_a_row_is_set_aside(edited_tree, scan_tree):
     def add(root):
         shutil.copy(root / "All247images/JPCNN001.IMG", root / "All247images/JPCNN093.IMG")
 
-    scan = scan_tree(SOURCE, "raw", changed(SOURCE, "raw", add))
+    scan = scan_tree(SOURCE, "raw", edited_tree(SOURCE, "raw", add))
     assert scan.bad_rows("no row of this film") == {"JPCNN093"}
 
 
@@ -83,20 +85,20 @@ def test_question_mark_is_no_age(scan_fixture):
     assert scan_fixture(SOURCE, "raw").cases[LOCATED].facts == (("sex", "female"),)
 
 
-def test_bytes_in_the_other_order_are_refused(changed, build_tree):
+def test_bytes_in_the_other_order_are_refused(edited_tree, build_tree):
     def swap(root):
         path = root / f"All247images/{PLAIN}.IMG"
         path.write_bytes(np.fromfile(path, ">u2").astype("<u2").tobytes())
 
-    assert build_tree(SOURCE, changed(SOURCE, "raw", swap)).codes()[PLAIN] == "wrong-layout"
+    assert build_tree(SOURCE, edited_tree(SOURCE, "raw", swap)).codes()[PLAIN] == "wrong-layout"
 
 
-def test_film_of_another_length_is_refused(changed, build_tree):
+def test_film_of_another_length_is_refused(edited_tree, build_tree):
     def cut(root):
         path = root / f"All247images/{PLAIN}.IMG"
         path.write_bytes(path.read_bytes()[:-2])
 
-    assert build_tree(SOURCE, changed(SOURCE, "raw", cut)).codes()[PLAIN] == "file-size"
+    assert build_tree(SOURCE, edited_tree(SOURCE, "raw", cut)).codes()[PLAIN] == "file-size"
 
 
 @pytest.mark.thorough
@@ -109,32 +111,32 @@ def test_high_values_of_the_films_are_dark_and_bone_is_shown_bright(build_fixtur
     assert pixels[-20:, -20:].mean() < 30
 
 
-def test_inverted_picture_of_the_copy_is_refused(changed, build_tree):
+def test_inverted_picture_of_the_copy_is_refused(edited_tree, build_tree):
     def invert(root):
         path = root / f"images/images/{ADULT}.png"
         with Image.open(path) as film:
             Image.fromarray(255 - np.asarray(film)).save(path)
 
-    codes = build_tree(SOURCE, changed(SOURCE, "kaggle", invert)).codes()
+    codes = build_tree(SOURCE, edited_tree(SOURCE, "kaggle", invert)).codes()
     assert codes[ADULT] == "inverted-tone"
 
 
-def test_picture_of_the_copy_with_16_bits_is_refused(changed, build_tree):
+def test_picture_of_the_copy_with_16_bits_is_refused(edited_tree, build_tree):
     def widen(root):
         path = root / f"images/images/{ADULT}.png"
         with Image.open(path) as film:
             Image.fromarray(np.asarray(film).astype(np.uint16) * 257).save(path)
 
-    assert build_tree(SOURCE, changed(SOURCE, "kaggle", widen)).codes()[ADULT] == "not-8-bit"
+    assert build_tree(SOURCE, edited_tree(SOURCE, "kaggle", widen)).codes()[ADULT] == "not-8-bit"
 
 
-def test_picture_of_an_odd_size_is_set_aside_and_no_failure(changed, build_tree):
+def test_picture_of_an_odd_size_is_set_aside_and_no_failure(edited_tree, build_tree):
     def shrink(root):
         path = root / f"images/images/{ADULT}.png"
         with Image.open(path) as film:
             film.resize((512, 512)).save(path)
 
-    rows = build_tree(SOURCE, changed(SOURCE, "kaggle", shrink)).quarantine
+    rows = build_tree(SOURCE, edited_tree(SOURCE, "kaggle", shrink)).quarantine
     (row,) = rows[rows["case"] == ADULT].to_dict("records")
     assert (row["code"], row["stage"]) == ("film-size", "select")
 
@@ -157,9 +159,9 @@ def test_box_lies_on_the_nodule(scan_fixture):
     assert middle > 1.2 * np.median(pixels[(y0 + y1) // 2, x1 + 40 : x1 + 80])
 
 
-def test_box_is_cut_at_the_edge_of_the_film(changed, scan_tree, replacing):
+def test_box_is_cut_at_the_edge_of_the_film(edited_tree, scan_tree, replacing):
     edit = replacing(NODULES, "\t1634\t692\t", "\t40\t2040\t")
-    x0, _, _, y1 = _box(scan_tree(SOURCE, "raw", changed(SOURCE, "raw", edit)).cases[PLAIN])
+    x0, _, _, y1 = _box(scan_tree(SOURCE, "raw", edited_tree(SOURCE, "raw", edit)).cases[PLAIN])
     assert (x0, y1) == (0, 1024)
 
 
@@ -175,7 +177,7 @@ def test_masks_lie_on_the_side_of_the_patient(scan_fixture):
     assert centres["right clavicle"] < 512 < centres["left clavicle"]
 
 
-def test_mask_in_a_palette_counts_by_its_colours(changed, scan_tree, scan_fixture):
+def test_mask_in_a_palette_counts_by_its_colours(edited_tree, scan_tree, scan_fixture):
     def repaint(root):
         for path in root.glob(f"SCR/fold1/masks/*/{PLAIN}.gif"):
             with Image.open(path) as picture:
@@ -186,7 +188,7 @@ def test_mask_in_a_palette_counts_by_its_colours(changed, scan_tree, scan_fixtur
             with Image.open(path) as picture:
                 assert picture.mode == "P"
 
-    repainted = _masks(scan_tree(SOURCE, "raw", changed(SOURCE, "raw", repaint)).cases[PLAIN])
+    repainted = _masks(scan_tree(SOURCE, "raw", edited_tree(SOURCE, "raw", repaint)).cases[PLAIN])
     expected = _masks(scan_fixture(SOURCE, "raw").cases[PLAIN])
     assert all((repainted[name] == mask).all() for name, mask in expected.items())
 
@@ -200,18 +202,18 @@ def _masks(case):
     }
 
 
-def test_fold_is_where_the_masks_lie_and_not_the_parity_of_the_number(changed, scan_tree):
+def test_fold_is_where_the_masks_lie_and_not_the_parity_of_the_number(edited_tree, scan_tree):
     def swap(root):
         shutil.move(root / "SCR/fold1", root / "SCR/fold3")
         shutil.move(root / "SCR/fold2", root / "SCR/fold1")
         shutil.move(root / "SCR/fold3", root / "SCR/fold2")
 
-    cases = scan_tree(SOURCE, "raw", changed(SOURCE, "raw", swap)).cases
+    cases = scan_tree(SOURCE, "raw", edited_tree(SOURCE, "raw", swap)).cases
     assert (cases[PLAIN].split, cases[YOUNG].split) == ("fold2", "fold1")
     assert len([r for r in cases[PLAIN].regions if r.field == "structure"]) == 5
 
 
-def test_masks_under_scratch_and_films_of_the_split_archives_are_found(changed, scan_tree):
+def test_masks_under_scratch_and_films_of_the_split_archives_are_found(edited_tree, scan_tree):
     def move(root):
         (root / "scratch").mkdir()
         shutil.move(root / "SCR/fold1", root / "scratch/fold1")
@@ -220,17 +222,17 @@ def test_masks_under_scratch_and_films_of_the_split_archives_are_found(changed, 
             for path in sorted(root.glob(f"All247images/JPC{kind}*")):
                 shutil.move(path, root / folder / path.name)
 
-    root = changed(SOURCE, "raw", move)
+    root = edited_tree(SOURCE, "raw", move)
     assert inspect_copy(CARD, root).fits
     assert scan_tree(SOURCE, "raw", root).cases[PLAIN].split == "fold1"
 
 
-def test_letter_case_of_names_does_not_matter(changed, scan_tree, scan_fixture):
+def test_letter_case_of_names_does_not_matter(edited_tree, scan_tree, scan_fixture):
     def lower(root):
         for path in sorted((root / "All247images").iterdir()):
             path.rename(path.with_name(path.name.lower()))
 
-    scan = scan_tree(SOURCE, "raw", changed(SOURCE, "raw", lower))
+    scan = scan_tree(SOURCE, "raw", edited_tree(SOURCE, "raw", lower))
     assert list(scan.cases) == list(scan_fixture(SOURCE, "raw").cases)
 
 
@@ -252,9 +254,9 @@ def test_plain_nodule_is_asked_against_a_film_without_one_and_nothing_else(build
     assert build.right_of(ADULT, FINDINGS) == build.wrong_of(PLAIN, FINDINGS) == {"no lung nodule"}
 
 
-def test_small_nodule_is_not_asked_for_its_place(changed, scan_tree, replacing):
+def test_small_nodule_is_not_asked_for_its_place(edited_tree, scan_tree, replacing):
     edit = replacing(NODULES, "JPCLN001.IMG\t5\t30", "JPCLN001.IMG\t5\t9")
-    case = scan_tree(SOURCE, "raw", changed(SOURCE, "raw", edit)).cases[PLAIN]
+    case = scan_tree(SOURCE, "raw", edited_tree(SOURCE, "raw", edit)).cases[PLAIN]
     assert all(region.field == "structure" for region in case.regions)
 
 
@@ -276,9 +278,9 @@ def test_subtlety_is_no_severity_and_pathology_is_no_disease(build_fixture):
     assert values.isdisjoint({"malignant", "benign"})
 
 
-def test_table_of_the_copy_writes_whole_numbers_as_fractions(changed, scan_tree, replacing):
+def test_table_of_the_copy_writes_whole_numbers_as_fractions(edited_tree, scan_tree, replacing):
     edit = replacing("jsrt_metadata.csv", ",5,30,53,male", ",5.0,30.0,53.0,Male")
-    cases = scan_tree(SOURCE, "kaggle", changed(SOURCE, "kaggle", edit)).cases
+    cases = scan_tree(SOURCE, "kaggle", edited_tree(SOURCE, "kaggle", edit)).cases
     assert dict(cases[PLAIN].facts)["age"] == "53"
     assert _box(cases[PLAIN])
 

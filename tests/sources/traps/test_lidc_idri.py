@@ -68,23 +68,23 @@ def test_both_directory_styles_give_the_same_cases(scan_fixture, layout):
     assert list(scan.cases) == list(scan_fixture(SOURCE, "classic").cases)
 
 
-def test_folder_names_do_not_tell_the_series(changed, scan_tree, scan_fixture):
+def test_folder_names_do_not_tell_the_series(edited_tree, scan_tree, scan_fixture):
     def rename(root):
         for number, folder in enumerate(sorted(root.glob("manifest-*/LIDC-IDRI/*/*/*"))):
             folder.rename(folder.with_name(f"renamed-{number}"))
 
-    scan = scan_tree(SOURCE, "descriptive", changed(SOURCE, "descriptive", rename))
+    scan = scan_tree(SOURCE, "descriptive", edited_tree(SOURCE, "descriptive", rename))
     assert list(scan.cases) == list(scan_fixture(SOURCE, "descriptive").cases)
 
 
-def test_reading_is_joined_by_series_and_not_by_file_name(changed, scan_tree, scan_fixture):
+def test_reading_is_joined_by_series_and_not_by_file_name(edited_tree, scan_tree, scan_fixture):
     def swap(root):
         folder = root / "tcia-lidc-xml/157"
         shutil.move(folder / "001.xml", folder / "x.xml")
         shutil.move(folder / "006.xml", folder / "001.xml")
         shutil.move(folder / "x.xml", folder / "006.xml")
 
-    scan = scan_tree(SOURCE, "descriptive", changed(SOURCE, "descriptive", swap))
+    scan = scan_tree(SOURCE, "descriptive", edited_tree(SOURCE, "descriptive", swap))
     assert list(scan.cases) == list(scan_fixture(SOURCE, "descriptive").cases)
 
 
@@ -99,26 +99,26 @@ def test_reading_of_a_film_is_passed_over(scan_fixture, fixture_tree):
     assert not [key for key in scan_fixture(SOURCE, "classic").skips if "068" in key]
 
 
-def test_corrected_reading_replaces_the_first_one(changed, scan_tree, scan_fixture):
+def test_corrected_reading_replaces_the_first_one(edited_tree, scan_tree, scan_fixture):
     assert _of(scan_fixture(SOURCE, "classic"), PATIENTS[0])
 
     def drop(root):
         (root / "161-resubmitted-correction-3-9-12.xml").unlink()
 
-    scan = scan_tree(SOURCE, "classic", changed(SOURCE, "classic", drop))
+    scan = scan_tree(SOURCE, "classic", edited_tree(SOURCE, "classic", drop))
     assert not _of(scan, PATIENTS[0])
     assert "contradict" in next(iter(_of(scan, PATIENTS[0], "skips").values()))
 
 
-def test_scan_without_a_reading_is_not_called_clear(changed, scan_tree):
-    root = changed(SOURCE, "classic", lambda root: _reading(root, PATIENTS[5]).unlink())
+def test_scan_without_a_reading_is_not_called_clear(edited_tree, scan_tree):
+    root = edited_tree(SOURCE, "classic", lambda root: _reading(root, PATIENTS[5]).unlink())
     scan = scan_tree(SOURCE, "classic", root)
     assert not _of(scan, PATIENTS[5])
 
 
-def test_scan_with_three_readers_is_not_called_clear(changed, scan_tree):
+def test_scan_with_three_readers_is_not_called_clear(edited_tree, scan_tree):
     edit = _respell(PATIENTS[5], r"<readingSession>.*?</readingSession>", "", count=1)
-    scan = scan_tree(SOURCE, "classic", changed(SOURCE, "classic", edit))
+    scan = scan_tree(SOURCE, "classic", edited_tree(SOURCE, "classic", edit))
     assert not _of(scan, PATIENTS[5])
     assert "3 reading sessions" in next(iter(_of(scan, PATIENTS[5], "skips").values()))
 
@@ -146,7 +146,7 @@ def test_nodule_ids_of_readers_mean_nothing(scan_fixture):
 
 
 @pytest.mark.thorough
-def test_order_of_the_readers_does_not_matter(changed, build_fixture, build_tree):
+def test_order_of_the_readers_does_not_matter(edited_tree, build_fixture, build_tree):
     def turn(root):
         path = _reading(root, PATIENTS[0])
         head, *sessions = path.read_text().split("<readingSession>")
@@ -158,7 +158,7 @@ def test_order_of_the_readers_does_not_matter(changed, build_fixture, build_tree
         path.write_text(text)
         (root / "161-resubmitted-correction-3-9-12.xml").write_text(text)
 
-    build = build_tree(SOURCE, changed(SOURCE, "classic", turn))
+    build = build_tree(SOURCE, edited_tree(SOURCE, "classic", turn))
     usual = build_fixture(SOURCE, "classic")
     areas = [
         next(
@@ -185,7 +185,7 @@ def test_line_lies_outside_the_nodule_and_half_of_the_readers_mark_it(scan_fixtu
     assert bounds(marked) == bounds(expected)
 
 
-def test_excluded_outline_is_a_hole(changed, scan_tree, scan_fixture):
+def test_excluded_outline_is_a_hole(edited_tree, scan_tree, scan_fixture):
     def pierce(root):
         path = _reading(root, PATIENTS[1])
         rows, columns = np.nonzero(tumour(seed=2)[5])
@@ -204,7 +204,9 @@ def test_excluded_outline_is_a_hole(changed, scan_tree, scan_fixture):
         pattern = r"<unblindedReadNodule><noduleID>Nodule.*?</unblindedReadNodule>"
         path.write_text(re.sub(pattern, beside, path.read_text(), flags=re.DOTALL))
 
-    pierced = _marked(scan_tree(SOURCE, "classic", changed(SOURCE, "classic", pierce)), PATIENTS[1])
+    pierced = _marked(
+        scan_tree(SOURCE, "classic", edited_tree(SOURCE, "classic", pierce)), PATIENTS[1]
+    )
     usual = _marked(scan_fixture(SOURCE, "classic"), PATIENTS[1])
     assert not (pierced & ~usual).any()
     assert 9 <= (usual & ~pierced).sum() <= 25
@@ -238,7 +240,7 @@ def test_picture_is_not_turned(build_fixture):
     assert pixels[6:13, -19:-6].max() < 100
 
 
-def test_padding_outside_the_field_of_view_is_black(changed, build_tree):
+def test_padding_outside_the_field_of_view_is_black(edited_tree, build_tree):
     def pad(root):
         for path in root.rglob("LIDC-IDRI-0006/**/*.dcm"):
             data = pydicom.dcmread(path)
@@ -248,7 +250,7 @@ def test_padding_outside_the_field_of_view_is_black(changed, build_tree):
             data.PixelData = pixels.tobytes()
             data.save_as(path)
 
-    build = build_tree(SOURCE, changed(SOURCE, "classic", pad))
+    build = build_tree(SOURCE, edited_tree(SOURCE, "classic", pad))
     sample = next(s for s in build.samples if s.case.endswith("clear"))
     pixels = build.pixels(sample)
     assert (pixels[:, -4:] == 0).all()
@@ -283,11 +285,11 @@ def test_scale_that_sites_used_the_other_way_round_is_left_out(word):
     assert word not in CARD.fields
 
 
-def test_disease_comes_from_the_spreadsheet_alone(changed, scan_tree):
+def test_disease_comes_from_the_spreadsheet_alone(edited_tree, scan_tree):
     def drop(root):
         (root / "tcia-diagnosis-data-2012-04-20.xls").unlink()
 
-    scan = scan_tree(SOURCE, "classic", changed(SOURCE, "classic", drop))
+    scan = scan_tree(SOURCE, "classic", edited_tree(SOURCE, "classic", drop))
     assert _diagnosis(scan) == []
 
 
@@ -302,8 +304,8 @@ def test_disease_comes_from_the_spreadsheet_alone(changed, scan_tree):
         (2, 1, LabelState.UNKNOWN),
     ],
 )
-def test_code_of_the_diagnosis_counts_with_its_method(changed, scan_tree, code, method, state):
-    root = changed(SOURCE, "classic", _diagnose(code, method))
+def test_code_of_the_diagnosis_counts_with_its_method(edited_tree, scan_tree, code, method, state):
+    root = edited_tree(SOURCE, "classic", _diagnose(code, method))
     assert _diagnosis(scan_tree(SOURCE, "classic", root)) == [(str(code), state)]
 
 
@@ -312,10 +314,10 @@ def test_diagnosis_of_unknown_code_says_nothing():
 
 
 def test_spreadsheet_of_another_edition_is_named_and_its_diagnoses_are_not_asked(
-    changed, scan_tree
+    edited_tree, scan_tree
 ):
     heads = ("TCIA Patent ID", "Total Number of Nodules", "Nodules >= 3mm")
-    scan = scan_tree(SOURCE, "classic", changed(SOURCE, "classic", _diagnose(2, 2, heads)))
+    scan = scan_tree(SOURCE, "classic", edited_tree(SOURCE, "classic", _diagnose(2, 2, heads)))
     assert _diagnosis(scan) == []
     assert any("another edition" in reason for reason in scan.skips.values())
 
@@ -343,13 +345,13 @@ def test_sets_that_took_the_scans_over_are_named():
 
 
 @pytest.mark.parametrize("layout", ["classic", "series"])
-def test_slices_that_are_no_dicom_are_named_with_what_they_are(changed, survey, layout):
+def test_slices_that_are_no_dicom_are_named_with_what_they_are(edited_tree, survey, layout):
     def spoil(root):
         empty, text = sorted(root.rglob("*.dcm"))[2:4]
         empty.write_bytes(b"")
         text.write_text("<html>no such file</html>")
 
-    problems = survey(SOURCE, changed(SOURCE, layout, spoil)).problems
+    problems = survey(SOURCE, edited_tree(SOURCE, layout, spoil)).problems
     result = " ".join(
         problem.message for problem in problems if problem.case.endswith("unreadable")
     )

@@ -26,13 +26,13 @@ def fixture_scan(scan_fixture):
 
 
 @pytest.fixture
-def header(changed, replacing, scan_tree):
+def header(edited_tree, replacing, scan_tree):
     """A scan of the fixture after a text in the header of one scan is replaced."""
 
     def make(uid, old, new):
         folder = "subset0" if uid in {ALONE, CLEAR, SMALL} else "subset1"
         edit = replacing(f"{folder}/{uid}.mhd", old, new)
-        return scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+        return scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, edit))
 
     return make
 
@@ -85,8 +85,8 @@ def test_clear_scan_is_shown_at_a_level_at_which_nodules_were_counted(fixture_sc
     assert recipe["images"][0]["frame"] == index
 
 
-def test_without_the_marks_of_fewer_readers_no_scan_is_clear(changed, scan_tree):
-    root = changed(SOURCE, LAYOUT, lambda root: (root / MARKS).unlink())
+def test_without_the_marks_of_fewer_readers_no_scan_is_clear(edited_tree, scan_tree):
+    root = edited_tree(SOURCE, LAYOUT, lambda root: (root / MARKS).unlink())
     bare = scan_tree(SOURCE, LAYOUT, root)
     assert f"{CLEAR}-clear" in bare.skips
     assert not bare.cases[f"{ALONE}-2"].regions
@@ -96,8 +96,8 @@ def test_nodule_too_small_for_one_slice_is_set_aside(fixture_scan):
     assert "6 to 30 mm" in fixture_scan.skips[f"{SMALL}-4"]
 
 
-def test_row_that_names_no_scan_leaves_no_scan_clear(changed, replacing, survey):
-    root = changed(SOURCE, LAYOUT, replacing(MARKS, f"{UNCLEAR},", ","))
+def test_row_that_names_no_scan_leaves_no_scan_clear(edited_tree, replacing, survey):
+    root = edited_tree(SOURCE, LAYOUT, replacing(MARKS, f"{UNCLEAR},", ","))
     cases = {case.key: case for case in survey(SOURCE, root).cases}
     states = {label.state for label in cases[f"{CLEAR}-clear"].labels if label.value == "nodule"}
     assert LabelState.ABSENT not in states
@@ -107,8 +107,8 @@ def test_scans_of_one_patient_have_one_key(fixture_scan):
     assert fixture_scan.cases[f"{ALONE}-2"].patient == fixture_scan.cases[f"{TURNED}-3"].patient
 
 
-def test_without_the_table_of_series_a_scan_is_its_own_patient(changed, scan_tree):
-    root = changed(SOURCE, LAYOUT, lambda root: (root / "LIDC-IDRI_MetaData.csv").unlink())
+def test_without_the_table_of_series_a_scan_is_its_own_patient(edited_tree, scan_tree):
+    root = edited_tree(SOURCE, LAYOUT, lambda root: (root / "LIDC-IDRI_MetaData.csv").unlink())
     assert scan_tree(SOURCE, LAYOUT, root).cases[f"{ALONE}-2"].patient == ALONE
 
 
@@ -126,13 +126,13 @@ def test_scan_that_is_not_that_of_the_release_is_refused(header, old, new, says)
     assert header(ALONE, old, new).bad_rows(says) == {f"{ALONE}-2"}
 
 
-def test_scan_in_two_subsets_is_set_aside(changed, scan_tree):
+def test_scan_in_two_subsets_is_set_aside(edited_tree, scan_tree):
     def edit(root):
         for suffix in (".mhd", ".raw"):
             twin = root / "subset1" / f"{ALONE}{suffix}"
             twin.write_bytes((root / "subset0" / twin.name).read_bytes())
 
-    assert scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit)).bad_rows("2 subsets")
+    assert scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, edit)).bad_rows("2 subsets")
 
 
 def test_overlap_with_lidc_is_declared_on_both_sides():

@@ -43,10 +43,10 @@ def test_film_of_another_region_is_set_aside_although_its_view_is_frontal(scan_f
      "STERNUM AND CHEST", "SHOULDER 2 VIEWS"],
 )  # fmt: skip
 def test_procedure_that_names_other_bones_is_no_chest_film(
-    changed, scan_tree, replacing, procedure
+    edited_tree, scan_tree, replacing, procedure
 ):
     edit = replacing(METADATA, "CHEST (PORTABLE AP)", procedure)
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, edit))
     assert _key(scan, RECUMBENT) in scan.skips
 
 
@@ -56,15 +56,15 @@ def test_procedure_that_names_other_bones_is_no_chest_film(
      "PA RLD", "SWIMMERS", "L5 S1"],
 )  # fmt: skip
 def test_view_that_is_neither_plain_frontal_nor_lateral_is_set_aside(
-    changed, scan_tree, replacing, view
+    edited_tree, scan_tree, replacing, view
 ):
     edit = replacing(METADATA, ",AP AXIAL,", f",{view},")
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, edit))
     assert "the view is" in scan.skips[_key(scan, AXIAL)]
 
 
-def test_view_that_the_card_does_not_know_sets_its_case_aside(changed, scan_tree, replacing):
-    root = changed(SOURCE, LAYOUT, replacing(METADATA, ",AP AXIAL,", ",OBLIQUE,"))
+def test_view_that_the_card_does_not_know_sets_its_case_aside(edited_tree, scan_tree, replacing):
+    root = edited_tree(SOURCE, LAYOUT, replacing(METADATA, ",AP AXIAL,", ",OBLIQUE,"))
     scan = scan_tree(SOURCE, LAYOUT, root)
     assert scan.bad_rows("ViewPosition=(like XXXXXXX): value '(like XXXXXXX)'")
 
@@ -114,10 +114,10 @@ def test_finding_whose_parent_is_uncertain_is_uncertain(scan_fixture):
     assert states["Edema"] is LabelState.UNKNOWN  # both say it, but not the opacity
 
 
-def test_finding_whose_child_is_uncertain_is_uncertain(changed, scan_tree, replacing):
+def test_finding_whose_child_is_uncertain_is_uncertain(edited_tree, scan_tree, replacing):
     table = f"{HOME}/mimic-cxr-2.1.0-test-set-labeled.csv"
     edit = replacing(table, "51178377,0.0,1.0,0.0,1.0,0.0", "51178377,0.0,1.0,0.0,1.0,-1.0")
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, edit))
     assert scan.states(_key(scan, READ), "finding")["Cardiomegaly"] is LabelState.UNKNOWN
 
 
@@ -128,7 +128,7 @@ def test_zero_of_both_labelers_is_absent(scan_fixture):
     assert scan.states(key, "disease")["Pneumonia"] is LabelState.PRESENT
 
 
-def test_row_without_any_label_is_not_normal(changed, scan_tree):
+def test_row_without_any_label_is_not_normal(edited_tree, scan_tree):
     def blank(root):
         for labeler in ("chexpert", "negbio"):
             path = root / f"mimic-cxr-2.0.0-{labeler}.csv.gz"
@@ -136,7 +136,7 @@ def test_row_without_any_label_is_not_normal(changed, scan_tree):
             lines[1] = "10000032,50414267" + "," * 14
             path.write_bytes(gzip.compress("\n".join(lines).encode()))
 
-    scan = scan_tree(SOURCE, "2.0.0", changed(SOURCE, "2.0.0", blank))
+    scan = scan_tree(SOURCE, "2.0.0", edited_tree(SOURCE, "2.0.0", blank))
     assert scan.states(_key(scan, ERECT), "finding") == {}
 
 
@@ -157,10 +157,10 @@ def test_airspace_opacity_of_the_radiologist_is_lung_opacity(scan_fixture):
     assert scan.states(_key(scan, READ), "finding")["Lung Opacity"] is LabelState.PRESENT
 
 
-def test_unclear_report_is_unknown(changed, scan_tree, replacing):
+def test_unclear_report_is_unknown(edited_tree, scan_tree, replacing):
     table = f"{HOME}/mimic-cxr-2.1.0-test-set-labeled.csv"
     edit = replacing(table, "52821744,0.0,1.0", "52821744,0.0,-1.0")
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, edit))
     assert scan.states(_key(scan, TEST), "finding")["Cardiomegaly"] is LabelState.UNKNOWN
 
 
@@ -183,11 +183,11 @@ def test_unpacked_tables_and_the_folders_of_wget_are_found(scan_fixture):
         assert case.images[0].paths[0].exists()
 
 
-def test_study_without_a_folder_is_absent_and_no_failure(changed, survey):
+def test_study_without_a_folder_is_absent_and_no_failure(edited_tree, survey):
     def remove(root):
         shutil.rmtree(root / HOME / "files/p10/p10001038")
 
-    contents = survey(SOURCE, changed(SOURCE, LAYOUT, remove))
+    contents = survey(SOURCE, edited_tree(SOURCE, LAYOUT, remove))
     assert len(contents.absent) == 1
 
 

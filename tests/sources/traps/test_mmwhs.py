@@ -64,22 +64,22 @@ def test_ct_and_mr_of_one_number_are_two_people(scan_fixture):
 
 
 @pytest.mark.parametrize("folder", ["ct_train_test/ct_train", "MMWHS/CT/imagesTr"])
-def test_volumes_are_found_by_name_in_any_folder(changed, survey, folder):
+def test_volumes_are_found_by_name_in_any_folder(edited_tree, survey, folder):
     def move(root):
         (root / folder).mkdir(parents=True)
         for path in (root / FOLDER / "ct_train").iterdir():
             shutil.move(path, root / folder)
 
-    contents = survey(SOURCE, changed(SOURCE, LAYOUT, move))
+    contents = survey(SOURCE, edited_tree(SOURCE, LAYOUT, move))
     assert f"{CT}-axial" in {case.key for case in contents.cases}
 
 
-def test_labels_in_a_folder_of_their_own_are_found(changed, survey):
+def test_labels_in_a_folder_of_their_own_are_found(edited_tree, survey):
     def part(root):
         (root / FOLDER / "ct_train_seg").mkdir()
         shutil.move(_path(root, CT, "label"), root / FOLDER / "ct_train_seg")
 
-    contents = survey(SOURCE, changed(SOURCE, LAYOUT, part))
+    contents = survey(SOURCE, edited_tree(SOURCE, LAYOUT, part))
     assert f"{CT}-axial" in {case.key for case in contents.cases}
 
 
@@ -103,32 +103,32 @@ def test_test_volumes_without_truth_make_no_picture(build_fixture):
     assert {sample.split for sample in build.samples} == {"train"}
 
 
-def test_label_421_is_read_as_left_atrium(changed, build_fixture, build_tree):
-    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, _edit(CT, "label", _relabel(_420=421))))
+def test_label_421_is_read_as_left_atrium(edited_tree, build_fixture, build_tree):
+    build = build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, _edit(CT, "label", _relabel(_420=421))))
     mistyped = build.sample(f"{CT}-axial", "outline", "LA")
     assert (
         mistyped.area == build_fixture(SOURCE, LAYOUT).sample(f"{CT}-axial", "outline", "LA").area
     )
 
 
-def test_another_value_is_background(changed, build_fixture, build_tree):
+def test_another_value_is_background(edited_tree, build_fixture, build_tree):
     def speck(labels):
         labels[:8, :8, 19] = 2221
         return labels
 
-    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, _edit(CT, "label", speck)))
+    build = build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, _edit(CT, "label", speck)))
     mine = build.sample(f"{CT}-axial", "outline", "LV")
     assert mine.area == build_fixture(SOURCE, LAYOUT).sample(f"{CT}-axial", "outline", "LV").area
 
 
-def test_labels_of_myops_make_no_picture(changed, build_tree):
+def test_labels_of_myops_make_no_picture(edited_tree, build_tree):
     myops = _relabel(_205=200, _420=1220, _550=2221, _820=0, _850=0)
-    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, _edit(CT, "label", myops)))
+    build = build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, _edit(CT, "label", myops)))
     assert build.codes()[f"{CT}-axial"] == "empty-mask"
 
 
-def test_volume_without_one_of_the_seven_structures_makes_no_picture(changed, build_tree):
-    root = changed(SOURCE, LAYOUT, _edit(CT, "label", _relabel(_850=0)))
+def test_volume_without_one_of_the_seven_structures_makes_no_picture(edited_tree, build_tree):
+    root = edited_tree(SOURCE, LAYOUT, _edit(CT, "label", _relabel(_850=0)))
     assert build_tree(SOURCE, root).codes()[f"{CT}-axial"] == "empty-mask"
 
 
@@ -154,7 +154,7 @@ def test_slices_thicker_than_pixels_are_shown_with_square_pixels(build_fixture):
     assert (sample.width, sample.height) == (110, round(40 * 1.6 / 1.1))
 
 
-def test_wrong_directions_are_refused(changed, build_tree):
+def test_wrong_directions_are_refused(edited_tree, build_tree):
     def mirror(affine):
         affine[0] *= -1
         return affine
@@ -163,13 +163,13 @@ def test_wrong_directions_are_refused(changed, build_tree):
         for kind in ("image", "label"):
             _edit(CT, kind, lambda voxels: voxels, mirror)(root)
 
-    codes = build_tree(SOURCE, changed(SOURCE, LAYOUT, edit)).codes()
+    codes = build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, edit)).codes()
     assert {codes[f"{CT}-{plane}"] for plane in ("axial", "coronal", "sagittal")} == {
         "wrong-directions"
     }
 
 
-def test_heart_upside_down_is_refused(changed, build_tree):
+def test_heart_upside_down_is_refused(edited_tree, build_tree):
     def turn(affine):
         affine[2] *= -1
         return affine
@@ -178,67 +178,67 @@ def test_heart_upside_down_is_refused(changed, build_tree):
         for kind in ("image", "label"):
             _edit(CT, kind, lambda voxels: voxels, turn)(root)
 
-    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, edit))
+    build = build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, edit))
     assert build.codes()[f"{CT}-axial"] == "wrong-directions"
 
 
-def test_refused_volume_is_no_failure_of_the_build(changed, build_tree):
-    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, _edit(CT, "image", lambda v: v + 1024)))
+def test_refused_volume_is_no_failure_of_the_build(edited_tree, build_tree):
+    build = build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, _edit(CT, "image", lambda v: v + 1024)))
     refused = build.quarantine[build.quarantine["code"] == "not-hounsfield"]
     assert set(refused["stage"]) == {"select"}
 
 
-def test_label_on_another_grid_than_its_volume_is_refused(changed, build_tree):
+def test_label_on_another_grid_than_its_volume_is_refused(edited_tree, build_tree):
     def shift(affine):
         affine[:3, 3] += 3
         return affine
 
-    root = changed(SOURCE, LAYOUT, _edit(CT, "label", lambda labels: labels, shift))
+    root = edited_tree(SOURCE, LAYOUT, _edit(CT, "label", lambda labels: labels, shift))
     assert build_tree(SOURCE, root).codes()[f"{CT}-axial"] == "mask-place"
 
 
-def test_ct_stored_with_an_offset_is_refused(changed, build_tree):
-    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, _edit(CT, "image", lambda v: v + 1024)))
+def test_ct_stored_with_an_offset_is_refused(edited_tree, build_tree):
+    build = build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, _edit(CT, "image", lambda v: v + 1024)))
     assert build.codes()[f"{CT}-axial"] == "not-hounsfield"
     assert not build.items_of(f"{CT}-axial")
 
 
-def test_ct_is_windowed_by_200_and_800_hounsfield_units(changed, build_tree):
+def test_ct_is_windowed_by_200_and_800_hounsfield_units(edited_tree, build_tree):
     def steps(volume):
         volume[:, :, 19] = -1000
         volume[50:60, 50:60, 19] = 200
         volume[20:30, 20:30, 19] = 600
         return volume
 
-    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, _edit(CT, "image", steps)))
+    build = build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, _edit(CT, "image", steps)))
     pixels = build.pixels(build.sample(f"{CT}-axial"))
     assert set(np.unique(pixels)) <= {0, 127, 128, 255}
     assert {0, 255} < set(np.unique(pixels))
 
 
-def test_mr_in_arbitrary_units_is_windowed_by_percentiles(changed, build_fixture, build_tree):
-    root = changed(SOURCE, LAYOUT, _edit(MR, "image", lambda v: (v * 3 + 40).astype(np.int16)))
+def test_mr_in_arbitrary_units_is_windowed_by_percentiles(edited_tree, build_fixture, build_tree):
+    root = edited_tree(SOURCE, LAYOUT, _edit(MR, "image", lambda v: (v * 3 + 40).astype(np.int16)))
     build, usual = build_tree(SOURCE, root), build_fixture(SOURCE, LAYOUT)
     pixels = build.pixels(build.sample(f"{MR}-axial")).astype(int)
     assert abs(pixels - usual.pixels(usual.sample(f"{MR}-axial"))).max() <= 1
 
 
-def test_stray_voxels_of_a_structure_widen_no_outline(changed, build_fixture, build_tree):
+def test_stray_voxels_of_a_structure_widen_no_outline(edited_tree, build_fixture, build_tree):
     def stray(labels):
         labels[100:104, 4:8, 19] = 500
         return labels
 
-    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, _edit(CT, "label", stray)))
+    build = build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, _edit(CT, "label", stray)))
     usual = build_fixture(SOURCE, LAYOUT)
     assert build.sample(f"{CT}-axial").frames != usual.sample(f"{CT}-axial").frames == "19"
 
 
-def test_volume_with_stray_voxels_on_every_slice_is_refused(changed, build_tree):
+def test_volume_with_stray_voxels_on_every_slice_is_refused(edited_tree, build_tree):
     def stray(labels):
         labels[100:104, 4:8, :] = 500
         return labels
 
-    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, _edit(CT, "label", stray)))
+    build = build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, _edit(CT, "label", stray)))
     assert build.codes()[f"{CT}-axial"] == "stray-voxels"
 
 

@@ -55,7 +55,7 @@ def build(build_fixture):
 
 
 @pytest.fixture
-def codes(changed, build_tree):
+def codes(edited_tree, build_tree):
     """What becomes of masks of other datasets, and of a heart without a slice of all parts."""
 
     def spoil(root):
@@ -64,7 +64,7 @@ def codes(changed, build_tree):
         _relabel(root, "002", _with_another_label)
         _relabel(root, "003", _with_the_right_ventricle_on_the_first_slice_alone)
 
-    return build_tree(SOURCE, changed(SOURCE, LAYOUT, spoil)).codes()
+    return build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, spoil)).codes()
 
 
 def test_labels_in_the_order_of_acdc_are_refused(codes):
@@ -101,13 +101,13 @@ def test_affine_that_does_not_place_the_heart_in_the_patient_is_refused(build):
     assert "assumes that affines place the slices in the patient" in message
 
 
-def test_file_without_any_orientation_is_refused(changed, build_tree):
+def test_file_without_any_orientation_is_refused(edited_tree, build_tree):
     def forget(root):
         for path in _folder(root, "001").glob("*.nii.gz"):
             stored = nibabel.load(path)
             nibabel.save(nibabel.Nifti1Image(np.asarray(stored.dataobj), None), path)
 
-    codes = build_tree(SOURCE, changed(SOURCE, LAYOUT, forget)).codes()
+    codes = build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, forget)).codes()
     assert codes["001-SA"] == codes["001-LA"] == "no-orientation"
 
 
@@ -168,9 +168,9 @@ def test_blank_rows_at_the_end_of_the_table_are_no_subjects(scan_fixture, fixtur
     assert not scan_fixture(SOURCE, LAYOUT).skips
 
 
-def test_group_that_the_card_does_not_know_sets_its_pairs_aside(changed, scan_tree, replacing):
+def test_group_that_the_card_does_not_know_sets_its_pairs_aside(edited_tree, scan_tree, replacing):
     edit = replacing("MnM2/dataset_information.csv", "1,NOR,", "1,DCM,")
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, edit))
     assert scan.bad_rows("of field 'diagnosis' is not in the card") >= {
         "001-SA-ED-ES",
         "001-LA-ED-ES",
@@ -178,20 +178,20 @@ def test_group_that_the_card_does_not_know_sets_its_pairs_aside(changed, scan_tr
     assert "001-SA" in scan.cases
 
 
-def test_folder_that_is_no_number_ends_no_scan(changed, scan_tree):
+def test_folder_that_is_no_number_ends_no_scan(edited_tree, scan_tree):
     def rename(root):
         folder = _folder(root, "005")
         for path in folder.iterdir():
             path.rename(path.with_name(path.name.replace("005", "abc")))
         folder.rename(folder.with_name("abc"))
 
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, rename))
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, rename))
     assert scan.bad_rows("expected the number of a subject") == {"abc"}
 
 
-def test_two_rows_of_a_subject_that_differ_state_no_disease(changed, scan_tree, replacing):
+def test_two_rows_of_a_subject_that_differ_state_no_disease(edited_tree, scan_tree, replacing):
     edit = replacing("MnM2/dataset_information.csv", "\n1,NOR,", "\n1,HCM,x,x,1.5\n1,NOR,")
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, edit))
     assert scan.bad_rows("has 2 rows") == {"001"}
 
 
@@ -201,11 +201,11 @@ def test_older_delivery_has_no_masks_of_validation_and_no_test(scan_fixture):
     assert "201-SA" not in scan.cases
 
 
-def test_older_delivery_without_the_table_states_no_disease(changed, scan_tree):
+def test_older_delivery_without_the_table_states_no_disease(edited_tree, scan_tree):
     def drop(root):
         (root / "MnM-2/dataset_information.csv").unlink()
 
-    cases = scan_tree(SOURCE, OLDER, changed(SOURCE, OLDER, drop)).cases
+    cases = scan_tree(SOURCE, OLDER, edited_tree(SOURCE, OLDER, drop)).cases
     assert cases["001-SA-ED-ES"].labels == ()
     assert len(cases["001-SA-ED-ES"].panels) == 2
 
@@ -216,12 +216,12 @@ def test_part_follows_from_the_number(cases):
     assert {case.patient for case in cases.values()} == {key[:3] for key in cases}
 
 
-def test_damaged_volume_is_set_aside_and_the_rest_goes_on(changed, build_tree):
+def test_damaged_volume_is_set_aside_and_the_rest_goes_on(edited_tree, build_tree):
     def cut(root):
         path = _folder(root, "005") / "005_SA_ED.nii.gz"
         path.write_bytes(path.read_bytes()[:200])
 
-    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, cut))
+    build = build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, cut))
     assert build.codes()["005-SA"] == "truncated"
     assert build.sample("005-LA").frames == "0"
 
@@ -250,11 +250,11 @@ def test_other_editions_fit_no_layout(tmp_path, name):
     assert not inspect_copy(CARD, tmp_path).fits
 
 
-def test_table_of_mms1_is_refused(changed, scan_tree):
+def test_table_of_mms1_is_refused(edited_tree, scan_tree):
     def other(root):
         (root / "MnM2/dataset_information.csv").write_text(
             "External code,ED,ES,Vendor,Pathology\nA0S9V9,0,9,A,HCM\n"
         )
 
     with pytest.raises(Exception, match="SUBJECT_CODE"):
-        scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, other))
+        scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, other))

@@ -35,8 +35,8 @@ def _reading(key, text):
     return edit
 
 
-def _after(changed, scan_tree, edit):
-    return scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+def _after(edited_tree, scan_tree, edit):
+    return scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, edit))
 
 
 def test_number_after_the_name_is_the_label(build_fixture):
@@ -51,9 +51,11 @@ def test_reading_that_contradicts_the_name_makes_it_unknown(scan_fixture, build_
     assert DISEASES not in build_fixture(SOURCE, LAYOUT).tasks_of(CONTRADICTED)
 
 
-def test_film_called_ill_with_a_normal_reading_is_unknown(changed, scan_tree):
+def test_film_called_ill_with_a_normal_reading_is_unknown(edited_tree, scan_tree):
     edit = _reading(ILL, "Patient's Sex: F\nPatient's Age: 061Y\nnormal \n")
-    assert _after(changed, scan_tree, edit).states(ILL, "tuberculosis") == {"1": LabelState.UNKNOWN}
+    assert _after(edited_tree, scan_tree, edit).states(ILL, "tuberculosis") == {
+        "1": LabelState.UNKNOWN
+    }
 
 
 @pytest.mark.parametrize(
@@ -72,11 +74,13 @@ def test_film_called_ill_with_a_normal_reading_is_unknown(changed, scan_tree):
     ],
 )
 def test_reading_that_denies_or_doubts_tuberculosis_makes_it_unknown(
-    changed, survey, reading, state
+    edited_tree, survey, reading, state
 ):
     edit = _reading(ILL, f"Patient's Sex: F\nPatient's Age: 061Y\n{reading}\n")
     (case,) = (
-        entry for entry in survey(SOURCE, changed(SOURCE, LAYOUT, edit)).cases if entry.key == ILL
+        entry
+        for entry in survey(SOURCE, edited_tree(SOURCE, LAYOUT, edit)).cases
+        if entry.key == ILL
     )
     assert [label.state for label in case.labels if label.field == "tuberculosis"] == [state]
 
@@ -86,13 +90,13 @@ def test_person_who_was_filmed_twice_is_one_patient(scan_fixture):
     assert cases[ILL].patient == cases[AGAIN].patient != cases[STRAY_LEFT].patient
 
 
-def test_note_of_the_same_person_works_in_both_directions(changed, scan_tree):
+def test_note_of_the_same_person_works_in_both_directions(edited_tree, scan_tree):
     def edit(root):
         text = "Patient's Sex: F\nPatient's Age: 061Y\n"
         _reading(AGAIN, f"{text}a scar\n")(root)
         _reading(ILL, f"{text}NO REPORT (same pt as {AGAIN})\n")(root)
 
-    cases = _after(changed, scan_tree, edit).cases
+    cases = _after(edited_tree, scan_tree, edit).cases
     assert cases[ILL].patient == cases[AGAIN].patient
 
 
@@ -117,29 +121,29 @@ def test_film_of_a_child_is_not_diagnosed(scan_fixture, build_fixture):
     assert DISEASES not in build_fixture(SOURCE, LAYOUT).tasks_of(CHILD)
 
 
-def test_reading_of_another_form_sets_the_film_aside(changed, scan_tree):
-    scan = _after(changed, scan_tree, _reading(NORMAL, "a normal film of a woman\n"))
+def test_reading_of_another_form_sets_the_film_aside(edited_tree, scan_tree):
+    scan = _after(edited_tree, scan_tree, _reading(NORMAL, "a normal film of a woman\n"))
     assert "(like x xxxxxx xxxx xx x xxxxx" in scan.skips[NORMAL]
     assert scan.bad_rows("expected sex, age in years and a reading") == {NORMAL}
 
 
 @pytest.mark.parametrize("folder", ["Lung Segmentation/ClinicalReadings", "ClinicalReadings"])
-def test_readings_beside_the_mixed_copy_are_used(changed, scan_tree, fixture_tree, folder):
+def test_readings_beside_the_mixed_copy_are_used(edited_tree, scan_tree, fixture_tree, folder):
     readings = fixture_tree(SOURCE, LAYOUT) / "MontgomerySet/ClinicalReadings"
 
     def add(root):
         shutil.copytree(readings, root / folder)
 
-    scan = scan_tree(SOURCE, "mixed", changed(SOURCE, "mixed", add))
+    scan = scan_tree(SOURCE, "mixed", edited_tree(SOURCE, "mixed", add))
     assert scan.cases[CHILD].labels == ()
     assert scan.states(CONTRADICTED, "tuberculosis") == {"0": LabelState.UNKNOWN}
     assert scan.cases[ILL].patient == scan.cases[AGAIN].patient
     assert ("age", "61") in scan.cases[ILL].facts
 
 
-def test_byte_order_mark_of_a_reading_is_none_of_its_words(changed, scan_tree):
+def test_byte_order_mark_of_a_reading_is_none_of_its_words(edited_tree, scan_tree):
     text = "\ufeffPatient's Sex: F\r\nPatient's Age: 061Y\r\nnormal\r\n"
-    scan = _after(changed, scan_tree, _reading(NORMAL, text))
+    scan = _after(edited_tree, scan_tree, _reading(NORMAL, text))
     assert scan.states(NORMAL, "tuberculosis") == {"0": LabelState.PRESENT}
 
 
@@ -151,7 +155,9 @@ def test_mask_folders_show_the_other_lung_of_the_patient(scan_fixture):
         assert (middle < 0.5) == (CARD.fields["side"].concept(region.value) == "right lung")
 
 
-def test_mask_on_the_other_side_than_its_folder_is_set_aside_and_no_failure(changed, build_tree):
+def test_mask_on_the_other_side_than_its_folder_is_set_aside_and_no_failure(
+    edited_tree, build_tree
+):
     def swap(root):
         folder = root / "MontgomerySet/ManualMask"
         left, right = (folder / side / f"{NORMAL}.png" for side in ("leftMask", "rightMask"))
@@ -159,17 +165,17 @@ def test_mask_on_the_other_side_than_its_folder_is_set_aside_and_no_failure(chan
         shutil.move(right, left)
         shutil.move(folder / "held.png", right)
 
-    rows = build_tree(SOURCE, changed(SOURCE, LAYOUT, swap)).quarantine
+    rows = build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, swap)).quarantine
     (row,) = rows[rows["case"] == NORMAL].to_dict("records")
     assert (row["code"], row["stage"]) == ("lung-side", "render")
 
 
-def test_two_masks_on_one_side_are_refused(changed, build_tree):
+def test_two_masks_on_one_side_are_refused(edited_tree, build_tree):
     def copy(root):
         folder = root / "MontgomerySet/ManualMask"
         shutil.copy(folder / f"leftMask/{NORMAL}.png", folder / f"rightMask/{NORMAL}.png")
 
-    assert build_tree(SOURCE, changed(SOURCE, LAYOUT, copy)).codes()[NORMAL] == "lung-side"
+    assert build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, copy)).codes()[NORMAL] == "lung-side"
 
 
 @pytest.mark.parametrize(
@@ -199,12 +205,12 @@ def test_wide_film_is_not_turned(build_fixture, scan_fixture):
         assert np.array_equal(build.pixels(build.sample(NORMAL)), np.asarray(film))
 
 
-def test_folder_wrapped_once_more_is_found(changed, scan_tree, scan_fixture):
+def test_folder_wrapped_once_more_is_found(edited_tree, scan_tree, scan_fixture):
     def wrap(root):
         (root / "NLM-MontgomeryCXRSet").mkdir()
         shutil.move(root / "MontgomerySet", root / "NLM-MontgomeryCXRSet/MontgomerySet")
 
-    root = changed(SOURCE, LAYOUT, wrap)
+    root = edited_tree(SOURCE, LAYOUT, wrap)
     assert inspect_copy(CARD, root).layout == LAYOUT
     assert list(scan_tree(SOURCE, LAYOUT, root).cases) == list(scan_fixture(SOURCE, LAYOUT).cases)
 

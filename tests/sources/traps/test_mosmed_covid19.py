@@ -53,21 +53,21 @@ def _register(*rows):
     return edit
 
 
-def test_folder_of_a_class_is_found_at_any_depth(changed, scan_tree, scan_fixture):
+def test_folder_of_a_class_is_found_at_any_depth(edited_tree, scan_tree, scan_fixture):
     def flatten(root):
         for folder in (root / TOP / "studies").iterdir():
             shutil.move(folder, root / TOP)
 
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, flatten))
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, flatten))
     assert list(scan.cases) == list(scan_fixture(SOURCE, LAYOUT).cases)
 
 
-def test_edition_with_merged_grades_is_refused(changed, scan_tree):
+def test_edition_with_merged_grades_is_refused(edited_tree, scan_tree):
     def merge(root):
         (root / TOP / "studies/CT-2").rename(root / TOP / "studies/CT-23")
 
     with pytest.raises(SourceError, match="merged"):
-        scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, merge))
+        scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, merge))
 
 
 def test_slices_exported_as_pictures_fit_no_layout(tmp_path):
@@ -77,31 +77,31 @@ def test_slices_exported_as_pictures_fit_no_layout(tmp_path):
     assert not inspect_copy(CARD, tmp_path).fits
 
 
-def test_study_in_another_folder_than_its_registry_says_is_set_aside(changed, scan_tree):
+def test_study_in_another_folder_than_its_registry_says_is_set_aside(edited_tree, scan_tree):
     def refile(root):
         studies = root / TOP / "studies"
         shutil.move(studies / "CT-2/study_0939.nii.gz", studies / "CT-3")
 
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, refile))
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, refile))
     assert scan.bad_rows("CT-2; the folder says CT-3") == {"study_0939"}
 
 
-def test_study_that_the_registry_lacks_is_set_aside(changed, scan_tree):
+def test_study_that_the_registry_lacks_is_set_aside(edited_tree, scan_tree):
     edit = _register(["study_0001", "CT-0", "/studies/CT-0/study_0001.nii.gz", None])
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, edit))
     assert "study_0002" in scan.bad_rows("holds no row of it")
     assert "study_0001" in scan.cases
 
 
-def test_registry_with_the_grade_in_another_column_sets_all_studies_aside(changed, scan_tree):
+def test_registry_with_the_grade_in_another_column_sets_all_studies_aside(edited_tree, scan_tree):
     edit = _register(["CT-0", "study_0001", "/studies/CT-0/study_0001.nii.gz", None])
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, edit))
     assert "study_0001" in scan.bad_rows("dataset_registry.xlsx:2 second column=(like xxxxx_9999)")
     assert not scan.cases
 
 
 @pytest.mark.parametrize("suffix", [".nii", ".nii.gz"])
-def test_study_is_read_packed_or_not(changed, scan_tree, suffix):
+def test_study_is_read_packed_or_not(edited_tree, scan_tree, suffix):
     def unpack(root):
         path = root / TOP / "studies/CT-2/study_0939.nii.gz"
         image = nibabel.load(path)
@@ -109,7 +109,7 @@ def test_study_is_read_packed_or_not(changed, scan_tree, suffix):
         path.unlink()
         nibabel.save(image, path.with_name(f"study_0939{suffix}"))
 
-    assert "study_0939" in scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, unpack)).cases
+    assert "study_0939" in scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, unpack)).cases
 
 
 @pytest.mark.parametrize("study", ["study_0939", "study_1074"])
@@ -122,7 +122,7 @@ def test_sign_of_the_affine_does_not_turn_the_picture(build_fixture, study):
     assert pixels[-13:-6, 6:19].max() < 150
 
 
-def test_stack_from_head_to_foot_shows_the_same_slice(changed, build_fixture, build_tree):
+def test_stack_from_head_to_foot_shows_the_same_slice(edited_tree, build_fixture, build_tree):
     def turn(root):
         def upside_down(affine):
             affine[2] *= -1
@@ -132,13 +132,18 @@ def test_stack_from_head_to_foot_shows_the_same_slice(changed, build_fixture, bu
         for path in (f"studies/CT-1/{MASKED}.nii.gz", f"masks/{MASKED}_mask.nii.gz"):
             _edit(path, lambda voxels: voxels[:, :, ::-1], upside_down)(root)
 
-    build, usual = build_tree(SOURCE, changed(SOURCE, LAYOUT, turn)), build_fixture(SOURCE, LAYOUT)
+    build, usual = (
+        build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, turn)),
+        build_fixture(SOURCE, LAYOUT),
+    )
     for key in (MASKED, f"{MASKED}-lesion"):
         a, b = (entry.pixels(entry.sample(key)) for entry in (build, usual))
         assert (a == b).all()
 
 
-def test_mask_stored_as_fractions_marks_what_lies_above_one_half(changed, scan_tree, scan_fixture):
+def test_mask_stored_as_fractions_marks_what_lies_above_one_half(
+    edited_tree, scan_tree, scan_fixture
+):
     def soften(mask):
         soft = mask.astype(np.float32) * 0.9
         soft[:4, :4, :4] = 0.4
@@ -148,17 +153,17 @@ def test_mask_stored_as_fractions_marks_what_lies_above_one_half(changed, scan_t
         case = scan.cases[f"{MASKED}-lesion"]
         return stack_slices(rasterise(case.regions[0].shape, readers.read(case.images[0])))
 
-    softened = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, _mask(soften)))
+    softened = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, _mask(soften)))
     assert (marked(softened) == marked(scan_fixture(SOURCE, LAYOUT))).all()
 
 
-def test_padding_below_air_is_black(changed, build_tree):
+def test_padding_below_air_is_black(edited_tree, build_tree):
     def pad(volume):
         volume[:, -4:, :] = -2048
         return volume
 
     build = build_tree(
-        SOURCE, changed(SOURCE, LAYOUT, _edit("studies/CT-2/study_0939.nii.gz", pad))
+        SOURCE, edited_tree(SOURCE, LAYOUT, _edit("studies/CT-2/study_0939.nii.gz", pad))
     )
     pixels = build.pixels(build.sample("study_0939"))
     assert pixels.min() == 0
@@ -182,13 +187,13 @@ def test_lesion_is_asked_on_the_slice_with_its_largest_mask(build_fixture):
     assert build_fixture(SOURCE, LAYOUT).sample(f"{MASKED}-lesion").frames == "6"
 
 
-def test_lesion_below_fifty_square_millimetres_is_refused(changed, build_tree):
+def test_lesion_below_fifty_square_millimetres_is_refused(edited_tree, build_tree):
     def speck(mask):
         mask[:] = 0
         mask[30:33, 40:44, 6] = 1
         return mask
 
-    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, _mask(speck)))
+    build = build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, _mask(speck)))
     assert build.codes()[f"{MASKED}-lesion"] == "small-lesion"
     assert build.items_of(f"{MASKED}-lesion") == []
     assert build.items_of(MASKED) != []

@@ -30,12 +30,12 @@ def _rewrite(path, change):
 
 
 @pytest.fixture
-def fails(changed, build_tree):
+def fails(edited_tree, build_tree):
     """``(file, change)`` -> code of what becomes of the first volume."""
 
     def make(file, change):
         edit = lambda root: _rewrite(root / FOLDER / file, change)  # noqa: E731
-        return build_tree(SOURCE, changed(SOURCE, LAYOUT, edit)).codes()[FIRST]
+        return build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, edit)).codes()[FIRST]
 
     return make
 
@@ -45,9 +45,9 @@ def test_classes_may_be_written_either_way_round(scan_fixture, layout):
     assert len(scan_fixture(SOURCE, layout).cases) >= 2
 
 
-def test_classes_of_another_task_are_refused(changed, scan_tree, replacing):
+def test_classes_of_another_task_are_refused(edited_tree, scan_tree, replacing):
     edit = replacing(f"{FOLDER}/dataset.json", "Anterior", "cancer")
-    root = changed(SOURCE, LAYOUT, edit)
+    root = edited_tree(SOURCE, LAYOUT, edit)
     with pytest.raises(SourceError, match="is this another task"):
         scan_tree(SOURCE, LAYOUT, root)
 

@@ -79,31 +79,33 @@ def test_image_of_another_form_keeps_its_key(scan_fixture):
 
 
 @pytest.mark.parametrize("labels", [{"0": "background", "1": "liver"}, {"0": "background"}])
-def test_labels_of_another_task_stop_the_source(changed, scan_tree, labels):
+def test_labels_of_another_task_stop_the_source(edited_tree, scan_tree, labels):
     with pytest.raises(SourceError, match="another task"):
-        scan_tree(SOURCE, "original", changed(SOURCE, "original", _describe(labels)))
+        scan_tree(SOURCE, "original", edited_tree(SOURCE, "original", _describe(labels)))
 
 
-def test_two_tasks_below_one_root_stop_the_source(changed, scan_tree):
+def test_two_tasks_below_one_root_stop_the_source(edited_tree, scan_tree):
     def second(root):
         (root / "Task10_Colon").mkdir()
         shutil.copy(root / TOP / "dataset.json", root / "Task10_Colon")
 
     with pytest.raises(SourceError, match="one task"):
-        scan_tree(SOURCE, "original", changed(SOURCE, "original", second))
+        scan_tree(SOURCE, "original", edited_tree(SOURCE, "original", second))
 
 
 def _marked(case):
     return stack_slices(rasterise(case.regions[0].shape, readers.read(case.images[0])))
 
 
-def test_label_stored_as_fractions_marks_what_lies_above_one_half(changed, scan_tree, scan_fixture):
+def test_label_stored_as_fractions_marks_what_lies_above_one_half(
+    edited_tree, scan_tree, scan_fixture
+):
     def soften(labels):
         soft = labels.astype(np.float32) * 0.9
         soft[:4, :4, :4] = 0.4
         return soft
 
-    root = changed(SOURCE, "original", _edit("labelsTr", ONE, soften))
+    root = edited_tree(SOURCE, "original", _edit("labelsTr", ONE, soften))
     case = scan_tree(SOURCE, "original", root).cases[f"{ONE}-axial"]
     assert (_marked(case) == _marked(scan_fixture(SOURCE, "original").cases[f"{ONE}-axial"])).all()
 
@@ -137,34 +139,34 @@ def test_slice_is_the_one_with_the_largest_tumour(build_fixture):
     assert build_fixture(SOURCE, "original").sample(f"{ONE}-axial").frames == "6"
 
 
-def test_values_are_windowed_for_the_lung(changed, build_tree):
+def test_values_are_windowed_for_the_lung(edited_tree, build_tree):
     def steps(volume):
         volume[:] = -1350
         volume[:48] = -600
         volume[:24] = 150
         return volume.astype(np.int16)
 
-    build = build_tree(SOURCE, changed(SOURCE, "original", _edit("imagesTr", ONE, steps)))
+    build = build_tree(SOURCE, edited_tree(SOURCE, "original", _edit("imagesTr", ONE, steps)))
     pixels = build.pixels(build.sample(f"{ONE}-axial"))
     assert {int(value) for value in np.unique(pixels)} <= {0, 127, 128, 255}
     assert len(np.unique(pixels)) == 3
 
 
-def test_volume_without_its_label_makes_no_picture(changed, survey):
+def test_volume_without_its_label_makes_no_picture(edited_tree, survey):
     def lose(root):
         (root / TOP / "labelsTr" / f"{ONE}.nii.gz").unlink()
 
-    contents = survey(SOURCE, changed(SOURCE, "original", lose))
+    contents = survey(SOURCE, edited_tree(SOURCE, "original", lose))
     assert (f"{ONE}-axial", "mask-missing") in {(p.case, p.code) for p in contents.problems}
 
 
-def test_tumour_too_small_to_see_is_not_located(changed, build_tree):
+def test_tumour_too_small_to_see_is_not_located(edited_tree, build_tree):
     def speck(labels):
         labels[:] = 0
         labels[30:31, 40:42, 6] = 1
         return labels
 
-    build = build_tree(SOURCE, changed(SOURCE, "original", _edit("labelsTr", ONE, speck)))
+    build = build_tree(SOURCE, edited_tree(SOURCE, "original", _edit("labelsTr", ONE, speck)))
     assert build.items_of(f"{ONE}-axial", "ROI Grounding") == []
 
 

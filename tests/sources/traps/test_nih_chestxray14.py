@@ -50,25 +50,25 @@ def test_commas_in_the_brackets_of_the_header_shift_no_column(scan_fixture, layo
     assert case.labels[0].value == "PA"
 
 
-def test_sex_or_gender_may_head_the_column(changed, scan_tree, scan_fixture):
-    root = changed(SOURCE, "official", _replace("Patient Sex", "Patient Gender"))
+def test_sex_or_gender_may_head_the_column(edited_tree, scan_tree, scan_fixture):
+    root = edited_tree(SOURCE, "official", _replace("Patient Sex", "Patient Gender"))
     cases = scan_tree(SOURCE, "official", root).cases
     assert {key: case.labels for key, case in cases.items()} == {
         key: case.labels for key, case in scan_fixture(SOURCE, "official").cases.items()
     }
 
 
-def test_header_without_the_trailing_comma_is_read(changed, scan_tree):
-    root = changed(SOURCE, "official", _replace("[x,y],\n", "[x,y]\n"))
+def test_header_without_the_trailing_comma_is_read(edited_tree, scan_tree):
+    root = edited_tree(SOURCE, "official", _replace("[x,y],\n", "[x,y]\n"))
     assert len(scan_tree(SOURCE, "official", root).cases) == 9
 
 
-def test_newer_of_two_label_tables_wins(changed, scan_tree):
+def test_newer_of_two_label_tables_wins(edited_tree, scan_tree):
     def older(root):
         text = _table(root).read_text().replace("Hernia", "Mass")
         (root / "Data_Entry_2017.csv").write_text(text)
 
-    cases = scan_tree(SOURCE, "official", changed(SOURCE, "official", older)).cases
+    cases = scan_tree(SOURCE, "official", edited_tree(SOURCE, "official", older)).cases
     assert _findings(cases["00000003_001"]) == {"Hernia"}
 
 
@@ -127,8 +127,8 @@ def _resize(size):
     return edit
 
 
-def test_box_of_images_224_is_scaled(changed, build_tree):
-    build = build_tree(SOURCE, changed(SOURCE, "official", _resize((224, 224))))
+def test_box_of_images_224_is_scaled(edited_tree, build_tree):
+    build = build_tree(SOURCE, edited_tree(SOURCE, "official", _resize((224, 224))))
     assert build.codes().get(BOXED) not in {"box-frame", "box-outside"}
     (recipe,) = build.recipes(BOXED, "boxes")
     left, top, *_ = recipe["mark"].get("window", (0, 0))
@@ -139,8 +139,8 @@ def test_box_of_images_224_is_scaled(changed, build_tree):
     assert recipe["spacing_mm"] == [None]
 
 
-def test_film_of_a_stretched_copy_is_kept_without_its_box(changed, build_tree):
-    build = build_tree(SOURCE, changed(SOURCE, "official", _resize((512, 400))))
+def test_film_of_a_stretched_copy_is_kept_without_its_box(edited_tree, build_tree):
+    build = build_tree(SOURCE, edited_tree(SOURCE, "official", _resize((512, 400))))
     assert build.codes()[BOXED] == "box-frame"
     assert build.sample(BOXED)
     assert "Abnormality Diagnosis" in build.tasks_of(BOXED)
@@ -188,8 +188,8 @@ def test_diseases_mined_from_reports_are_not_asked_as_diseases(build_fixture):
 
 
 @pytest.mark.parametrize("age", ["058Y", "412"])
-def test_impossible_age_is_kept_nowhere(changed, scan_tree, age):
-    root = changed(SOURCE, "official", _replace(",57,", f",{age},"))
+def test_impossible_age_is_kept_nowhere(edited_tree, scan_tree, age):
+    root = edited_tree(SOURCE, "official", _replace(",57,", f",{age},"))
     assert scan_tree(SOURCE, "official", root).cases["00000001_000"].facts == ()
 
 
@@ -208,18 +208,18 @@ def test_lines_with_carriage_returns_leave_no_trace(scan_fixture, fixture_tree):
     assert not [value for value in values if value != value.strip()]
 
 
-def test_unknown_label_sets_its_case_aside(changed, scan_tree):
-    root = changed(SOURCE, "official", _replace("Hernia", "Fracture"))
+def test_unknown_label_sets_its_case_aside(edited_tree, scan_tree):
+    root = edited_tree(SOURCE, "official", _replace("Hernia", "Fracture"))
     scan = scan_tree(SOURCE, "official", root)
     assert scan.bad_rows("value '(like Xxxxxxxx)'")
 
 
-def test_blank_film_is_refused(changed, build_tree):
+def test_blank_film_is_refused(edited_tree, build_tree):
     def blank(root):
         path = root / "images/00000003_001.png"
         Image.fromarray(np.zeros((256, 256), np.uint8)).save(path)
 
-    build = build_tree(SOURCE, changed(SOURCE, "official", blank))
+    build = build_tree(SOURCE, edited_tree(SOURCE, "official", blank))
     assert build.codes()["00000003_001"] == "blank"
 
 

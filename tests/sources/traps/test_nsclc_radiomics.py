@@ -81,32 +81,32 @@ def test_neighbour_of_such_a_patient_is_kept(number):
     assert quirk_of(CARD, f"LUNG1-{number:03}-tumor", "drop") is None
 
 
-def test_number_of_a_series_folder_tells_nothing(changed, scan_tree, scan_fixture):
+def test_number_of_a_series_folder_tells_nothing(edited_tree, scan_tree, scan_fixture):
     def swap(root):
         (_study(root) / SEG).rename(_study(root) / "x")
         (_study(root) / CT).rename(_study(root) / SEG)
         (_study(root) / "x").rename(_study(root) / CT)
 
-    scan = scan_tree(SOURCE, "descriptive", changed(SOURCE, "descriptive", swap))
+    scan = scan_tree(SOURCE, "descriptive", edited_tree(SOURCE, "descriptive", swap))
     assert list(scan.cases) == list(scan_fixture(SOURCE, "descriptive").cases)
 
 
-def test_drawing_chooses_the_ct_even_if_another_has_more_files(changed, scan_tree):
+def test_drawing_chooses_the_ct_even_if_another_has_more_files(edited_tree, scan_tree):
     def add(root):
         volume = np.concatenate([chest(seed=3)] * 2)
         other = Series(name="other", patient="LUNG1-001", volume=volume)
         write_series(_study(root) / "0.000000-NA-82046", other)
 
-    scan = scan_tree(SOURCE, "descriptive", changed(SOURCE, "descriptive", add))
+    scan = scan_tree(SOURCE, "descriptive", edited_tree(SOURCE, "descriptive", add))
     (folder,) = {path.parent.name for path in scan.cases["LUNG1-001-tumor"].images[0].paths}
     assert folder == CT
 
 
-def test_file_of_another_patient_in_a_folder_is_set_aside(changed, scan_tree):
+def test_file_of_another_patient_in_a_folder_is_set_aside(edited_tree, scan_tree):
     def nest(root):
         shutil.copytree(_study(root, "LUNG1-002") / CT, _study(root) / "nested")
 
-    scan = scan_tree(SOURCE, "descriptive", changed(SOURCE, "descriptive", nest))
+    scan = scan_tree(SOURCE, "descriptive", edited_tree(SOURCE, "descriptive", nest))
     assert "another patient" in scan.skips["LUNG1-001/nested"]
     assert "LUNG1-001-tumor" in scan.cases
 
@@ -121,9 +121,9 @@ def test_segmentation_goes_before_the_structure_set(scan_fixture):
     assert case.regions[0].evidence == "SEG GTV-1"
 
 
-def _refusal(changed, edit, layout="descriptive"):
+def _refusal(edited_tree, edit, layout="descriptive"):
     """Why the tumour of the first patient gives no picture, and under which code."""
-    root = changed(SOURCE, layout, edit)
+    root = edited_tree(SOURCE, layout, edit)
     source = find_sources()[SOURCE]
     (case,) = (entry for entry in source.scan(root, layout) if entry.key == "LUNG1-001-tumor")
     try:
@@ -141,49 +141,53 @@ def _structures(root, name, mask, series=None):
     write_structures(_study(root) / name / "1-1.dcm", series or _series(), {"GTV-1": mask})
 
 
-def test_segmentation_and_structure_set_that_agree_are_taken(changed):
-    assert _refusal(changed, lambda _: None) == ("", "")
+def test_segmentation_and_structure_set_that_agree_are_taken(edited_tree):
+    assert _refusal(edited_tree, lambda _: None) == ("", "")
 
 
-def test_segmentation_beside_its_structure_set_is_refused_with_the_measure(changed):
+def test_segmentation_beside_its_structure_set_is_refused_with_the_measure(edited_tree):
     moved = _shifted(tumour(seed=1), 8)
-    code, message = _refusal(changed, _segment({"GTV-1": moved}))
+    code, message = _refusal(edited_tree, _segment({"GTV-1": moved}))
     assert code == "contradicting-marks"
     assert re.search(r"Dice coefficient is 0\.\d\d and their centres lie 16\.0 mm apart", message)
 
 
-def test_two_structure_sets_that_contradict_each_other_are_refused(changed):
+def test_two_structure_sets_that_contradict_each_other_are_refused(edited_tree):
     moved = _shifted(tumour(seed=1), 8)
-    code, message = _refusal(changed, lambda root: _structures(root, "9.0-NA-1", moved), "classic")
+    code, message = _refusal(
+        edited_tree, lambda root: _structures(root, "9.0-NA-1", moved), "classic"
+    )
     assert code == "contradicting-marks"
     assert "9.0-NA-1/1-1.dcm" in message
 
 
-def test_two_segmentations_that_contradict_each_other_are_refused(changed):
+def test_two_segmentations_that_contradict_each_other_are_refused(edited_tree):
     def add(root):
         masks = {"GTV-1": _shifted(tumour(seed=1), 8)}
         write_segmentation(_study(root) / "301.0-NA-2" / "1-1.dcm", _series(), masks)
 
-    assert _refusal(changed, add)[0] == "contradicting-marks"
+    assert _refusal(edited_tree, add)[0] == "contradicting-marks"
 
 
 @pytest.mark.parametrize("name", ["4.000000-NA-45931", SEG])
-def test_drawing_of_another_frame_of_reference_is_refused(changed, name):
+def test_drawing_of_another_frame_of_reference_is_refused(edited_tree, name):
     def edit(root):
         path = _study(root) / name / "1-1.dcm"
         data = pydicom.dcmread(path)
         data.FrameOfReferenceUID = "1.2.3.4"
         data.save_as(path)
 
-    assert _refusal(changed, edit)[0] == "frame-of-reference"
+    assert _refusal(edited_tree, edit)[0] == "frame-of-reference"
 
 
-def test_names_that_a_drawing_holds_are_told_where_the_tumour_is_not_among_them(changed, scan_tree):
+def test_names_that_a_drawing_holds_are_told_where_the_tumour_is_not_among_them(
+    edited_tree, scan_tree
+):
     def edit(root):
         shutil.rmtree(_study(root) / "4.000000-NA-45931")
         _segment({"gtv-1": tumour(seed=1), "Heart": organ("heart")})(root)
 
-    scan = scan_tree(SOURCE, "descriptive", changed(SOURCE, "descriptive", edit))
+    scan = scan_tree(SOURCE, "descriptive", edited_tree(SOURCE, "descriptive", edit))
     assert scan.skips["LUNG1-001-tumor"].endswith("hold Heart, gtv-1; expected GTV-1")
 
 
@@ -225,18 +229,18 @@ def test_picture_is_not_turned(build_fixture):
     assert pixels[6:13, -19:-6].max() < 50
 
 
-def test_other_gtvs_are_not_taken_for_the_primary_tumour(changed, scan_tree):
+def test_other_gtvs_are_not_taken_for_the_primary_tumour(edited_tree, scan_tree):
     masks = {"GTV-2": tumour(seed=5), "GTV-1": tumour(seed=1), "Heart": organ("heart")}
-    scan = scan_tree(SOURCE, "descriptive", changed(SOURCE, "descriptive", _segment(masks)))
+    scan = scan_tree(SOURCE, "descriptive", edited_tree(SOURCE, "descriptive", _segment(masks)))
     assert _values(scan, "LUNG1-001-tumor") == ["GTV-1"]
 
 
-def test_patient_without_a_drawn_tumour_gets_no_tumour_picture(changed, scan_tree):
+def test_patient_without_a_drawn_tumour_gets_no_tumour_picture(edited_tree, scan_tree):
     def edit(root):
         _segment({"Heart": organ("heart")})(root)
         shutil.rmtree(_study(root) / "4.000000-NA-45931")
 
-    scan = scan_tree(SOURCE, "descriptive", changed(SOURCE, "descriptive", edit))
+    scan = scan_tree(SOURCE, "descriptive", edited_tree(SOURCE, "descriptive", edit))
     assert "GTV-1" in scan.skips["LUNG1-001-tumor"]
     assert "LUNG1-001-heart" in scan.cases
 
@@ -250,12 +254,12 @@ def test_no_side_of_a_lung_is_asked():
     assert lungs == {"lung"}
 
 
-def test_one_lung_alone_is_not_asked_since_the_other_shows_too(changed, scan_tree):
+def test_one_lung_alone_is_not_asked_since_the_other_shows_too(edited_tree, scan_tree):
     def edit(root):
         _segment({"Lung-Left": organ("left lung")})(root)
         shutil.rmtree(_study(root) / "4.000000-NA-45931")
 
-    scan = scan_tree(SOURCE, "descriptive", changed(SOURCE, "descriptive", edit))
+    scan = scan_tree(SOURCE, "descriptive", edited_tree(SOURCE, "descriptive", edit))
     assert "one lung is drawn" in scan.skips["LUNG1-001-lungs"]
 
 
@@ -284,18 +288,18 @@ def _clinical(text):
     return edit
 
 
-def test_missing_cell_of_the_clinical_table_is_no_fact(changed, scan_tree):
+def test_missing_cell_of_the_clinical_table_is_no_fact(edited_tree, scan_tree):
     edit = _clinical("LUNG1-001,NA,5,4,3,NA,NA,male,2165,NA")
-    scan = scan_tree(SOURCE, "descriptive", changed(SOURCE, "descriptive", edit))
+    scan = scan_tree(SOURCE, "descriptive", edited_tree(SOURCE, "descriptive", edit))
     assert scan.cases["LUNG1-001-tumor"].facts == (("sex", "male"),)
 
 
-def test_clinical_table_with_hyphens_in_its_name_is_found(changed, scan_tree):
+def test_clinical_table_with_hyphens_in_its_name_is_found(edited_tree, scan_tree):
     def rename(root):
         path = next(root.glob("NSCLC*.csv"))
         path.rename(root / "NSCLC-Radiomics-Lung1.clinical-version3-Oct-2019.csv")
 
-    scan = scan_tree(SOURCE, "descriptive", changed(SOURCE, "descriptive", rename))
+    scan = scan_tree(SOURCE, "descriptive", edited_tree(SOURCE, "descriptive", rename))
     assert scan.cases["LUNG1-001-tumor"].facts
 
 
@@ -332,9 +336,9 @@ def test_lung_cancer_of_stanford_is_said_to_be_another():
     assert "msd-lung" in CARD.overlaps[0].note
 
 
-def test_slice_that_is_empty_is_named_as_such(changed, survey):
+def test_slice_that_is_empty_is_named_as_such(edited_tree, survey):
     layout = CARD.layouts[0].name
     empty = lambda root: min(root.rglob("*.dcm")).write_bytes(b"")  # noqa: E731
-    problems = survey(SOURCE, changed(SOURCE, layout, empty)).problems
+    problems = survey(SOURCE, edited_tree(SOURCE, layout, empty)).problems
     assert "is empty (0 bytes)" in " ".join(problem.message for problem in problems)
     assert "unclaimed" not in {problem.code for problem in problems}

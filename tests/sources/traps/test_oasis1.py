@@ -50,13 +50,13 @@ def build(build_fixture):
 TURNED = {"OAS1_0001_MR1": (1,), "OAS1_0002_MR1": (2,), "OAS1_0003_MR1": (1, 2)}
 
 
-def test_volume_is_shown_upright_whichever_way_it_is_stored(changed, build_tree, build):
+def test_volume_is_shown_upright_whichever_way_it_is_stored(edited_tree, build_tree, build):
     def turn(root):
         for session, axes in TURNED.items():
             path = _header(root, session)
             _store(path, np.flip(_stored(path), axes))
 
-    turned = build_tree(SOURCE, changed(SOURCE, LAYOUT, turn))
+    turned = build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, turn))
     for key in (f"{session}-{plane}" for session in TURNED for plane in ("axial", "sagittal")):
         before, after = (entry.pixels(entry.sample(key)).astype(float) for entry in (build, turned))
         assert np.corrcoef(before.ravel(), after.ravel())[0, 1] > 0.95
@@ -73,7 +73,7 @@ def test_forehead_is_up_on_axial_images_and_left_on_sagittal_ones(build):
 
 
 @pytest.fixture
-def refused(changed, build_tree):
+def refused(edited_tree, build_tree):
     """What becomes of a ball, of axes in another order, of a small volume, of a lone header."""
 
     def spoil(root):
@@ -88,7 +88,7 @@ def refused(changed, build_tree):
         path.write_bytes(header.binaryblock)
         _header(root, "OAS1_0004_MR1").with_suffix(".img").unlink()
 
-    return build_tree(SOURCE, changed(SOURCE, LAYOUT, spoil))
+    return build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, spoil))
 
 
 def test_volume_whose_directions_are_not_certain_is_refused(refused):
@@ -118,18 +118,18 @@ def test_map_of_tissues_beside_the_brain_is_not_taken_for_it(fixture_tree, scan_
     assert not [name for name in files if "fseg" in name]
 
 
-def test_volume_that_lies_in_two_folders_is_read_once(changed, scan_tree):
+def test_volume_that_lies_in_two_folders_is_read_once(edited_tree, scan_tree):
     def copy(root):
         shutil.copytree(root / f"disc1/{KEY}", root / f"disc7/{KEY}")
 
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, copy))
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, copy))
     assert len(scan.cases) == 12
     assert list(scan.skips.values()) == ["another copy of a volume"]
 
 
-def test_table_with_a_one_for_each_m_is_told(changed, scan_tree):
+def test_table_with_a_one_for_each_m_is_told(edited_tree, scan_tree):
     rows = [(row[0].replace("M", "1"), "0" if row[1] == "F" else "1", *row[2:]) for row in ROWS]
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, _rewrite(rows)))
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, _rewrite(rows)))
     assert len(scan.bad_rows("a 1 for each M")) == len(ROWS)
     assert {case.facts for case in scan.cases.values()} == {()}
 

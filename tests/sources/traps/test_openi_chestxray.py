@@ -28,12 +28,12 @@ def fixture_scan(scan_fixture):
 
 
 @pytest.fixture
-def edited(changed, replacing, scan_tree):
+def edited(edited_tree, replacing, scan_tree):
     """A scan of the fixture after one text of a report is replaced."""
 
     def make(report, old, new):
         edit = replacing(f"{HOME}/{report}.xml", old, new)
-        return scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+        return scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, edit))
 
     return make
 
@@ -43,11 +43,11 @@ def test_film_of_report_1_is_found_though_its_identity_has_a_number_more(fixture
 
 
 def test_two_films_that_both_claim_pa_have_the_view_of_the_table_alone(
-    fixture_scan, changed, scan_tree
+    fixture_scan, edited_tree, scan_tree
 ):
     assert fixture_scan.states("2_IM-0652-1001", "view") == {"frontal": LabelState.PRESENT}
     assert fixture_scan.states("2_IM-0652-2001", "view") == {"lateral": LabelState.PRESENT}
-    root = changed(SOURCE, LAYOUT, lambda root: (root / "indiana_projections.csv").unlink())
+    root = edited_tree(SOURCE, LAYOUT, lambda root: (root / "indiana_projections.csv").unlink())
     bare = scan_tree(SOURCE, LAYOUT, root)
     assert bare.states("2_IM-0652-1001", "view") == {}
 
@@ -103,18 +103,18 @@ def test_film_whose_words_give_its_view_away_is_not_asked_for_it():
     assert quirk_of(CARD, "2608_IM-1098-2001", "unseen").fields == ("view",)
 
 
-def test_table_that_contradicts_two_headers_sets_the_report_aside(changed, scan_tree):
+def test_table_that_contradicts_two_headers_sets_the_report_aside(edited_tree, scan_tree):
     lines = "uid,filename,projection\n7,7_IM-2263-1001.dcm.png,Lateral\n"
-    root = changed(
+    root = edited_tree(
         SOURCE, LAYOUT, lambda root: (root / "indiana_projections.csv").write_text(lines)
     )
     assert scan_tree(SOURCE, LAYOUT, root).bad_rows("contradicts ViewPosition") == {"report 7"}
 
 
 def test_projection_that_is_neither_frontal_nor_lateral_sets_its_report_aside(
-    changed, replacing, scan_tree
+    edited_tree, replacing, scan_tree
 ):
-    root = changed(SOURCE, LAYOUT, replacing("indiana_projections.csv", "Frontal", "Oblique"))
+    root = edited_tree(SOURCE, LAYOUT, replacing("indiana_projections.csv", "Frontal", "Oblique"))
     scan = scan_tree(SOURCE, LAYOUT, root)
     assert scan.bad_rows("expected one of 'Frontal', 'Lateral'") == {"report 2"}
 
@@ -156,11 +156,11 @@ def test_doubtful_or_healed_finding_is_left_open(fixture_scan, key, field, value
 
 
 @pytest.fixture
-def judged(changed, replacing, survey):
+def judged(edited_tree, replacing, survey):
     """State of a finding of report 15, held against its text, after a part of that is replaced."""
 
     def make(old, new, value):
-        root = changed(SOURCE, LAYOUT, replacing(f"{HOME}/15.xml", old, new))
+        root = edited_tree(SOURCE, LAYOUT, replacing(f"{HOME}/15.xml", old, new))
         case = next(
             candidate
             for candidate in survey(SOURCE, root).cases
@@ -227,14 +227,14 @@ def test_image_of_another_form_is_refused(edited):
     assert edited(7, 'id="CXR7_IM-2263-1001"', 'id="0.png"').bad_rows("names no film")
 
 
-def test_film_that_was_stored_inverted_looks_like_its_twin(build_fixture, changed, build_tree):
+def test_film_that_was_stored_inverted_looks_like_its_twin(build_fixture, edited_tree, build_tree):
     twin = build_fixture(SOURCE, LAYOUT)
 
     def swap(root):
         home = root / "NLMCXR_dcm"
         shutil.copy(home / "2/2_IM-0652-1001.dcm", home / "7/7_IM-2263-1001.dcm")
 
-    other = build_tree(SOURCE, changed(SOURCE, LAYOUT, swap))
+    other = build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, swap))
     pixels = other.pixels(other.sample("7_IM-2263-1001"))
     same = twin.pixels(twin.sample("2_IM-0652-1001"))
     assert np.array_equal(pixels, same)

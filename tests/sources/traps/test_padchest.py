@@ -50,8 +50,8 @@ def _set(number, **cells):
     return edit
 
 
-def _after(changed, scan_tree, number, **cells):
-    return scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, _set(number, **cells)))
+def _after(edited_tree, scan_tree, number, **cells):
+    return scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, _set(number, **cells)))
 
 
 def test_labels_of_the_report_are_not_asked_of_a_lateral_film(scan_fixture, build_fixture):
@@ -73,28 +73,28 @@ def test_items_of_a_list_lose_their_blanks_their_repeats_and_what_is_empty(scan_
 
 
 @pytest.mark.parametrize("cell", ["[]", "", "nan", "['']"])
-def test_film_without_labels_is_a_picture_without_findings(changed, scan_tree, cell):
-    scan = _after(changed, scan_tree, EMPTY, Labels=cell)
+def test_film_without_labels_is_a_picture_without_findings(edited_tree, scan_tree, cell):
+    scan = _after(edited_tree, scan_tree, EMPTY, Labels=cell)
     key = _key(scan, EMPTY)
     assert scan.states(key, "finding") == scan.states(key, "disease") == {}
     assert scan.states(key, "view")
 
 
 @pytest.mark.parametrize("cell", ["pneumonia", "['pneumonia'", "__import__('os').name", "[1]"])
-def test_cell_that_is_no_list_of_texts_sets_its_case_aside(changed, scan_tree, cell):
-    scan = _after(changed, scan_tree, NORMAL, Labels=cell)
+def test_cell_that_is_no_list_of_texts_sets_its_case_aside(edited_tree, scan_tree, cell):
+    scan = _after(edited_tree, scan_tree, NORMAL, Labels=cell)
     assert scan.bad_rows("expected a list of texts")
 
 
-def test_label_that_the_card_does_not_know_sets_its_case_aside(changed, scan_tree):
-    scan = _after(changed, scan_tree, NORMAL, Labels="['mystery']")
+def test_label_that_the_card_does_not_know_sets_its_case_aside(edited_tree, scan_tree):
+    scan = _after(edited_tree, scan_tree, NORMAL, Labels="['mystery']")
     assert scan.bad_rows("value '(like xxxxxxx)'")
 
 
-def test_view_that_a_network_could_not_tell_is_known_and_not_asked(changed, scan_tree):
+def test_view_that_a_network_could_not_tell_is_known_and_not_asked(edited_tree, scan_tree):
     """Eight rows of the real table say UNK."""
     cells = {"Projection": "UNK", "MethodProjection": "resnet-50.t7"}
-    scan = _after(changed, scan_tree, NORMAL, **cells)
+    scan = _after(edited_tree, scan_tree, NORMAL, **cells)
     assert scan.states(_key(scan, NORMAL), "view") == {"UNK": LabelState.UNKNOWN}
     assert CARD.fields["view"].concept("UNK") is None
 
@@ -104,14 +104,17 @@ def test_word_for_a_stable_finding_is_no_finding_of_its_own(label):
     assert CARD.fields["finding"].concept(label) is None
 
 
-def test_normal_beside_another_label_does_not_make_the_film_normal(changed, scan_tree):
-    scan = _after(changed, scan_tree, NORMAL, Labels="['normal', 'unchanged']")
+def test_normal_beside_another_label_does_not_make_the_film_normal(edited_tree, scan_tree):
+    scan = _after(edited_tree, scan_tree, NORMAL, Labels="['normal', 'unchanged']")
     assert scan.states(_key(scan, NORMAL), "finding") == {"unchanged": LabelState.PRESENT}
 
 
-def test_normal_sentence_does_not_make_the_film_normal(changed, scan_tree):
+def test_normal_sentence_does_not_make_the_film_normal(edited_tree, scan_tree):
     scan = _after(
-        changed, scan_tree, PNEUMONIA, LabelsLocalizationsBySentence="[['normal', 'loc  lobar']]"
+        edited_tree,
+        scan_tree,
+        PNEUMONIA,
+        LabelsLocalizationsBySentence="[['normal', 'loc  lobar']]",
     )
     assert "normal" not in scan.states(_key(scan, PNEUMONIA), "finding")
 
@@ -190,14 +193,14 @@ def test_film_that_is_no_fit_chest_film_of_an_adult_is_set_aside(scan_fixture, n
     assert reason in scan.skips[_key(scan, number)]
 
 
-def test_label_exclude_sets_a_frontal_film_aside(changed, scan_tree):
-    scan = _after(changed, scan_tree, NORMAL, Labels="['exclude', 'normal']")
+def test_label_exclude_sets_a_frontal_film_aside(edited_tree, scan_tree):
+    scan = _after(edited_tree, scan_tree, NORMAL, Labels="['exclude', 'normal']")
     assert "unfit" in scan.skips[_key(scan, NORMAL)]
 
 
 @pytest.mark.parametrize("birth", ["", "nan"])
-def test_missing_year_of_birth_is_no_child(changed, scan_tree, birth):
-    scan = _after(changed, scan_tree, NORMAL, PatientBirth=birth)
+def test_missing_year_of_birth_is_no_child(edited_tree, scan_tree, birth):
+    scan = _after(edited_tree, scan_tree, NORMAL, PatientBirth=birth)
     assert _key(scan, NORMAL) in scan.cases
 
 
@@ -209,13 +212,13 @@ def test_predicted_projection_is_unknown(scan_fixture, build_fixture):
 
 
 @pytest.mark.parametrize("method", ["RNN_model", "another"])
-def test_label_that_a_network_gave_is_unknown(changed, scan_tree, method):
-    scan = _after(changed, scan_tree, FIBROSIS, MethodLabel=method)
+def test_label_that_a_network_gave_is_unknown(edited_tree, scan_tree, method):
+    scan = _after(edited_tree, scan_tree, FIBROSIS, MethodLabel=method)
     assert set(scan.states(_key(scan, FIBROSIS), "finding").values()) == {LabelState.UNKNOWN}
 
 
-def test_view_of_the_header_is_not_used(changed, scan_tree):
-    scan = _after(changed, scan_tree, NORMAL, ViewPosition_DICOM="LATERAL")
+def test_view_of_the_header_is_not_used(edited_tree, scan_tree):
+    scan = _after(edited_tree, scan_tree, NORMAL, ViewPosition_DICOM="LATERAL")
     assert scan.states(_key(scan, NORMAL), "view") == {"PA": LabelState.PRESENT}
 
 
@@ -246,27 +249,27 @@ def test_film_of_16_bits_is_neither_white_nor_black(build_fixture, scan_fixture)
     assert 50 < np.median(pixels[40:100, 10:110]) < 200
 
 
-def test_small_copy_of_8_bits_gives_the_same_picture(changed, build_tree, build_fixture):
+def test_small_copy_of_8_bits_gives_the_same_picture(edited_tree, build_tree, build_fixture):
     def shrink(root):
         for path in root.rglob("*.png"):
             with Image.open(path) as film:
                 grey = (np.asarray(film) >> 8).astype(np.uint8)
             Image.fromarray(grey).save(path)
 
-    small = build_tree(SOURCE, changed(SOURCE, LAYOUT, shrink))
+    small = build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, shrink))
     whole = build_fixture(SOURCE, LAYOUT)
     key = whole.samples[0].case
     first, second = (build.pixels(build.sample(key)).astype(int) for build in (small, whole))
     assert np.abs(first - second).max() <= 3
 
 
-def test_table_that_is_not_packed_is_read(changed, scan_tree, scan_fixture):
+def test_table_that_is_not_packed_is_read(edited_tree, scan_tree, scan_fixture):
     def unpack(root):
         text = gzip.decompress((root / TABLE).read_bytes())
         (root / TABLE.removesuffix(".gz")).write_bytes(text)
         (root / TABLE).unlink()
 
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, unpack))
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, unpack))
     assert list(scan.cases) == list(scan_fixture(SOURCE, LAYOUT).cases)
 
 
@@ -277,11 +280,11 @@ def test_spanish_report_reaches_no_output(build_fixture):
             assert b"torax" not in path.read_bytes(), path.name
 
 
-def test_row_without_a_film_is_absent(changed, survey):
+def test_row_without_a_film_is_absent(edited_tree, survey):
     def remove(root):
         shutil.rmtree(root / "images")
 
-    assert len(survey(SOURCE, changed(SOURCE, LAYOUT, remove)).absent) == 1
+    assert len(survey(SOURCE, edited_tree(SOURCE, LAYOUT, remove)).absent) == 1
 
 
 def test_collection_of_the_same_hospitals_is_named_and_nothing_may_be_passed_on():
@@ -293,6 +296,6 @@ def test_collection_of_the_same_hospitals_is_named_and_nothing_may_be_passed_on(
     ("label", "field"),
     [("callus rib fracture", "finding"), ("tuberculosis sequelae", "disease")],
 )
-def test_healed_disease_is_left_open(changed, scan_tree, label, field):
-    scan = _after(changed, scan_tree, NORMAL, Labels=f"['{label}']")
+def test_healed_disease_is_left_open(edited_tree, scan_tree, label, field):
+    scan = _after(edited_tree, scan_tree, NORMAL, Labels=f"['{label}']")
     assert scan.states(_key(scan, NORMAL), field) == {label: LabelState.UNKNOWN}

@@ -70,8 +70,8 @@ def test_names_with_signs_blanks_and_capital_suffixes_join_by_stem(scan_fixture)
     assert names["Reg_Avi_lung sliding"] == "Reg_Avi_lung sliding.MP4"
 
 
-def test_table_and_file_may_differ_in_capitals(changed, scan_tree):
-    root = changed(SOURCE, LAYOUT, _set(STILL, Filename=STILL.upper()))
+def test_table_and_file_may_differ_in_capitals(edited_tree, scan_tree):
+    root = edited_tree(SOURCE, LAYOUT, _set(STILL, Filename=STILL.upper()))
     assert scan_tree(SOURCE, LAYOUT, root).cases[STILL.upper()].images[0].paths[0].exists()
 
 
@@ -100,8 +100,8 @@ def test_column_of_the_score_stands_in_the_newer_table_only(scan_fixture):
         assert [label.value for label in case.labels if label.field == "score"] == scores
 
 
-def test_score_beyond_the_assumed_scale_sets_its_case_aside(changed, scan_tree):
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, _set(CLIP, score="4")))
+def test_score_beyond_the_assumed_scale_sets_its_case_aside(edited_tree, scan_tree):
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, _set(CLIP, score="4")))
     assert scan.bad_rows("value '4'")
 
 
@@ -147,17 +147,17 @@ def test_covid_without_a_test_result_is_asked_as_a_pneumonia(build_fixture):
         ("maybe one B-line", False),
     ],
 )
-def test_sign_that_a_comment_names_is_no_wrong_option(changed, survey, comment, offered):
+def test_sign_that_a_comment_names_is_no_wrong_option(edited_tree, survey, comment, offered):
     signs = {"lines": "0", "Pleural line irregularities": "1", "A-lines": "1"}
-    root = changed(SOURCE, LAYOUT, _set(PLEURA, doctor=comment, **signs))
+    root = edited_tree(SOURCE, LAYOUT, _set(PLEURA, doctor=comment, **signs))
     (case,) = (entry for entry in survey(SOURCE, root).cases if entry.key == PLEURA)
     ground = facts_of_case(CARD, case, load_terms())
     assert {"pleural line irregularity", "A-lines"} <= ground.present.keys()
     assert ("B-lines" in ground.absent) == offered
 
 
-def test_sign_that_the_file_name_names_is_open(changed, survey):
-    root = changed(SOURCE, LAYOUT, _set(EFFUSION, Consolidations="0"))
+def test_sign_that_the_file_name_names_is_open(edited_tree, survey):
+    root = edited_tree(SOURCE, LAYOUT, _set(EFFUSION, Consolidations="0"))
     path = root / "data/pocus_images/convex"
     (path / f"{EFFUSION}.JPG").rename(path / "Pneu_Avi_small-effusionA-line.JPG")
     _set(EFFUSION, Filename="Pneu_Avi_small-effusionA-line")(root)
@@ -166,8 +166,10 @@ def test_sign_that_the_file_name_names_is_open(changed, survey):
     assert _states(case)["Effusion"] is LabelState.PRESENT
 
 
-def test_lung_called_regular_whose_comment_names_an_effusion_is_not_asked(changed, build_tree):
-    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, _set(STILL, MD2="effusion, mass in lung")))
+def test_lung_called_regular_whose_comment_names_an_effusion_is_not_asked(edited_tree, build_tree):
+    build = build_tree(
+        SOURCE, edited_tree(SOURCE, LAYOUT, _set(STILL, MD2="effusion, mass in lung"))
+    )
     assert build.items_of(STILL, "Disease Diagnosis") == []
     assert build.codes()[STILL] == "contradicted-by-words"
 
@@ -211,15 +213,17 @@ def test_pneumonia_with_effusion_that_is_called_healthy_is_set_aside(scan_fixtur
     assert "called healthy" in scan_fixture(SOURCE, LAYOUT).skips["Pneu_both"]
 
 
-def test_healthy_lung_with_a_few_b_lines_is_kept(changed, scan_tree):
-    case = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, _set(STILL, lines="1"))).cases[STILL]
+def test_healthy_lung_with_a_few_b_lines_is_kept(edited_tree, scan_tree):
+    case = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, _set(STILL, lines="1"))).cases[
+        STILL
+    ]
     assert _class(case) == ("regular", LabelState.PRESENT)
     assert _states(case)["B-lines"] is LabelState.PRESENT
 
 
 @pytest.mark.parametrize("licence", ["None", "", "CC BY-NC-ND 4.0", "all rights reserved"])
-def test_row_without_a_usable_licence_is_set_aside(changed, scan_tree, licence):
-    root = changed(SOURCE, LAYOUT, _set(CLIP, License=licence))
+def test_row_without_a_usable_licence_is_set_aside(edited_tree, scan_tree, licence):
+    root = edited_tree(SOURCE, LAYOUT, _set(CLIP, License=licence))
     assert "does not allow" in scan_tree(SOURCE, LAYOUT, root).skips[CLIP]
 
 
@@ -229,23 +233,23 @@ def test_emergency_licence_allows_use_but_not_passing_on(scan_fixture):
 
 
 @pytest.mark.parametrize("here", ["No", "Np"])
-def test_file_from_elsewhere_is_not_passed_on(changed, scan_tree, here):
-    root = changed(SOURCE, LAYOUT, _set(CLIP, InThisRepo=here))
+def test_file_from_elsewhere_is_not_passed_on(edited_tree, scan_tree, here):
+    root = edited_tree(SOURCE, LAYOUT, _set(CLIP, InThisRepo=here))
     assert scan_tree(SOURCE, LAYOUT, root).cases[CLIP].redistribute is False
 
 
 @pytest.mark.parametrize(
     "comment", ["Do not use", "this is the liver, 95% sure", "no lung to be seen"]
 )
-def test_clip_that_a_doctor_advises_against_is_set_aside(changed, scan_tree, comment):
+def test_clip_that_a_doctor_advises_against_is_set_aside(edited_tree, scan_tree, comment):
     for column in ("doctor", "MD2", "MD3"):
-        root = changed(SOURCE, LAYOUT, _set(CLIP, **{column: comment}))
+        root = edited_tree(SOURCE, LAYOUT, _set(CLIP, **{column: comment}))
         assert "doctor" in scan_tree(SOURCE, LAYOUT, root).skips[CLIP]
         shutil.rmtree(root)
 
 
-def test_clip_that_shows_the_liver_beside_the_lung_is_kept(changed, scan_tree):
-    root = changed(SOURCE, LAYOUT, _set(CLIP, doctor="liver at the edge"))
+def test_clip_that_shows_the_liver_beside_the_lung_is_kept(edited_tree, scan_tree):
+    root = edited_tree(SOURCE, LAYOUT, _set(CLIP, doctor="liver at the edge"))
     assert CLIP in scan_tree(SOURCE, LAYOUT, root).cases
 
 
@@ -256,25 +260,25 @@ def test_prefix_that_contradicts_the_label_drops_the_file(scan_fixture):
 
 
 @pytest.mark.parametrize("name", ["pneu-radiopaeda", "Pneu_radiopaeda"])
-def test_prefix_counts_in_any_case_and_with_either_mark(changed, scan_tree, name):
-    root = changed(SOURCE, LAYOUT, _set("Pneu_Avi_effusion", Filename=name))
+def test_prefix_counts_in_any_case_and_with_either_mark(edited_tree, scan_tree, name):
+    root = edited_tree(SOURCE, LAYOUT, _set("Pneu_Avi_effusion", Filename=name))
     assert _class(scan_tree(SOURCE, LAYOUT, root).cases[name])[1] is LabelState.PRESENT
 
 
-def test_patient_numbers_hold_within_their_source_only(changed, scan_tree):
-    root = changed(SOURCE, LAYOUT, _set(CLIP, source="7", patient="1"))
+def test_patient_numbers_hold_within_their_source_only(edited_tree, scan_tree):
+    root = edited_tree(SOURCE, LAYOUT, _set(CLIP, source="7", patient="1"))
     assert scan_tree(SOURCE, LAYOUT, root).cases[CLIP].patient == "7/1"
 
 
 @pytest.mark.parametrize("patient", ["", "n/A"])
-def test_patient_without_a_number_is_unknown(changed, scan_tree, patient):
-    root = changed(SOURCE, LAYOUT, _set(CLIP, source="7", patient=patient))
+def test_patient_without_a_number_is_unknown(edited_tree, scan_tree, patient):
+    root = edited_tree(SOURCE, LAYOUT, _set(CLIP, source="7", patient=patient))
     assert scan_tree(SOURCE, LAYOUT, root).cases[CLIP].patient is None
 
 
 @pytest.mark.parametrize("age", ["n/A", "nd"])
-def test_age_that_is_no_number_is_no_fact(changed, scan_tree, age):
-    root = changed(SOURCE, LAYOUT, _set(CLIP, Age=age, Gender="nd"))
+def test_age_that_is_no_number_is_no_fact(edited_tree, scan_tree, age):
+    root = edited_tree(SOURCE, LAYOUT, _set(CLIP, Age=age, Gender="nd"))
     assert scan_tree(SOURCE, LAYOUT, root).cases[CLIP].facts == ()
 
 

@@ -63,12 +63,12 @@ def test_rows_that_stand_twice_change_nothing(scan_fixture, fixture_tree):
     assert name in scan_fixture(SOURCE, LAYOUT).cases
 
 
-def test_slice_whose_rows_contradict_each_other_is_set_aside(changed, scan_tree):
+def test_slice_whose_rows_contradict_each_other_is_set_aside(edited_tree, scan_tree):
     def add(root):
         with (root / TABLE).open("a") as file:
             file.write(f"{_name(0, 2)}_subdural,0\n")
 
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, add))
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, add))
     assert scan.bad_rows("says otherwise") == {_name(0, 2)}
 
 
@@ -80,25 +80,25 @@ def test_slice_whose_rows_contradict_each_other_is_set_aside(changed, scan_tree)
         ("_any,", "Label=: expected one of '1', '0'"),
     ],
 )
-def test_row_of_another_form_is_set_aside(changed, scan_tree, row, says):
+def test_row_of_another_form_is_set_aside(edited_tree, scan_tree, row, says):
     def add(root):
         with (root / TABLE).open("a") as file:
             file.write(f"{_name(0, 2)}{row}\n")
 
-    assert scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, add)).bad_rows(says)
+    assert scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, add)).bad_rows(says)
 
 
 def test_slice_whose_any_contradicts_its_types_is_set_aside(scan_fixture):
     assert "contradicts itself" in scan_fixture(SOURCE, LAYOUT).skips[_name(3, 1)]
 
 
-def test_slice_with_fewer_than_six_rows_is_set_aside(changed, scan_tree, replacing):
+def test_slice_with_fewer_than_six_rows_is_set_aside(edited_tree, scan_tree, replacing):
     edit = replacing(TABLE, f"{_name(0, 2)}_epidural,0\n", "")
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, edit))
     assert "5 rows" in scan.skips[_name(0, 2)]
 
 
-def test_slices_are_ordered_by_place_and_not_by_name(changed, scan_tree, scan_fixture):
+def test_slices_are_ordered_by_place_and_not_by_name(edited_tree, scan_tree, scan_fixture):
     names = [_name(0, number) for number in range(7)]
     assert names != sorted(names)
     assert _name(0, 2) in scan_fixture(SOURCE, LAYOUT).cases
@@ -107,11 +107,11 @@ def test_slices_are_ordered_by_place_and_not_by_name(changed, scan_tree, scan_fi
         for place, number in enumerate((0, 2, 4, 5, 1, 3, 6)):  # the run is 5, 1, 3 now
             _header(0, number, ImagePositionPatient=[0.0, 0.0, 5.0 * place])(root)
 
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, move))
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, move))
     assert _name(0, 1) in scan.cases
 
 
-def test_place_counts_along_the_normal_of_a_tilted_slice(changed, scan_tree):
+def test_place_counts_along_the_normal_of_a_tilted_slice(edited_tree, scan_tree):
     def tilt(root):
         for place, number in enumerate((0, 2, 4, 5, 1, 3, 6)):
             # Heights all alike: with rows that go down the slices follow one another backwards.
@@ -119,14 +119,14 @@ def test_place_counts_along_the_normal_of_a_tilted_slice(changed, scan_tree):
             position = [0.0, 5.0 * place, 0.0]
             _header(0, number, ImagePositionPatient=position, **tags)(root)
 
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, tilt))
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, tilt))
     assert _name(0, 1) in scan.cases
 
 
 @pytest.mark.parametrize("keyword", ["ImagePositionPatient", "PatientID", "StudyInstanceUID"])
-def test_slice_whose_header_lacks_place_or_person_is_set_aside(changed, scan_tree, keyword):
+def test_slice_whose_header_lacks_place_or_person_is_set_aside(edited_tree, scan_tree, keyword):
     edit = _header(0, 2, **{keyword: None})
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, edit))
     assert keyword in scan.skips[_name(0, 2)]
 
 
@@ -147,7 +147,7 @@ def test_signed_16_bits_with_an_offset_are_left_as_they_are(build_fixture):
     assert pixels[10, 12] > 180
 
 
-def test_padding_below_air_is_black(changed, build_tree):
+def test_padding_below_air_is_black(edited_tree, build_tree):
     def pad(root):
         path = root / FOLDER / f"{_name(0, 2)}.dcm"
         data = dcmread(path)
@@ -156,13 +156,18 @@ def test_padding_below_air_is_black(changed, build_tree):
         data.PixelData = stored.tobytes()
         data.save_as(path)
 
-    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, pad))
+    build = build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, pad))
     assert (build.pixels(build.sample(_name(0, 2)))[-20:, :20] == 0).all()
 
 
-def test_window_is_that_of_the_brain_whatever_the_header_says(changed, build_tree, build_fixture):
+def test_window_is_that_of_the_brain_whatever_the_header_says(
+    edited_tree, build_tree, build_fixture
+):
     edit = _header(0, 2, WindowCenter=[600, 40], WindowWidth=[2800, 80])
-    build, plain = build_tree(SOURCE, changed(SOURCE, LAYOUT, edit)), build_fixture(SOURCE, LAYOUT)
+    build, plain = (
+        build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, edit)),
+        build_fixture(SOURCE, LAYOUT),
+    )
     name = _name(0, 2)
     assert (build.pixels(build.sample(name)) == plain.pixels(plain.sample(name))).all()
 
@@ -205,7 +210,7 @@ def test_quiet_slice_of_an_exam_that_bleeds_is_not_chosen(scan_fixture):
     assert quiet == {_name(5, 1), _name(6, 2)}
 
 
-def test_quiet_exam_is_shown_at_the_level_of_a_bleed(changed, scan_tree):
+def test_quiet_exam_is_shown_at_the_level_of_a_bleed(edited_tree, scan_tree):
     seven, quiet = (
         [_name(patient, k) for k in range(count)] for patient, count in ((0, 7), (6, 4))
     )
@@ -222,7 +227,7 @@ def test_quiet_exam_is_shown_at_the_level_of_a_bleed(changed, scan_tree):
         ]
         (root / TABLE).write_text("\n".join(["ID,Label", *rows, ""]))
 
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, leave_one_bleed))
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, leave_one_bleed))
     assert set(scan.cases) == {seven[-1], quiet[-1]}
 
 
@@ -244,12 +249,12 @@ def test_slice_of_air_is_set_aside_and_no_failure(build_fixture):
     assert (row["code"], row["stage"]) == ("little-tissue", "select")
 
 
-def test_second_series_of_an_exam_is_no_neighbour_of_the_first(changed, scan_tree):
+def test_second_series_of_an_exam_is_no_neighbour_of_the_first(edited_tree, scan_tree):
     def part(root):
         for number in (2, 3):  # the run of three falls apart: 1 | 2 3
             _header(0, number, SeriesInstanceUID="ID_bone")(root)
 
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, part))
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, part))
     assert _name(0, 3) in scan.cases
 
 
@@ -260,14 +265,14 @@ def test_one_slice_stands_for_a_patient(scan_fixture):
 
 @pytest.mark.parametrize("folder", ["stage_2_train", "stage_2_train_images"])
 def test_both_names_of_the_folder_and_no_top_folder_are_found(
-    changed, scan_tree, scan_fixture, folder
+    edited_tree, scan_tree, scan_fixture, folder
 ):
     def move(root):
         shutil.move(root / FOLDER, root / folder)
         shutil.move(root / TABLE, root / "stage_2_train.csv")
         shutil.rmtree(root / TOP)
 
-    root = changed(SOURCE, LAYOUT, move)
+    root = edited_tree(SOURCE, LAYOUT, move)
     assert inspect_copy(CARD, root).fits
     assert list(scan_tree(SOURCE, LAYOUT, root).cases) == list(scan_fixture(SOURCE, LAYOUT).cases)
 
@@ -277,11 +282,11 @@ def test_test_part_without_labels_is_ignored_by_name(build_fixture):
     assert codes[f"{TOP}/stage_2_test/ID_000000000.dcm"] == "ignored-by-card"
 
 
-def test_file_without_rows_is_set_aside(changed, scan_tree):
+def test_file_without_rows_is_set_aside(edited_tree, scan_tree):
     def add(root):
         shutil.copy(root / FOLDER / f"{_name(0, 2)}.dcm", root / FOLDER / "ID_ffffffff0.dcm")
 
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, add))
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, add))
     assert "no rows" in scan.skips["ID_ffffffff0"]
 
 

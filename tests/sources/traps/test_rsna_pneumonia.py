@@ -81,14 +81,14 @@ def _resize(size):
     return edit
 
 
-def test_film_of_a_copy_of_224_pixels_keeps_its_box_and_its_labels(changed, build_tree):
-    build = build_tree(SOURCE, changed(SOURCE, "jpg", _resize((224, 224))))
+def test_film_of_a_copy_of_224_pixels_keeps_its_box_and_its_labels(edited_tree, build_tree):
+    build = build_tree(SOURCE, edited_tree(SOURCE, "jpg", _resize((224, 224))))
     assert build.codes().get(ONE) in {None, "no-grounding"}
     assert "Disease Diagnosis" in build.tasks_of(ONE)
 
 
-def test_box_of_a_copy_of_512_pixels_lies_on_the_same_part(changed, build_tree):
-    build = build_tree(SOURCE, changed(SOURCE, "jpg", _resize((512, 512))))
+def test_box_of_a_copy_of_512_pixels_lies_on_the_same_part(edited_tree, build_tree):
+    build = build_tree(SOURCE, edited_tree(SOURCE, "jpg", _resize((512, 512))))
     expected = [side * 512 / 1024 for side in bounds(lung_lesion(1024, 1024, seed=4))]
     (recipe,) = build.recipes(ONE, "boxes")
     assert recipe["boxes_drawn_in"] == [[1024, 1024]]
@@ -97,8 +97,8 @@ def test_box_of_a_copy_of_512_pixels_lies_on_the_same_part(changed, build_tree):
     assert [x0 + left, y0 + top, x1 + left, y1 + top] == pytest.approx(expected, abs=12)
 
 
-def test_film_of_a_stretched_copy_is_kept_without_its_boxes(changed, build_tree):
-    build = build_tree(SOURCE, changed(SOURCE, "jpg", _resize((512, 400))))
+def test_film_of_a_stretched_copy_is_kept_without_its_boxes(edited_tree, build_tree):
+    build = build_tree(SOURCE, edited_tree(SOURCE, "jpg", _resize((512, 400))))
     assert build.codes()[ONE] == "box-frame"
     assert build.sample(ONE)
     assert "Disease Diagnosis" in build.tasks_of(ONE)
@@ -108,22 +108,24 @@ def test_film_of_a_stretched_copy_is_kept_without_its_boxes(changed, build_tree)
 @pytest.mark.parametrize(
     ("target", "says"), [("0", "Target=0 but"), ("", "Target=: expected one of")]
 )
-def test_film_whose_target_differs_from_its_class_is_set_aside(changed, scan_tree, target, says):
+def test_film_whose_target_differs_from_its_class_is_set_aside(
+    edited_tree, scan_tree, target, says
+):
     def edit(root):
         lines = (root / LABELS).read_text().splitlines()
         lines = [line[:-1] + target if line.startswith(ONE) else line for line in lines]
         (root / LABELS).write_text("\n".join(lines))
 
-    assert scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit)).bad_rows(says) == {ONE}
+    assert scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, edit)).bad_rows(says) == {ONE}
 
 
-def test_film_whose_rows_name_two_classes_is_set_aside(changed, scan_tree):
+def test_film_whose_rows_name_two_classes_is_set_aside(edited_tree, scan_tree):
     def edit(root):
         rows = f"patientId,class\n{TWO},Lung Opacity\n{TWO},Normal\n"
         (root / "stage_2_detailed_class_info.csv.zip").unlink()
         (root / "stage_2_detailed_class_info.csv").write_text(rows)
 
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, edit))
     assert scan.bad_rows("another row says 'Lung Opacity'") == {TWO}
 
 
@@ -141,41 +143,41 @@ def test_patient_is_that_of_the_nih_name_and_not_the_image_id(scan_fixture):
     ]
 
 
-def test_without_the_mapping_nobody_knows_whose_film_it_is(changed, scan_tree):
-    root = changed(SOURCE, LAYOUT, lambda root: (root / MAPPING).unlink())
+def test_without_the_mapping_nobody_knows_whose_film_it_is(edited_tree, scan_tree):
+    root = edited_tree(SOURCE, LAYOUT, lambda root: (root / MAPPING).unlink())
     assert {case.patient for case in scan_tree(SOURCE, LAYOUT, root).cases.values()} == {None}
 
 
-def test_mapping_with_another_key_is_named_and_tells_no_patient(changed, scan_tree, replacing):
-    root = changed(SOURCE, LAYOUT, replacing(MAPPING, "img_id", "nih_name"))
+def test_mapping_with_another_key_is_named_and_tells_no_patient(edited_tree, scan_tree, replacing):
+    root = edited_tree(SOURCE, LAYOUT, replacing(MAPPING, "img_id", "nih_name"))
     scan = scan_tree(SOURCE, LAYOUT, root)
     assert "assumes (unverified)" in scan.skips[MAPPING.rpartition("/")[2]]
     assert {case.patient for case in scan.cases.values()} == {None}
 
 
 def test_entry_of_the_mapping_without_an_nih_name_sets_its_film_aside(
-    changed, scan_tree, scan_fixture
+    edited_tree, scan_tree, scan_fixture
 ):
     def edit(root):
         entries = json.loads((root / MAPPING).read_text())
         next(entry for entry in entries if entry["subset_img_id"] == OLD)["img_id"] = "CANARY"
         (root / MAPPING).write_text(json.dumps(entries))
 
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, edit))
     assert scan.bad_rows("names no NIH file") == {OLD}
     assert scan.cases.keys() == scan_fixture(SOURCE, LAYOUT).cases.keys() - {OLD}
     assert "CANARY" not in scan.skips[OLD]
 
 
 @pytest.mark.parametrize(("age", "expected"), [("051Y", "51"), ("100", "100"), ("101", None)])
-def test_age_above_100_is_unknown(changed, scan_tree, age, expected):
+def test_age_above_100_is_unknown(edited_tree, scan_tree, age, expected):
     def edit(root):
         path = root / f"stage_2_train_images/{NORMAL}.dcm"
         data = dcmread(path)
         data.PatientAge = age.rjust(3, "0") + "Y" * ("Y" not in age)
         data.save_as(path)
 
-    facts = dict(scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit)).cases[NORMAL].facts)
+    facts = dict(scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, edit)).cases[NORMAL].facts)
     assert facts.get("age") == expected
 
 
@@ -185,18 +187,18 @@ def test_age_of_155_without_a_unit_is_unknown(scan_fixture):
     assert dict(cases[NORMAL].facts)["age"] == "48"
 
 
-def test_spacing_of_the_film_before_it_was_resized_does_not_stretch_it(changed, build_tree):
+def test_spacing_of_the_film_before_it_was_resized_does_not_stretch_it(edited_tree, build_tree):
     def edit(root):
         path = root / f"stage_2_train_images/{NORMAL}.dcm"
         data = dcmread(path)
         data.PixelSpacing = [0.2, 0.1]
         data.save_as(path)
 
-    sample = build_tree(SOURCE, changed(SOURCE, LAYOUT, edit)).sample(NORMAL)
+    sample = build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, edit)).sample(NORMAL)
     assert sample.width == sample.height
 
 
-def test_lossy_jpeg_inside_dicom_is_read(changed, build_tree, build_fixture):
+def test_lossy_jpeg_inside_dicom_is_read(edited_tree, build_tree, build_fixture):
     def compress(root):
         path = root / f"stage_2_train_images/{NORMAL}.dcm"
         data = dcmread(path)
@@ -207,7 +209,7 @@ def test_lossy_jpeg_inside_dicom_is_read(changed, build_tree, build_fixture):
         data.file_meta.TransferSyntaxUID = JPEGBaseline8Bit
         data.save_as(path)
 
-    lossy = build_tree(SOURCE, changed(SOURCE, LAYOUT, compress))
+    lossy = build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, compress))
     plain = build_fixture(SOURCE, LAYOUT)
     first, second = (build.pixels(build.sample(NORMAL)).astype(int) for build in (lossy, plain))
     assert 0 < np.abs(first - second).max() < 40
@@ -219,24 +221,24 @@ def test_film_is_shown_without_a_window(build_fixture, scan_fixture):
     assert np.array_equal(build.pixels(build.sample(NORMAL)), dcmread(path).pixel_array)
 
 
-def test_films_of_stage_1_without_its_classes_have_boxes_alone(changed, scan_tree):
+def test_films_of_stage_1_without_its_classes_have_boxes_alone(edited_tree, scan_tree):
     def rename(root):
         (root / "stage_2_train_images").rename(root / "stage_1_train_images")
         (root / LABELS).rename(root / LABELS.replace("stage_2", "stage_1"))
 
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, rename))
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, rename))
     stated = {label.value for case in scan.cases.values() for label in case.labels}
     assert "Lung Opacity" in stated
     assert stated.isdisjoint({"Normal", "No Lung Opacity / Not Normal"})
 
 
 @pytest.mark.parametrize("folder", ["stage_2_test_images", "stage_1_train_images"])
-def test_films_without_labels_of_this_stage_are_ignored_by_name(changed, survey, folder):
+def test_films_without_labels_of_this_stage_are_ignored_by_name(edited_tree, survey, folder):
     def add(root):
         (root / folder).mkdir()
         shutil.copy(root / f"stage_2_train_images/{ONE}.dcm", root / folder / "other.dcm")
 
-    contents = survey(SOURCE, changed(SOURCE, LAYOUT, add))
+    contents = survey(SOURCE, edited_tree(SOURCE, LAYOUT, add))
     assert {(p.case, p.code) for p in contents.problems} == {
         (f"{folder}/other.dcm", "ignored-by-card")
     }
@@ -255,14 +257,14 @@ def test_film_that_the_first_export_excludes_is_set_aside(scan_fixture):
     assert "'Exclude'" in reason
 
 
-def test_first_export_of_another_form_stops_the_source(changed, scan_tree):
+def test_first_export_of_another_form_stops_the_source(edited_tree, scan_tree):
     def edit(root):
         data = json.loads((root / MARKS).read_text())
         data["labels"] = data.pop("labelGroups")
         (root / MARKS).write_text(json.dumps(data))
 
     with pytest.raises(SourceError, match="unverified"):
-        scan_tree(SOURCE, "mdai", changed(SOURCE, "mdai", edit))
+        scan_tree(SOURCE, "mdai", edited_tree(SOURCE, "mdai", edit))
 
 
 def test_sources_with_the_same_films_are_named():

@@ -32,8 +32,8 @@ def _write(key, text):
     return edit
 
 
-def _after(changed, scan_tree, edit):
-    return scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+def _after(edited_tree, scan_tree, edit):
+    return scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, edit))
 
 
 @pytest.mark.parametrize(
@@ -50,14 +50,14 @@ def _after(changed, scan_tree, edit):
         ("a line about nobody", {}),
     ],
 )
-def test_first_line_is_read_as_people_typed_it(changed, scan_tree, line, facts):
-    scan = _after(changed, scan_tree, _write(NORMAL, f"{line}\t\r\nnormal\t\r\n"))
+def test_first_line_is_read_as_people_typed_it(edited_tree, scan_tree, line, facts):
+    scan = _after(edited_tree, scan_tree, _write(NORMAL, f"{line}\t\r\nnormal\t\r\n"))
     assert dict(scan.cases[NORMAL].facts) == facts
 
 
 @pytest.mark.parametrize("line", ["male 16month", "female 64days", "male 17yrs", "female 9"])
-def test_film_of_a_child_is_not_diagnosed(changed, scan_tree, line):
-    scan = _after(changed, scan_tree, _write(NORMAL, f"{line}\nnormal\n"))
+def test_film_of_a_child_is_not_diagnosed(edited_tree, scan_tree, line):
+    scan = _after(edited_tree, scan_tree, _write(NORMAL, f"{line}\nnormal\n"))
     assert scan.states(NORMAL, "tuberculosis") == {}
 
 
@@ -68,15 +68,15 @@ def test_infants_of_the_fixture_are_pictures_without_a_disease(build_fixture):
         assert DISEASES not in build.tasks_of(key)
 
 
-def test_child_in_a_table_without_units_is_not_diagnosed(changed, scan_tree, replacing):
+def test_child_in_a_table_without_units_is_not_diagnosed(edited_tree, scan_tree, replacing):
     edit = replacing("shenzhen_metadata.csv", f"{NORMAL}.png,Male,45", f"{NORMAL}.png,Male,4")
-    scan = scan_tree(SOURCE, "raddar", changed(SOURCE, "raddar", edit))
+    scan = scan_tree(SOURCE, "raddar", edited_tree(SOURCE, "raddar", edit))
     assert scan.states(NORMAL, "tuberculosis") == {}
 
 
 @pytest.mark.parametrize(("key", "text"), [(NORMAL, "STB"), (ILL, "normal")])
-def test_reading_that_contradicts_the_name_makes_it_unknown(changed, scan_tree, key, text):
-    scan = _after(changed, scan_tree, _write(key, f"male 45yrs\n{text}\n"))
+def test_reading_that_contradicts_the_name_makes_it_unknown(edited_tree, scan_tree, key, text):
+    scan = _after(edited_tree, scan_tree, _write(key, f"male 45yrs\n{text}\n"))
     assert set(scan.states(key, "tuberculosis").values()) == {LabelState.UNKNOWN}
 
 
@@ -84,14 +84,14 @@ def test_contradicted_film_of_the_fixture_is_not_asked(build_fixture):
     assert DISEASES not in build_fixture(SOURCE, LAYOUT).tasks_of(CONTRADICTED)
 
 
-def test_reading_in_latin_1_over_several_lines_is_read(changed, scan_tree):
+def test_reading_in_latin_1_over_several_lines_is_read(edited_tree, scan_tree):
     text = "male , 29yrs\t\r\n1.ATB of the right upper field\r\n2.pleuritis \xb1\r\n"
-    scan = _after(changed, scan_tree, _write(ILL, text))
+    scan = _after(edited_tree, scan_tree, _write(ILL, text))
     assert scan.states(ILL, "tuberculosis") == {"1": LabelState.PRESENT}
 
 
-def test_film_without_a_reading_is_set_aside(changed, scan_tree):
-    scan = _after(changed, scan_tree, lambda root: (root / READINGS / f"{ILL}.txt").unlink())
+def test_film_without_a_reading_is_set_aside(edited_tree, scan_tree):
+    scan = _after(edited_tree, scan_tree, lambda root: (root / READINGS / f"{ILL}.txt").unlink())
     assert "cannot be confirmed" in scan.skips[ILL]
 
 
@@ -101,39 +101,41 @@ def test_film_without_a_lung_mask_is_no_error(scan_fixture, build_fixture):
     assert tasks == {"Modality Recognition", DISEASES}
 
 
-def test_folder_that_lies_twice_in_a_copy_gives_each_film_once(changed, scan_tree, scan_fixture):
+def test_folder_that_lies_twice_in_a_copy_gives_each_film_once(
+    edited_tree, scan_tree, scan_fixture
+):
     def twice(root):
         top = root / "ChinaSet_AllFiles"
         shutil.copytree(top / "ChinaSet_AllFiles/CXR_png", top / "CXR_png")
 
-    scan = _after(changed, scan_tree, twice)
+    scan = _after(edited_tree, scan_tree, twice)
     assert list(scan.cases) == list(scan_fixture(SOURCE, LAYOUT).cases)
 
 
-def test_folder_that_lies_once_is_found_too(changed, scan_tree, scan_fixture):
+def test_folder_that_lies_once_is_found_too(edited_tree, scan_tree, scan_fixture):
     def flatten(root):
         shutil.move(root / "ChinaSet_AllFiles/ChinaSet_AllFiles", root / "held")
         shutil.rmtree(root / "ChinaSet_AllFiles")
         shutil.move(root / "held", root / "ChinaSet_AllFiles")
 
-    root = changed(SOURCE, LAYOUT, flatten)
+    root = edited_tree(SOURCE, LAYOUT, flatten)
     assert inspect_copy(CARD, root).layout == LAYOUT
     assert list(scan_tree(SOURCE, LAYOUT, root).cases) == list(scan_fixture(SOURCE, LAYOUT).cases)
 
 
-def test_hidden_thumbnails_are_no_film(changed, survey):
+def test_hidden_thumbnails_are_no_film(edited_tree, survey):
     def add(root):
         (root / "ChinaSet_AllFiles/ChinaSet_AllFiles/CXR_png/Thumbs.db").write_bytes(b"\xd0\xcf")
 
-    assert survey(SOURCE, changed(SOURCE, LAYOUT, add)).problems == ()
+    assert survey(SOURCE, edited_tree(SOURCE, LAYOUT, add)).problems == ()
 
 
-def test_mask_is_no_film_with_or_without_its_ending(changed, scan_tree, scan_fixture):
+def test_mask_is_no_film_with_or_without_its_ending(edited_tree, scan_tree, scan_fixture):
     def rename(root):
         for path in sorted((root / "Lung Segmentation/masks").glob("CHN*")):
             path.rename(path.with_name(path.name.replace("_mask", "")))
 
-    scan = scan_tree(SOURCE, "masked", changed(SOURCE, "masked", rename))
+    scan = scan_tree(SOURCE, "masked", edited_tree(SOURCE, "masked", rename))
     expected = scan_fixture(SOURCE, "masked").cases
     assert list(scan.cases) == list(expected)
     assert scan.cases[NORMAL].images == _moved(expected[NORMAL], scan.cases[NORMAL])
@@ -152,13 +154,13 @@ def test_films_of_montgomery_in_the_masked_copy_are_ignored_by_name(build_fixtur
 
 
 @pytest.mark.parametrize("name", [f"{ILL}_infiltrate.png", f"{ILL}.png"])
-def test_outlines_of_2022_are_not_taken_for_films(changed, survey, name):
+def test_outlines_of_2022_are_not_taken_for_films(edited_tree, survey, name):
     def add(root):
         folder = root / "ChinaSet_AllFiles/Annotations-2"
         folder.mkdir()
         shutil.copy(next(root.glob(f"**/CXR_png/{ILL}.png")), folder / name)
 
-    contents = survey(SOURCE, changed(SOURCE, LAYOUT, add))
+    contents = survey(SOURCE, edited_tree(SOURCE, LAYOUT, add))
     assert [problem.code for problem in contents.problems] == ["ignored-by-card"]
     assert {case.images[0].paths[0].parent.name for case in contents.cases} == {"CXR_png"}
     assert len(contents.cases) == 7
@@ -169,14 +171,14 @@ def test_grey_film_in_three_channels_becomes_grey(build_fixture):
     assert build.pixels(build.sample(COLOURED)).ndim == 2
 
 
-def test_film_with_real_colour_is_refused(changed, build_tree):
+def test_film_with_real_colour_is_refused(edited_tree, build_tree):
     def paint(root):
         path = next(root.glob(f"**/CXR_png/{NORMAL}.png"))
         with Image.open(path) as film:
             grey = np.asarray(film)
         Image.fromarray(np.stack([grey, grey // 2, grey // 3], axis=2)).save(path)
 
-    assert NORMAL in build_tree(SOURCE, changed(SOURCE, LAYOUT, paint)).codes()
+    assert NORMAL in build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, paint)).codes()
 
 
 def test_view_of_which_the_paper_alone_speaks_is_not_asked(build_fixture):

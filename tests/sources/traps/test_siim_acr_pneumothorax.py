@@ -56,24 +56,24 @@ def test_rows_of_a_film_are_joined_into_one_region(scan_fixture, build_fixture):
     assert PLACES in build_fixture(SOURCE, LAYOUT).tasks_of(_uid(3))
 
 
-def test_rows_that_mark_something_and_nothing_set_the_film_aside(changed, scan_tree):
+def test_rows_that_mark_something_and_nothing_set_the_film_aside(edited_tree, scan_tree):
     def add(root):
         with (root / TABLE).open("a") as file:
             file.write(f"{_uid(0)},-1\n")
 
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, add))
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, add))
     assert "both" in scan.skips[_uid(0)]
 
 
 @pytest.mark.parametrize("code", ["5 2 3", "5 0", "a b"])
-def test_film_with_a_code_that_is_no_pairs_is_set_aside(changed, scan_tree, replacing, code):
-    root = changed(SOURCE, LAYOUT, replacing(TABLE, f"{_uid(1)},-1", f"{_uid(1)},{code}"))
+def test_film_with_a_code_that_is_no_pairs_is_set_aside(edited_tree, scan_tree, replacing, code):
+    root = edited_tree(SOURCE, LAYOUT, replacing(TABLE, f"{_uid(1)},-1", f"{_uid(1)},{code}"))
     assert scan_tree(SOURCE, LAYOUT, root).bad_rows("run-length code") == {_uid(1)}
 
 
-def test_code_that_leaves_the_film_is_refused(changed, build_tree, replacing):
+def test_code_that_leaves_the_film_is_refused(edited_tree, build_tree, replacing):
     edit = replacing(TABLE, f"{_uid(1)},-1", f"{_uid(1)},1048570 7")
-    codes = build_tree(SOURCE, changed(SOURCE, LAYOUT, edit)).codes()
+    codes = build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, edit)).codes()
     assert codes[_uid(1)] == "run-outside"
 
 
@@ -85,9 +85,9 @@ def test_film_without_pneumothorax_is_not_normal(build_fixture):
     assert "No Finding" not in concepts
 
 
-def test_small_mask_is_not_asked_for_its_place(changed, build_tree, replacing):
+def test_small_mask_is_not_asked_for_its_place(edited_tree, build_tree, replacing):
     edit = replacing(TABLE, f"{_uid(1)},-1", f"{_uid(1)},300000 55")
-    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, edit))
+    build = build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, edit))
     assert PLACES not in build.tasks_of(_uid(1))
     assert PLACES in build.tasks_of(_uid(0))
 
@@ -107,8 +107,8 @@ def test_films_of_the_second_test_part_are_ignored_by_name(build_fixture):
     assert codes["stage_2_images/ID_0011fe81e.dcm"] == "ignored-by-card"
 
 
-def test_stage_2_alone_without_the_films_of_stage_1_fits_no_layout(changed):
-    root = changed(SOURCE, LAYOUT, lambda root: shutil.rmtree(root / "siim"))
+def test_stage_2_alone_without_the_films_of_stage_1_fits_no_layout(edited_tree):
+    root = edited_tree(SOURCE, LAYOUT, lambda root: shutil.rmtree(root / "siim"))
     assert not inspect_copy(CARD, root).fits
 
 
@@ -126,13 +126,13 @@ def test_number_before_the_suffix_is_the_class_of_the_png_copy(scan_fixture):
     assert all(bool(case.regions) == (stated[key] == "1") for key, case in scan.cases.items())
 
 
-def test_numbers_of_the_png_copy_sort_as_numbers(changed, scan_tree):
+def test_numbers_of_the_png_copy_sort_as_numbers(edited_tree, scan_tree):
     def add(root):
         for folder in ("png_images", "png_masks"):
             own = root / "siim-acr-pneumothorax" / folder
             shutil.copy(own / "0_train_1_.png", own / "10_train_1_.png")
 
-    keys = list(scan_tree(SOURCE, "png", changed(SOURCE, "png", add)).cases)
+    keys = list(scan_tree(SOURCE, "png", edited_tree(SOURCE, "png", add)).cases)
     assert keys[-1] == "10_train_1_"
     assert keys[0] == "0_train_1_"
 
@@ -149,7 +149,7 @@ def test_black_mask_of_the_png_copy_is_ignored_by_name(build_fixture):
 
 @pytest.mark.parametrize("folders", [("png_images",), ("png_images", "png_masks")])
 def test_resized_film_is_kept_and_its_place_where_the_mask_was_resized_along(
-    changed, build_tree, folders
+    edited_tree, build_tree, folders
 ):
     def shrink(root):
         for folder in folders:
@@ -157,7 +157,7 @@ def test_resized_film_is_kept_and_its_place_where_the_mask_was_resized_along(
             with Image.open(path) as film:
                 film.resize((256, 256)).save(path)
 
-    build = build_tree(SOURCE, changed(SOURCE, "png", shrink))
+    build = build_tree(SOURCE, edited_tree(SOURCE, "png", shrink))
     assert {item.task for item in build.items_of("0_train_1_")} >= {"Abnormality Diagnosis"}
     tasks = {item.task for item in build.items_of("0_train_1_")}
     assert ("ROI Grounding" in tasks) is (len(folders) == 2)
@@ -170,14 +170,14 @@ def test_view_and_demographics_are_those_of_the_header(scan_fixture):
     assert dict(scan.cases[_uid(2)].facts) == {"sex": "M", "age": "62"}
 
 
-def test_spacing_of_the_film_before_it_was_resized_does_not_stretch_it(changed, build_tree):
+def test_spacing_of_the_film_before_it_was_resized_does_not_stretch_it(edited_tree, build_tree):
     def edit(root):
         path = next(root.rglob(f"{_uid(1)}.dcm"))
         data = dcmread(path)
         data.PixelSpacing = [0.2, 0.1]
         data.save_as(path)
 
-    sample = build_tree(SOURCE, changed(SOURCE, LAYOUT, edit)).sample(_uid(1))
+    sample = build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, edit)).sample(_uid(1))
     assert sample.width == sample.height
 
 
@@ -192,7 +192,7 @@ def test_sources_of_the_same_pool_are_named():
     assert not CARD.access.redistribute
 
 
-def test_code_in_which_the_table_ends_without_a_line_break_is_set_aside(changed, scan_tree):
+def test_code_in_which_the_table_ends_without_a_line_break_is_set_aside(edited_tree, scan_tree):
     def cut(root):
         (table,) = root.rglob(TABLE)
         lines = table.read_text().rstrip().splitlines()
@@ -200,5 +200,5 @@ def test_code_in_which_the_table_ends_without_a_line_break_is_set_aside(changed,
         lines.append(lines.pop(coded).rpartition(" ")[0].rpartition(" ")[0])
         table.write_text("\n".join(lines))
 
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, cut))
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, cut))
     assert len(scan.bad_rows("ends here without a line break, so the code may be cut")) == 1

@@ -31,7 +31,7 @@ def build(build_fixture):
 
 
 @pytest.fixture
-def annotated(changed, scan_tree):
+def annotated(edited_tree, scan_tree):
     """A scan of the fixture after ``change`` of the annotations of the training part."""
 
     def make(change):
@@ -40,7 +40,7 @@ def annotated(changed, scan_tree):
             change(data)
             (root / TRAIN).write_text(json.dumps(data))
 
-        return scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+        return scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, edit))
 
     return make
 

@@ -44,12 +44,12 @@ def _rewrite(path, change):
     ("layout", "top", "mask"),
     [("v2", TOP, "heart_ventricle_left"), ("v1", "Totalsegmentator_dataset", "heart")],
 )
-def test_scan_with_masks_of_both_editions_is_set_aside(changed, scan_tree, layout, top, mask):
+def test_scan_with_masks_of_both_editions_is_set_aside(edited_tree, scan_tree, layout, top, mask):
     def mix(root):
         folder = root / top / CHEST / "segmentations"
         (folder / f"{mask}.nii.gz").write_bytes((folder / "aorta.nii.gz").read_bytes())
 
-    scan = scan_tree(SOURCE, layout, changed(SOURCE, layout, mix))
+    scan = scan_tree(SOURCE, layout, edited_tree(SOURCE, layout, mix))
     assert f"has a mask {mask!r}, which {layout} has not" in scan.skips[CHEST]
     assert "s0001-chest" in scan.cases
 
@@ -80,8 +80,8 @@ def test_table_has_semicolons_and_a_mark_of_byte_order(fixture_tree, cases):
     assert {case.split for case in cases.values()} == {"train", "val", "test"}
 
 
-def test_scan_without_a_row_is_set_aside(changed, scan_tree, replacing):
-    root = changed(SOURCE, LAYOUT, replacing(f"{TOP}/meta.csv", "s0001;", "s9001;"))
+def test_scan_without_a_row_is_set_aside(edited_tree, scan_tree, replacing):
+    root = edited_tree(SOURCE, LAYOUT, replacing(f"{TOP}/meta.csv", "s0001;", "s9001;"))
     assert "s0001: has no row" in scan_tree(SOURCE, LAYOUT, root).skips["s0001"]
 
 
@@ -109,7 +109,7 @@ def test_lobes_are_asked_only_where_the_table_says_that_there_is_no_pathology(sc
 
 @pytest.mark.parametrize("word", ["none", ""])
 def test_table_that_calls_no_scan_healthy_is_refused_by_name_of_the_assumption(
-    changed, scan_tree, word
+    edited_tree, scan_tree, word
 ):
     def rename(root):
         path = root / TOP / "meta.csv"
@@ -118,7 +118,7 @@ def test_table_that_calls_no_scan_healthy_is_refused_by_name_of_the_assumption(
         path.write_text("\n".join(lines) + "\n", encoding="utf-8-sig")
 
     with pytest.raises(TableError, match=r"none of .* 'no_pathology'.*\[names\] without_pathology"):
-        scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, rename))
+        scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, rename))
 
 
 def test_lobe_is_named_and_never_located(build):
@@ -153,7 +153,7 @@ def test_chest_shows_most_of_its_structures_on_one_slice(build):
 
 
 @pytest.fixture
-def codes(changed, build_tree):
+def codes(edited_tree, build_tree):
     """What becomes of swapped sides, of greys that are none of CT, and of masks of 1.0000001."""
 
     def spoil(root):
@@ -170,7 +170,7 @@ def codes(changed, build_tree):
             voxels = np.asarray(image.dataobj) * np.float32(1.00000006)
             nibabel.save(nibabel.Nifti1Image(voxels, image.affine), path)
 
-    return build_tree(SOURCE, changed(SOURCE, LAYOUT, spoil)).codes()
+    return build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, spoil)).codes()
 
 
 def test_faults_of_sides_and_greys_are_found(codes):
@@ -179,12 +179,12 @@ def test_faults_of_sides_and_greys_are_found(codes):
     assert codes.get("s0004-chest") in {None, "no-grounding"}
 
 
-def test_damaged_volume_is_quarantined(changed, build_tree):
+def test_damaged_volume_is_quarantined(edited_tree, build_tree):
     def cut(root):
         path = root / TOP / CHEST / "ct.nii.gz"
         path.write_bytes(path.read_bytes()[:4000])
 
-    build = build_tree(SOURCE, changed(SOURCE, LAYOUT, cut))
+    build = build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, cut))
     assert build.codes()[f"{CHEST}-chest"] in {"truncated", "unreadable"}
 
 
@@ -208,9 +208,9 @@ def test_other_editions_fit_no_layout(tmp_path, name):
     assert not inspect_copy(CARD, tmp_path).fits
 
 
-def test_v2_without_the_whole_heart_fits_no_layout(changed):
+def test_v2_without_the_whole_heart_fits_no_layout(edited_tree):
     def lose(root):
         for path in root.rglob("heart.nii.gz"):
             path.unlink()
 
-    assert not inspect_copy(CARD, changed(SOURCE, LAYOUT, lose)).fits
+    assert not inspect_copy(CARD, edited_tree(SOURCE, LAYOUT, lose)).fits

@@ -77,12 +77,12 @@ def test_no_finding_needs_all_three_readers(scan_fixture):
     assert _states(_case(scan, ALONE))["No finding"] is LabelState.UNKNOWN
 
 
-def test_two_votes_for_no_finding_are_not_enough(changed, scan_tree):
+def test_two_votes_for_no_finding_are_not_enough(edited_tree, scan_tree):
     def doubt(rows, ids):
         row = next(row for row in rows if row["image_id"] == ids[CLEAR])
         row["No finding"] = "0"
 
-    root = changed(SOURCE, "physionet", _edit("image_labels_train.csv", doubt))
+    root = edited_tree(SOURCE, "physionet", _edit("image_labels_train.csv", doubt))
     states = _states(_case(scan_tree(SOURCE, "physionet", root), CLEAR))
     assert states["No finding"] is LabelState.UNKNOWN
 
@@ -92,7 +92,7 @@ def test_two_votes_for_no_finding_are_not_enough(changed, scan_tree):
 )
 @pytest.mark.parametrize("count", [1, 2])
 def test_film_without_the_rows_of_all_its_readers_is_set_aside_by_name(
-    changed, scan_tree, layout, table, count
+    edited_tree, scan_tree, layout, table, count
 ):
     lost = []
 
@@ -103,18 +103,18 @@ def test_film_without_the_rows_of_all_its_readers_is_set_aside_by_name(
         ]
         lost.append(ids[ALONE])
 
-    scan = scan_tree(SOURCE, layout, changed(SOURCE, layout, _edit(table, lose)))
+    scan = scan_tree(SOURCE, layout, edited_tree(SOURCE, layout, _edit(table, lose)))
     assert scan.bad_rows(f"{count} of 3 reading(s)") == set(lost)
 
 
-def test_film_that_has_boxes_and_no_row_of_labels_is_set_aside(changed, scan_tree):
+def test_film_that_has_boxes_and_no_row_of_labels_is_set_aside(edited_tree, scan_tree):
     lost = []
 
     def lose(rows, ids):
         rows[:] = [row for row in rows if row["image_id"] != ids[0]]
         lost.append(ids[0])
 
-    root = changed(SOURCE, "physionet", _edit("image_labels_test.csv", lose))
+    root = edited_tree(SOURCE, "physionet", _edit("image_labels_test.csv", lose))
     assert scan_tree(SOURCE, "physionet", root).bad_rows("0 of 1 reading(s)") == set(lost)
 
 
@@ -140,23 +140,23 @@ def test_rest_classes_are_no_answers(build_fixture):
 
 
 @pytest.mark.parametrize("folder", ["annotations", "train", "."])
-def test_tables_may_lie_beside_the_pictures(changed, scan_tree, scan_fixture, folder):
+def test_tables_may_lie_beside_the_pictures(edited_tree, scan_tree, scan_fixture, folder):
     def move(root):
         for path in list(root.glob("annotations/*.csv")):
             if folder != "annotations":
                 shutil.move(path, root / folder / path.name)
 
-    root = changed(SOURCE, "physionet", move)
+    root = edited_tree(SOURCE, "physionet", move)
     expected = scan_fixture(SOURCE, "physionet").cases.keys()
     assert scan_tree(SOURCE, "physionet", root).cases.keys() == expected
 
 
-def test_mark_that_is_neither_zero_nor_one_sets_its_case_aside(changed, scan_tree):
+def test_mark_that_is_neither_zero_nor_one_sets_its_case_aside(edited_tree, scan_tree):
     def spoil(rows, ids):
         del ids
         rows[0]["Edema"] = "0.5"
 
-    root = changed(SOURCE, "physionet", _edit("image_labels_train.csv", spoil))
+    root = edited_tree(SOURCE, "physionet", _edit("image_labels_train.csv", spoil))
     scan = scan_tree(SOURCE, "physionet", root)
     assert scan.bad_rows("expected one of '1', '0'")
 
@@ -196,7 +196,7 @@ def test_films_stored_inverted_look_like_the_others(build_fixture, scan_fixture)
         assert pixels[-4, -4] < 20  # the air
 
 
-def test_window_of_the_header_is_used(changed, build_tree, scan_fixture):
+def test_window_of_the_header_is_used(edited_tree, build_tree, scan_fixture):
     key = _case(scan_fixture(SOURCE, "physionet"), HEART).key
 
     def narrow(root):
@@ -205,7 +205,7 @@ def test_window_of_the_header_is_used(changed, build_tree, scan_fixture):
         header.WindowCenter, header.WindowWidth = 1000, 400
         header.save_as(path)
 
-    build = build_tree(SOURCE, changed(SOURCE, "physionet", narrow))
+    build = build_tree(SOURCE, edited_tree(SOURCE, "physionet", narrow))
     assert (build.pixels(build.sample(key)) == 255).mean() > 0.3
 
 
@@ -216,24 +216,24 @@ def test_boxes_of_readers_on_one_place_are_merged(scan_fixture):
     assert all(corner == int(corner) for corner in region.shape.xyxy)  # mean of n, n+1, n+2
 
 
-def test_box_of_one_reader_elsewhere_leaves_the_finding_without_a_place(changed, scan_tree):
+def test_box_of_one_reader_elsewhere_leaves_the_finding_without_a_place(edited_tree, scan_tree):
     def move(rows, ids):
         row = next(row for row in rows if row["image_id"] == ids[HEART])
         row.update(x_min="1", y_min="1", x_max="12", y_max="12")
 
-    root = changed(SOURCE, "physionet", _edit("annotations_train.csv", move))
+    root = edited_tree(SOURCE, "physionet", _edit("annotations_train.csv", move))
     case = _case(scan_tree(SOURCE, "physionet", root), HEART)
     assert case.regions == ()
     assert _states(case)["Cardiomegaly"] is LabelState.PRESENT
 
 
-def test_two_boxes_of_one_reader_do_not_make_an_agreement(changed, scan_tree):
+def test_two_boxes_of_one_reader_do_not_make_an_agreement(edited_tree, scan_tree):
     def same_reader(rows, ids):
         mine = [row for row in rows if row["image_id"] == ids[SPLIT]]
         boxes = [row for row in mine if row["x_min"]]
         boxes[1]["rad_id"] = boxes[0]["rad_id"]
 
-    root = changed(SOURCE, "physionet", _edit("annotations_train.csv", same_reader))
+    root = edited_tree(SOURCE, "physionet", _edit("annotations_train.csv", same_reader))
     assert _case(scan_tree(SOURCE, "physionet", root), SPLIT).regions == ()
 
 
@@ -242,7 +242,7 @@ def test_rest_class_gets_no_box(scan_fixture):
         assert "Other lesion" not in {region.value for region in case.regions}
 
 
-def test_film_is_kept_without_a_box_that_lies_outside(changed, build_tree, scan_fixture):
+def test_film_is_kept_without_a_box_that_lies_outside(edited_tree, build_tree, scan_fixture):
     key = _case(scan_fixture(SOURCE, "physionet"), HEART).key
 
     def shrink(root):
@@ -253,7 +253,7 @@ def test_film_is_kept_without_a_box_that_lies_outside(changed, build_tree, scan_
         header.PixelData = pixels.tobytes()
         header.save_as(path)
 
-    build = build_tree(SOURCE, changed(SOURCE, "physionet", shrink))
+    build = build_tree(SOURCE, edited_tree(SOURCE, "physionet", shrink))
     assert build.codes()[key] == "box-outside"
     assert build.sample(key)
     assert build.tasks_of(key)
@@ -268,7 +268,7 @@ def test_copy_as_png_fits_no_layout(tmp_path):
 
 
 @pytest.mark.parametrize("name", sorted(OPACITIES))
-def test_opacity_leaves_open_whether_another_word_for_it_is_true(changed, scan_tree, name):
+def test_opacity_leaves_open_whether_another_word_for_it_is_true(edited_tree, scan_tree, name):
     def only(rows, ids):
         for row in rows:
             if row["image_id"] == ids[HEART]:
@@ -281,7 +281,7 @@ def test_opacity_leaves_open_whether_another_word_for_it_is_true(changed, scan_t
         _edit("image_labels_train.csv", only)(root)
         _edit("annotations_train.csv", no_boxes)(root)
 
-    root = changed(SOURCE, "physionet", both)
+    root = edited_tree(SOURCE, "physionet", both)
     states = _states(_case(scan_tree(SOURCE, "physionet", root), HEART))
     assert {other for other in OPACITIES if states[other] is LabelState.UNKNOWN} == OPACITIES - {
         name

@@ -82,8 +82,8 @@ def test_findings_of_a_cell_are_a_list_of_names(scan_fixture, image):
 
 
 @pytest.mark.parametrize("cell", ["__import__('os').getcwd()", "Mass", "['Mass', 3]", ""])
-def test_cell_that_is_no_list_of_names_is_read_and_never_run(changed, scan_tree, image, cell):
-    root = changed(SOURCE, LAYOUT, _set(image(1, "L", "CC"), finding_categories=cell))
+def test_cell_that_is_no_list_of_names_is_read_and_never_run(edited_tree, scan_tree, image, cell):
+    root = edited_tree(SOURCE, LAYOUT, _set(image(1, "L", "CC"), finding_categories=cell))
     scan = scan_tree(SOURCE, LAYOUT, root)
     assert scan.bad_rows("expected a list of names") == {image(1, "L", "CC")}
 
@@ -130,9 +130,11 @@ def test_grade_of_the_breast_is_open_on_a_view_without_its_finding(
     assert build_fixture(SOURCE, LAYOUT).items_of(unseen, "Severity Grading") == []
 
 
-def test_grade_of_the_breast_is_open_where_all_boxes_have_a_lower_one(changed, scan_tree, image):
+def test_grade_of_the_breast_is_open_where_all_boxes_have_a_lower_one(
+    edited_tree, scan_tree, image
+):
     key = image(1, "L", "CC")
-    root = changed(SOURCE, LAYOUT, _set(key, finding_birads="BI-RADS 3"))
+    root = edited_tree(SOURCE, LAYOUT, _set(key, finding_birads="BI-RADS 3"))
     assert scan_tree(SOURCE, LAYOUT, root).states(key, "birads") == {
         "BI-RADS 4": LabelState.UNKNOWN
     }
@@ -162,9 +164,9 @@ def test_grade_belongs_to_the_breast():
     assert CARD.shows is Scope.BREAST
 
 
-def test_lesion_in_a_box_without_a_grade_is_left_open(changed, scan_tree, image):
+def test_lesion_in_a_box_without_a_grade_is_left_open(edited_tree, scan_tree, image):
     key = image(1, "L", "CC")
-    root = changed(SOURCE, LAYOUT, _set(key, finding_birads=""))
+    root = edited_tree(SOURCE, LAYOUT, _set(key, finding_birads=""))
     assert scan_tree(SOURCE, LAYOUT, root).states(key, "lesion") == {"Mass": LabelState.UNKNOWN}
 
 
@@ -184,21 +186,21 @@ def test_box_that_sticks_out_is_clipped_at_the_border(scan_fixture, build_fixtur
     ("corner", "beyond", "place", "clipped"), [("xmax", "900", 2, 140.0), ("ymax", "900", 3, 176.0)]
 )
 def test_box_that_sticks_out_at_the_far_side_is_clipped(
-    changed, scan_tree, image, corner, beyond, place, clipped
+    edited_tree, scan_tree, image, corner, beyond, place, clipped
 ):
     key = image(1, "L", "CC")
-    root = changed(SOURCE, LAYOUT, _set(key, **{corner: beyond}))
+    root = edited_tree(SOURCE, LAYOUT, _set(key, **{corner: beyond}))
     assert scan_tree(SOURCE, LAYOUT, root).cases[key].regions[0].shape.xyxy[place] == clipped
 
 
 def test_box_of_a_copy_at_half_size_is_scaled(
-    changed, build_tree, build_fixture, scan_fixture, image
+    edited_tree, build_tree, build_fixture, scan_fixture, image
 ):
     key = image(1, "L", "CC")
     (region,) = scan_fixture(SOURCE, LAYOUT).cases[key].regions
     doubled = [str(2 * side) for side in region.shape.xyxy]
     cells = dict(zip(("xmin", "ymin", "xmax", "ymax"), doubled, strict=True))
-    root = changed(SOURCE, LAYOUT, _set(key, height="352", width="280", **cells))
+    root = edited_tree(SOURCE, LAYOUT, _set(key, height="352", width="280", **cells))
     build = build_tree(SOURCE, root)
     (recipe,) = build.recipes(key, "boxes")
     (whole,) = build_fixture(SOURCE, LAYOUT).recipes(key, "boxes")
@@ -227,33 +229,39 @@ def test_negative_of_monochrome1_is_shown_positive(build_fixture, scan_fixture):
     assert kinds == {"MONOCHROME1", "MONOCHROME2"}
 
 
-def test_first_of_several_windows_is_used(changed, build_tree, build_fixture, image):
+def test_first_of_several_windows_is_used(edited_tree, build_tree, build_fixture, image):
     key = image(0, "L", "CC")
     edit = _header(key, WindowCenter=[2048, 100], WindowWidth=[4096, 10])
-    first, second = build_fixture(SOURCE, LAYOUT), build_tree(SOURCE, changed(SOURCE, LAYOUT, edit))
+    first, second = (
+        build_fixture(SOURCE, LAYOUT),
+        build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, edit)),
+    )
     assert (first.pixels(first.sample(key)) == second.pixels(second.sample(key))).all()
 
 
-def test_rescaling_comes_before_the_window(changed, build_tree, build_fixture, image):
+def test_rescaling_comes_before_the_window(edited_tree, build_tree, build_fixture, image):
     key = image(0, "L", "CC")
     edit = _header(key, RescaleSlope=2, RescaleIntercept=-1000, WindowCenter=3096, WindowWidth=8192)
-    first, second = build_fixture(SOURCE, LAYOUT), build_tree(SOURCE, changed(SOURCE, LAYOUT, edit))
+    first, second = (
+        build_fixture(SOURCE, LAYOUT),
+        build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, edit)),
+    )
     difference = first.pixels(first.sample(key)).astype(int) - second.pixels(second.sample(key))
     assert np.abs(difference).max() <= 1
 
 
-def test_raw_data_for_processing_are_refused(changed, build_tree, image):
+def test_raw_data_for_processing_are_refused(edited_tree, build_tree, image):
     key = image(0, "L", "CC")
     edit = _header(key, PresentationIntentType="FOR PROCESSING")
-    quarantine = build_tree(SOURCE, changed(SOURCE, LAYOUT, edit)).quarantine
+    quarantine = build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, edit)).quarantine
     row = quarantine[quarantine["case"] == key].iloc[0]
     assert (row["stage"], row["code"]) == ("select", "for-processing")
 
 
-def test_data_for_presentation_are_shown(changed, build_tree, image):
+def test_data_for_presentation_are_shown(edited_tree, build_tree, image):
     key = image(0, "L", "CC")
     edit = _header(key, PresentationIntentType="FOR PRESENTATION")
-    assert build_tree(SOURCE, changed(SOURCE, LAYOUT, edit)).sample(key)
+    assert build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, edit)).sample(key)
 
 
 def test_study_stands_for_the_patient(scan_fixture):
@@ -261,28 +269,28 @@ def test_study_stands_for_the_patient(scan_fixture):
     assert {case.patient for case in cases} == {_study(number) for number in range(6)}
 
 
-def test_study_with_three_views_of_one_kind_keeps_them_all(changed, scan_tree, image):
+def test_study_with_three_views_of_one_kind_keeps_them_all(edited_tree, scan_tree, image):
     key = image(0, "L", "MLO")
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, _set(key, view_position="CC")))
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, _set(key, view_position="CC")))
     mine = [k for k, case in scan.cases.items() if case.patient == _study(0)]
     assert [next(iter(scan.states(k, "view"))) for k in mine] == ["CC", "CC", "CC", "MLO"]
 
 
-def test_edition_of_png_pictures_fits_no_layout(changed):
+def test_edition_of_png_pictures_fits_no_layout(edited_tree):
     def convert(root):
         for path in root.rglob("*.dicom"):
             path.rename(path.with_suffix(".png"))
 
-    assert not inspect_copy(CARD, changed(SOURCE, LAYOUT, convert)).fits
+    assert not inspect_copy(CARD, edited_tree(SOURCE, LAYOUT, convert)).fits
 
 
 def test_box_below_two_thousandths_of_the_frame_is_not_asked():
     assert CARD.roi[0] == 0.002
 
 
-def test_category_that_the_card_does_not_know_sets_its_case_aside(changed, scan_tree, image):
+def test_category_that_the_card_does_not_know_sets_its_case_aside(edited_tree, scan_tree, image):
     edit = _set(image(1, "L", "CC"), finding_categories="['Breast Implant']")
-    scan = scan_tree(SOURCE, LAYOUT, changed(SOURCE, LAYOUT, edit))
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, edit))
 
     assert scan.bad_rows("(like Xxxxxx Xxxxxxx)")
 
@@ -292,7 +300,7 @@ def test_category_that_the_card_does_not_know_sets_its_case_aside(changed, scan_
     [("ViewPosition", "XCCL"), ("ImageLaterality", "R"), ("Rows", None)],
 )
 def test_header_that_contradicts_the_table_sets_its_picture_aside(
-    changed, build_tree, image, element, value
+    edited_tree, build_tree, image, element, value
 ):
     key = image(0, "L", "CC")
 
@@ -306,11 +314,11 @@ def test_header_that_contradicts_the_table_sets_its_picture_aside(
             setattr(data, element, value)
         data.save_as(path)
 
-    codes = build_tree(SOURCE, changed(SOURCE, LAYOUT, edit)).codes()
+    codes = build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, edit)).codes()
     assert [case for case, code in codes.items() if code == "header-contradicts"] == [key]
 
 
-def test_header_that_states_nothing_contradicts_nothing(changed, build_tree, image):
+def test_header_that_states_nothing_contradicts_nothing(edited_tree, build_tree, image):
     key = image(0, "L", "CC")
 
     def edit(root):
@@ -319,4 +327,4 @@ def test_header_that_states_nothing_contradicts_nothing(changed, build_tree, ima
         del data.ViewPosition, data.ImageLaterality
         data.save_as(path)
 
-    assert key not in build_tree(SOURCE, changed(SOURCE, LAYOUT, edit)).codes()
+    assert key not in build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, edit)).codes()
