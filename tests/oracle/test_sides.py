@@ -187,17 +187,17 @@ def test_the_image_asked_for_is_the_slice_of_its_sequence(side_questions):
         frame = int(item.frames.split("+")[0])
         likeness = {}
         for concept, name in SEQUENCES.items():
-            stored = slice_of(one_file(raw / "brats2021", f"{patient}_{name}.nii*"), "axial", frame)
-            times = -(-PANEL // min(stored.shape))  # each pixel is shown so many times
-            stored = stored.repeat(times, axis=0).repeat(times, axis=1)
-            height, width = stored.shape
+            pixels = slice_of(one_file(raw / "brats2021", f"{patient}_{name}.nii*"), "axial", frame)
+            times = -(-PANEL // min(pixels.shape))  # each pixel is shown so many times
+            pixels = pixels.repeat(times, axis=0).repeat(times, axis=1)
+            height, width = pixels.shape
             columns = (picture.shape[1] + GAP) // (width + GAP)
             row, column = divmod(number - 1, columns)
             rows = picture.shape[0] // height
             bottom = (picture.shape[0] + GAP) // rows * (row + 1) - GAP
             left = column * (width + GAP)
             panel = picture[bottom - height : bottom, left : left + width]
-            likeness[concept] = np.corrcoef(panel.ravel(), stored.ravel())[0, 1]
+            likeness[concept] = np.corrcoef(panel.ravel(), pixels.ravel())[0, 1]
         assert max(likeness, key=likeness.get) == item.concept
 
 

@@ -18,7 +18,7 @@ def write(tmp_path):
 
     def write(axes=(0, 1, 2), signs=(1, 1, 1), dtype=np.uint8, block=None, *, offset=5.0):
         block = _block() if block is None else block
-        stored = block.transpose(axes)
+        voxels = block.transpose(axes)
         affine = np.zeros((4, 4))
         affine[3, 3] = 1
         for new, old in enumerate(axes):
@@ -26,7 +26,7 @@ def write(tmp_path):
             affine[old, 3] = offset if signs[old] > 0 else offset + 2.0 * (block.shape[old] - 1)
         flips = tuple(slice(None, None, signs[old]) for old in axes)
         path = tmp_path / "mask.nii.gz"
-        nibabel.save(nibabel.Nifti1Image(stored[flips].astype(dtype), affine), path)
+        nibabel.save(nibabel.Nifti1Image(voxels[flips].astype(dtype), affine), path)
         return path
 
     return write

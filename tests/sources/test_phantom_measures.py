@@ -39,10 +39,10 @@ def of_masks(case):
     for region in case.regions:
         (path,) = region.shape.paths
         if path.name.endswith(".nii.gz"):
-            stored = nibabel.load(path).get_fdata().T
+            voxels = nibabel.load(path).get_fdata().T
         else:
-            stored = SimpleITK.GetArrayFromImage(SimpleITK.ReadImage(str(path)))
-        masks.append(np.isin(stored.squeeze(), region.shape.values))
+            voxels = SimpleITK.GetArrayFromImage(SimpleITK.ReadImage(str(path)))
+        masks.append(np.isin(voxels.squeeze(), region.shape.values))
     return ejected(*map(disks, masks))
 
 

@@ -115,9 +115,9 @@ def test_brats_marks_nothing_on_plain_t1_and_no_edema_after_contrast(scanned):
 def test_mmwhs_refuses_a_label_whose_directions_are_wrong(scanned):
     case = scanned("mmwhs")["ct_train_1001-axial"]
     label = case.files()[-1]
-    stored = nibabel.load(label)
-    turned = np.diag([-1, 1, 1, 1]) @ stored.affine
-    nibabel.save(nibabel.Nifti1Image(np.asarray(stored.dataobj), turned), label)
+    nifti = nibabel.load(label)
+    turned = np.diag([-1, 1, 1, 1]) @ nifti.affine
+    nibabel.save(nibabel.Nifti1Image(np.asarray(nifti.dataobj), turned), label)
     with pytest.raises(ReadError, match="its directions are wrong"):
         _frames("mmwhs", case)
 
@@ -125,9 +125,9 @@ def test_mmwhs_refuses_a_label_whose_directions_are_wrong(scanned):
 def test_mmwhs_refuses_a_ct_that_is_not_in_hounsfield_units(scanned):
     case = scanned("mmwhs")["ct_train_1001-axial"]
     path = case.images[0].paths[0]
-    stored = nibabel.load(path)
-    moved = (np.asarray(stored.dataobj) + 1024).astype(np.int16)
-    nibabel.save(nibabel.Nifti1Image(moved, stored.affine), path)
+    nifti = nibabel.load(path)
+    moved = (np.asarray(nifti.dataobj) + 1024).astype(np.int16)
+    nibabel.save(nibabel.Nifti1Image(moved, nifti.affine), path)
     with pytest.raises(ReadError, match="expects air below -800 HU") as raised:
         SOURCES["mmwhs"].hook("read")(case.images[0])
     assert raised.value.code == "not-hounsfield"

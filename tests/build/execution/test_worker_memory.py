@@ -158,7 +158,7 @@ def test_an_idle_worker_takes_80_mb(work, job_of, tmp_path):
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(
-    ("stored", "labels", "values", "window"),
+    ("dtype", "labels", "values", "window"),
     [
         ("i2", "u1", [()], "ct:lung"),
         ("i2", "i2", [(1,), (2,)], "ct:lung"),
@@ -167,10 +167,10 @@ def test_an_idle_worker_takes_80_mb(work, job_of, tmp_path):
     ],
 )
 def test_a_volume_with_masks_takes_itself_and_16_mb(
-    work, job_of, tmp_path, stored, labels, values, window
+    work, job_of, tmp_path, dtype, labels, values, window
 ):
     def with_masks(name, part):
-        image = write_volume(tmp_path / f"{name}.nii.gz", noise(stored)[part])
+        image = write_volume(tmp_path / f"{name}.nii.gz", noise(dtype)[part])
         mask = write_volume(tmp_path / f"{name}-mask.nii.gz", lungs(labels)[part])
         shapes = [MaskFile(paths=(mask,), values=value) for value in values]
         return job_of([image], shapes, window=window)
@@ -178,7 +178,7 @@ def test_a_volume_with_masks_takes_itself_and_16_mb(
     small = (slice(90, 92), slice(0, 400, 5), slice(0, 440, 5))
     idle, turn = work(with_masks("small", small), with_masks("large", slice(None)))
     assert min(idle.pictures, turn.pictures) >= 2
-    volume = SLICES * ROWS * COLUMNS * np.dtype(stored).itemsize
+    volume = SLICES * ROWS * COLUMNS * np.dtype(dtype).itemsize
     assert volume / 2 < turn.peak - idle.peak < volume + 16 * MEGABYTE  # or nothing was measured
 
 
@@ -206,11 +206,11 @@ def test_a_series_of_files_takes_one_slice_and_16_mb(work, job_of, tmp_path):
 def test_a_film_takes_itself_and_24_mb(work, job_of, tmp_path):
     film(tmp_path / "small.dcm", (90, 80))
     film(tmp_path / "film.dcm", (3328, 2560))
-    stored = 2 * 3328 * 2560
+    size = 2 * 3328 * 2560
     idle, turn = work(
         *(job_of([tmp_path / f"{name}.dcm"], window="header") for name in ("small", "film"))
     )
-    assert stored < turn.peak - idle.peak < stored + 24 * MEGABYTE
+    assert size < turn.peak - idle.peak < size + 24 * MEGABYTE
 
 
 @pytest.mark.thorough
@@ -227,9 +227,9 @@ def test_marks_on_a_large_film_take_72_mb_beside_it(work, job_of, tmp_path, wind
         return job_of([tmp_path / f"{name}.dcm"], shapes, window=window)
 
     idle, turn = work(with_marks("small", (90, 80)), with_marks("large", (4096, 3328)))
-    stored = 2 * 4096 * 3328
+    size = 2 * 4096 * 3328
     assert idle.pictures == turn.pictures == 3
-    assert stored < turn.peak - idle.peak < stored + 72 * MEGABYTE
+    assert size < turn.peak - idle.peak < size + 72 * MEGABYTE
 
 
 @pytest.mark.thorough

@@ -120,9 +120,9 @@ def test_affine_of_the_pictures_maps_each_pixel_to_where_it_was(storage, plane, 
     view = reorient(volume, plane)
     index = (3, 4, 2)
     place = view.affine @ (*index, 1)
-    stored = np.rint(np.linalg.inv(volume.affine) @ place).astype(int)[:3]
-    assert np.allclose(volume.affine @ (*stored, 1), place)
-    assert volume.slices[tuple(stored)] == view.slices[index]
+    voxel_index = np.rint(np.linalg.inv(volume.affine) @ place).astype(int)[:3]
+    assert np.allclose(volume.affine @ (*voxel_index, 1), place)
+    assert volume.slices[tuple(voxel_index)] == view.slices[index]
 
 
 def test_arrays_are_viewed_and_not_copied():
@@ -146,11 +146,11 @@ def _oblique(tilt):
 def test_oblique_slices_of_every_storage_stay_whole_with_head_up_and_right_at_the_left(tilt):
     upright = np.arange(2 * 3 * 4).reshape(2, 3, 4)
     for swap, flips in itertools.product((False, True), itertools.product((1, -1), repeat=3)):
-        stored, affine = upright[:: flips[0], :: flips[1], :: flips[2]], _oblique(tilt)
+        slices, affine = upright[:: flips[0], :: flips[1], :: flips[2]], _oblique(tilt)
         affine[:, :3] *= flips
         if swap:
-            stored, affine = stored.swapaxes(1, 2), affine[:, [0, 2, 1, 3]]
-        volume = Volume(slices=stored, affine=affine, spacing=(1.0, 1.0, 1.0))
+            slices, affine = slices.swapaxes(1, 2), affine[:, [0, 2, 1, 3]]
+        volume = Volume(slices=slices, affine=affine, spacing=(1.0, 1.0, 1.0))
         again = reorient(volume, "axial", "in-plane")
         assert np.array_equal(stack_slices(again.slices), upright)
 

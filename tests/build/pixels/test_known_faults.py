@@ -13,8 +13,8 @@ HU = np.array([[[-1000, -5, 0, 40, 80, 1000, 3095]]])
 
 def wrapped():
     """HU as those files store them: 12 bits, no offset, negatives at the top of the range."""
-    stored = (HU % 4096).astype(np.uint16)
-    return Volume(slices=stored, greys=PixelSemantics(bits=12, intercept=0.0, padding=(0, 0)))
+    pixels = (HU % 4096).astype(np.uint16)
+    return Volume(slices=pixels, greys=PixelSemantics(bits=12, intercept=0.0, padding=(0, 0)))
 
 
 def test_wrapped_values_come_back_to_their_units():

@@ -48,83 +48,83 @@ def greys_of(volume, policy):
 
 
 @given(
-    stored=INT16,
+    pixels=INT16,
     centre=st.floats(-1000, 2000),
     width=st.floats(1, 3000),
     function=st.sampled_from(FUNCTIONS),
     rescale=st.sampled_from([(1.0, 0.0), (1.0, -1024.0), (-0.5, 12.5), (2.0002442, -4047.0)]),
 )
 def test_integers_go_through_a_table_that_follows_the_standard(
-    stored, centre, width, function, rescale
+    pixels, centre, width, function, rescale
 ):
     slope, intercept = rescale
     greys = PixelSemantics(
         slope=slope, intercept=intercept, windows=((centre, width),), function=function
     )
-    grey = greys_of(Volume(slices=stored, greys=greys), "header")
-    exact = reference(stored * slope + intercept, centre, width, function)
+    grey = greys_of(Volume(slices=pixels, greys=greys), "header")
+    exact = reference(pixels * slope + intercept, centre, width, function)
     assert grey.dtype == np.uint8
     assert np.abs(grey - exact).max() <= 0.5 + 1e-6
 
 
-@given(stored=INT16, centre=st.floats(-1000, 2000), width=st.floats(1, 3000))
-def test_fractions_and_integers_of_equal_value_are_equally_grey(stored, centre, width):
+@given(pixels=INT16, centre=st.floats(-1000, 2000), width=st.floats(1, 3000))
+def test_fractions_and_integers_of_equal_value_are_equally_grey(pixels, centre, width):
     greys = PixelSemantics(windows=((centre, width),))
-    whole = greys_of(Volume(slices=stored, greys=greys), "header")
-    fractions = greys_of(Volume(slices=stored.astype(np.float32), greys=greys), "header")
-    wide = greys_of(Volume(slices=stored.astype(np.int32), greys=greys), "header")
+    whole = greys_of(Volume(slices=pixels, greys=greys), "header")
+    fractions = greys_of(Volume(slices=pixels.astype(np.float32), greys=greys), "header")
+    wide = greys_of(Volume(slices=pixels.astype(np.int32), greys=greys), "header")
     assert np.array_equal(whole, fractions)
     assert np.array_equal(whole, wide)
 
 
 @given(
-    stored=hnp.arrays(np.uint16, (1, 6, 7), elements=st.integers(0, 4095)),
+    pixels=hnp.arrays(np.uint16, (1, 6, 7), elements=st.integers(0, 4095)),
     centre=st.integers(0, 4095),
     width=st.integers(1, 4096),
     policy=st.sampled_from(["header", "range", "bits", "percentile:25-75"]),
 )
-def test_both_polarities_of_one_picture_look_the_same(stored, centre, width, policy):
+def test_both_polarities_of_one_picture_look_the_same(pixels, centre, width, policy):
     # x' = 4095 - x mirrors a linear window of centre c into one of centre 4096 - c.
     windows = policy == "header"
     policy = "header" if policy == "range" else policy
     plain = PixelSemantics(windows=((centre, width),) * windows, bits=12)
     mirrored = PixelSemantics(windows=((4096 - centre, width),) * windows, bits=12, inverted=True)
-    first = greys_of(Volume(slices=stored, greys=plain), policy)
-    second = greys_of(Volume(slices=4095 - stored, greys=mirrored), policy)
+    first = greys_of(Volume(slices=pixels, greys=plain), policy)
+    second = greys_of(Volume(slices=4095 - pixels, greys=mirrored), policy)
     assert np.array_equal(first, second)
 
 
 def test_both_polarities_round_a_tie_to_the_same_grey():
-    stored = np.arange(511, dtype=np.uint16).reshape(1, 7, 73)
-    plain = greys_of(Volume(slices=stored), "header")
-    mirrored = greys_of(Volume(slices=510 - stored, greys=PixelSemantics(inverted=True)), "header")
+    pixels = np.arange(511, dtype=np.uint16).reshape(1, 7, 73)
+    plain = greys_of(Volume(slices=pixels), "header")
+    mirrored = greys_of(Volume(slices=510 - pixels, greys=PixelSemantics(inverted=True)), "header")
     assert plain.ravel()[:4].tolist() == [0, 1, 1, 2]
     assert np.array_equal(plain, mirrored)
 
 
 def test_monochrome1_is_inverted_after_the_window():
-    stored = np.array([[[0, 100, 200]]], np.uint16)
+    pixels = np.array([[[0, 100, 200]]], np.uint16)
     greys = PixelSemantics(windows=((50.5, 101.0),), inverted=True)
-    assert greys_of(Volume(slices=stored, greys=greys), "header").tolist() == [[[255, 0, 0]]]
+    assert greys_of(Volume(slices=pixels, greys=greys), "header").tolist() == [[[255, 0, 0]]]
 
 
 @pytest.mark.parametrize("dtype", [np.int16, np.uint16, np.int32, np.float32, ">i2", ">f4"])
 @pytest.mark.parametrize("policy", ["header", "percentile:5-95", "ct:brain"])
 def test_equal_values_are_equal_greys_in_every_slice(dtype, policy):
-    stored = np.zeros((3, 4, 4), dtype)
-    stored[:, 0, 0] = 40
-    stored[0, 1:] = 7
-    stored[1, 1:] = 900
-    grey = greys_of(Volume(slices=stored), policy)
+    pixels = np.zeros((3, 4, 4), dtype)
+    pixels[:, 0, 0] = 40
+    pixels[0, 1:] = 7
+    pixels[1, 1:] = 900
+    grey = greys_of(Volume(slices=pixels), policy)
     assert len(set(grey[:, 0, 0].tolist())) == 1
     assert grey.max() > 0
 
 
 @pytest.mark.parametrize("order", ["<", ">"])
 def test_byte_order_does_not_matter(order):
-    stored = np.arange(-300, 300, dtype=f"{order}i2").reshape(1, 20, 30)
-    grey = greys_of(Volume(slices=stored, greys=PixelSemantics(windows=((0, 400),))), "header")
-    exact = reference(stored, 0, 400, "linear")
+    pixels = np.arange(-300, 300, dtype=f"{order}i2").reshape(1, 20, 30)
+    grey = greys_of(Volume(slices=pixels, greys=PixelSemantics(windows=((0, 400),))), "header")
+    exact = reference(pixels, 0, 400, "linear")
     assert np.abs(grey - exact).max() <= 0.5
 
 
@@ -134,8 +134,8 @@ def test_byte_order_does_not_matter(order):
 )
 def test_ct_presets_span_their_window_in_hounsfield_units(policy, black, white):
     hounsfield = np.arange(-2000, 2000, dtype=np.int16)
-    stored = (hounsfield + 1024).reshape(1, 1, -1)
-    grey = greys_of(Volume(slices=stored, greys=PixelSemantics(intercept=-1024)), policy)[0, 0]
+    pixels = (hounsfield + 1024).reshape(1, 1, -1)
+    grey = greys_of(Volume(slices=pixels, greys=PixelSemantics(intercept=-1024)), policy)[0, 0]
     assert grey[hounsfield <= black].max() == 0
     assert grey[hounsfield >= white].min() == 255
     assert 0 < grey[hounsfield == (black + white) // 2][0] < 255
@@ -144,13 +144,13 @@ def test_ct_presets_span_their_window_in_hounsfield_units(policy, black, white):
 
 @pytest.mark.parametrize("dtype", [np.int16, np.float32, np.int32])
 def test_header_without_window_takes_the_range_of_the_whole_volume_and_says_so(dtype):
-    stored = np.array([[[10, 20]], [[30, 110]]], dtype)
+    pixels = np.array([[[10, 20]], [[30, 110]]], dtype)
     scale = display_transform(
-        Volume(slices=stored, greys=PixelSemantics(slope=2.0, intercept=-5.0)), "header"
+        Volume(slices=pixels, greys=PixelSemantics(slope=2.0, intercept=-5.0)), "header"
     )
     assert scale.numbers["window"] == "range"
     assert (scale.numbers["low"], scale.numbers["high"]) == (15, 215)
-    assert scale.apply(stored[0]).tolist() == [[0, 26]]
+    assert scale.apply(pixels[0]).tolist() == [[0, 26]]
 
 
 def test_first_usable_window_is_taken():
@@ -190,8 +190,8 @@ def test_a_linear_window_narrower_than_one_is_none(function, centre):
 
 
 def test_values_near_the_end_of_all_numbers_are_spread_over_the_greys():
-    stored = np.array([[[-1.6e308, 0.0, 1.6e308]]])
-    assert greys_of(Volume(slices=stored), "header").tolist() == [[[0, 128, 255]]]
+    pixels = np.array([[[-1.6e308, 0.0, 1.6e308]]])
+    assert greys_of(Volume(slices=pixels), "header").tolist() == [[[0, 128, 255]]]
 
 
 def test_values_near_the_end_of_all_numbers_are_as_grey_as_small_ones():
@@ -203,8 +203,8 @@ def test_values_near_the_end_of_all_numbers_are_as_grey_as_small_ones():
 
 
 def test_a_rescale_that_leads_beyond_all_numbers_is_refused():
-    for slope, stored in ((10.0, [[[0.0, 1e308]]]), (-10.0, [[[0.0, 1e308]]])):
-        volume = Volume(slices=np.array(stored), greys=PixelSemantics(slope=slope))
+    for slope, pixels in ((10.0, [[[0.0, 1e308]]]), (-10.0, [[[0.0, 1e308]]])):
+        volume = Volume(slices=np.array(pixels), greys=PixelSemantics(slope=slope))
         with np.errstate(over="ignore"), pytest.raises(ReadError) as excinfo:
             display_transform(volume, "header")
         assert excinfo.value.code == "not-finite"
@@ -212,16 +212,16 @@ def test_a_rescale_that_leads_beyond_all_numbers_is_refused():
 
 def test_a_sigmoid_is_equally_grey_up_to_its_ninth_digit():
     """exp() may differ in its last bit between platforms, which must not decide a half."""
-    stored = np.array([[[-1e-12, 0.0, 1e-12]]])
+    pixels = np.array([[[-1e-12, 0.0, 1e-12]]])
     greys = PixelSemantics(windows=((0.0, 1.0),), function="sigmoid")
-    assert greys_of(Volume(slices=stored, greys=greys), "header").tolist() == [[[128, 128, 128]]]
+    assert greys_of(Volume(slices=pixels, greys=greys), "header").tolist() == [[[128, 128, 128]]]
 
 
 def test_a_sigmoid_far_from_its_centre_is_black_or_white():
-    stored = np.array([[[-1e9, 1e9]]])
+    pixels = np.array([[[-1e9, 1e9]]])
     greys = PixelSemantics(windows=((0.0, 1.0),), function="sigmoid")
     with np.errstate(all="raise"):
-        assert greys_of(Volume(slices=stored, greys=greys), "header").tolist() == [[[0, 255]]]
+        assert greys_of(Volume(slices=pixels, greys=greys), "header").tolist() == [[[0, 255]]]
 
 
 @pytest.mark.parametrize("dtype", [np.int16, np.float32])
@@ -236,19 +236,19 @@ def test_constant_volume_is_black(dtype, inverted, policy):
 @pytest.mark.parametrize(("centre", "white"), [(5.0, 5), (5.5, 6), (4.5, 5)])
 def test_window_of_width_one_is_a_step(centre, white):
     """DICOM PS3.3 C.11.2.1.2.1: a value at the lower end of the window is black."""
-    stored = np.array([[[4, 5, 6]]], np.int16)
-    volume = Volume(slices=stored, greys=PixelSemantics(windows=((centre, 1.0),)))
+    pixels = np.array([[[4, 5, 6]]], np.int16)
+    volume = Volume(slices=pixels, greys=PixelSemantics(windows=((centre, 1.0),)))
     assert greys_of(volume, "header")[0, 0].tolist() == [255 * (x >= white) for x in (4, 5, 6)]
 
 
 @pytest.mark.parametrize("slope", [1.0, 0.5, -1.0])
-@given(stored=INT16)
-def test_percentiles_are_values_of_the_volume_at_their_rank(slope, stored):
+@given(pixels=INT16)
+def test_percentiles_are_values_of_the_volume_at_their_rank(slope, pixels):
     greys = PixelSemantics(slope=slope)
     for dtype in (np.int16, np.float32):
-        volume = Volume(slices=stored.astype(dtype), greys=greys)
+        volume = Volume(slices=pixels.astype(dtype), greys=greys)
         numbers = display_transform(volume, "percentile:10-90").numbers
-        ranked = np.sort((stored * slope).ravel())
+        ranked = np.sort((pixels * slope).ravel())
         if numbers["window"] == "percentile":
             assert (numbers["low"], numbers["high"]) == (ranked[3], ranked[35])
         else:
@@ -256,34 +256,34 @@ def test_percentiles_are_values_of_the_volume_at_their_rank(slope, stored):
 
 
 def test_percentiles_that_meet_fall_back_to_the_range():
-    stored = np.zeros((1, 100, 100), np.int16)
-    stored[0, 0, 0] = 50
-    scale = display_transform(Volume(slices=stored), "percentile:1-99")
+    pixels = np.zeros((1, 100, 100), np.int16)
+    pixels[0, 0, 0] = 50
+    scale = display_transform(Volume(slices=pixels), "percentile:1-99")
     assert (scale.numbers["window"], scale.numbers["high"]) == ("range", 50)
-    assert scale.apply(stored[0]).max() == 255
+    assert scale.apply(pixels[0]).max() == 255
 
 
 def test_percentiles_that_meet_fall_back_to_both_ends_of_the_range():
-    stored = np.full((1, 100, 100), 30, np.int16)
-    stored[0, 0, :2] = -20, 50
-    numbers = display_transform(Volume(slices=stored), "percentile:1-99").numbers
+    pixels = np.full((1, 100, 100), 30, np.int16)
+    pixels[0, 0, :2] = -20, 50
+    numbers = display_transform(Volume(slices=pixels), "percentile:1-99").numbers
     assert (numbers["window"], numbers["low"], numbers["high"]) == ("range", -20, 50)
 
 
 @pytest.mark.parametrize("dtype", [np.int16, np.float32])
 def test_a_percentile_is_the_smallest_value_that_so_many_do_not_exceed(dtype):
-    stored = np.arange(200, dtype=dtype).reshape(2, 10, 10)
+    pixels = np.arange(200, dtype=dtype).reshape(2, 10, 10)
     for share, rank in (("0", 1), ("0.5", 1), ("0.51", 2), ("1", 2), ("1.5", 3)):
-        numbers = display_transform(Volume(slices=stored), f"percentile:{share}-100").numbers
+        numbers = display_transform(Volume(slices=pixels), f"percentile:{share}-100").numbers
         assert (numbers["low"], numbers["high"]) == (rank - 1, 199)
 
 
 def test_padding_counts_for_no_statistic():
-    stored = np.full((1, 10, 10), -2000, np.int16)
-    stored[0, 0, :2] = -1990
-    stored[0, 4:6, :] = np.arange(20).reshape(2, 10)
+    pixels = np.full((1, 10, 10), -2000, np.int16)
+    pixels[0, 0, :2] = -1990
+    pixels[0, 4:6, :] = np.arange(20).reshape(2, 10)
     greys = PixelSemantics(padding=(-2000, -1990))
-    numbers = display_transform(Volume(slices=stored, greys=greys), "header").numbers
+    numbers = display_transform(Volume(slices=pixels, greys=greys), "header").numbers
     assert (numbers["low"], numbers["high"]) == (0, 19)
 
 
@@ -296,37 +296,37 @@ def test_volume_of_padding_alone_is_still_defined():
     ("dtype", "bits", "top"), [(np.uint16, 12, 4095), (np.uint16, None, 65535)]
 )
 def test_bits_spans_what_the_stored_bits_can_hold(dtype, bits, top):
-    stored = np.array([[[0, top]]], dtype)
-    volume = Volume(slices=stored, greys=PixelSemantics(bits=bits, slope=3.0, intercept=9.0))
+    pixels = np.array([[[0, top]]], dtype)
+    volume = Volume(slices=pixels, greys=PixelSemantics(bits=bits, slope=3.0, intercept=9.0))
     assert greys_of(volume, "bits").tolist() == [[[0, 255]]]
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.int16, np.uint8, np.uint16, np.int32, np.uint32])
 def test_bits_without_a_number_span_the_whole_type(dtype):
     limits = np.iinfo(dtype)
-    stored = np.array([[[limits.min, limits.max]]], dtype)
-    numbers = display_transform(Volume(slices=stored), "bits").numbers
+    pixels = np.array([[[limits.min, limits.max]]], dtype)
+    numbers = display_transform(Volume(slices=pixels), "bits").numbers
     assert (numbers["low"], numbers["high"]) == (limits.min, limits.max)
-    assert greys_of(Volume(slices=stored), "bits").tolist() == [[[0, 255]]]
+    assert greys_of(Volume(slices=pixels), "bits").tolist() == [[[0, 255]]]
 
 
 def test_bits_of_signed_data_start_below_zero():
-    stored = np.array([[[-2048, 0, 2047]]], np.int16)
-    assert greys_of(Volume(slices=stored, greys=PixelSemantics(bits=12)), "bits").tolist() == [
+    pixels = np.array([[[-2048, 0, 2047]]], np.int16)
+    assert greys_of(Volume(slices=pixels, greys=PixelSemantics(bits=12)), "bits").tolist() == [
         [[0, 128, 255]]
     ]
 
 
 def test_eight_bits_pass_through_bits_unchanged():
-    stored = np.arange(256, dtype=np.uint8).reshape(1, 16, 16)
-    assert np.array_equal(greys_of(Volume(slices=stored), "bits"), stored)
+    pixels = np.arange(256, dtype=np.uint8).reshape(1, 16, 16)
+    assert np.array_equal(greys_of(Volume(slices=pixels), "bits"), pixels)
 
 
 def test_none_keeps_eight_bit_pictures():
-    stored = np.arange(256, dtype=np.uint8).reshape(1, 16, 16)
-    assert np.array_equal(greys_of(Volume(slices=stored), "none"), stored)
-    inverted = greys_of(Volume(slices=stored, greys=PixelSemantics(inverted=True)), "none")
-    assert np.array_equal(inverted, 255 - stored)
+    pixels = np.arange(256, dtype=np.uint8).reshape(1, 16, 16)
+    assert np.array_equal(greys_of(Volume(slices=pixels), "none"), pixels)
+    inverted = greys_of(Volume(slices=pixels, greys=PixelSemantics(inverted=True)), "none")
+    assert np.array_equal(inverted, 255 - pixels)
 
 
 @pytest.mark.parametrize(
@@ -345,8 +345,8 @@ def test_data_that_a_policy_cannot_serve_are_refused(dtype, policy, code):
 
 @pytest.mark.parametrize("policy", ["none", "header", "bits"])
 def test_colour_passes_unchanged(policy):
-    stored = np.random.default_rng(1).integers(0, 256, (1, 4, 5, 3), dtype=np.uint8)
-    assert np.array_equal(greys_of(Volume(slices=stored), policy), stored)
+    pixels = np.random.default_rng(1).integers(0, 256, (1, 4, 5, 3), dtype=np.uint8)
+    assert np.array_equal(greys_of(Volume(slices=pixels), policy), pixels)
 
 
 @pytest.mark.parametrize("policy", ["ct:brain", "percentile:1-99"])
@@ -370,8 +370,8 @@ def test_unknown_policy_and_function_are_refused():
 def test_voi_table_goes_before_windows_and_holds_its_ends():
     table = LookupTable(first=-1, entries=np.array([0, 1000, 4095], np.uint16), bits=12)
     greys = PixelSemantics(intercept=-10.0, voi_table=table, windows=((0.0, 10.0),))
-    stored = np.array([[[0, 9, 10, 11, 500]]], np.int16)
-    volume = Volume(slices=stored, greys=greys)
+    pixels = np.array([[[0, 9, 10, 11, 500]]], np.int16)
+    volume = Volume(slices=pixels, greys=greys)
     assert greys_of(volume, "header").tolist() == [[[0, 0, 62, 255, 255]]]
     numbers = display_transform(volume, "header").numbers
     assert (numbers["window"], numbers["first"]) == ("table", -1.0)
@@ -390,15 +390,15 @@ def test_modality_table_goes_before_slope():
 @pytest.mark.parametrize(("slices", "expected"), [(0, None), (3, 3)])
 def test_numbers_tell_of_how_many_slices_a_window_is_the_median(slices, expected):
     greys = PixelSemantics(windows=((40.0, 400.0),), median_of=slices)
-    stored = np.zeros((3, 2, 2), np.int16)
+    pixels = np.zeros((3, 2, 2), np.int16)
     assert (
-        display_transform(Volume(slices=stored, greys=greys), "header").numbers.get("median_of")
+        display_transform(Volume(slices=pixels, greys=greys), "header").numbers.get("median_of")
         == expected
     )
     table = LookupTable(first=0, entries=np.array([0, 255], np.uint16), bits=8)
     tabled = PixelSemantics(windows=((40.0, 400.0),), median_of=slices, voi_table=table)
     assert (
-        "median_of" not in display_transform(Volume(slices=stored, greys=tabled), "header").numbers
+        "median_of" not in display_transform(Volume(slices=pixels, greys=tabled), "header").numbers
     )
 
 
@@ -451,15 +451,15 @@ def test_numbers_tell_of_repaired_headers_and_filled_values():
 def test_numbers_of_a_recipe_give_its_greys_whatever_the_file_is_now_said_to_mean(
     policy, function, inverted
 ):
-    stored = np.arange(-300, 300, 5, dtype=np.int16).reshape(2, 6, 10)
+    pixels = np.arange(-300, 300, 5, dtype=np.int16).reshape(2, 6, 10)
     greys = PixelSemantics(
         slope=2.5, intercept=-7.0, windows=((40.0, 333.0),), function=function, inverted=inverted
     )
-    volume = Volume(slices=stored, greys=greys)
+    volume = Volume(slices=pixels, greys=greys)
     numbers = json.loads(json.dumps(dict(display_transform(volume, policy).numbers)))
     other = replace(greys, slope=1.0, intercept=0.0, windows=(), inverted=not inverted)
     recorded = recorded_transform(replace(volume, greys=other), numbers)
-    assert np.array_equal(recorded.apply(stored), greys_of(volume, policy))
+    assert np.array_equal(recorded.apply(pixels), greys_of(volume, policy))
     assert dict(recorded.numbers) == numbers
 
 

@@ -400,10 +400,10 @@ def test_out_of_100_000_questions_the_keys_come_out_even(hundred_thousand):
         total = totals[block_group]
         # A frequent answer of a cell stands in the place of a rare one only where that is used up.
         most = max(total[answer] for answer in answers)
-        for answer, stored in targets[block_group, cell].items():
+        for answer, target in targets[block_group, cell].items():
             even = total[answer] >= 0.8 * most - 1
             # Two are asked for each that is planned.
-            assert even or answers[answer] >= 0.45 * stored - 1, (block_group, cell, answer)
+            assert even or answers[answer] >= 0.45 * target - 1, (block_group, cell, answer)
 
 
 def test_real_composing_holds_under_a_profile():

@@ -33,13 +33,13 @@ LS_OF_16_BITS = base64.b64decode(
 )
 
 
-def stored(path):
+def read_values(path):
     return read(ImageRef(paths=(path,))).slices[0]
 
 
 def refused(path):
     with pytest.raises(ReadError) as excinfo:
-        stored(path)
+        read_values(path)
     return excinfo.value.code
 
 
@@ -66,12 +66,12 @@ def test_values_are_those_of_the_stored_bits_wherever_they_lie(tmp_path_factory,
     spare = rng.integers(0, 65536, values.shape).astype(np.uint16)
     pixels = placed(values, bits, high, spare=spare)
     write_placed(path, pixels, bits=bits, high=high, signed=signed)
-    assert np.array_equal(stored(path), values)
+    assert np.array_equal(read_values(path), values)
     if bits > 8:  # of fewer, the encoder drops a byte
         coded = dcmread(path)
         coded.compress(RLELossless)
         coded.save_as(path)
-        assert np.array_equal(stored(path), values)
+        assert np.array_equal(read_values(path), values)
 
 
 def test_bits_of_a_deflated_file_lie_where_its_header_says(tmp_path):
@@ -86,7 +86,7 @@ def test_bits_of_a_deflated_file_lie_where_its_header_says(tmp_path):
     data = dcmread(tmp_path / "a.dcm")
     data.file_meta.TransferSyntaxUID = DeflatedExplicitVRLittleEndian
     data.save_as(tmp_path / "b.dcm")
-    assert np.array_equal(stored(tmp_path / "b.dcm"), values)
+    assert np.array_equal(read_values(tmp_path / "b.dcm"), values)
 
 
 def write_jpeg_ls(path, signed):
@@ -101,7 +101,7 @@ def write_jpeg_ls(path, signed):
 @pytest.mark.parametrize("signed", [True, False])
 def test_jpeg_ls_of_more_bits_than_are_stored_keeps_value_and_sign(tmp_path, signed):
     write_jpeg_ls(tmp_path / "a.dcm", signed)
-    assert np.array_equal(stored(tmp_path / "a.dcm"), RAMP if signed else RAMP & 0xFFF)
+    assert np.array_equal(read_values(tmp_path / "a.dcm"), RAMP if signed else RAMP & 0xFFF)
 
 
 @pytest.mark.parametrize("syntax", [None, JPEG2000Lossless])
@@ -136,7 +136,7 @@ def test_dcmtk_shows_the_same_values(tmp_path, bits, high, signed):
     values = np.arange(256).reshape(16, 16) % (1 << bits) - (1 << bits - 1 if signed else 0)
     pixels = placed(values, bits, high, spare=np.full((16, 16), 0x5A5A, np.uint16))
     write_placed(path, pixels, bits=bits, high=high, signed=signed)
-    ours = stored(path).astype(float)
+    ours = read_values(path).astype(float)
     ours = (ours - ours.min()) * 255 / np.ptp(ours)
     assert np.abs(by_dcmtk(path) - ours).max() <= 1
 
@@ -146,7 +146,7 @@ def test_dcmtk_shows_the_same_values(tmp_path, bits, high, signed):
 def test_dcmtk_shows_the_same_values_of_jpeg_ls(tmp_path, signed):
     write_jpeg_ls(tmp_path / "a.dcm", signed)
     by_tool("dcmdjpls", tmp_path / "a.dcm", tmp_path / "b.dcm")
-    ours = stored(tmp_path / "a.dcm").astype(float)
+    ours = read_values(tmp_path / "a.dcm").astype(float)
     ours = (ours - ours.min()) * 255 / np.ptp(ours)
     assert np.abs(by_dcmtk(tmp_path / "b.dcm") - ours).max() <= 1
 
@@ -171,4 +171,4 @@ def test_dcmtk_shows_the_same_colours_however_the_planes_lie(tmp_path, planar, p
     with Image.open(target) as picture:
         theirs = np.asarray(picture)
     assert (theirs == colours).all()
-    assert (stored(path) == colours).all()
+    assert (read_values(path) == colours).all()

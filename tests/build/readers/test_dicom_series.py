@@ -274,8 +274,8 @@ def test_one_scale_for_the_series(series):
     slopes = [1.0, 0.5, 2.0, 1.0, 1.0]
     intercepts = [-1024.0, -1000.0, -1024.0, 0.0, -1024.0]
     hu = PIXELS.astype(float) // 4 * 2
-    stored = np.stack([(hu[k] - intercepts[k]) / slopes[k] for k in range(COUNT)]).astype(np.uint16)
-    mixed = load(series(pixels=stored, RescaleSlope=slopes, RescaleIntercept=intercepts))
+    pixels = np.stack([(hu[k] - intercepts[k]) / slopes[k] for k in range(COUNT)]).astype(np.uint16)
+    mixed = load(series(pixels=pixels, RescaleSlope=slopes, RescaleIntercept=intercepts))
     assert mixed.slices.dtype == np.float32
     assert np.array_equal(stack_slices(mixed.slices), hu)
     grey = display_transform(mixed, "ct:mediastinum")

@@ -154,8 +154,8 @@ def test_scale_reaches_the_grey_values_and_not_the_pixels(tmp_path):
     assert volume.slices.dtype == np.int16
     assert (volume.greys.slope, volume.greys.intercept) == (0.5, -100)
     numbers = display_transform(volume, "header").numbers
-    stored = volume.slices.astype(float)
-    assert numbers["low"] == stored.min() * 0.5 - 100
+    pixels = volume.slices.astype(float)
+    assert numbers["low"] == pixels.min() * 0.5 - 100
 
 
 def test_time_point_is_chosen_by_frame(tmp_path):

@@ -41,7 +41,7 @@ def test_millimetres_are_those_of_the_picture_and_not_of_the_volume():
 
 
 @pytest.mark.parametrize(
-    ("stored", "policy"),
+    ("stack", "policy"),
     [
         (volume(spacing=None), POLICY),
         (volume(measured=False), POLICY),
@@ -51,8 +51,8 @@ def test_millimetres_are_those_of_the_picture_and_not_of_the_volume():
     ],
     ids=["no spacing", "ratio alone", "not square", "zero", "meaningless"],
 )
-def test_there_are_no_millimetres_where_nothing_proves_them(stored, policy):
-    assert mm_per_pixel(stored, policy, (40, 50)) is None
+def test_there_are_no_millimetres_where_nothing_proves_them(stack, policy):
+    assert mm_per_pixel(stack, policy, (40, 50)) is None
 
 
 def test_the_affine_tells_on_which_side_the_patients_right_lies():
@@ -61,7 +61,7 @@ def test_the_affine_tells_on_which_side_the_patients_right_lies():
 
 
 @pytest.mark.parametrize(
-    ("stored", "policy"),
+    ("stack", "policy"),
     [
         (volume(affine=None), POLICY),
         (volume(affine=AXIAL[[1, 0, 2, 3]]), POLICY),
@@ -69,8 +69,8 @@ def test_the_affine_tells_on_which_side_the_patients_right_lies():
     ],
     ids=["no affine", "sagittal", "dummy affine"],
 )
-def test_no_side_is_told_where_the_picture_proves_none(stored, policy):
-    assert right_side_of(stored, policy) == ""
+def test_no_side_is_told_where_the_picture_proves_none(stack, policy):
+    assert right_side_of(stack, policy) == ""
 
 
 @pytest.fixture

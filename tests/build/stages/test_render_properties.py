@@ -125,14 +125,14 @@ def test_a_window_in_a_file_gives_the_greys_of_the_standard(
     render, tmp_path, signed, inverted, bits, slope, intercept, function, share
 ):
     low = -(2 ** (bits - 1)) if signed else 0
-    stored = np.linspace(low, low + 2**bits - 1, 40 * 50).round().astype(np.int64).reshape(40, 50)
+    pixels = np.linspace(low, low + 2**bits - 1, 40 * 50).round().astype(np.int64).reshape(40, 50)
     # Old scanners leave overlays in the bits above the stored ones.
-    dirt = (np.arange(stored.size).reshape(stored.shape) % 2) << 15 if bits < 16 else 0
-    values = stored * slope + intercept
+    dirt = (np.arange(pixels.size).reshape(pixels.shape) % 2) << 15 if bits < 16 else 0
+    values = pixels * slope + intercept
     centre, width = float(np.float32(values.mean())), float(np.float32(np.ptp(values) * share))
     images.write_dicom(
         tmp_path / "a.dcm",
-        ((stored & (2**bits - 1)) | dirt).astype(np.uint16),
+        ((pixels & (2**bits - 1)) | dirt).astype(np.uint16),
         PixelRepresentation=int(signed),
         BitsStored=bits,
         HighBit=bits - 1,
@@ -151,16 +151,16 @@ def test_a_window_in_a_file_gives_the_greys_of_the_standard(
 @few
 @given(first=st.integers(0, 400), size=st.integers(2, 3000), depth=st.sampled_from([8, 10, 16]))
 def test_a_voi_table_in_a_file_gives_the_greys_of_the_table(render, tmp_path, first, size, depth):
-    stored = np.linspace(0, 4095, 40 * 50).round().astype(np.uint16).reshape(40, 50)
+    pixels = np.linspace(0, 4095, 40 * 50).round().astype(np.uint16).reshape(40, 50)
     entries = (np.sqrt(np.linspace(0, 1, size)) * (2**depth - 1)).round().astype("<u2")
     table = Dataset()
     table.add_new(0x00283002, "US", [size, first, depth])
     table.add_new(0x00283006, "OW", entries.tobytes())
     images.write_dicom(
-        tmp_path / "a.dcm", stored, BitsStored=12, HighBit=11, VOILUTSequence=[table]
+        tmp_path / "a.dcm", pixels, BitsStored=12, HighBit=11, VOILUTSequence=[table]
     )
     (picture,) = render([tmp_path / "a.dcm"])
-    exact = entries[np.clip(stored.astype(int) - first, 0, size - 1)] / (2**depth - 1) * 255
+    exact = entries[np.clip(pixels.astype(int) - first, 0, size - 1)] / (2**depth - 1) * 255
     assert np.abs(picture - exact).max() <= 1
 
 
@@ -174,10 +174,10 @@ def test_equal_stored_values_are_equal_greys_in_every_picture_of_a_series(
     pictures = render(write(tmp_path, pixels, (2.0, 1.0, 1.0)), slice="all", window=window)
     assert len(pictures) == 5
     # A volume is shown from the foot up, and each slice may be turned: histograms tell it still.
-    stored = [np.unique(page, return_counts=True) for page in pixels]
+    page_values = [np.unique(page, return_counts=True) for page in pixels]
     tables = [
         _table(entry, picture)
-        for entry, picture in zip(stored, _matched(stored, pictures), strict=True)
+        for entry, picture in zip(page_values, _matched(page_values, pictures), strict=True)
     ]
     shades = {}
     for table in tables:
@@ -185,16 +185,16 @@ def test_equal_stored_values_are_equal_greys_in_every_picture_of_a_series(
             assert shades.setdefault(value, shade) == shade
 
 
-def _matched(stored, pictures):
+def _matched(page_values, pictures):
     """Pictures in stored order: brighter slices have the larger range."""
     up = pictures if pictures[0].mean() <= pictures[-1].mean() else pictures[::-1]
-    assert len(up) == len(stored)
+    assert len(up) == len(page_values)
     return up
 
 
-def _table(stored, picture):
+def _table(pixels, picture):
     """Pairs of (stored value, grey), by rank: a grey scale never swaps two values."""
-    values = np.repeat(*stored)
+    values = np.repeat(*pixels)
     return set(zip(values.tolist(), np.sort(picture, axis=None).tolist(), strict=True))
 
 

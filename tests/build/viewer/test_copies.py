@@ -199,15 +199,15 @@ def test_a_slice_read_alone_has_the_other_files_of_its_series_beside_it(tmp_path
     report = build(workspace, sources, LocalEngine(1), quiet)
     assert report.viewer.failed == ()
     rows = read_copies(workspace.viewer).rows.values()
-    stored = {}
+    copies = {}
     for path in (tmp_path / "raw").rglob("*.dcm"):
         header = dcmread(path)
         if header.get("Modality") == "CT":
             place = float(header.ImagePositionPatient[2])
-            stored.setdefault(header.SeriesInstanceUID, []).append((place, header.pixel_array))
+            copies.setdefault(header.SeriesInstanceUID, []).append((place, header.pixel_array))
     stacks = [
         [plane - plane.min() for _, plane in sorted(series, key=lambda entry: entry[0])]
-        for series in stored.values()
+        for series in copies.values()
     ]
     whole = [0, 0, *stacks[0][0].shape[::-1]]
     deep = [row for row in rows if len(row["slices"]) > 1 and row["place"] == whole]

@@ -35,14 +35,14 @@ def under_window(result):
 @pytest.mark.parametrize("policy", ["ct:lung", "ct:brain", "percentile:1-99", "header", "bits"])
 @pytest.mark.parametrize("inverted", [False, True])
 def test_its_own_slice_under_its_window_is_the_picture(policy, inverted):
-    stored = np.linspace(0, 4000, 6 * 40).astype(np.int16).reshape(1, 6, 40)
+    pixels = np.linspace(0, 4000, 6 * 40).astype(np.int16).reshape(1, 6, 40)
     greys = PixelSemantics(
         slope=1.0, intercept=-1024.0, inverted=inverted, windows=((40.0, 400.0),)
     )
-    volume = Volume(slices=stored, greys=greys)
+    volume = Volume(slices=pixels, greys=greys)
     scale = display_transform(volume, policy)
     result = copy(volume, 0, scale.numbers)
-    picture = scale.apply(stored[0])
+    picture = scale.apply(pixels[0])
     assert np.abs(under_window(result) - picture).max() <= 1
 
 
@@ -53,10 +53,10 @@ def test_neighbours_come_in_the_order_in_which_the_body_is_shown():
 
 
 def test_neighbours_are_turned_as_the_picture_is():
-    stored = phantom(12)
-    stored[:, 0, 0] += 100
+    pixels = phantom(12)
+    pixels[:, 0, 0] += 100
     affine = np.array([[0, 0, 1.0, 0], [0, 1.0, 0, 0], [-3.0, 0, 0, 0], [0, 0, 0, 1]])
-    view = reorient(Volume(slices=stored, affine=affine, solid=True), "axial")
+    view = reorient(Volume(slices=pixels, affine=affine, solid=True), "axial")
     result = copy(view, 2)
     middle = [int(np.median(plane)) for plane in values(result)]
     assert middle == [int(np.median(view.slices[k])) for k in range(8)]
@@ -80,10 +80,10 @@ def test_large_slices_have_fewer_neighbours(monkeypatch):
 
 
 def test_what_has_no_integers_is_kept_in_65536_steps():
-    stored = np.linspace(-1, 1, 48, dtype=np.float32).reshape(1, 6, 8)
-    result = copy(Volume(slices=stored), 0)
+    pixels = np.linspace(-1, 1, 48, dtype=np.float32).reshape(1, 6, 8)
+    result = copy(Volume(slices=pixels), 0)
     assert not result.facts["exact"]
-    assert np.abs(values(result)[0] - stored[0]).max() <= 1.01 / 65535
+    assert np.abs(values(result)[0] - pixels[0]).max() <= 1.01 / 65535
 
 
 def test_the_spacing_is_that_of_the_shown_axes():
@@ -99,9 +99,9 @@ def test_a_ratio_of_pixels_is_no_distance(how):
 
 
 def test_a_part_of_a_picture_keeps_nothing_beyond_it():
-    stored = np.arange(48, dtype=np.int16).reshape(1, 6, 8)
-    result = copy(Volume(slices=stored), 0, part=(2, 1, 7, 5))
-    assert np.array_equal(values(result)[0], stored[0, 1:5, 2:7])
+    pixels = np.arange(48, dtype=np.int16).reshape(1, 6, 8)
+    result = copy(Volume(slices=pixels), 0, part=(2, 1, 7, 5))
+    assert np.array_equal(values(result)[0], pixels[0, 1:5, 2:7])
     assert result.facts["place"] == [0, 0, 5, 4]
 
 

@@ -46,7 +46,7 @@ def gather(rules, settings, tmp_path):
     return run
 
 
-def stored(tmp_path):
+def filled_log(tmp_path):
     return [json.loads(line) for line in (tmp_path / "proposals.jsonl").read_text().splitlines()]
 
 
@@ -117,7 +117,7 @@ def test_a_failure_is_asked_again_by_the_next_build(endpoint, gather):
 def test_prompt_reply_model_and_cost_are_stored_without_the_key(endpoint, gather, tmp_path):
     endpoint.behave = lambda *_: endpoint.completion(f'["a", "{SECRET}"]')
     gather()
-    records = stored(tmp_path)
+    records = filled_log(tmp_path)
     assert {record["prompt"] for record in records} == set(endpoint.prompts)
     for record in records:
         assert record["reply"] == '["a", "[key]"]'
@@ -150,7 +150,7 @@ def test_a_refused_key_stops_and_keeps_what_was_answered(endpoint, gather, tmp_p
     with pytest.raises(ModelError, match="check the key in TEST_KEY") as excinfo:
         gather()
     assert SECRET not in str(excinfo.value)
-    assert len(stored(tmp_path)) == 1
+    assert len(filled_log(tmp_path)) == 1
 
 
 def test_a_label_stands_in_the_prompt_as_data():

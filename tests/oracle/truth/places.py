@@ -273,12 +273,12 @@ def _of_nifti(card, case, shape, path, frame):
     labels = nib.load(path)
     if shape.drawn_on is not None:
         labels = resample_from_to(labels, nib.load(case.images[0].paths[0]), order=0)
-    stored = card.pixels.orient == "stored"
-    volume = labels if stored else nib.as_closest_canonical(labels)
+    as_is = card.pixels.orient == "stored"
+    volume = labels if as_is else nib.as_closest_canonical(labels)
     values = np.rint(np.asarray(volume.dataobj))
     values = values[..., None] if values.ndim == 2 else values
     mask = np.isin(values, shape.values) if shape.values else values > 0
-    if stored:
+    if as_is:
         return mask[:, :, frame].T
     plane, spacing = case.plane or card.pixels.plane, volume.header.get_zooms()
     axis = {"sagittal": 0, "coronal": 1, "axial": 2}[plane]

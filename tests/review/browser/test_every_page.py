@@ -83,7 +83,7 @@ CUT_OFF = """() => [...document.querySelectorAll("svg text")].filter(text => {
 
 def address_of(world, name):
     if name == "STORED":
-        return reverse("review", kwargs={"token": world.stored})
+        return reverse("review", kwargs={"token": world.sent_review})
     if name.isupper():
         return reverse("item", kwargs={"item": world.items[name.lower()]})
     return name if name.startswith("/") else world.address(name)

@@ -224,7 +224,7 @@ def test_the_viewer_changes_what_is_seen_and_nothing_else(opened):
     answer(page)
     checked = "inputs => inputs.map(input => `${input.name} ${input.value}`)"
     before = page.locator("input:checked").evaluate_all(checked)
-    stored = Draft.objects.count()
+    drafts = Draft.objects.count()
     _, _, fitted = transform(page)
     for _ in range(4):
         page.keyboard.press("+")
@@ -252,7 +252,7 @@ def test_the_viewer_changes_what_is_seen_and_nothing_else(opened):
     page.keyboard.press("0")
     assert transform(page)[2] == pytest.approx(fitted, rel=1e-3)
     assert page.locator("input:checked").evaluate_all(checked) == before
-    assert Draft.objects.count() == stored
+    assert Draft.objects.count() == drafts
 
 
 @pytest.mark.thorough

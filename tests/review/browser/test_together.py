@@ -94,9 +94,9 @@ def test_an_item_is_adjudicated_by_mouse(world, site, enter):
     page.get_by_label("Why").fill("Option B does not fit: nothing is bright.")
     page.get_by_role("button", name="Save decision").click()
     page.get_by_text("Nothing waits for your decision.").wait_for()
-    stored = Adjudication.objects.get(version__item=world.items["disputed"])
-    assert (stored.outcome, stored.version.item.state) == ("accept", "accepted")
-    assert stored.rationale == "Option B does not fit: nothing is bright."
+    adjudication = Adjudication.objects.get(version__item=world.items["disputed"])
+    assert (adjudication.outcome, adjudication.version.item.state) == ("accept", "accepted")
+    assert adjudication.rationale == "Option B does not fit: nothing is bright."
 
 
 def test_an_item_is_adjudicated_by_keyboard_alone_and_without_scripts(world, site, enter):
@@ -112,8 +112,8 @@ def test_an_item_is_adjudicated_by_keyboard_alone_and_without_scripts(world, sit
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     page.wait_for_url(f"{site.address}/adjudication/")
-    stored = Adjudication.objects.get(version__item=world.items["disputed"])
-    assert (stored.outcome, stored.rationale) == ("reject", "Option B is also right.")
+    adjudication = Adjudication.objects.get(version__item=world.items["disputed"])
+    assert (adjudication.outcome, adjudication.rationale) == ("reject", "Option B is also right.")
 
 
 def test_a_new_wording_goes_round_again(world, site, enter):

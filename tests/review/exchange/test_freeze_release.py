@@ -265,11 +265,11 @@ def test_a_frozen_release_is_on_record(three, review, back, write_release, state
         False,
     )
     assert states() == {"a": "released", "b": "rejected", "c": "released"}
-    stored = ReleaseRecord.objects.get()
-    assert stored.items.count() == 2
+    record = ReleaseRecord.objects.get()
+    assert record.items.count() == 2
     assert {
         (row.stratum, row.value)
-        for row in AgreementSnapshot.objects.filter(release=stored, metric="raw")
+        for row in AgreementSnapshot.objects.filter(release=record, metric="raw")
     } == {("", 1.0), ("MRI | Disease Diagnosis | predefined", 1.0)}
     assert Event.objects.filter(kind="release.frozen").count() == 1
     assert not verify_chain().fault

@@ -65,10 +65,10 @@ def test_nothing_but_pixels_is_kept(database):
     exif[0x010F] = "Maker"
     how = {"pnginfo": text, "exif": exif, "icc_profile": b"profile", "dpi": (72, 72)}
     data = saved(noise(), **how) + b"<script>alert(1)</script>"
-    stored = image_store.load_image(image_store.store_image(data))
-    assert list(chunks(stored)) == [b"IHDR", *[b"IDAT"] * (len(list(chunks(stored))) - 2), b"IEND"]
-    assert b"Doe" not in stored
-    assert stored.endswith(b"IEND\xaeB`\x82")
+    image = image_store.load_image(image_store.store_image(data))
+    assert list(chunks(image)) == [b"IHDR", *[b"IDAT"] * (len(list(chunks(image))) - 2), b"IEND"]
+    assert b"Doe" not in image
+    assert image.endswith(b"IEND\xaeB`\x82")
 
 
 def test_a_picture_is_turned_as_its_tag_says(database):
@@ -167,46 +167,46 @@ def test_only_a_digest_names_a_file(database, digest):
 
 
 @pytest.fixture
-def stored(database):
+def image(database):
     return image_store.store_image(saved(noise()))
 
 
-def test_a_link_in_place_of_a_picture_is_refused(database, stored, tmp_path):
-    path = image_store.image_path(stored.sha256)
+def test_a_link_in_place_of_a_picture_is_refused(database, image, tmp_path):
+    path = image_store.image_path(image.sha256)
     elsewhere = tmp_path / "same.png"
     shutil.move(path, elsewhere)  # the very same bytes, so only the link is wrong
     path.symlink_to(elsewhere)
     with pytest.raises(ReviewError, match="is reached through a link"):
-        image_store.load_image(stored)
+        image_store.load_image(image)
 
 
-def test_a_link_in_place_of_a_folder_is_refused(database, stored, tmp_path):
-    folder = image_store.image_path(stored.sha256).parent
+def test_a_link_in_place_of_a_folder_is_refused(database, image, tmp_path):
+    folder = image_store.image_path(image.sha256).parent
     shutil.move(folder, tmp_path / "moved")
     folder.symlink_to(tmp_path / "moved")
     with pytest.raises(ReviewError, match="is reached through a link"):
-        image_store.load_image(stored)
+        image_store.load_image(image)
 
 
-def test_a_link_to_another_folder_of_pictures_is_refused(stored):
-    folder = image_store.image_path(stored.sha256).parent
+def test_a_link_to_another_folder_of_pictures_is_refused(image):
+    folder = image_store.image_path(image.sha256).parent
     folder.rename(folder.with_name("moved"))
     folder.symlink_to(folder.with_name("moved"))
     with pytest.raises(ReviewError, match="is reached through a link"):
-        image_store.load_image(stored)
+        image_store.load_image(image)
 
 
-def test_a_changed_file_is_refused(stored):
-    path = image_store.image_path(stored.sha256)
+def test_a_changed_file_is_refused(image):
+    path = image_store.image_path(image.sha256)
     path.write_bytes(path.read_bytes() + b"x")
     with pytest.raises(ReviewError, match="changed"):
-        image_store.load_image(stored)
+        image_store.load_image(image)
 
 
-def test_a_missing_file_is_named(stored):
-    image_store.image_path(stored.sha256).unlink()
+def test_a_missing_file_is_named(image):
+    image_store.image_path(image.sha256).unlink()
     with pytest.raises(ReviewError, match="import it again"):
-        image_store.load_image(stored)
+        image_store.load_image(image)
 
 
 def test_nobody_but_the_owner_enters_the_pictures_whatever_the_umask(database):

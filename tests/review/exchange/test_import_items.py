@@ -56,8 +56,8 @@ def test_an_item_becomes_a_queued_version_with_all_that_a_reviewer_needs(bench, 
 def test_the_picture_is_stored_anew_and_not_in_a_row(bench, take_in, database):
     bench.add("a")
     take_in()
-    stored = Asset.objects.get()
-    assert image_store.load_image(stored).startswith(b"\x89PNG")
+    asset = Asset.objects.get()
+    assert image_store.load_image(asset).startswith(b"\x89PNG")
     assert b"IDAT" not in connection.connection.serialize()
 
 
@@ -370,12 +370,12 @@ def test_an_import_that_was_killed_goes_on(bench, take_in, monkeypatch):
     for number in range(7):
         bench.add(f"i{number}")
     monkeypatch.setattr(import_items, "_AT_ONCE", 2)
-    stored, store = [], image_store.store_image
+    store_calls, store = [], image_store.store_image
 
     def dies(data):
-        if len(stored) == 5:
+        if len(store_calls) == 5:
             raise KeyboardInterrupt
-        stored.append(data)
+        store_calls.append(data)
         return store(data)
 
     monkeypatch.setattr(image_store, "store_image", dies)

@@ -96,9 +96,13 @@ def test_a_task_is_the_same_whatever_the_key_is(bench, take_in, tmp_path):
 
 
 def test_no_byte_of_the_folder_tells_provenance_or_digest(three, tasks, tmp_path):
-    stored = ItemVersion.objects.get(item_id="a")
+    version = ItemVersion.objects.get(item_id="a")
     data = b"".join(path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file())
-    for secret in (stored.content_sha256, stored.provenance["fingerprint"], stored.picture.sha256):
+    for secret in (
+        version.content_sha256,
+        version.provenance["fingerprint"],
+        version.picture.sha256,
+    ):
         assert secret.encode() not in data
     for secret in (b"provenance", b"case-a", b"predefined", b"gold", b'"key"'):
         assert secret not in data
@@ -151,10 +155,10 @@ def test_annotations_become_reviews_and_settle_the_item(tasks, send, reviewers):
     report = send(tasks["a"], annotation(1, **values), annotation({"id": 2, "email": "x@y.z"}))
     assert (report.reviews, report.refused) == (2, ())
     assert Item.objects.get(pk="a").state == "accepted"
-    stored = Review.objects.get(claim__user=reviewers[0])
-    assert (stored.decision, stored.comment, stored.seconds) == ("accept", "well\nmade", 12)
-    assert stored.checklist == {"stem_clear": False, "harmless": None}
-    blind = stored.claim.blind
+    review = Review.objects.get(claim__user=reviewers[0])
+    assert (review.decision, review.comment, review.seconds) == ("accept", "well\nmade", 12)
+    assert review.checklist == {"stem_clear": False, "harmless": None}
+    blind = review.claim.blind
     assert (blind.option, blind.confidence, blind.milliseconds) == (0, 3, 12_500)
     assert not verify_chain().fault
 

@@ -183,13 +183,13 @@ def test_an_edit_of_an_earlier_medrcube_did_not_tell_its_wording(three, person):
 
 
 def test_who_works_meanwhile_neither_waits_nor_disturbs_the_check(three, reviewers, monkeypatch):
-    stored = replay._table_histories
+    table_histories = replay._table_histories
 
     def interrupted(names):
         worker = threading.Thread(target=_claims, args=(reviewers[0].pk,))
         worker.start()
         worker.join()
-        return stored(names)
+        return table_histories(names)
 
     before = event_chain.chain_head()
     monkeypatch.setattr(replay, "_table_histories", interrupted)

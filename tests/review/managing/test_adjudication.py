@@ -85,9 +85,9 @@ def test_a_decision_is_stored_with_its_reason(judge, disputed, outcome, state):
     reply = client.post(f"/adjudication/{item.pk}/", decision(outcome=outcome))
     assert reply.headers["Location"] == "/adjudication/"
     item.refresh_from_db()
-    stored = Adjudication.objects.get()
+    adjudication = Adjudication.objects.get()
     assert item.state == state
-    assert (stored.adjudicator, stored.rationale) == (user, "B is not visible here.")
+    assert (adjudication.adjudicator, adjudication.rationale) == (user, "B is not visible here.")
     assert Event.objects.last().actor == user.pseudonym
 
 

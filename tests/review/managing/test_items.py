@@ -319,17 +319,17 @@ def test_a_comment_is_stored_shown_and_resolved(signed_in, add_shown, words):
     judge, author = signed_in("adjudicator")
     form_data = {"form": "comment", "version": 1, "text": "Is the term\r\nin RadLex?"}
     assert judge.post(f"/items/{item.pk}/", form_data).status_code == 302
-    stored = Comment.objects.get()
-    assert (stored.text, stored.author, stored.resolved) == (
+    comment = Comment.objects.get()
+    assert (comment.text, comment.author, comment.resolved) == (
         "Is the term\nin RadLex?",
         author,
         False,
     )
     manager, _ = signed_in("manager")
     assert "in RadLex?" in words(manager.get(f"/items/{item.pk}/"))
-    manager.post(f"/items/{item.pk}/", {"form": "resolve", "comment": stored.pk})
-    stored.refresh_from_db()
-    assert stored.resolved
+    manager.post(f"/items/{item.pk}/", {"form": "resolve", "comment": comment.pk})
+    comment.refresh_from_db()
+    assert comment.resolved
     kinds = Event.objects.filter(object=f"item:{item.pk}").values_list("kind", flat=True)
     assert list(kinds) == ["comment.written", "comment.resolved"]
 
@@ -357,11 +357,11 @@ def test_a_comment_of_another_item_is_not_resolved(signed_in, add_shown):
     first, second = add_shown(), add_shown()
     client, _ = signed_in("manager")
     client.post(f"/items/{first.pk}/", {"form": "comment", "version": 1, "text": "here"})
-    stored = Comment.objects.get()
-    reply = client.post(f"/items/{second.pk}/", {"form": "resolve", "comment": stored.pk})
+    comment = Comment.objects.get()
+    reply = client.post(f"/items/{second.pk}/", {"form": "resolve", "comment": comment.pk})
     assert reply.status_code == 409
-    stored.refresh_from_db()
-    assert not stored.resolved
+    comment.refresh_from_db()
+    assert not comment.resolved
 
 
 def test_a_danger_is_reported_at_once(signed_in, add_shown):

@@ -32,9 +32,9 @@ def test_the_password_can_be_changed_and_other_sessions_end(signed_in):
 
 def test_passwords_are_hashed_at_full_cost_outside_the_tests():
     hasher = import_string(PASSWORD_HASHERS[0])()
-    stored = hasher.encode(PASSWORD, hasher.salt())
-    assert hasher.decode(stored)["memory_cost"] == 100 * 1024
-    assert hasher.verify(PASSWORD, stored)
+    password_hash = hasher.encode(PASSWORD, hasher.salt())
+    assert hasher.decode(password_hash)["memory_cost"] == 100 * 1024
+    assert hasher.verify(PASSWORD, password_hash)
 
 
 @pytest.mark.parametrize(

@@ -50,8 +50,8 @@ QUESTION = "How long is the lesion in this MRI slice?"
 
 
 def right_words(form):
-    stored = TARGETS[form]
-    target = OPEN_FORMS[form].read_target(stored["ask"], stored["truth"])
+    record = TARGETS[form]
+    target = OPEN_FORMS[form].read_target(record["ask"], record["truth"])
     return OPEN_FORMS[form].right_reply(target)
 
 

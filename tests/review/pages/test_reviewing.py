@@ -230,8 +230,8 @@ def test_a_reason_about_an_option_stands_in_for_the_whole(answered):
     client, _, claim = answered()
     reasons = ["DISTRACTOR_CORRECT", "DISTRACTOR_CORRECT:1", "DISTRACTOR_CORRECT:3"]
     client.post(url(claim, "submit/"), {**BAD, "reason": reasons})
-    stored = Review.objects.get().reasons.values_list("code", "option")
-    assert sorted(stored) == [("DISTRACTOR_CORRECT", 1), ("DISTRACTOR_CORRECT", 3)]
+    reason_rows = Review.objects.get().reasons.values_list("code", "option")
+    assert sorted(reason_rows) == [("DISTRACTOR_CORRECT", 1), ("DISTRACTOR_CORRECT", 3)]
 
 
 def test_the_next_item_follows_at_once_when_asked_for(answered, add_shown):
@@ -245,9 +245,9 @@ def test_the_next_item_follows_at_once_when_asked_for(answered, add_shown):
 def test_to_accept_is_to_say_that_nothing_is_wrong(answered):
     client, _, claim = answered()
     client.post(url(claim, "submit/"), {"decision": "accept", "verdict.3": "implausible"})
-    stored = Review.objects.get()
-    assert stored.checklist == {line.name: True for line in CHECKLIST}
-    assert stored.verdicts == {
+    review = Review.objects.get()
+    assert review.checklist == {line.name: True for line in CHECKLIST}
+    assert review.verdicts == {
         "1": "plausible_and_wrong",
         "2": "plausible_and_wrong",
         "3": "implausible",
@@ -257,8 +257,8 @@ def test_to_accept_is_to_say_that_nothing_is_wrong(answered):
 def test_what_nobody_answered_is_not_answered_by_a_rejection(answered):
     client, _, claim = answered()
     client.post(url(claim, "submit/"), BAD)
-    stored = Review.objects.get()
-    assert (stored.checklist, stored.verdicts) == ({}, {})
+    review = Review.objects.get()
+    assert (review.checklist, review.verdicts) == ({}, {})
 
 
 @pytest.mark.parametrize(
@@ -372,12 +372,12 @@ def test_a_draft_keeps_only_fields_of_the_form_and_refuses_what_does_not_fit(ans
         **BLIND,
     }
     client.post(url(claim, "draft/"), {**form_data, "verdict.1": "implausible"})
-    stored = Draft.objects.get().body
-    assert set(stored) == {"comment", "verdict.1"}
-    assert len(stored["comment"][0]) == 20_000
+    draft_body = Draft.objects.get().body
+    assert set(draft_body) == {"comment", "verdict.1"}
+    assert len(draft_body["comment"][0]) == 20_000
     reply = client.post(url(claim, "draft/"), {**form_data, "comment": "y" * 20_001})
     assert reply.status_code == 422
-    assert Draft.objects.get().body == stored, "nothing is cut off"
+    assert Draft.objects.get().body == draft_body, "nothing is cut off"
 
 
 def test_a_late_draft_is_kept_and_answered_409(take_claim):

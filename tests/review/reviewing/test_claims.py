@@ -55,11 +55,11 @@ def test_what_is_returned_is_what_is_stored(person, add_items, answer):
     add_items(1)
     reviewer = person()
     claim = claim_next(reviewer, NOON)
-    stored = Claim.objects.get()
+    claim_row = Claim.objects.get()
     for field in Claim._meta.concrete_fields:
-        assert getattr(claim, field.attname) == getattr(stored, field.attname)
+        assert getattr(claim, field.attname) == getattr(claim_row, field.attname)
         assert getattr(active_claim(reviewer, NOON), field.attname) == getattr(
-            stored, field.attname
+            claim_row, field.attname
         )
     result = answer_blind(claim.token, reviewer, answer(2, milliseconds=1500), later(1))
     stored_answer = BlindAnswer.objects.get()

@@ -27,8 +27,8 @@ def test_a_review_that_is_taken_back_comes_again_with_what_was_typed(item, perso
     reviewer = person()
     claim = review(reviewer, "reject", option=1, now=NOON)
     voiding.take_back(claim.token, reviewer, TYPED, SOON)
-    stored = Item.objects.get()
-    assert (stored.state, stored.reviews, stored.sole_reader) == ("queued", 0, None)
+    item_row = Item.objects.get()
+    assert (item_row.state, item_row.reviews, item_row.sole_reader) == ("queued", 0, None)
     again = claim_next(reviewer, SOON)
     assert again.version_id == claim.version_id
     assert Draft.objects.get().body == TYPED
@@ -96,8 +96,8 @@ def test_a_manager_reopens_what_was_decided(item, person, review, state):
         review(reviewer, "reject")
     assert state(item) == "rejected"
     voiding.reopen(item.pk, 1, manager, "the reason does not hold")
-    stored = Item.objects.get()
-    assert (stored.state, stored.reviews) == ("queued", 0)
+    item_row = Item.objects.get()
+    assert (item_row.state, item_row.reviews) == ("queued", 0)
     assert [claim_next(reviewer) for reviewer in reviewers] == [None, None]
     for _ in range(2):
         review(person())
@@ -124,11 +124,11 @@ def test_the_trail_counts_every_time(item, person, review):
     for _ in range(2):
         claim = review(reviewer, now=NOON) if not Claim.objects.exists() else again(reviewer)
         voiding.take_back(claim.token, reviewer, TYPED, SOON)
-    recorded_histories, stored = (
+    recorded_histories, item_row = (
         replay._trail_histories([item.pk]),
         replay._table_histories([item.pk]),
     )
-    assert recorded_histories[item.pk].facts == stored[item.pk].facts
+    assert recorded_histories[item.pk].facts == item_row[item.pk].facts
     assert max(recorded_histories[item.pk].facts.values()) == 2
 
 

@@ -58,7 +58,7 @@ def pages_of(world, client):
 def starts(world: World):
     yield from ("/", "/review/?empty", "/nothing/", "/items/?gold=1", "/items/?state=accepted")
     yield from (world.address(route) for route in every_route() if route not in FILES)
-    yield reverse("review", kwargs={"token": world.stored})
+    yield reverse("review", kwargs={"token": world.sent_review})
     for item in world.items.values():
         for route in ("item", "item-edit", "item-gold", "adjudicate"):
             yield reverse(route, kwargs={"item": item})

@@ -99,7 +99,7 @@ def test_a_script_without_a_session_is_told_so_and_gets_nothing_else(world, rout
         assert (reply.status_code, reply.content) == (401, b"sign in again")
 
 
-@pytest.mark.parametrize("which", ["token", "stored"])
+@pytest.mark.parametrize("which", ["token", "sent_review"])
 @pytest.mark.parametrize("who", ["other", "first", "adjudicator", "manager", "administrator"])
 def test_nobody_reads_the_review_of_another(world, who, which):
     address = reverse("review", kwargs={"token": getattr(world, which)})
@@ -175,8 +175,8 @@ def test_who_reviews_no_more_holds_and_sees_nothing_of_it(world, after):
     User.objects.filter(pk=world.people["reviewer"]).update(role=after)
     for route in ("queue", "review", "review-blind", "review-submit", "review-draft"):
         assert client.post(world.address(route)).status_code == 404, route
-    stored = reverse("review", kwargs={"token": world.stored})
-    assert client.get(stored).status_code == 404
+    address = reverse("review", kwargs={"token": world.sent_review})
+    assert client.get(address).status_code == 404
     assert not BlindAnswer.objects.filter(claim__token=world.token).exists()
 
 

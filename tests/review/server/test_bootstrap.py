@@ -161,8 +161,11 @@ def test_an_older_database_is_brought_up_to_date_and_nothing_is_lost(any_databas
 def test_who_had_turned_keys_off_still_has_them_off(any_database):
     old = go_back(OLD)
     users = old.get_model("review", "User").objects
-    for email, stored in (("on@example.org", {"accept": "y"}), ("off@example.org", {"off": True})):
-        users.create(email=email, pseudonym=email, password="", keymap=stored)
+    for email, settings in (
+        ("on@example.org", {"accept": "y"}),
+        ("off@example.org", {"off": True}),
+    ):
+        users.create(email=email, pseudonym=email, password="", keymap=settings)
     migrate()
     wishes = dict(User.objects.values_list("email", "single_keys"))
     assert wishes == {"on@example.org": True, "off@example.org": False}

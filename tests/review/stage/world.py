@@ -47,7 +47,7 @@ class World:
         people: name -> key of the account.
         items: kind -> id; ``open`` is in the hands of the reviewer.
         token: of the claim that the reviewer holds, not answered yet.
-        stored: of a review that the reviewer has sent.
+        sent_review: of a review that the reviewer has sent.
         picture: without its mark, of the item that the reviewer holds.
         overlay: the same with its mark.
         foreign: a picture of no item that the reviewer ever had.
@@ -56,7 +56,7 @@ class World:
     people: dict[str, int]
     items: dict[str, str]
     token: str
-    stored: str
+    sent_review: str
     picture: str
     overlay: str
     foreign: str
@@ -237,7 +237,7 @@ def _build(word):
     review(first, "reject", reasons=[("PHI", None)], comment=remark)
     accepted = add("accepted")
     review(first)
-    stored = review(people["reviewer"], comment=remark)
+    review_sent = review(people["reviewer"], comment=remark)
     texts = tuple(option["text"] for option in accepted.options)
     released = add("released", picture=store_image(slice_picture((96, 64))))
     review(first)
@@ -278,7 +278,7 @@ def _build(word):
         people={name: user.pk for name, user in people.items()},
         items={**{name: version.item_id for name, version in versions.items()}, "gold": marked.pk},
         token=str(claim.token),
-        stored=str(stored.token),
+        sent_review=str(review_sent.token),
         picture=str(open_one.picture_id),
         overlay=str(open_one.overlay_id),
         foreign=str(released.picture_id),

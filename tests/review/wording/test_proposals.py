@@ -50,8 +50,8 @@ def adopt(claim, manager, proposal):
 
 def test_a_proposal_is_kept_with_its_review_and_told_by_the_trail(propose):
     claim = propose()
-    stored = Proposal.objects.get(review__claim=claim)
-    assert (stored.question, tuple(stored.options), stored.key) == (
+    proposal = Proposal.objects.get(review__claim=claim)
+    assert (proposal.question, tuple(proposal.options), proposal.key) == (
         BETTER.question,
         BETTER.options,
         BETTER.key,
@@ -70,17 +70,19 @@ def test_a_proposal_of_which_the_trail_says_nothing_is_named(propose, add_shown)
 def crosscheck_fault(claim):
     """What is wrong with the item of a claim, as the trail tells it."""
     name = claim.version.item_id
-    trail_history, stored = (
+    trail_history, proposal = (
         replay._trail_histories([name])[name],
         replay._table_histories([name])[name],
     )
-    return "; ".join(line for line in replay._compare(trail_history, stored) if "proposal" in line)
+    return "; ".join(
+        line for line in replay._compare(trail_history, proposal) if "proposal" in line
+    )
 
 
 def test_the_rules_that_a_proposal_breaks_are_stored_and_stop_nothing(propose):
     broken = Wording(question="Which is not oedema?", options=BETTER.options, key=0)
-    stored = Proposal.objects.get(review__claim=propose(broken))
-    rules = {flaw["rule"] for flaw in stored.flaws}
+    proposal = Proposal.objects.get(review__claim=propose(broken))
+    rules = {flaw["rule"] for flaw in proposal.flaws}
     assert {"negative-stem", "no-modality", "text-leak"} <= rules
 
 

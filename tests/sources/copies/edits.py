@@ -105,9 +105,9 @@ def _encode(root, glob, extension):
     for name in _match(root, glob):
         path = root / name
         with Image.open(path) as picture:
-            stored = picture.convert("RGB") if extension == ".jpg" else picture.copy()
+            copy = picture.convert("RGB") if extension == ".jpg" else picture.copy()
         path.unlink()
-        stored.save(path.with_suffix(extension))
+        copy.save(path.with_suffix(extension))
 
 
 def _csv(root, glob, sheet=None):

@@ -91,9 +91,9 @@ def test_an_answer_that_lists_nothing_is_told(fetch, server, body):
 
 
 def test_figshare_gives_a_version_of_an_article_through_its_store(fetch, server, tmp_path):
-    stored = "https://s3-eu-west-1.amazonaws.com/pfigshare-u-files/1/a.zip"
-    server.put(stored, b"aa")
-    server.faults["/files/1"] = [(302, {"Location": f"{stored}"})]
+    address = "https://s3-eu-west-1.amazonaws.com/pfigshare-u-files/1/a.zip"
+    server.put(address, b"aa")
+    server.faults["/files/1"] = [(302, {"Location": f"{address}"})]
     entry = {
         "id": 1,
         "name": "a.zip",

@@ -41,13 +41,13 @@ def write(root):
             for phase in ("ED", "ES"):
                 stem = f"{name}_{view}_{phase}"
                 kind = np.float32 if name in FLOATS else np.uint8
-                image = _stored(number, view, phase).T.astype(kind)
+                image = _image(number, view, phase).T.astype(kind)
                 labels = _labels(phase).T.astype(np.float32)
                 if number == 3:  # a third axis of one, and labels that are not quite whole
                     image, labels = image[..., None], labels[..., None] + np.float32(1e-6)
                 _nifti(folder / f"{stem}.nii.gz", image, flipped=number == 1)
                 _nifti(folder / f"{stem}_gt.nii.gz", labels, flipped=number == 1)
-            cine = np.stack([_stored(number, view, p).T for p in ("ED", "ES")], axis=-1)
+            cine = np.stack([_image(number, view, p).T for p in ("ED", "ES")], axis=-1)
             marks = np.stack([_labels(p).T for p in ("ED", "ES")], axis=-1)
             _nifti(folder / f"{name}_{view}_half_sequence.nii.gz", cine.astype(np.uint8))
             _nifti(folder / f"{name}_{view}_half_sequence_gt.nii.gz", marks.astype(np.uint8))
@@ -78,7 +78,7 @@ def write_meta(root):
                 info |= {"LVedv": 94.2, "LVesv": round(94.2 * (1 - ef / 100), 1), "LVef": ef}
             _cfg(folder / f"Info_{view}.cfg", info)
             stem = f"{folder.name}_{view}"
-            frames = [_stored(10 + number, view, phase) for phase in ("ED", "ES")]
+            frames = [_image(10 + number, view, phase) for phase in ("ED", "ES")]
             for phase, frame in zip(("ED", "ES"), frames, strict=True):
                 _mhd(folder / f"{stem}_{phase}.mhd", frame[None])
                 if place.startswith("training"):
@@ -86,7 +86,7 @@ def write_meta(root):
             _mhd(folder / f"{stem}_sequence.mhd", np.stack(frames))
     ted = root / "training" / "patient001"
     ted.mkdir()
-    _mhd(ted / "patient001_4CH_sequence.mhd", np.stack([_stored(99, "4CH", "ED")] * 2))
+    _mhd(ted / "patient001_4CH_sequence.mhd", np.stack([_image(99, "4CH", "ED")] * 2))
     _cfg(ted / "patient001_4CH_info.cfg", {"ED": 1, "ES": 2, "NbFrame": 2})
 
 
@@ -104,7 +104,7 @@ def _picture(number, view, phase):
     return scene(*SIZE, 100 * number + 10 * (view == "4CH") + (phase == "ES"))
 
 
-def _stored(number, view, phase):
+def _image(number, view, phase):
     """Rows by columns; two columns of the square picture become one."""
     pixels = _picture(number, view, phase)
     return ((pixels[:, 0::2] + pixels[:, 1::2]) / 2).astype(np.uint8)

@@ -79,11 +79,11 @@ def _series(folder, number, patient, name):
         slices.append((4, SLICES, SLICES))  # a second slice at a place that has one already
     for position, image, instance in slices:
         values = -1350 + _picture(number, image) / 255 * 1500
-        stored = np.round(values + 1024).astype(np.int16)
-        stored[:, -4:] = -2000
+        pixels = np.round(values + 1024).astype(np.int16)
+        pixels[:, -4:] = -2000
         write_dicom(
             folder / name.format(SLICES + 1 - image),
-            stored,
+            pixels,
             kind="CT",
             sop=_uid(number, "image", image),
             Modality="CT",

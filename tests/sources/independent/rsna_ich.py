@@ -93,13 +93,13 @@ def _slice(folder, name, exam, index, values):
         "RescaleSlope": 1,
         "RescaleIntercept": -1024,
     }
-    stored = (values + 1024).astype(np.int16)
+    pixels = (values + 1024).astype(np.int16)
     if exam == "padded":
-        stored[:, -5:] = -2000
+        pixels[:, -5:] = -2000
     if exam == "wrapped":
         tags |= {"BitsStored": 12, "RescaleIntercept": 0}
-        stored = np.where(values < 0, values + 4096, values).astype(np.uint16)
-    write_dicom(folder / f"{name}.dcm", stored, kind="CT", sop=name, **tags)
+        pixels = np.where(values < 0, values + 4096, values).astype(np.uint16)
+    write_dicom(folder / f"{name}.dcm", pixels, kind="CT", sop=name, **tags)
 
 
 def _file(word):

@@ -80,9 +80,9 @@ def test_labels_in_the_order_of_mms_are_refused(edited_tree, build_tree):
     def swap(root):
         for path in _folder(root).glob("*_gt.nii.gz"):
             image = nibabel.load(path)
-            stored = np.asarray(image.dataobj)
+            voxels = np.asarray(image.dataobj)
             nibabel.save(
-                nibabel.Nifti1Image(np.choose(stored, [0, 3, 2, 1]).astype(np.uint8), image.affine),
+                nibabel.Nifti1Image(np.choose(voxels, [0, 3, 2, 1]).astype(np.uint8), image.affine),
                 path,
             )
 
@@ -302,12 +302,12 @@ def test_phase_that_the_volumes_refute_is_not_asked_whatever_the_slice_shows(
 ):
     def fill(root):
         path = _folder(root) / "patient001_frame12_gt.nii.gz"
-        stored = nibabel.load(path)
-        voxels = np.asarray(stored.dataobj).copy()
+        nifti = nibabel.load(path)
+        voxels = np.asarray(nifti.dataobj).copy()
         for k in set(range(voxels.shape[2])) - {2, 3}:  # these alone show all structures
             voxels[20:100, 20:80, k] = 2
             voxels[25:95, 25:75, k] = 3
-        nibabel.save(nibabel.Nifti1Image(voxels, stored.affine), path)
+        nibabel.save(nibabel.Nifti1Image(voxels, nifti.affine), path)
 
     build = build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, fill))
     assert build.codes()["patient001-ED-ES"] == "panels-unsure"
@@ -318,13 +318,13 @@ def test_phase_that_the_slice_refutes_is_not_asked_whatever_the_volumes_say(
 ):
     def narrow(root):
         path = _folder(root) / "patient001_frame01_gt.nii.gz"
-        stored = nibabel.load(path)
-        voxels = np.asarray(stored.dataobj).copy()
+        nifti = nibabel.load(path)
+        voxels = np.asarray(nifti.dataobj).copy()
         for k in (2, 3):
             places = np.argwhere(voxels[:, :, k] == 3)
             for x, y in places[round(0.45 * len(places)) :]:
                 voxels[x, y, k] = 2
-        nibabel.save(nibabel.Nifti1Image(voxels, stored.affine), path)
+        nibabel.save(nibabel.Nifti1Image(voxels, nifti.affine), path)
 
     build = build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, narrow))
     assert build.codes()["patient001-ED-ES"] == "panels-unsure"
@@ -335,14 +335,14 @@ def test_phase_is_asked_only_where_the_ventricle_is_clearly_larger(
     edited_tree, build_tree, left, is_asked
 ):
     def shrink(root):
-        stored = nibabel.load(_folder(root) / "patient001_frame01_gt.nii.gz")
-        voxels = np.asarray(stored.dataobj).copy()
+        nifti = nibabel.load(_folder(root) / "patient001_frame01_gt.nii.gz")
+        voxels = np.asarray(nifti.dataobj).copy()
         for k in range(voxels.shape[2]):
             places = np.argwhere(voxels[:, :, k] == 3)
             for x, y in places[round(left * len(places)) :]:
                 voxels[x, y, k] = 2
         path = _folder(root) / "patient001_frame12_gt.nii.gz"
-        nibabel.save(nibabel.Nifti1Image(voxels, stored.affine), path)
+        nibabel.save(nibabel.Nifti1Image(voxels, nifti.affine), path)
 
     build = build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, shrink))
     assert ("phase" in _fields(build, "patient001-ED-ES")) is is_asked

@@ -31,9 +31,9 @@ def _relabel(patient, change):
 
     def edit(root):
         path = root / FOLDER / patient / f"{patient}_seg.nii.gz"
-        stored = nibabel.load(path)
-        values = change(np.asarray(stored.dataobj).copy())
-        nibabel.save(nibabel.Nifti1Image(values, stored.affine), path)
+        nifti = nibabel.load(path)
+        values = change(np.asarray(nifti.dataobj).copy())
+        nibabel.save(nibabel.Nifti1Image(values, nifti.affine), path)
 
     return edit
 
@@ -114,11 +114,11 @@ def test_plane_is_cut_by_the_affine_with_the_right_side_at_the_left(
     """Axes grow to the left, to posterior and to superior."""
     case = scan_fixture(SOURCE, LAYOUT).cases[f"{FIRST}-t1-{plane}"]
     (k,) = ADAPTER.hook("frames")(case, reorient(readers.read(case.images[0]), plane))
-    stored = np.asarray(nibabel.load(case.images[0].paths[0]).dataobj)
+    voxels = np.asarray(nibabel.load(case.images[0].paths[0]).dataobj)
     expected = {
-        "axial": lambda: stored[:, :, k].T,
-        "coronal": lambda: stored[:, k, ::-1].T,
-        "sagittal": lambda: stored[k, :, ::-1].T,
+        "axial": lambda: voxels[:, :, k].T,
+        "coronal": lambda: voxels[:, k, ::-1].T,
+        "sagittal": lambda: voxels[k, :, ::-1].T,
     }[plane]()
     build = build_fixture(SOURCE, LAYOUT)
     pixels = build.pixels(build.sample(case.key)).astype(float)
@@ -131,10 +131,10 @@ def test_file_packed_again_with_another_sign_gives_the_same_picture(
 ):
     def mirror(root):
         for path in (root / FOLDER / FIRST).iterdir():
-            stored = nibabel.load(path)
-            values = np.asarray(stored.dataobj)[::-1]
-            affine = stored.affine @ np.diag([-1, 1, 1, 1])
-            affine[:3, 3] = stored.affine[:3, :3] @ [len(values) - 1, 0, 0] + stored.affine[:3, 3]
+            nifti = nibabel.load(path)
+            values = np.asarray(nifti.dataobj)[::-1]
+            affine = nifti.affine @ np.diag([-1, 1, 1, 1])
+            affine[:3, 3] = nifti.affine[:3, :3] @ [len(values) - 1, 0, 0] + nifti.affine[:3, 3]
             nibabel.save(nibabel.Nifti1Image(values, affine), path)
 
     first, second = (

@@ -31,8 +31,8 @@ def build(build_fixture):
 
 
 def test_hidden_white_pixels_are_black_and_the_tint_is_gone(fixture_scan, build):
-    with Image.open(fixture_scan.cases["case005"].images[0].paths[0]) as stored:
-        assert np.asarray(stored)[0, 0].tolist() == [255, 255, 255, 0]
+    with Image.open(fixture_scan.cases["case005"].images[0].paths[0]) as picture:
+        assert np.asarray(picture)[0, 0].tolist() == [255, 255, 255, 0]
     pixels = build.pixels(build.sample("case005"))
     assert pixels.ndim == 2
     assert pixels[0, 0] == 0
@@ -90,8 +90,8 @@ def test_renamed_pictures_of_a_merged_set_are_refused():
 def test_mask_lies_on_the_lesion(fixture_scan):
     mask = fixture_scan.cases["case001"].regions[0].shape.paths[0]
     assert mask.parent.name == FOLDER
-    with Image.open(mask) as stored:
-        assert stored.mode == "RGBA"
+    with Image.open(mask) as picture:
+        assert picture.mode == "RGBA"
 
 
 def test_subdivision_of_category_4_is_read_as_text(fixture_scan):

@@ -159,8 +159,8 @@ def test_fold_is_the_one_in_which_the_picture_is_test(scan_fixture, fixture_tree
 
 def test_picture_is_shown_as_it_is_stored(build_fixture, scan_fixture):
     build = build_fixture(SOURCE, LAYOUT)
-    with Image.open(scan_fixture(SOURCE, LAYOUT).cases[LEFT].images[0].paths[0]) as stored:
-        assert (build.pixels(build.sample(LEFT)) == np.asarray(stored)).all()
+    with Image.open(scan_fixture(SOURCE, LAYOUT).cases[LEFT].images[0].paths[0]) as picture:
+        assert (build.pixels(build.sample(LEFT)) == np.asarray(picture)).all()
 
 
 def test_histology_that_the_card_does_not_know_sets_its_case_aside(

@@ -28,9 +28,9 @@ def _mask(root, case):
 
 def _relabel(root, case, change):
     path = _mask(root, case)
-    stored = nibabel.load(path)
-    labels = change(np.asarray(stored.dataobj).copy())
-    nibabel.save(nibabel.Nifti1Image(labels, stored.affine), path)
+    nifti = nibabel.load(path)
+    labels = change(np.asarray(nifti.dataobj).copy())
+    nibabel.save(nibabel.Nifti1Image(labels, nifti.affine), path)
 
 
 @pytest.fixture

@@ -77,8 +77,8 @@ def test_plane_is_that_of_the_table_and_not_the_number_in_the_name(
 @pytest.mark.parametrize("key", [THALAMIC, CEREBELLUM, NO_STANDARD])
 def test_grey_rgb_and_rgba_pictures_become_the_same_grey(scan_fixture, build_fixture, key):
     build = build_fixture(SOURCE, LAYOUT)
-    with Image.open(scan_fixture(SOURCE, LAYOUT).cases[key].images[0].paths[0]) as stored:
-        assert (build.pixels(build.sample(key)) == np.asarray(stored.convert("L"))).all()
+    with Image.open(scan_fixture(SOURCE, LAYOUT).cases[key].images[0].paths[0]) as picture:
+        assert (build.pixels(build.sample(key)) == np.asarray(picture.convert("L"))).all()
 
 
 def test_fixture_has_pictures_of_all_three_modes(fixture_tree):

@@ -111,10 +111,10 @@ def test_free_slices_do_not_all_lie_next_to_the_middle(scan_fixture):
 def test_lesion_that_fills_the_middle_leaves_no_slice_to_call_free(edited_tree, build_tree):
     def fill(root):
         path = next(root.rglob(f"derivatives/{FIRST}/*/*_msk.nii.gz"))
-        stored = nibabel.load(path)
-        values = np.asarray(stored.dataobj).copy()
+        nifti = nibabel.load(path)
+        values = np.asarray(nifti.dataobj).copy()
         values[40:50, 40:50, :] = 1
-        nibabel.save(nibabel.Nifti1Image(values, stored.affine), path)
+        nibabel.save(nibabel.Nifti1Image(values, nifti.affine), path)
 
     quarantine = build_tree(SOURCE, edited_tree(SOURCE, "zenodo", fill)).quarantine.set_index(
         "case"
@@ -125,10 +125,10 @@ def test_lesion_that_fills_the_middle_leaves_no_slice_to_call_free(edited_tree, 
 
 def test_mask_of_fractions_marks_what_rounds_to_one(scan_fixture):
     case = scan_fixture(SOURCE, "zenodo").cases[f"{FRACTIONS}-dwi"]
-    stored = np.asarray(nibabel.load(case.guide[0].paths[0]).dataobj)
-    assert 0 < stored.min() < 0.5 < stored.max() < 1
+    voxels = np.asarray(nibabel.load(case.guide[0].paths[0]).dataobj)
+    assert 0 < voxels.min() < 0.5 < voxels.max() < 1
     marked = rasterise(case.regions[0].shape, readers.read(case.images[0]))
-    assert marked.areas().sum() == (stored > 0.5).sum()
+    assert marked.areas().sum() == (voxels > 0.5).sum()
 
 
 def test_lesion_is_neither_marked_nor_asked_on_flair(scan_fixture, build_fixture):
@@ -182,9 +182,9 @@ def test_preview_with_the_lesion_painted_in_is_no_picture(build_fixture):
 def test_adc_of_either_unit_gives_the_same_picture(edited_tree, build_tree, build_fixture, factor):
     def scale(root):
         path = next(root.rglob(f"{FIRST}*_adc.nii.gz"))
-        stored = nibabel.load(path)
-        values = np.asarray(stored.dataobj) * factor
-        nibabel.save(nibabel.Nifti1Image(values, stored.affine), path)
+        nifti = nibabel.load(path)
+        values = np.asarray(nifti.dataobj) * factor
+        nibabel.save(nibabel.Nifti1Image(values, nifti.affine), path)
 
     fixture = build_fixture(SOURCE, "zenodo")
     two = build_tree(SOURCE, edited_tree(SOURCE, "zenodo", scale))
@@ -198,10 +198,10 @@ def test_rows_that_run_upwards_are_shown_with_the_face_up_and_the_right_at_the_l
     scan_fixture, build_fixture, kind
 ):
     case = scan_fixture(SOURCE, "zenodo").cases[f"{FIRST}-{kind}"]
-    stored = nibabel.load(case.images[0].paths[0])
-    assert nibabel.aff2axcodes(stored.affine) == ("L", "A", "S")
+    nifti = nibabel.load(case.images[0].paths[0])
+    assert nibabel.aff2axcodes(nifti.affine) == ("L", "A", "S")
     (k,) = _frames(case)
-    expected = np.asarray(stored.dataobj)[:, ::-1, k].T
+    expected = np.asarray(nifti.dataobj)[:, ::-1, k].T
     build = build_fixture(SOURCE, "zenodo")
     pixels = build.pixels(build.sample(case.key)).astype(float)
     assert np.corrcoef(pixels.ravel(), expected.ravel())[0, 1] > 0.98

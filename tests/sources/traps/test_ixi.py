@@ -51,9 +51,9 @@ def test_volume_that_lies_in_two_folders_is_read_once(edited_tree, scan_tree, la
 def test_t1_that_is_stored_lying_on_its_side_is_shown_upright(scan_fixture, build_fixture, plane):
     """Axes grow to posterior, superior and right."""
     key = f"{GUYS}-T1-{plane}"
-    stored = nibabel.load(scan_fixture(SOURCE, "archives").cases[key].images[0].paths[0])
-    assert nibabel.aff2axcodes(stored.affine) == ("P", "S", "R")
-    head = np.asarray(nibabel.as_closest_canonical(stored).dataobj)
+    nifti = nibabel.load(scan_fixture(SOURCE, "archives").cases[key].images[0].paths[0])
+    assert nibabel.aff2axcodes(nifti.affine) == ("P", "S", "R")
+    head = np.asarray(nibabel.as_closest_canonical(nifti).dataobj)
     build = build_fixture(SOURCE, "archives")
     sample = build.sample(key)
     k = int(sample.frames)
@@ -72,8 +72,8 @@ def test_t1_that_is_stored_lying_on_its_side_is_shown_upright(scan_fixture, buil
 
 def test_voxels_that_are_no_cubes_give_square_pixels(build_fixture, scan_fixture):
     key = f"{GUYS}-T1-axial"
-    stored = nibabel.load(scan_fixture(SOURCE, "archives").cases[key].images[0].paths[0])
-    depth, _, width = (n * s for n, s in zip(stored.shape, stored.header.get_zooms(), strict=True))
+    nifti = nibabel.load(scan_fixture(SOURCE, "archives").cases[key].images[0].paths[0])
+    depth, _, width = (n * s for n, s in zip(nifti.shape, nifti.header.get_zooms(), strict=True))
     sample = build_fixture(SOURCE, "archives").sample(key)
     assert sample.width / sample.height == pytest.approx(width / depth, rel=0.02)
 
@@ -87,8 +87,8 @@ def test_axial_t1_lies_above_the_middle_because_the_neck_is_in_view(build_fixtur
 def test_file_that_does_not_say_where_it_points_is_refused(edited_tree, build_tree):
     def forget(root):
         path = root / f"IXI-T2/{GUYS}-T2.nii.gz"
-        stored = nibabel.load(path)
-        image = nibabel.Nifti1Image(np.asarray(stored.dataobj), None)
+        nifti = nibabel.load(path)
+        image = nibabel.Nifti1Image(np.asarray(nifti.dataobj), None)
         image.header["qform_code"] = image.header["sform_code"] = 0
         nibabel.save(image, path)
 

@@ -28,9 +28,9 @@ def _folder(root, number):
 
 def _relabel(root, number, change):
     for path in _folder(root, number).glob("*_gt.nii.gz"):
-        stored = nibabel.load(path)
-        labels = change(np.asarray(stored.dataobj).copy()).astype(np.uint8)
-        nibabel.save(nibabel.Nifti1Image(labels, stored.affine), path)
+        nifti = nibabel.load(path)
+        labels = change(np.asarray(nifti.dataobj).copy()).astype(np.uint8)
+        nibabel.save(nibabel.Nifti1Image(labels, nifti.affine), path)
 
 
 def _with_another_label(labels):
@@ -104,8 +104,8 @@ def test_affine_that_does_not_place_the_heart_in_the_patient_is_refused(build):
 def test_file_without_any_orientation_is_refused(edited_tree, build_tree):
     def forget(root):
         for path in _folder(root, "001").glob("*.nii.gz"):
-            stored = nibabel.load(path)
-            nibabel.save(nibabel.Nifti1Image(np.asarray(stored.dataobj), None), path)
+            nifti = nibabel.load(path)
+            nibabel.save(nibabel.Nifti1Image(np.asarray(nifti.dataobj), None), path)
 
     codes = build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, forget)).codes()
     assert codes["001-SA"] == codes["001-LA"] == "no-orientation"

@@ -24,8 +24,8 @@ TIMES = 8
 
 
 def _rewrite(path, change):
-    stored = nib.load(path)
-    voxels, affine = change(np.asarray(stored.dataobj), stored.affine)
+    nifti = nib.load(path)
+    voxels, affine = change(np.asarray(nifti.dataobj), nifti.affine)
     nib.save(nib.Nifti1Image(voxels, affine), path)
 
 
@@ -82,8 +82,8 @@ def test_mask_on_the_enlarged_grid_marks_the_same_millimetres(scan_fixture):
     volume = ADAPTER.hook("read")(case.images[0])
     for region in case.regions:
         (path,) = region.shape.paths
-        stored = np.isin(np.asarray(nib.load(path).dataobj), region.shape.values).sum()
-        assert rasterise(region.shape, volume).areas().sum() == stored * TIMES**2
+        voxel_count = np.isin(np.asarray(nib.load(path).dataobj), region.shape.values).sum()
+        assert rasterise(region.shape, volume).areas().sum() == voxel_count * TIMES**2
 
 
 def test_both_labels_together_are_the_hippocampus(scan_fixture, build_fixture):

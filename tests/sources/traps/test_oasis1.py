@@ -29,7 +29,7 @@ def _header(root, session=KEY):
     return path
 
 
-def _stored(path):
+def _read_slices(path):
     image = nibabel.AnalyzeImage.from_filename(str(path))
     return np.asarray(image.dataobj).copy()
 
@@ -54,7 +54,7 @@ def test_volume_is_shown_upright_whichever_way_it_is_stored(edited_tree, build_t
     def turn(root):
         for session, axes in TURNED.items():
             path = _header(root, session)
-            _store(path, np.flip(_stored(path), axes))
+            _store(path, np.flip(_read_slices(path), axes))
 
     turned = build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, turn))
     for key in (f"{session}-{plane}" for session in TURNED for plane in ("axial", "sagittal")):
@@ -81,7 +81,7 @@ def refused(edited_tree, build_tree):
         ball = (places**2 / np.array([30, 40, 36])[:, None, None, None] ** 2).sum(axis=0) < 1
         _store(_header(root, "OAS1_0001_MR1"), 1000 * ball)
         path = _header(root, "OAS1_0002_MR1")
-        _store(path, _stored(path).transpose(2, 1, 0))
+        _store(path, _read_slices(path).transpose(2, 1, 0))
         path = _header(root, "OAS1_0003_MR1")
         header = nibabel.AnalyzeHeader(path.read_bytes())
         header.set_zooms((1.0, 1.0, 1.0))

@@ -151,9 +151,9 @@ def test_padding_below_air_is_black(edited_tree, build_tree):
     def pad(root):
         path = root / FOLDER / f"{_name(0, 2)}.dcm"
         data = dcmread(path)
-        stored = data.pixel_array.copy()
-        stored[-20:, :20] = -2000
-        data.PixelData = stored.tobytes()
+        pixels = data.pixel_array.copy()
+        pixels[-20:, :20] = -2000
+        data.PixelData = pixels.tobytes()
         data.save_as(path)
 
     build = build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, pad))

@@ -183,8 +183,8 @@ def test_spacing_of_the_film_before_it_was_resized_does_not_stretch_it(edited_tr
 
 def test_film_is_shown_as_it_is_stored(build_fixture, scan_fixture):
     build = build_fixture(SOURCE, LAYOUT)
-    stored = dcmread(scan_fixture(SOURCE, LAYOUT).cases[_uid(1)].images[0].paths[0]).pixel_array
-    assert np.array_equal(build.pixels(build.sample(_uid(1))), stored)
+    pixels = dcmread(scan_fixture(SOURCE, LAYOUT).cases[_uid(1)].images[0].paths[0]).pixel_array
+    assert np.array_equal(build.pixels(build.sample(_uid(1))), pixels)
 
 
 def test_sources_of_the_same_pool_are_named():

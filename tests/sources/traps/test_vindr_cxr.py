@@ -187,10 +187,10 @@ def test_editions_are_told_apart_by_their_tables(fixture_tree):
 
 def test_films_stored_inverted_look_like_the_others(build_fixture, scan_fixture):
     build, scan = build_fixture(SOURCE, "physionet"), scan_fixture(SOURCE, "physionet")
-    for number, stored in ((HEART, "MONOCHROME2"), (AIR, "MONOCHROME1")):
+    for number, interpretation in ((HEART, "MONOCHROME2"), (AIR, "MONOCHROME1")):
         case = _case(scan, number)
         header = pydicom.dcmread(case.images[0].paths[0], stop_before_pixels=True)
-        assert header.PhotometricInterpretation == stored
+        assert header.PhotometricInterpretation == interpretation
         pixels = build.pixels(build.sample(case.key))
         assert pixels[16, 16] > 200  # the marker
         assert pixels[-4, -4] < 20  # the air
