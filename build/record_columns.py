@@ -34,8 +34,8 @@ class ColumnLayout(Generic[Record]):
 
     Attributes:
         record: the record type.
-        held: schema in memory and in the build cache.
-        written: schema of the Parquet file, as pandas writes it.
+        schema: schema in memory and in the build cache.
+        file_schema: schema of the Parquet file, as pandas writes it.
     """
 
     def __init__(self, record: type[Record], distinct: Collection[str]) -> None:
@@ -62,7 +62,7 @@ class ColumnLayout(Generic[Record]):
             pa.array([getattr(record, name) for record in records], kind)
             for name, kind in zip(self.schema.names, self.schema.types, strict=True)
         ]
-        return self._held(pa.Table.from_arrays(columns, schema=self.schema))
+        return self._to_memory(pa.Table.from_arrays(columns, schema=self.schema))
 
     def join(self, tables: Sequence[RecordTable[Record]]) -> RecordTable[Record]:
         """Concatenate tables without copying rows."""
@@ -88,9 +88,9 @@ class ColumnLayout(Generic[Record]):
             raise ValueError(f"no table of {self.record.__name__}: {error}") from error
         if columns.schema != self.schema:
             raise ValueError(f"no table of {self.record.__name__}: its columns are others")
-        return self._held(columns)
+        return self._to_memory(columns)
 
-    def _held(self, table: pa.Table) -> RecordTable[Record]:
+    def _to_memory(self, table: pa.Table) -> RecordTable[Record]:
         return RecordTable(self, ColumnBlocks(self.schema, [HeldBlock(table)]))
 
 

@@ -19,9 +19,11 @@ _WITHOUT_NAMES = (ast.expr_context, ast.Constant, ast.operator, ast.cmpop)
 _NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler)
 PARTICIPLES = {
     *("asked", "chosen", "done", "drawn", "given", "held", "kept", "known"),
-    *("made", "seen", "sent", "shown", "taken", "wanted", "written"),
+    *("made", "seen", "sent", "shown", "stored", "taken", "wanted", "written"),
 }
 """Words that need a noun; ``left`` and ``read`` may stand, as a side and as a verb."""
+PARTICIPLES_OF_PRODUCT = PARTICIPLES | {"barred", "marked", "named"}
+PARTICIPLES_OF_TESTS = PARTICIPLES | {"built", "caught", "changed", "scripted"}
 KEYS_OF_FILES = {
     # Keys of what commands print with --json or of ``audit.json``.
     ("build/build_report.py", "taken"),
@@ -36,6 +38,7 @@ KEYS_OF_FILES = {
     ("evaluate/runner/run_state.py", "asked"),
     ("review/quality/progress.py", "done"),
     ("build/open_items/table.py", "seen"),  # a column of a release's table of open items
+    ("build/stages/samples.py", "marked"),  # a column of the table of samples
     ("sources/_framework/card_parts/counts.py", "shown"),  # a key of ``card.toml``
 }
 
@@ -120,12 +123,21 @@ def test_no_name_is_an_empty_word():
     assert {place for place in names if place[1] in EMPTY_WORDS} == ALLOWED
 
 
-def test_no_name_is_a_participle():
-    word = re.compile(rf"\b_*({'|'.join(PARTICIPLES)})_*\b", re.IGNORECASE)
+def _participles(words, *parts):
+    """Places where such a word alone is a name, except of what is true or false."""
+    word = re.compile(rf"\b_*({'|'.join(words)})_*\b", re.IGNORECASE)
     names = {
         (place, name.strip("_").lower())
-        for path, place in _files(*PARTS, "benchmarks", "tests")
+        for path, place in _files(*parts)
         if word.search(_text(path))
         for name in _names(path).assigned - _names(path).flags
     }
-    assert {place for place in names if place[1] in PARTICIPLES} == KEYS_OF_FILES
+    return {place for place in names if place[1] in words}
+
+
+def test_no_name_of_the_product_is_a_participle():
+    assert _participles(PARTICIPLES_OF_PRODUCT, *PARTS, "benchmarks") == KEYS_OF_FILES
+
+
+def test_no_name_of_the_tests_is_a_participle():
+    assert _participles(PARTICIPLES_OF_TESTS, "tests") == set()

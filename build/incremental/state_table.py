@@ -103,8 +103,8 @@ class StateTable(Mapping[str, FileState]):
             return self._packed
         rows = self._rows_of(names)
         states = np.full((len(rows), 4), np.frombuffer(NO_FILE, "<i8"))
-        found = rows >= 0
-        states[found] = self._states()[rows[found]]
+        has_state = rows >= 0
+        states[has_state] = self._states()[rows[has_state]]
         return states.tobytes()
 
     def pairs(self) -> Iterator[tuple[str, bytes]]:
@@ -129,9 +129,9 @@ class StateTable(Mapping[str, FileState]):
         """
         left = np.ones(len(self) + 1, bool)
         left[self._rows_of(chain(new_states, gone))] = False
-        kept = ((self._name(row), self._state(row)) for row in np.flatnonzero(left[:-1]).tolist())
-        written = ((name, state) for name, state in new_states.pairs() if name not in gone)
-        return StateTable(chain(kept, written))
+        rest = ((self._name(row), self._state(row)) for row in np.flatnonzero(left[:-1]).tolist())
+        additions = ((name, state) for name, state in new_states.pairs() if name not in gone)
+        return StateTable(chain(rest, additions))
 
     def last_change(self) -> int:
         """Return the latest change time of all files; 0 if there are none."""
