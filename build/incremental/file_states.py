@@ -40,8 +40,8 @@ _TICK_NS = 20_000_000
 period.
 """
 
-_WAIT = 2 * _TICK_NS / 1e9
-"""Seconds after which the tick of a file that was just written is over."""
+_LONGEST_WAIT_NS = 2 * _TICK_NS
+"""Nanoseconds after which the tick of a file that was just written is over."""
 
 _OUTSIDE = (
     "is reached by a link that leads out of the raw root, and what is outside is not read; copy "
@@ -103,7 +103,7 @@ class TreeSnapshot:
         """
         states = self.states.changed(new_states, gone)
         if not _is_over(new_states, time.time_ns()):
-            time.sleep(_WAIT)
+            _await_tick(new_states)
         return TreeSnapshot(
             root=self.root,
             states=states,
@@ -226,7 +226,7 @@ def _take_snapshot(root: Path, looked: Callable[[str], _Walk]) -> TreeSnapshot:
         settled = _is_over(states, started)
         if settled or not wait:
             break
-        time.sleep(_WAIT)
+        _await_tick(states)
     return TreeSnapshot(
         root=root, states=states, blocked_files=blocked_files, linked=linked, settled=settled
     )
@@ -235,6 +235,12 @@ def _take_snapshot(root: Path, looked: Callable[[str], _Walk]) -> TreeSnapshot:
 def _is_over(states: StateTable, now: int) -> bool:
     """Whether the clock tick of the youngest file is over, so that later changes are noticed."""
     return states.last_change() < now - _TICK_NS
+
+
+def _await_tick(states: StateTable) -> None:
+    """Wait until the tick of the youngest file is over, or it is known to have a wrong time."""
+    rest = states.last_change() + _TICK_NS + 1_000_000 - time.time_ns()
+    time.sleep(min(max(rest, 0), _LONGEST_WAIT_NS) / 1e9)
 
 
 def _walk(

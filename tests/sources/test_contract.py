@@ -70,15 +70,15 @@ def sources_for(request):
 
 
 @pytest.fixture(scope="module")
-def by_four_workers(sources_for, built_layout, build_raw_trees, tmp_path_factory):
-    """One build by four workers of every source that is rendered apart."""
-    sources = sources_for("test_four_workers_give_the_bytes_of_one")
+def by_two_workers(sources_for, built_layout, build_raw_trees, tmp_path_factory):
+    """One build by two workers of every source that is rendered apart."""
+    sources = sources_for("test_two_workers_give_the_bytes_of_one")
     roots = {
         source.id: built_layout(source.id, source.card.layouts[0].name).sources[source.id]
         for source in sources
     }
-    root = tmp_path_factory.mktemp("four") / "workspace"
-    return build_raw_trees(roots, root, LocalEngine(4), items_per_cell=1, viewer=False)
+    root = tmp_path_factory.mktemp("two") / "workspace"
+    return build_raw_trees(roots, root, LocalEngine(2), items_per_cell=1, viewer=False)
 
 
 @pytest.fixture(scope="session")
@@ -295,19 +295,19 @@ def test_every_case_is_a_picture_or_has_a_reason(source, layout, built_layout, s
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("source", RENDERED_APART)
-def test_four_workers_give_the_bytes_of_one(source, built_layout, by_four_workers):
+def test_two_workers_give_the_bytes_of_one(source, built_layout, by_two_workers):
     """Items are made by no worker; ``tests/build/test_pipeline.py`` holds them too."""
-    one, four = built_layout(source.id, source.card.layouts[0].name), by_four_workers
+    one, two = built_layout(source.id, source.card.layouts[0].name), by_two_workers
     for name in ("samples", "geometry", "quarantine"):
-        assert _rows_of(source, one, name) == _rows_of(source, four, name), name
+        assert _rows_of(source, one, name) == _rows_of(source, two, name), name
     recipes = [json.loads(line) for line in one.recipes.read_text("utf-8").splitlines()]
-    everywhere = [json.loads(line) for line in four.recipes.read_text("utf-8").splitlines()]
+    everywhere = [json.loads(line) for line in two.recipes.read_text("utf-8").splitlines()]
     assert recipes == [recipe for recipe in everywhere if recipe["source"] == source.id]
     pictures = sorted(path.relative_to(one.images) for path in one.images.rglob("*.png"))
-    folder = four.images / source.id
-    assert pictures == sorted(path.relative_to(four.images) for path in folder.rglob("*.png"))
+    folder = two.images / source.id
+    assert pictures == sorted(path.relative_to(two.images) for path in folder.rglob("*.png"))
     for picture in pictures:
-        assert (one.images / picture).read_bytes() == (four.images / picture).read_bytes()
+        assert (one.images / picture).read_bytes() == (two.images / picture).read_bytes()
 
 
 def _rows_of(source, workspace, table):

@@ -127,8 +127,8 @@ def read_header(path: Path, keywords: Iterable[str]) -> Mapping[str, str]:
                 "element that holds no name, date or address"
             )
     data = _load(path, names)
-    values = {keyword: _text(data.get(keyword)) for keyword in names}
-    return {keyword: text for keyword, text in values.items() if text}
+    values = {element.keyword: _text(element.value) for element in data}
+    return {keyword: text for keyword in names if (text := values.get(keyword))}
 
 
 def header_value(path: Path, element: str) -> str:
@@ -271,8 +271,7 @@ def _load(path: Path, keywords: Sequence[str]) -> Any:
     try:
         with silent_pydicom():
             data = dcmread(path, stop_before_pixels=True, specific_tags=list(keywords))
-            for keyword in keywords:
-                data.get(keyword)
+            list(data)  # decodes each element
     except FileNotFoundError:
         raise ReadError(
             f"{path.name}: the file is missing from this copy of the data", code="missing-file"

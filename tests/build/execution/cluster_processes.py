@@ -76,10 +76,16 @@ class Cluster:
                 time.sleep(0.05)
 
     def kill_workers(self):
-        """Kill every worker."""
+        """Kill every worker, and wait until the scheduler knows."""
         for worker in self._workers:
             worker.kill()
             worker.wait()
+        self._workers = []
+        with Client(self.address) as client:
+            deadline = time.monotonic() + 60
+            while client.scheduler_info(n_workers=-1)["workers"]:
+                assert time.monotonic() < deadline, "killed workers do not leave"
+                time.sleep(0.05)
 
     def close(self):
         for process in (*self._workers, self.scheduler):
@@ -97,8 +103,10 @@ class Cluster:
             line = ["unshare", "--mount", "sh", "-c", f'{mounts} exec "$@"', "sh", *line]
         log = (self.folder / f"{command}.log").open("ab")
         path = os.pathsep.join([str(self.folder / "site"), os.environ.get("PYTHONPATH", "")])
+        # Not traced for coverage: what a worker runs is traced in this process by other tests.
+        own = {name: value for name, value in os.environ.items() if "COVERAGE" not in name}
         return subprocess.Popen(
-            line, stdout=log, stderr=log, env={**os.environ, "PYTHONPATH": path, **environment}
+            line, stdout=log, stderr=log, env={**own, "PYTHONPATH": path, **environment}
         )
 
 

@@ -31,8 +31,23 @@ def read(image):
 """
 
 
+@pytest.fixture(scope="module")
+def scheduled(tmp_path_factory):
+    """A cluster without workers, whose scheduler all tests share: to start one takes seconds."""
+    with running_cluster(tmp_path_factory.mktemp("cluster")) as started:
+        yield started
+
+
 @pytest.fixture
-def cluster(tmp_path):
+def cluster(scheduled):
+    """The cluster; a test has the workers that it starts."""
+    yield scheduled
+    scheduled.kill_workers()
+
+
+@pytest.fixture
+def own_cluster(tmp_path):
+    """A cluster whose scheduler a test may kill."""
     (tmp_path / "cluster").mkdir()
     with running_cluster(tmp_path / "cluster") as started:
         yield started
@@ -52,9 +67,17 @@ def jobs(toy, raw, write_case):
     return plan_jobs(toy, raw, list(toy.scan(raw, "flat")))
 
 
+@pytest.fixture(scope="module")
+def rendered_here():
+    """Digests of the images of ``jobs``, once they have been rendered without a cluster."""
+    return {}
+
+
 @pytest.fixture
-def expected(jobs, tmp_path):
-    return digests(LocalEngine(1).run(jobs, tmp_path / "local"))
+def expected(jobs, rendered_here, tmp_path):
+    if not rendered_here:
+        rendered_here.update(digests(LocalEngine(1).run(jobs, tmp_path / "local")))
+    return rendered_here
 
 
 def digests(results):
@@ -108,8 +131,9 @@ def test_a_worker_with_a_stale_copy_of_the_raw_data_is_set_aside(
 
 @mounts
 def test_a_worker_that_has_only_one_other_file_gives_nothing_of_it(
-    cluster, jobs, raw, expected, images, tmp_path
+    cluster, jobs, raw, expected, images, tmp_path, monkeypatch
 ):
+    monkeypatch.setattr("medrcube.build.execution.cluster_run._GRACE", 0.5)  # no other will come
     other = shutil.copytree(raw, tmp_path / "other")
     film = other / "m (33).png"
     pixels = np.asarray(Image.open(film)).copy()
@@ -180,11 +204,11 @@ def test_a_case_that_no_worker_can_read_stays_a_problem(cluster, jobs, raw, imag
     assert all(rendered.problems for _, rendered in results)
 
 
-def test_a_scheduler_that_is_killed_ends_the_build_in_one_line(cluster, jobs, images):
-    cluster.worker()
-    results = DaskEngine(cluster.address, 2).run(jobs, images)
+def test_a_scheduler_that_is_killed_ends_the_build_in_one_line(own_cluster, jobs, images):
+    own_cluster.worker()
+    results = DaskEngine(own_cluster.address, 2).run(jobs, images)
     next(results)
-    cluster.scheduler.kill()
+    own_cluster.scheduler.kill()
     with pytest.raises(MedrcubeError, match="the dask scheduler has ended"):
         list(results)
 

@@ -29,17 +29,27 @@ EXPECT = 'expect.pictures = { "*.png" = 8 }\nexpect.ages = { "ages.csv" = 1 }'
 
 
 @pytest.fixture
-def checked(toy):
-    """Check the toy source with one of its files changed: ``checked(file, old, new)``."""
+def change(toy):
+    """Change a text in a file of the toy source: ``change(file, old, new)``."""
     (toy.folder / "fixture.py").write_text(FIXTURE)
     card = toy.folder / "card.toml"
     card.write_text(card.read_text().split("[[quirk]]")[0])
 
-    def run(file="", old="", new=""):
-        if file:
-            path = toy.folder / file
-            assert old in path.read_text()
-            path.write_text(path.read_text().replace(old, new))
+    def replace(file, old, new):
+        path = toy.folder / file
+        assert old in path.read_text()
+        path.write_text(path.read_text().replace(old, new))
+
+    return replace
+
+
+@pytest.fixture
+def checked(toy, change):
+    """Check the toy source, with one more text changed: ``checked(file, old, new)``."""
+
+    def run(*text):
+        if text:
+            change(*text)
         checks = check_source(load_source(toy.folder))
         return {check.name: check.failures for check in checks if check.failures}
 
@@ -92,8 +102,8 @@ def test_a_broken_promise_is_told_in_one_sentence(checked, file, old, new, says)
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("key", ["P0", "p-0", "(P 0)"])
-def test_a_key_that_is_made_of_a_short_identifier_is_named(checked, key):
-    checked("adapter.py", '"CANARY-" + path.stem', '"P0"')
+def test_a_key_that_is_made_of_a_short_identifier_is_named(change, checked, key):
+    change("adapter.py", '"CANARY-" + path.stem', '"P0"')
     failures_by_check = checked("adapter.py", "key=path.stem", f'key=path.stem + "-{key}"')
     assert any(
         "seems to be named by it" in entry for some in failures_by_check.values() for entry in some
@@ -109,8 +119,8 @@ def test_a_key_that_is_made_of_a_short_identifier_is_named(checked, key):
         hashlib.md5(b"Erika Muster-42", usedforsecurity=False).hexdigest(),
     ],
 )
-def test_an_identifier_is_found_in_any_spelling(checked, key):
-    checked("adapter.py", '"CANARY-" + path.stem', '"Erika Muster-42"')
+def test_an_identifier_is_found_in_any_spelling(change, checked, key):
+    change("adapter.py", '"CANARY-" + path.stem', '"Erika Muster-42"')
     failures_by_check = checked("adapter.py", "key=path.stem", f'key=path.stem + "{key}"')
     leaked = failures_by_check["no identifier reaches an output"]
     assert any(".png" in text for text in leaked)
@@ -119,15 +129,15 @@ def test_an_identifier_is_found_in_any_spelling(checked, key):
 
 
 @pytest.mark.thorough
-def test_an_identifier_that_only_some_cases_give_is_searched_for_in_the_others(checked):
+def test_an_identifier_that_only_some_cases_give_is_searched_for_in_the_others(change, checked):
     """The fixture names six people in a table; the adapter gives one, and names the others."""
     table = (
         r'    (root / "people.txt").write_text("\n".join(f"PAT-00471{n} CANARY" for n in range(6)))'
         "\n"
     )
-    checked("fixture.py", "def build(root, layout):\n", f"def build(root, layout):\n{table}")
+    change("fixture.py", "def build(root, layout):\n", f"def build(root, layout):\n{table}")
     some = 'patient="PAT-004710" if "0" in path.stem else None'
-    checked("adapter.py", 'patient="CANARY-" + path.stem', some)
+    change("adapter.py", 'patient="CANARY-" + path.stem', some)
     assert "no identifier reaches an output" not in checked()
     failures_by_check = checked("adapter.py", "key=path.stem", 'key=path.stem + "PAT004713"')
     leaked = failures_by_check["no identifier reaches an output"]
@@ -138,8 +148,8 @@ def test_what_the_publisher_calls_a_file_is_no_secret(checked):
     assert checked("adapter.py", '"CANARY-" + path.stem', "path.stem") == {}
 
 
-def test_a_fixture_without_a_canary_proves_nothing(checked):
-    checked("adapter.py", '"CANARY-" + path.stem', "path.stem")
+def test_a_fixture_without_a_canary_proves_nothing(change, checked):
+    change("adapter.py", '"CANARY-" + path.stem', "path.stem")
     failures_by_check = checked("fixture.py", "images.write_picture(", "bare(")
     assert list(failures_by_check) == ["its fixture holds identifiers that can be searched for"]
     assert checked("card.toml", 'patient = "known"', 'patient = "unknown"') == {}
@@ -152,15 +162,15 @@ def test_a_real_source_passes():
 
 
 @pytest.mark.thorough
-def test_an_adapter_that_one_row_of_a_table_ends_breaks_its_contract(checked):
+def test_an_adapter_that_one_row_of_a_table_ends_breaks_its_contract(change, checked):
     table = '    (root / "ages.csv").write_text("who,age\\nQuux,41\\nQuuz,42\\n")\n'
     statement = (
         '    [int(row["age"]) for row in read_csv(root.part("ages")[0], columns=("age",))]\n'
     )
-    checked("fixture.py", "def build(root, layout):\n", f"def build(root, layout):\n{table}")
-    checked("card.toml", 'expect = { "*.png" = 8 }', EXPECT)
+    change("fixture.py", "def build(root, layout):\n", f"def build(root, layout):\n{table}")
+    change("card.toml", 'expect = { "*.png" = 8 }', EXPECT)
     reader = "from medrcube.sources._formats.tables.tables import read_csv\n\ndef cases"
-    checked("adapter.py", "def cases", reader)
+    change("adapter.py", "def cases", reader)
     failures_by_check = checked(
         "adapter.py", "    for path in sorted", f"{statement}    for path in sorted"
     )
@@ -169,7 +179,9 @@ def test_an_adapter_that_one_row_of_a_table_ends_breaks_its_contract(checked):
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(("cell", "expected"), [("row.quote('age')", False), ("row['age']", True)])
-def test_what_is_told_of_damaged_copies_is_searched_for_identifiers(checked, cell, expected):
+def test_what_is_told_of_damaged_copies_is_searched_for_identifiers(
+    change, checked, cell, expected
+):
     """The fixture is whole; only in a shifted row the name of a person stands under ``age``."""
     table = '    (root / "ages.csv").write_text("who,age\\nPerson Nobody Quux,41\\n")\n'
     statement = (
@@ -177,14 +189,14 @@ def test_what_is_told_of_damaged_copies_is_searched_for_identifiers(checked, cel
         '        if not row["age"].isdecimal():\n'
         f'            yield Skip(key=row.place, reason=f"{{{cell}}}: expected a number")\n'
     )
-    checked("fixture.py", "def build(root, layout):\n", f"def build(root, layout):\n{table}")
-    checked("card.toml", 'expect = { "*.png" = 8 }', EXPECT)
-    checked(
+    change("fixture.py", "def build(root, layout):\n", f"def build(root, layout):\n{table}")
+    change("card.toml", 'expect = { "*.png" = 8 }', EXPECT)
+    change(
         "adapter.py",
         "def cases",
         "from medrcube.sources._formats.tables import tables\n\ndef cases",
     )
-    checked("adapter.py", "    for path in sorted", f"{statement}    for path in sorted")
+    change("adapter.py", "    for path in sorted", f"{statement}    for path in sorted")
     failures_by_check = checked(
         "adapter.py", 'patient="CANARY-" + path.stem', 'patient="Person Nobody Quux"'
     )
