@@ -83,14 +83,14 @@ def _bar(targets: Sequence[Target | OptionTarget]) -> str:
         return f"with an intersection over union of at least {_span(least)}"
     if isinstance(first, PointTarget):
         margins = [each.margin for each in targets if isinstance(each, PointTarget)]
-        return f"on the region, or beside it by no more pixels than {_span(margins)}"
+        return f"on the region or within {_span(margins)} px of it"
     if isinstance(first, NumberTarget):
         off = [
             round(100 * max(each.high / each.value - 1, 1 - each.low / each.value))
             for each in targets
             if isinstance(each, NumberTarget)
         ]
-        return f"within a band that ends at most {_span(off)} % from the true value"
+        return f"within a tolerance of at most {_span(off)} % of the true value"
     return "if both parts are right" if isinstance(first, PairTarget) else "in the exact order"
 
 

@@ -76,22 +76,22 @@ _TYPES = {
 _TOLD = {
     "id": "unique within its dataset",
     "dataset": "folder of the source in the release",
-    "image": "the image; nothing where it may not be redistributed",
-    "image_path": "path of the image, from the folder of its source",
-    "correct_index": "place of the key among the options, from 0",
+    "image": "the image; null if it may not be redistributed",
+    "image_path": "path of the image, relative to the folder of its source",
+    "correct_index": "index of the key among the options, from 0",
     "gt_answer": "text of the key",
     "restricted": "whether the image may not be redistributed",
     "licence": "licence of the image",
     "visible": "whether a reader of the image could know the answer: yes, partly or no",
     "block": "block of items that share their options; empty for none",
-    "unit": "patient, or case where none is named, under a keyed id: the unit of resampling",
+    "unit": "keyed id of the patient, or of the case if none is named: the unit of resampling",
     "fact": "id of the question about an image, equal in every edition of a workspace",
-    "set": "complete set of items that are scored together; empty for none",
-    "role": "what tells the item from the others of its set",
+    "set": "complete set of items that is scored together; empty for none",
+    "role": "what distinguishes the item from the others of its set",
     "pixel_sha256": "identity of the image: hash of its shape, type and pixels",
-    "form": "how the answer is asked for: number, point, box, order, pair, option",
+    "form": "form of the answer: number, point, box, order, pair or option",
     "ask": "further information given with the question, as JSON; its keys differ by form",
-    "truth": "what is right, and the bar of a right answer, as JSON; its keys differ by form",
+    "truth": "right answer and pass criterion, as JSON; its keys differ by form",
     "chance": "probability that the best answer given without the image passes",
 }
 
@@ -121,7 +121,7 @@ def _about(facts: ReleaseFacts) -> dict[str, Any]:
         "name": f"medrcube release {facts.name}",
         "description": (
             f"{count} of {len(facts.sources)} datasets, in the form of the MedRCube benchmark. "
-            f"{facts.withheld} of the images may not be redistributed; the public edition holds "
+            f"{facts.withheld} of the images may not be redistributed; the public edition contains "
             f"the recipe of each. {facts.unreviewed} of the questions have not been accepted by a "
             "clinician."
         ),
@@ -160,7 +160,7 @@ def _licence(name: str) -> str | dict[str, str]:
     return {
         "@type": "sc:CreativeWork",
         "name": name,
-        "description": "No SPDX licence: LICENSE.md says what is known of the rights.",
+        "description": "No SPDX licence: LICENSE.md states what is known about the rights.",
         "url": "LICENSE.md",
     }
 
@@ -266,7 +266,7 @@ def _pictures() -> dict[str, Any]:
         _field("pictures", "content", "sc:ImageObject", source("content")),
     ]
     key = {"@id": "pictures/path"}
-    return _record_set("pictures", "The images that lie in the tree.", key, fields)
+    return _record_set("pictures", "The images in the tree.", key, fields)
 
 
 def _sources(sources: Iterable[ReleasedSource]) -> dict[str, Any]:

@@ -15,8 +15,8 @@ def rai_properties(facts: ReleaseFacts) -> dict[str, Any]:
     accepted = facts.items - facts.unreviewed
     return {
         "rai:dataCollection": (
-            "No new data: images and labels come from existing datasets, of which the maker "
-            "of the release had copies. Each image and each question is derived by fixed rules."
+            "No new data: images and labels come from copies of existing datasets. Every image "
+            "and every question is derived from them by fixed rules."
         ),
         "rai:dataCollectionType": ["Secondary Data analysis"],
         "rai:dataCollectionRawData": "; ".join(
@@ -25,46 +25,47 @@ def rai_properties(facts: ReleaseFacts) -> dict[str, Any]:
         ),
         "rai:dataCollectionMissingData": (
             f"{facts.withheld} of {len(facts.places)} images may not be redistributed and are not "
-            "in the public edition; recipes.jsonl says how each is made from the raw data, and "
-            "medrcube reconstruct makes it. A label that a source does not state is unknown and "
-            "is never taken as absent."
+            "in the public edition; recipes.jsonl states how each is rendered from the raw "
+            "data, and medrcube reconstruct renders it. A label that a source does not state is "
+            "unknown and is never taken as absent."
         ),
         "rai:dataPreprocessingProtocol": [
             (
-                "Images are oriented, windowed and, where they are volumes or videos, cut to one "
-                "still view by the rules of each source's card, and written as 8-bit PNG."
+                "Images are oriented and windowed by the rules of each source's card and written "
+                "as 8-bit PNG; one slice or frame is taken from a volume or video."
             ),
-            "For questions about a region, an outline or numbered boxes are drawn into a copy.",
-            "Files that cannot be read or break an expectation of the card are set aside.",
+            "For questions about a region, an outline or numbered boxes are drawn on a copy.",
+            "Files that cannot be read, or that contradict the card, are quarantined.",
         ],
         "rai:dataManipulationProtocol": (
             "prov.jsonl names, for each image, the raw files with their SHA-256 and the "
             "software; recipes.jsonl holds all settings and the hash of the pixels."
         ),
-        "rai:dataImputationProtocol": "None: nothing that is missing is filled in.",
+        "rai:dataImputationProtocol": "None: missing values are not imputed.",
         "rai:dataAnnotationProtocol": [
             "The key of an item is a label of its source, mapped to a term by the source's card.",
             (
-                "Wrong options are chosen by rules and graded by the evidence that they are wrong "
-                "(column grade of items.parquet): A read as absent, B implied, C not mentioned."
+                "Distractors are chosen by rules and graded by the evidence that they are false "
+                "(column grade of items.parquet): A read as absent, B implied absent, C not "
+                "mentioned."
             ),
             f"Clinicians have accepted {accepted} of {facts.items} items (column state).",
         ],
         "rai:dataAnnotationAnalysis": [
-            "Coverage and agreement of the reviews stand in audit.json, under review."
+            "audit.json has the coverage and agreement of the reviews under the key review."
             if facts.review["head"]
-            else "No clinician has looked at the items, so that no agreement was measured."
+            else "No clinician has reviewed the items, so no agreement was measured."
         ],
         "rai:annotationsPerItem": (
-            "Column readers of items.parquet: how many clinicians judged the item."
+            "Column readers of items.parquet: number of clinicians who reviewed the item."
         ),
         "rai:annotatorDemographics": [
-            "For the sources, see their own papers; those of reviewers are not published."
+            "Those of a source's annotators are in its paper; those of reviewers are not published."
         ],
         "rai:machineAnnotationTools": [f"medrcube {facts.software}"],
         "rai:dataUseCases": [
-            "Testing: measuring multimodal models by task, modality and region of the body.",
-            "Not for training, fine-tuning or choosing among models that are then tested on it.",
+            "Evaluating multimodal models by task, modality and anatomical region.",
+            "Not for training, fine-tuning or selecting models that are then tested on it.",
             "Not for clinical use.",
         ],
         "rai:dataBiases": [
@@ -72,24 +73,24 @@ def rai_properties(facts: ReleaseFacts) -> dict[str, Any]:
             for source in facts.sources
             for fault in faults_of(source.card)
         ]
-        or ["None is known of the sources in use."],
+        or ["No bias of the sources is known."],
         "rai:dataLimitations": limits_of(facts),
         "rai:dataSocialImpact": (
-            "Scores on a benchmark may be taken for fitness at the bedside, which they do not "
-            "show. What helps against it: items are graded by evidence, unreviewed ones are "
-            "counted, and failures are kept apart from wrong answers."
+            "Benchmark scores may be mistaken for fitness for clinical use, which they do not "
+            "show. To limit this, items are graded by evidence, unreviewed items are counted, "
+            "and failures are reported apart from wrong answers."
         ),
         "rai:personalSensitiveInformation": [
-            "Medical images of people. An image file holds pixels and nothing else.",
-            "Of raw headers only technical values are used, such as the size of a pixel.",
+            "Medical images of people. An image file contains pixels and no other data.",
+            "Only technical values of raw headers are used, such as the pixel size.",
             (
-                "Names of raw files are in the tree as the sources gave them; some hold a source's "
-                "own pseudonyms. Other identifiers of patients are not in it."
+                "The release contains the names of raw files as the sources gave them; some "
+                "contain a source's own pseudonyms. It contains no other identifier of a patient."
             ),
-            "Text that a source left in its pixels is still there.",
+            "Text that a source left burnt into its pixels is not removed.",
         ],
         "rai:dataReleaseMaintenancePlan": (
-            "A release is never changed; a mended one has a new version. SHA256SUMS names every "
-            "file of a version."
+            "A release is never changed; a corrected release has a new version. SHA256SUMS lists "
+            "every file of a version."
         ),
     }

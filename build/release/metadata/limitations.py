@@ -10,43 +10,42 @@ __all__ = ["faults_of", "limits_of"]
 _GRADES = {
     "A": "read as absent",
     "B": "implied absent",
-    "C": "merely not mentioned",
+    "C": "not mentioned",
 }
 
 
 def limits_of(facts: ReleaseFacts) -> list[str]:
     """Return the limitations of the whole release, one sentence or two each."""
     evidence = ", ".join(
-        f"{count} on a concept that is {_GRADES[grade]} ({grade})"
+        f"{count} {_GRADES[grade]} ({grade})"
         for grade, count in facts.grades.items()
         if grade in _GRADES
     )
     limits = [
-        "For measuring models only: nothing here is fit to support a decision about a patient.",
+        "For benchmarking models only: nothing here may inform a clinical decision.",
         (
-            "A reader of the whole study sees more: each image is one still view, windowed to 8 "
-            "bits, of what may have been a volume, a film of 12 bits or a video."
+            "A reader of the whole study sees more: each image is a single 8-bit view, after "
+            "windowing, of what may have been a volume, a 12-bit film or a video."
         ),
         (
-            "The keys are as good as the labels of the sources, which people or programs took from "
-            "images, masks or reports; a source's own faults are listed below as far as known."
+            "The keys are only as good as the labels of the sources, which were derived by people "
+            "or software from images, masks or reports; known faults of a source are listed below."
         ),
         (
-            "Age, sex, ethnicity, place and make of scanner are not balanced, and most sources do "
-            "not state them: no claim about groups of patients can rest on these items."
+            "Age, sex, ethnicity, site and scanner model are not balanced, and most sources do not "
+            "state them: these items support no claim about subgroups of patients."
         ),
         "Public images and their labels may have been part of a model's training.",
         "All texts are English.",
     ]
     if evidence:
-        limits.insert(3, f"The weakest evidence that a wrong option is wrong: {evidence}.")
+        limits.insert(3, f"Items by the weakest evidence that a distractor is false: {evidence}.")
     if facts.open_tasks:
         count = sum(task.items for task in facts.open_tasks)
         limits.append(
-            f"{_items(count)} of further tasks lie beyond the published benchmark. What is "
-            "right of them follows from labels, marks and numbers of the sources, and carries "
-            "their errors; where patients are few, an answer without a look at the image often "
-            "passes."
+            f"{_items(count)} of tasks beyond the published benchmark: the right answers are "
+            "derived from labels, annotations and measurements of the sources and inherit their "
+            "errors; with few patients, an answer given without the image often passes."
         )
         limits += [f"{task.task}, {_items(task.items)}: {task.words}." for task in facts.open_tasks]
     if facts.unreviewed:
@@ -67,7 +66,7 @@ def faults_of(card: Card) -> list[str]:
         "marked": "kept without questions about findings, diseases and places",
         "undiagnosed": "kept without questions about diagnoses and lesions",
         "unseen": "kept without questions about what the images do not show",
-        "regions": "kept; not asked where they lie by a copy with fewer marks",
+        "regions": "kept; a copy with fewer regions gives no questions about their location",
         "note": "known",
     }
     faults = [f"{wording[quirk.action]}: {' '.join(quirk.reason.split())}" for quirk in card.quirks]

@@ -21,12 +21,12 @@ FORMS = {
     "point": (
         {},
         [{"size": [2, 2], "region": MASK, "margin": 1}],
-        "on the region, or beside it by no more pixels than 1",
+        "on the region or within 1 px of it",
     ),
     "number": (
         {"unit": "mm"},
         [{"value": 20, "low": 18, "high": 25}, {"value": 20, "low": 19, "high": 21}],
-        "within a band that ends at most 5 to 25 % from the true value",
+        "within a tolerance of at most 5 to 25 % of the true value",
     ),
     "option": ({"options": ["left", "right"]}, [{"key": 1}], "if it is the right option"),
     "pair": ({"statements": ["a", "b"]}, [{"answers": [True, False]}], "if both parts are right"),
@@ -90,7 +90,7 @@ def test_limits_name_each_task_beyond_the_cube():
     assert facts.unreviewed == 5
     limits = limits_of(facts)
     assert [limit.partition(":")[0] for limit in limits[-2:]] == ["Toy, 1 item", "Width, 1 item"]
-    assert any(limit.startswith("2 items of further tasks lie beyond") for limit in limits)
+    assert any(limit.startswith("2 items of tasks beyond the published") for limit in limits)
 
 
 def test_the_right_answer_of_a_contact_sheet_is_that_of_its_form():

@@ -122,7 +122,7 @@ def test_restricted_pictures_are_withheld_and_their_recipes_stay(
     assert not list(report.out.rglob("*.png"))
     assert all(item["restricted"] for item in _items(report.out))
     assert (report.out / "recipes.jsonl").read_text()
-    assert "left out because their licences" in (report.out / "README.md").read_text()
+    assert "omitted because their licences" in (report.out / "README.md").read_text()
     assert not (report.out / "PRIVATE.md").exists()
 
 
