@@ -100,7 +100,7 @@ def changes_of(recipe: Recipe, now: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def recorded_policy(recipe: Recipe) -> PixelPolicy | None:
-    """Return the pixel policy at the time of the release; ``None`` if none that is valid here.
+    """Return the pixel policy at the time of the release; ``None`` if absent or invalid here.
 
     A key that the recipe lacks was introduced after the release, and has its default.
     """

@@ -188,7 +188,7 @@ def _numbered(card: Card, case: Case) -> Iterator[Artefact]:
 
 
 def _panels(card: Card, case: Case, kind: str) -> Iterator[Artefact]:
-    """Numbered images; a lot decides which of them is asked for."""
+    """Yield the numbered image; a random draw decides which panel it asks for."""
     concepts = [concept_of(card, label) for label in case.panels]
     single = [name for name in dict.fromkeys(concepts) if name and concepts.count(name) == 1]
     if None in concepts or not single:

@@ -112,7 +112,7 @@ class RunSummary:
 
     @property
     def too_many_failures(self) -> bool:
-        """Whether more than ``FAILURE_GATE`` of the questions have no reply, or half of one."""
+        """Whether more than ``FAILURE_GATE`` of the questions have no reply or a truncated one."""
         return self.failed + self.missing + self.cut > FAILURE_GATE * self.asked
 
     @property

@@ -258,7 +258,7 @@ def test_a_review_is_stated_with_its_head_coverage_and_agreement(draw, tables):
     page, _ = draw(review=reviewed(0, len(tables[0])))
     assert "No clinician" not in page.text
     assert "not been accepted" not in page.text
-    for words in ("number 1,234", "ab" * 32, "0.812", "0.700 to 0.900", "wanted 0.75", "passed"):
+    for words in ("event 1,234", "ab" * 32, "0.812", "0.700 to 0.900", "wanted 0.75", "passed"):
         assert words in page.text
 
 

@@ -127,7 +127,7 @@ def test_a_rebuilt_benchmark_is_never_called_the_published_one(seer, tmp_path):
     assert not leaderboard(seer).same_test
     write_report([tmp_path / "seer"], tmp_path / "x.html")
     text = (tmp_path / "x.html").read_text("utf-8")
-    assert "Not one ranking:" in text
+    assert "Not a common ranking:" in text
     assert seer[0].benchmark[:8] in text
 
 
