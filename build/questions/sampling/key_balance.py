@@ -1,10 +1,10 @@
 """Key balance: finds and drops options that are always or never the key.
 
 Someone who knows a source can learn, without an image, that one option is always right or that
-another never is. Therefore, within a source and task, no set of options, and no option, that is
-shown often enough to learn from may have such an option, and no source may have a task with a
-single answer. A source has one modality, and mostly one organ, by its nature: for these tasks the
-sources are pooled, and what the source itself gives away is measured separately
+another never is. Therefore no option that a source and task show often enough to learn from may be
+always or never the key, neither in one set of options nor over all sets, and no source may have a
+task with a single answer. A source has one modality, and mostly one organ, by its nature: for these
+tasks the sources are pooled, and what the source itself gives away is measured separately
 (``audit/source_leakage``).
 """
 

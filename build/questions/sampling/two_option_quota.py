@@ -1,8 +1,8 @@
 """Two-option quota: bounds the share of items with only two options per task.
 
-Guessing is right half of the time in such an item, so a task full of them separates models poorly
-(Haladyna, Downing and Rodriguez 2002, doi:10.1207/S15324818AME1503_5: as many plausible options as
-there are, three mostly).
+A guess is right half of the time in such an item, so a task full of them separates models poorly
+(Haladyna, Downing and Rodriguez 2002, doi:10.1207/S15324818AME1503_5: as many effective options as
+possible; three are usually adequate).
 """
 
 from __future__ import annotations
