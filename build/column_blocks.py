@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from medrcube.errors import WorkspaceError
 
-__all__ = ["ColumnBlocks", "HeldBlock", "Spool", "Spooled", "pack_table", "spool_tables"]
+__all__ = ["ColumnBlocks", "MemoryBlock", "Spool", "SpoolRange", "pack_table", "spool_tables"]
 
 _ROWS = 8_192
 """Rows in a block, or a little more."""
@@ -51,14 +51,14 @@ class Spool:
     ) -> None:
         self._file.close()
 
-    def add(self, packed: bytes) -> Spooled:
+    def add(self, packed: bytes) -> SpoolRange:
         """Write some bytes, and return what reads them back."""
         with self._explained():
             self._file.seek(self._end)
             self._file.write(packed)
             self._file.flush()
         start, self._end = self._end, self._end + len(packed)
-        return Spooled(self, start, len(packed))
+        return SpoolRange(self, start, len(packed))
 
     def read(self, start: int, size: int) -> bytes:
         """Return the bytes at a place of the file."""
@@ -78,7 +78,7 @@ class Spool:
 
 
 @dataclass(frozen=True, slots=True)
-class Spooled:
+class SpoolRange:
     """Bytes in a spool."""
 
     spool: Spool
@@ -104,7 +104,7 @@ class Block(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class HeldBlock:
+class MemoryBlock:
     """A block in memory."""
 
     table: pa.Table
@@ -120,10 +120,10 @@ class HeldBlock:
 
 
 @dataclass(frozen=True, slots=True)
-class _SpooledBlock:
+class _SpoolBlock:
     """A block in a spool, as an Arrow stream."""
 
-    packed: Spooled
+    packed: SpoolRange
     schema: pa.Schema
     rows: int
 
@@ -180,13 +180,13 @@ class ColumnBlocks:
 
 def spool_tables(schema: pa.Schema, tables: Iterable[pa.Table], spool: Spool) -> ColumnBlocks:
     """Write tables to a spool, several small ones in one block."""
-    blocks: list[_SpooledBlock] = []
+    blocks: list[_SpoolBlock] = []
     waiting: list[pa.Table] = []
 
     def write() -> None:
         joined = pa.concat_tables(waiting)
         packed = spool.add(pack_table(joined))
-        blocks.append(_SpooledBlock(packed, schema, int(joined.num_rows)))
+        blocks.append(_SpoolBlock(packed, schema, int(joined.num_rows)))
         waiting.clear()
 
     for table in tables:

@@ -131,7 +131,7 @@ def _build(
             for source_state in source_states
         )
         source_keys = store_results(source_states, results, context)
-        results = results.once_stored()
+        results = results.without_shards()
         source_states = tuple(source_state.without_images() for source_state in source_states)
         keys = None if refused else source_keys
         cards = [source_state.source.card for source_state in source_states]

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from medrcube.build.column_blocks import ColumnBlocks, HeldBlock, Spool, pack_table, spool_tables
+from medrcube.build.column_blocks import ColumnBlocks, MemoryBlock, Spool, pack_table, spool_tables
 from medrcube.build.record_tables import column_types, records_to_frame
 
 __all__ = ["ColumnLayout", "RecordTable"]
@@ -91,7 +91,7 @@ class ColumnLayout(Generic[Record]):
         return self._to_memory(columns)
 
     def _to_memory(self, table: pa.Table) -> RecordTable[Record]:
-        return RecordTable(self, ColumnBlocks(self.schema, [HeldBlock(table)]))
+        return RecordTable(self, ColumnBlocks(self.schema, [MemoryBlock(table)]))
 
 
 class RecordTable(Sequence[Record]):

@@ -59,7 +59,7 @@ class SourceResults:
     rendered: int
     reused: int
 
-    def once_stored(self) -> SourceResults:
+    def without_shards(self) -> SourceResults:
         """Return a copy without the shards, which are in the cache."""
         return replace(self, fresh={})
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from medrcube.build.column_blocks import Spool, Spooled
+from medrcube.build.column_blocks import Spool, SpoolRange
 from medrcube.build.incremental.file_states import TreeSnapshot
 from medrcube.build.incremental.result_cache import RecordStore, dump_record, load_record
 from medrcube.build.incremental.state_table import NO_FILE, with_states
@@ -15,7 +15,7 @@ from medrcube.build.stages.shard_result import (
     ShardBuild,
     ShardTables,
     ShardTexts,
-    SpooledTables,
+    TablesInSpool,
 )
 from medrcube.errors import WorkspaceError
 
@@ -78,9 +78,9 @@ class KeptShard:
     name: str
     key: str
     build: ShardBuild
-    tables: SpooledTables
-    images: Spooled
-    states: Spooled
+    tables: TablesInSpool
+    images: SpoolRange
+    states: SpoolRange
 
     def image_names(self) -> list[str]:
         """Return the paths of its images relative to the folder of the source's images."""
@@ -115,7 +115,7 @@ def load_shard(
     record = load_record(memory, f"shard/{name}", key, ShardRecord)
     if record is None:
         return None
-    return _spooled(name, key, replace(record, build=record.build.sharing(kinds)), spool)
+    return _in_spool(name, key, replace(record, build=record.build.sharing(kinds)), spool)
 
 
 def keep_shard(
@@ -131,15 +131,15 @@ def keep_shard(
     memory.remember(f"recipes/{name}", key, texts.recipes.encode())
     memory.remember(f"lines/{name}", key, dump_record(_FileLines(lines=texts.files)))
     memory.remember(f"shard/{name}", key, dump_record(record))
-    return _spooled(name, key, record, spool)
+    return _in_spool(name, key, record, spool)
 
 
-def _spooled(name: str, key: str, record: ShardRecord, spool: Spool) -> KeptShard:
+def _in_spool(name: str, key: str, record: ShardRecord, spool: Spool) -> KeptShard:
     return KeptShard(
         name=name,
         key=key,
         build=record.build,
-        tables=record.tables.spooled(spool),
+        tables=record.tables.to_spool(spool),
         images=spool.add(os.fsencode(_BETWEEN.join(record.images))),
         states=spool.add(record.states),
     )

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from medrcube.build.asked_columns import PackedQuestions, pack_questions
-from medrcube.build.column_blocks import Spool, Spooled
+from medrcube.build.column_blocks import Spool, SpoolRange
 from medrcube.build.incremental.file_states import TreeSnapshot
 from medrcube.build.open_items.asking import OpenAsked
 from medrcube.build.questions.fact_rules import CaseFactsCache, QuestionCandidate, derive_questions
@@ -34,7 +34,7 @@ __all__ = [
     "ShardBuilder",
     "ShardTables",
     "ShardTexts",
-    "SpooledTables",
+    "TablesInSpool",
     "UnreadableCase",
     "origin_of",
 ]
@@ -60,17 +60,17 @@ class ShardTables:
     samples: bytes
     geometry: bytes
 
-    def spooled(self, spool: Spool) -> SpooledTables:
+    def to_spool(self, spool: Spool) -> TablesInSpool:
         """Write the tables to a spool."""
-        return SpooledTables(samples=spool.add(self.samples), geometry=spool.add(self.geometry))
+        return TablesInSpool(samples=spool.add(self.samples), geometry=spool.add(self.geometry))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SpooledTables:
+class TablesInSpool:
     """``ShardTables`` in a spool."""
 
-    samples: Spooled
-    geometry: Spooled
+    samples: SpoolRange
+    geometry: SpoolRange
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

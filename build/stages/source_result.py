@@ -25,7 +25,7 @@ from medrcube.build.record_columns import RecordTable
 from medrcube.build.stages.geometry_table import GEOMETRY, Geometry
 from medrcube.build.stages.raw_files import files_of_source
 from medrcube.build.stages.samples import SAMPLES, Sample
-from medrcube.build.stages.shard_result import ShardBuild, SpooledTables, UnreadableCase
+from medrcube.build.stages.shard_result import ShardBuild, TablesInSpool, UnreadableCase
 from medrcube.facts import QuarantineRow
 from medrcube.names import escape_bytes, escape_controls
 
@@ -137,7 +137,7 @@ class SourceBuild:
 def join_shards(
     facts: SourceFacts,
     shards: Sequence[ShardBuild],
-    tables: Sequence[SpooledTables],
+    tables: Sequence[TablesInSpool],
     *,
     recipes: Iterable[str],
     raw_files: Iterable[str],

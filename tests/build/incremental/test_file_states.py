@@ -1,6 +1,7 @@
 import os
 import shutil
 import time
+import tracemalloc
 from types import SimpleNamespace
 
 import pytest
@@ -27,6 +28,28 @@ def test_the_files_come_in_the_order_of_a_walk(tree):
 
 def test_a_tree_in_which_nothing_happens_keeps_its_digest(tree):
     assert snapshot(tree).digest == snapshot(tree).digest
+
+
+def test_a_long_folder_takes_less_than_400_bytes_a_file(tmp_path):
+    # With the ``stat`` of all its entries at once it would take 900.
+    for number in range(2_000):
+        (tmp_path / f"{number:08}_000.png").touch()
+    snapshot(tmp_path)
+    tracemalloc.start()
+    try:
+        tree = snapshot(tmp_path)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert len(tree.states) == 2_000
+    assert peak < 400 * 2_000
+
+
+def test_a_dropped_listing_is_the_same_when_it_is_asked_for_again(tree):
+    tree_snapshot = snapshot(tree)
+    names = tree_snapshot.visible_tree.names
+    tree_snapshot.drop_listing()
+    assert tree_snapshot.visible_tree.names == names
 
 
 def _swap(tree):
