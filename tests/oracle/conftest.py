@@ -32,9 +32,9 @@ from truth.oracle import Oracle  # beside this file, which no package holds
 QUIET = Reporter(quiet=True)
 VARIANTS = {
     "demo": BuildSettings(),
-    "hard": BuildSettings(seed=1, difficulty=PreferredDifficulty.HARD),
-    "easy": BuildSettings(seed=2, difficulty=PreferredDifficulty.EASY, options=3),
-    "whole": BuildSettings(even_keys=False),
+    "hard": BuildSettings(seed=1, difficulty=PreferredDifficulty.HARD, viewer=False),
+    "easy": BuildSettings(seed=2, difficulty=PreferredDifficulty.EASY, options=3, viewer=False),
+    "whole": BuildSettings(even_keys=False, viewer=False),
 }
 """The demo as it is, other draws of options from the same facts, and all that is safe to ask."""
 
@@ -52,7 +52,7 @@ class BuildOutcome:
 def demo(whole_demo, tmp_path_factory):
     """The demo of all sources: name of a variant -> its items and an oracle."""
     demo_root, root = whole_demo / "demo", tmp_path_factory.mktemp("oracle") / "workspace"
-    aside = shutil.ignore_patterns("raw", "release", "runs")
+    aside = shutil.ignore_patterns("raw", "release", "runs", "viewer")
     shutil.copytree(demo_root, root, ignore=aside)  # with its cache: no image is rendered again
     sources = find_sources()
     workspace = WorkspaceFolder(
@@ -120,7 +120,7 @@ def tiny_source(tmp_path, reasoned):
     return make
 
 
-ALL_THAT_IS_SAFE = BuildSettings(even_keys=False)
+ALL_THAT_IS_SAFE = VARIANTS["whole"]
 """For trees of a few cases, of which a batch would keep nothing."""
 
 
