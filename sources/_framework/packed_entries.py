@@ -15,8 +15,6 @@ from collections.abc import Callable, Iterable, Iterator
 from copyreg import dispatch_table
 from pathlib import Path
 
-import numpy as np
-
 from medrcube.facts import Case, Skip
 
 __all__ = ["PackedEntries"]
@@ -54,7 +52,7 @@ class PackedEntries(Iterable[Entry]):
                 self._blocks.append(_pack(self._last))
                 self._opening.append(any(map(_opens, self._last)))
                 self._last = []
-        self._merge(np.frombuffer(hashes, np.int64), merge)
+        self._merge(hashes, merge)
 
     def __iter__(self) -> Iterator[Entry]:
         yield from self.first
@@ -78,10 +76,11 @@ class PackedEntries(Iterable[Entry]):
             if merged is not None:
                 yield merged
 
-    def _merge(
-        self, hashes: np.ndarray[tuple[int], np.dtype[np.int64]], merge: Callable[..., Entry]
-    ) -> None:
+    def _merge(self, packed_hashes: array[int], merge: Callable[..., Entry]) -> None:
         """Find keys that occur more than once; the first place of each holds the merged entry."""
+        import numpy as np  # noqa: PLC0415  (most commands read cards and list no case)
+
+        hashes = np.frombuffer(packed_hashes, np.int64)
         values, counts = np.unique(hashes, return_counts=True)
         places = np.flatnonzero(np.isin(hashes, values[counts > 1])).tolist()
         if not places:

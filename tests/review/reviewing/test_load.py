@@ -20,7 +20,7 @@ PROCESSES = 8
 ITEMS = int(os.environ.get("MEDRCUBE_LOAD_ITEMS", "200"))
 """Processes compete for each claim, however long the queue; ``make bench`` empties one of 2,000."""
 RULED = max(50, ITEMS // 5)
-PROGRAM = Path(__file__).parents[1] / "stage/reviewer_process.py"
+PROGRAM = Path(__file__).parents[1] / "stage/reviewer_processes.py"
 
 
 @pytest.fixture
@@ -49,26 +49,18 @@ def uncollected():
 def emptied(place, reviewers):
     """What each of these reviewers says after they have emptied the queue, in a process each."""
     connection.close()
-    running = [start(place, reviewer, seed) for seed, reviewer in enumerate(reviewers)]
-    for process in running:
-        process.stdout.readline()
-    for process in running:
-        process.stdin.write("go\n")
-        process.stdin.flush()
-    replies = [process.communicate() for process in running]
-    for process, (_, errors) in zip(running, replies, strict=True):
-        assert process.returncode == 0, errors
-    return [json.loads(output) for output, _ in replies]
-
-
-def start(place, reviewer, seed):
-    return subprocess.Popen(
-        [sys.executable, PROGRAM, place.folder, place.database, str(reviewer.pk), str(seed)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+    users = [str(reviewer.pk) for reviewer in reviewers]
+    done = subprocess.run(
+        [sys.executable, PROGRAM, place.folder, place.database, *users],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
         text=True,
+        check=False,
     )
+    assert done.returncode == 0, done.stderr
+    replies = [json.loads(line) for line in done.stdout.splitlines()[1:]]
+    assert len(replies) == len(reviewers)
+    return replies
 
 
 def test_eight_processes_review_every_item_twice_and_no_text_is_lost(crowd):

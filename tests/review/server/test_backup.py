@@ -18,7 +18,7 @@ from medrcube.review.models import Item, Review
 from medrcube.review.server.backup import create_backup, restore_backup
 from medrcube.review.server.bootstrap import ReviewPaths
 
-PROGRAM = Path(__file__).parents[1] / "stage/reviewer_process.py"
+PROGRAM = Path(__file__).parents[1] / "stage/reviewer_processes.py"
 
 
 @pytest.fixture
@@ -62,27 +62,22 @@ def test_a_back_up_while_people_work_is_of_one_moment(
     database, project, person, add_items, tmp_path, use_place
 ):
     add_items(60)
-    reviewers = [person(), person()]
+    users = [str(person().pk) for _ in range(2)]
     connection.close()
-    working = [
-        subprocess.Popen(
-            [sys.executable, PROGRAM, database.folder, database.database, str(reviewer.pk), "1"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for reviewer in reviewers
-    ]
-    for process in working:
-        process.stdout.readline()
-        process.stdin.write("go\n")
-        process.stdin.flush()
+    working = subprocess.Popen(
+        [sys.executable, PROGRAM, database.folder, database.database, *users],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    working.stdout.readline()
+    working.stdin.write("go\n")
+    working.stdin.flush()
     backups = []
-    while any(process.poll() is None for process in working):
+    while working.poll() is None:
         backups.append(create_backup(database, tmp_path / f"{len(backups)}.tar"))
-    for process in working:
-        process.communicate()
-        assert process.returncode == 0
+    working.communicate()
+    assert working.returncode == 0
     assert len({backup.events for backup in backups}) > 1, "nobody worked meanwhile"
     for backup in (backups[0], backups[len(backups) // 2], backups[-1]):
         place = ReviewPaths(

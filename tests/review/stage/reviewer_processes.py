@@ -1,10 +1,12 @@
-"""One reviewer in a process of their own: ``reviewer_process.py FOLDER DATABASE USER SEED``.
+"""Reviewers, each in a process of their own: ``reviewer_processes.py FOLDER DATABASE USER...``.
 
-Reviews until nothing is queued. Now and then they dawdle: their clock stands an hour behind, so
-that the lease is over before they begin. Prints what happened as JSON.
+They review until nothing is queued. Now and then one dawdles: their clock stands an hour behind, so
+that the lease is over before they begin. Each prints what happened as a line of JSON. The program
+loads Django once and then forks: to start a Python for each reviewer takes longer than the reviews.
 """
 
 import json
+import os
 import random
 import sys
 import time
@@ -18,12 +20,26 @@ PATIENCE = 500
 
 
 def main():
-    folder, database, user, seed = sys.argv[1:]
+    folder, database, *users = sys.argv[1:]
     configure(ReviewPaths(folder=Path(folder), database=database))
+    from medrcube.review.reviewing import claims, steps  # noqa: F401, PLC0415  (before the forks)
+
     sys.stdout.write("ready\n")
     sys.stdout.flush()
     sys.stdin.readline()
-    sys.stdout.write(json.dumps(work(int(user), random.Random(int(seed)))) + "\n")
+    processes = [start(int(user), seed) for seed, user in enumerate(users)]
+    statuses = [os.waitpid(process, 0)[1] for process in processes]
+    sys.exit(any(statuses))
+
+
+def start(user, seed):
+    """Let a reviewer work in a process of their own; gives its id. No connection is open yet."""
+    process = os.fork()
+    if process == 0:
+        line = json.dumps(work(user, random.Random(seed))) + "\n"
+        os.write(sys.stdout.fileno(), line.encode())
+        os._exit(0)
+    return process
 
 
 def work(user, chance):
