@@ -21,7 +21,9 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from medrcube.cli.app import app
 from medrcube.review.errors import ReviewError
 from medrcube.review.server.bind_address import check_address
 from medrcube.workspace import CONFIG
@@ -61,6 +63,13 @@ def run(*arguments, **variables):
         timeout=600,
     )
     return process.returncode, process.stdout, process.stderr
+
+
+def help_of(*command):
+    """The help of a command of the queue, in this process: it needs no Django."""
+    result = CliRunner().invoke(app, ["review", *command, "--help"], env={"COLUMNS": "200"})
+    assert result.exit_code == 0, command
+    return result.output
 
 
 @contextlib.contextmanager
@@ -210,7 +219,7 @@ def test_a_weak_password_is_refused_and_none_stands_on_a_command_line(imported):
     status, _, err = run(*arguments, MEDRCUBE_REVIEW_PASSWORD="short")  # noqa: S106
     assert (status, "at least 12" in err) == (2, True)
     for name in ("adduser", "serve"):
-        assert not re.search(r"--\S*pass", run("review", name, "--help")[1])
+        assert not re.search(r"--\S*pass", help_of(name))
 
 
 @pytest.mark.thorough
@@ -360,19 +369,23 @@ def test_a_port_that_is_taken_is_named(bench):
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_serve_makes_everything_and_stops_cleanly(bench, number):
+def test_serve_makes_everything_and_stops_cleanly(bench):
     with serving(bench, "--admin-email", "a@example.org") as (address, process):
         assert get(address + "health/")[0] == 200
         status, headers, _ = get(address)
         assert (status, headers["Location"].partition("?")[0]) == (302, "/sign-in/")
         assert "Server" not in headers or "waitress" not in headers["Server"]
         assert get(address, Host="evil.example.org")[0] == 400
-        process.send_signal(number)
-        rest, _ = process.communicate(timeout=60)
-        assert (process.returncode, "stopped" in rest) == (0, True)
-    with serving(bench) as (address, _):
+        assert_stops(process, signal.SIGTERM)
+    with serving(bench) as (address, process):
         assert get(address + "sign-in/")[0] == 200
+        assert_stops(process, signal.SIGINT)
+
+
+def assert_stops(process, number):
+    process.send_signal(number)
+    rest, _ = process.communicate(timeout=60)
+    assert (process.returncode, "stopped" in rest) == (0, True)
 
 
 @pytest.mark.thorough
@@ -466,9 +479,7 @@ def test_every_command_and_option_of_the_pages_exists():
     options_of_command.pop("queue")  # the title of the unit
     assert len(options_of_command) > 9
     for name, options in options_of_command.items():
-        status, out, _ = run("review", *name.split(), "--help", COLUMNS="200")
-        assert status == 0, name
-        assert options <= set(re.findall(r"--[a-z-]+", out)), name
+        assert options <= set(re.findall(r"--[a-z-]+", help_of(*name.split()))), name
 
 
 def test_help_of_the_queue_loads_nothing_heavy():
