@@ -108,7 +108,7 @@ print(json.dumps(stages))
 def test_a_build_killed_at_any_moment_goes_on_to_the_bytes_of_a_clean_one(
     toy, raw, write_case, tmp_path
 ):
-    for number in range(10, 16):
+    for number in range(10, 22):
         write_case(raw, f"m ({number})", seed=number)
     script = tmp_path / "nursery.py"
     script.write_text(NURSERY)
