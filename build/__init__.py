@@ -4,6 +4,8 @@ __all__ = [
     "asked_columns",
     "build_report",
     "build_tables",
+    "column_blocks",
+    "name_batches",
     "pipeline",
     "readers",
     "record_columns",

@@ -50,15 +50,15 @@ def emptied(place, reviewers):
     """What each of these reviewers says after they have emptied the queue, in a process each."""
     connection.close()
     users = [str(reviewer.pk) for reviewer in reviewers]
-    done = subprocess.run(
+    outcome = subprocess.run(
         [sys.executable, PROGRAM, place.folder, place.database, *users],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
-    replies = [json.loads(line) for line in done.stdout.splitlines()[1:]]
+    assert outcome.returncode == 0, outcome.stderr
+    replies = [json.loads(line) for line in outcome.stdout.splitlines()[1:]]
     assert len(replies) == len(reviewers)
     return replies
 
