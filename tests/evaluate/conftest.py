@@ -144,6 +144,7 @@ class Server:
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
+            disable_nagle_algorithm = True  # a body need not wait for the receipt of its headers
             protocol_version = "HTTP/1.1"
 
             def do_POST(self) -> None:

@@ -37,6 +37,7 @@ class Recorded(ThreadingHTTPServer):
 
 
 class _Handler(BaseHTTPRequestHandler):
+    disable_nagle_algorithm = True  # a body need not wait for the receipt of its headers
     protocol_version = "HTTP/1.1"
 
     def log_message(self, *_):

@@ -81,6 +81,7 @@ class BatchProvider:
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
+            disable_nagle_algorithm = True  # a body need not wait for the receipt of its headers
             protocol_version = "HTTP/1.1"
 
             def do_GET(self) -> None:
