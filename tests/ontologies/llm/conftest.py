@@ -115,6 +115,7 @@ class Endpoint:
 
         class Handler(BaseHTTPRequestHandler):
             disable_nagle_algorithm = True  # a body need not wait for the receipt of its headers
+
             def do_POST(self):
                 outer.serve(self)
 

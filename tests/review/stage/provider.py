@@ -26,6 +26,7 @@ class Provider(BaseHTTPRequestHandler):
     """Answers for the issuer that its server is."""
 
     disable_nagle_algorithm = True  # a body need not wait for the receipt of its headers
+
     def do_GET(self):
         parts = urlsplit(self.path)
         query = {name: values[0] for name, values in parse_qs(parts.query).items()}
