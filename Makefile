@@ -50,7 +50,7 @@ docs: $(VENV)/.docs
 
 # Compiled modules are kept, for the many processes that tests start. In the order of their names the
 # files with the longest tests do not come last, when other workers have nothing left to do.
-PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile \
+PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile \
 	--no-loadscope-reorder -o tmp_path_retention_policy=failed
 
 # Temporary files are kept in memory where there is room: waiting for a disk takes a sixth of the time.
@@ -64,6 +64,8 @@ test: $(VENV)/.dev
 # Python 3.12 and later report executed lines to coverage, which costs less than a tracer.
 TRACER = $$($(BIN)/python -c 'import sys; print("sysmon" if sys.version_info >= (3, 12) else "ctrace")')
 
+# Two workers leave a sixth of two cores idle, since tests of servers and browsers wait.
+test-all: WORKERS = 3
 test-all: $(VENV)/.dev
 	rm -f .coverage .coverage.*
 	PYTEST_DEBUG_TEMPROOT=$(call in_memory,8000000) COVERAGE_CORE=$(TRACER) \
