@@ -186,11 +186,11 @@ def test_validate_reads_the_tables_and_says_when_no_case_has_its_files(run, tmp_
     root = tmp_path / "raw"
     run("sources", "fixture", "bus-bra", root)
     status, out, _ = run("sources", "validate", "bus-bra", root)
-    assert (status, "cases with all their files" in out) == (0, True)
+    assert (status, "cases with all files" in out) == (0, True)
     for path in root.rglob("bus_*.png"):
         path.rename(path.with_name("bus_9999-x.png"))
     status, out, _ = run("sources", "validate", "bus-bra", root)
-    assert (status, "\n0 cases with all their files" in out) == (1, True)
+    assert (status, "\n0 cases with all files" in out) == (1, True)
 
 
 def test_validate_says_which_folder_it_took(run, busi):
@@ -322,7 +322,7 @@ def test_validate_with_the_extra_of_evaluate_alone_works(tmp_path, busi, run):
         [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path
     )
     assert (result.returncode, result.stderr) == (0, "")
-    assert re.search(r"\b[1-9]\d* sound items, 5 images", result.stdout)
+    assert re.search(r"\b[1-9]\d* valid items, 5 images", result.stdout)
     assert "VALID" in result.stdout
 
 

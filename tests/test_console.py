@@ -155,6 +155,17 @@ def test_a_figure_in_words_is_whole_or_its_column_is_left_out(capsys):
         assert ("95 % interval" in capsys.readouterr().err) == ("55.0" not in output)
 
 
+def test_numbers_stand_under_each_other_whatever_their_sign_and_where_one_is_missing():
+    reporter = columns_of(60)
+    rows = [("all", "30.0", "+0.5 to 2.0"), ("some", "\u2212101.2", "\u2013"), ("none", "\u2013", "\u2013")]
+    reporter.table(("task", "A - B", "interval"), rows)
+    head, *lines = [line.rstrip() for line in reporter._out.export_text().splitlines()]
+    end = head.index("A - B") + len("A - B")
+    assert [line[:end].split()[-1] for line in lines] == [row[1] for row in rows]
+    assert {line[end : end + 2] for line in lines} == {"  "}
+    assert {line[end + 2] for line in lines} == {"+", "\u2013"}
+
+
 def test_a_hint_names_only_an_option_that_the_command_has(capsys):
     for wide, words in ((None, "a pipe shows all"), (False, "--wide shows all")):
         columns_of(20, wide=wide).table(("id", "why"), [("a", "word " * 20)])

@@ -47,6 +47,6 @@ def _fault(item_set: ItemSet, entries: Mapping[tuple[str, str], ItemRow]) -> str
     for member in item_set.members:
         entry = entries.get((member.dataset, member.id))
         if entry is None:
-            return f"names {safe_repr(member.id)}, which is not a sound item of this release"
+            return f"names {safe_repr(member.id)}, which is not a valid item of this release"
         members.append(entry.row)
     return fault_of_set(members)

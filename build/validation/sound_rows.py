@@ -87,5 +87,5 @@ def withdrawn_items(
         return frozenset()
     for erratum in errata:
         if (erratum.dataset, erratum.id) not in released:
-            findings.add("errata", f"{erratum.name} is not a sound item of this release")
+            findings.add("errata", f"{erratum.name} is not a valid item of this release")
     return released.intersection((erratum.dataset, erratum.id) for erratum in errata)

@@ -56,7 +56,7 @@ def _show(validation: Validation, reporter: Reporter) -> None:
     name = f"release {validation.name}" if validation.name else "release"
     kind = "private" if validation.private else "public"
     reporter.result(
-        f"{name}, {kind}: {counted(validation.items, 'sound item')}, "
+        f"{name}, {kind}: {counted(validation.items, 'valid item')}, "
         f"{counted(validation.pictures, 'image')}; "
         f"{counted(validation.restricted, 'item')} restricted, "
         f"{validation.without_picture:,} without an image here"
@@ -81,4 +81,8 @@ def _show(validation: Validation, reporter: Reporter) -> None:
         reporter.result(f"not checked: {what}")
     warnings = len(validation.findings) - validation.errors
     verdict = "VALID" if not validation.errors else "NOT VALID"
-    reporter.result(f"{verdict}: {validation.errors} kinds of errors, {warnings} of warnings")
+    reporter.result(f"{verdict}: {_kinds(validation.errors, 'error')}, {_kinds(warnings, 'warning')}")
+
+
+def _kinds(count: int, noun: str) -> str:
+    return counted(count, f"kind of {noun}s", f"kinds of {noun}s") if count else f"no {noun}s"

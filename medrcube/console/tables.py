@@ -25,6 +25,12 @@ _IDS = frozenset({"id", "item", "source"})
 _FIGURE = re.compile(r"|\u2013|[-+\u2212<]?\d.{0,23}", re.DOTALL)
 """Pattern of cells that would mislead if truncated: numbers, intervals, ``0.81 of 12``."""
 
+_NUMBER = re.compile(r"[-+\u2212]?\d[\d,]*(\.\d+)?( ?%)?")
+"""Pattern of a single number, which is aligned to the right."""
+
+_MISSING = frozenset({"", "\u2013"})
+"""Cells of a numeric column without a value."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableLayout:
@@ -69,10 +75,9 @@ def layout_of(
         max(cell_len(line) for text in column for line in text.splitlines() or [""])
         for column in zip(columns, *cells, strict=True)
     ]
-    numeric = {n for n in places if rows and all(isinstance(row[n], int | float) for row in rows)}
     figures = {n for n in places if all(_FIGURE.fullmatch(row[n]) for row in cells)}
     ids = {n for n, title in enumerate(columns) if not n or title in _IDS}
-    whole = frozenset(numeric | figures | ids)
+    whole = frozenset(figures | ids)
     widths = natural
     if room is not None:
         least = [min(width, max(_LEAST, cell_len(columns[n]))) for n, width in enumerate(natural)]
@@ -82,8 +87,13 @@ def layout_of(
         rows=tuple(cells),
         natural=tuple(natural),
         widths=tuple(widths),
-        right=frozenset(numeric),
+        right=frozenset(n for n in places if _is_numeric([row[n] for row in cells])),
     )
+
+
+def _is_numeric(column: Sequence[str]) -> bool:
+    values = [text for text in column if text not in _MISSING]
+    return bool(values) and all(_NUMBER.fullmatch(text) for text in values)
 
 
 def column_widths(

@@ -161,7 +161,7 @@ def _head(reporter: Reporter, comparison: Mapping[str, Any]) -> None:
     ]
     if omissions or comparison["condition"] != "full":
         more = f"; not compared: {'; '.join(omissions)}" if omissions else ""
-        reporter.result(f"all figures are of the condition {comparison['condition']}{more}")
+        reporter.result(f"all figures are for condition {comparison['condition']}{more}")
     for note in comparison["notes"]:
         reporter.result(note)
 

@@ -48,7 +48,7 @@ def validate(
         codes.update({"absent": len(scanned.absent)})
         aside = ", ".join(f"{count:,} {code}" for code, count in sorted(codes.items()) if count)
         reporter.result(
-            f"{counted(cases, 'case')} with all their files" + (f"; {aside}" if aside else "")
+            f"{counted(cases, 'case')} with all files" + (f"; {aside}" if aside else "")
         )
         if not cases:
             reporter.result("no case can be built from this copy")

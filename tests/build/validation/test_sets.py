@@ -54,7 +54,7 @@ def test_sets_do_not_change_which_benchmark_a_release_is(tree):
 def test_a_set_of_other_items_is_a_fault(tree, check):
     first, second = json.loads((tree / SETS).read_text())[:2]
     change(tree, members=[first["members"][0], {**first["members"][1], "id": "nobody"}], size=2)
-    assert "not a sound item" in sets_faults(check, tree)[0]
+    assert "not a valid item" in sets_faults(check, tree)[0]
     change(tree, members=[first["members"][0], first["members"][0]], size=2)
     assert "in two sets" in sets_faults(check, tree)[0]
     (tree / SETS).write_text(

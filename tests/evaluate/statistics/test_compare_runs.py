@@ -149,7 +149,7 @@ def test_the_text_names_a_condition_that_is_not_full_and_those_that_it_left(
     a = scored_run("a", range(20), conditions=["full", "blind"])
     b = scored_run("b", range(20), conditions=["blind"])
     assert compare_two(a, b)["conditions_left"] == [["full"], []]
-    words = "all figures are of the condition blind; not compared: full of a"
+    words = "all figures are for condition blind; not compared: full of a"
     assert words in compare_command(a, b).stdout
     c = scored_run("c", range(20), conditions=["blind"])
     output = compare_command(a, b, c).stdout
