@@ -157,7 +157,11 @@ def test_a_figure_in_words_is_whole_or_its_column_is_left_out(capsys):
 
 def test_numbers_stand_under_each_other_whatever_their_sign_and_where_one_is_missing():
     reporter = columns_of(60)
-    rows = [("all", "30.0", "+0.5 to 2.0"), ("some", "\u2212101.2", "\u2013"), ("none", "\u2013", "\u2013")]
+    rows = [
+        ("all", "30.0", "+0.5 to 2.0"),
+        ("some", "\u2212101.2", "\u2013"),
+        ("none", "\u2013", "\u2013"),
+    ]
     reporter.table(("task", "A - B", "interval"), rows)
     head, *lines = [line.rstrip() for line in reporter._out.export_text().splitlines()]
     end = head.index("A - B") + len("A - B")

@@ -81,7 +81,8 @@ def _show(validation: Validation, reporter: Reporter) -> None:
         reporter.result(f"not checked: {what}")
     warnings = len(validation.findings) - validation.errors
     verdict = "VALID" if not validation.errors else "NOT VALID"
-    reporter.result(f"{verdict}: {_kinds(validation.errors, 'error')}, {_kinds(warnings, 'warning')}")
+    errors = _kinds(validation.errors, "error")
+    reporter.result(f"{verdict}: {errors}, {_kinds(warnings, 'warning')}")
 
 
 def _kinds(count: int, noun: str) -> str:
