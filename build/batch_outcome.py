@@ -78,7 +78,7 @@ def tables_of(
     *,
     failures: tuple[Iterable[str], Iterable[str]],
     totals: PictureTotals,
-    stated: Mapping[str, Any],
+    additions: Mapping[str, Any],
 ) -> BuildTables:
     """Build the tables of a build, including the verdict of the audit.
 
@@ -88,7 +88,7 @@ def tables_of(
         batch: items of all sources.
         failures: why sources could not be built, or yielded too little.
         totals: counts over all images.
-        stated: what the verdict states in addition to the audit.
+        additions: what the verdict states in addition to the audit.
     """
     problems = [
         problem for part in parts for problem in (*part.facts.set_aside, *part.facts.problems)
@@ -102,11 +102,11 @@ def tables_of(
     verdict = {
         **audit,
         "dropped": {**batch.dropped, **batch.beyond.dropped},
-        "open_items": batch.beyond.stated(),
+        "open_items": batch.beyond.as_dict(),
         "open_rules": open_rules(beyond, pictures),
         "words": {part.facts.source: part.facts.words for part in parts if part.facts.words},
         "failures": [*refused, *audit["failures"], *gate],
-        **stated,
+        **additions,
     }
     return BuildTables(
         samples=samples,

@@ -163,11 +163,11 @@ def _build(
         failures = gate_failures(
             reports, results.parts, {card.id: gate_of(workspace, card) for card in cards}
         )
-        stated = {
+        additions = {
             "shared_images": [asdict(pair) for pair in shared],
             "ontologies": editions_used(workspace.ontology_index),
-            **({"llm": batch.llm.stated()} if batch.llm is not None else {}),
-            **({"profile": aimed.stated()} if aimed is not None else {}),
+            **({"llm": batch.llm.as_dict()} if batch.llm is not None else {}),
+            **({"profile": aimed.as_dict()} if aimed is not None else {}),
         }
         outcome = tables_of(
             results.parts,
@@ -175,7 +175,7 @@ def _build(
             batch,
             failures=(refused.values(), failures),
             totals=totals,
-            stated=stated,
+            additions=additions,
         )
         tables = write_tables(workspace, outcome)
         viewer = _update_viewer_copies(workspace, outcome, source_states, context)

@@ -68,10 +68,10 @@ def run_demo(
         init_workspace(directory)
     add_sources(directory, {name: Path("raw") / name for name in names})
     workspace = replace(open_workspace(directory), sources=roots)
-    built = build(workspace, sources, LocalEngine(workers or usable_cores()), reporter)
-    if built.failures:
-        raise MedrcubeError(f"the demo build failed: {built.failures[0]}")
-    rows = [(entry.source, entry.pictures, entry.items) for entry in built.sources]
+    result = build(workspace, sources, LocalEngine(workers or usable_cores()), reporter)
+    if result.failures:
+        raise MedrcubeError(f"the demo build failed: {result.failures[0]}")
+    rows = [(entry.source, entry.pictures, entry.items) for entry in result.sources]
     reporter.table(("source", "images", "items"), rows)
     for part in ("release", "runs"):
         shutil.rmtree(directory / part, ignore_errors=True)

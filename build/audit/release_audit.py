@@ -31,7 +31,7 @@ JSON, PAGE = "audit.json", "audit.html"
 
 def write_audit(
     tree: Path,
-    built: Mapping[str, Any],
+    build_audit: Mapping[str, Any],
     items: Sequence[ChoiceItem],
     samples: Iterable[Sample],
     root: Path,
@@ -43,7 +43,7 @@ def write_audit(
 
     Args:
         tree: the release.
-        built: audit of the build, with ``release`` (its name) and ``review``.
+        build_audit: audit of the build, with ``release`` (its name) and ``review``.
         items: all items of the release.
         samples: all images of the workspace.
         root: folder of the workspace.
@@ -60,7 +60,7 @@ def write_audit(
     used = {item.sample for item in released}
     pictures = {sample.id: sample for sample in everything if sample.id in used}
     content, near = release_audit(
-        built, items, everything, root, open_items=open_items, workers=workers
+        build_audit, items, everything, root, open_items=open_items, workers=workers
     )
     gallery = make_gallery(released, pictures, near, root, workers)
     text = json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False)
@@ -69,7 +69,7 @@ def write_audit(
 
 
 def release_audit(
-    built: Mapping[str, Any],
+    build_audit: Mapping[str, Any],
     items: Sequence[ChoiceItem],
     samples: Sequence[Sample],
     root: Path,
@@ -87,13 +87,15 @@ def release_audit(
     used = list(pictures.values())
     duplicates = find_duplicates(clean_pictures(samples, used), root, workers)
     figures = audit_batch(used, items, [], {})
-    build_figures = {name: built[name] for name in ("absent", "quarantine") if name in built}
+    build_figures = {
+        name: build_audit[name] for name in ("absent", "quarantine") if name in build_audit
+    }
     content = {
-        **built,
+        **build_audit,
         **figures,
         **build_figures,
         "duplicate_pictures": duplicates.exact,
-        "duplicates": duplicates.stated(),
+        "duplicates": duplicates.as_dict(),
         "by_difficulty": _count(item.difficulty or "not graded" for item in items),
         "by_mark": _count(sample.artefact for sample in used),
         "by_item_grade": _count(item.grade for item in items if item.grade),
@@ -102,8 +104,8 @@ def release_audit(
         "patient_overlap": patient_overlap(items, pictures),
         "open_rules": open_rules(open_items, samples),
     }
-    if built.get("profile"):
-        content["profile"] = _profile(built["profile"], items)
+    if build_audit.get("profile"):
+        content["profile"] = _profile(build_audit["profile"], items)
     return content, duplicates.near
 
 

@@ -231,8 +231,8 @@ def _store_result(
     strays = _strays(shards, chain(before.states, before.blocked_files, listed))
     for name in strays:
         (folder / name).unlink(missing_ok=True)
-    built = (shard.result for shard in shards if shard.built)
-    new_states = StateTable(chain.from_iterable(result.verified() for result in built))
+    fresh = (shard.result for shard in shards if shard.fresh)
+    new_states = StateTable(chain.from_iterable(result.verified() for result in fresh))
     after = before.changed(new_states, strays)
     for kind in KINDS:
         keep = {f"{kind}/{shard.portion.name}" for shard in shards}

@@ -43,13 +43,13 @@ class PlannedShard:
         portion: its cases.
         key: hash of everything that its result depends on besides its images, or a key that no
             later build uses if a change of a raw file might go unnoticed.
-        built: whether its result was built now.
+        fresh: whether its result was built now.
         kept_shard: its result and the states of its images; ``None`` until it is built.
     """
 
     portion: Portion
     key: str
-    built: bool = False
+    fresh: bool = False
     kept_shard: KeptShard | None = None
 
     @property
@@ -247,7 +247,7 @@ class ShardRun:
         shard.kept_shard = keep_shard(
             cache, self._context.spool, record, texts, name=shard.portion.name, key=shard.key
         )
-        shard.built = True
+        shard.fresh = True
         opened.keys, opened.unread, opened.states = {}, {}, {}
 
 

@@ -84,7 +84,7 @@ class LlmReport:
         used = sum(option.strategy == LLM for item in items for option in item.options)
         return replace(self, options=used)
 
-    def stated(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         """Return what a build reports: the same for the same replies, whenever they arrived."""
         return {name: value for name, value in asdict(self).items() if name != "requests_sent"}
 

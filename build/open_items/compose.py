@@ -63,7 +63,7 @@ class OpenResult:
     chances: tuple[BlindChance, ...] = ()
     warnings: tuple[str, ...] = ()
 
-    def stated(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         """Return the statistics for ``audit.json``."""
         return {
             "items": len(self.items),

@@ -132,7 +132,7 @@ class ProfileReport:
     pictures: int
     chains: int
 
-    def stated(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         """Return the report for ``audit.json``."""
         return asdict(self)
 

@@ -66,7 +66,7 @@ def deal_sets(
             leftover = []
             for group in near.values():
                 dealt.extend(_deal(group, leftover))
-    return tuple(sorted(dealt, key=lambda built: [item.id for item in built.items]))
+    return tuple(sorted(dealt, key=lambda item_set: [item.id for item in item_set.items]))
 
 
 def is_set(items: Sequence[ChoiceItem]) -> bool:

@@ -71,7 +71,7 @@ class NeededFiles:
             f"./{path}\n" if path.startswith(_COMMENTS) else f"{path}\n" for path in paths
         )
 
-    def stated(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         """Return the list for programs."""
         return {
             "pictures": self.pictures,

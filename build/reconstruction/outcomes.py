@@ -123,7 +123,7 @@ class Reconstruction:
         """Number of images that are not in the tree."""
         return sum(source.short for source in self.sources)
 
-    def stated(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         """Return the report for programs; empty values are omitted."""
         return {
             "short": self.short,

@@ -57,15 +57,15 @@ def released_sets(
     dealt = deal_sets(items, {sample.id: sample for sample in samples}, seed)
     by_id = {item.id: item for item in released}
     sets = []
-    for built in dealt:
-        members = tuple(map(_member, _members(built, by_id)))
+    for built_set in dealt:
+        members = tuple(map(_member, _members(built_set, by_id)))
         if members:
-            sets.append(ItemSet(id=built.id, size=len(built.items), members=members))
+            sets.append(ItemSet(id=built_set.id, size=len(built_set.items), members=members))
     return ReleasedSets(dealt=len(dealt), sets=tuple(sets))
 
 
-def _members(built: BuiltSet, released: Mapping[str, ChoiceItem]) -> Sequence[ChoiceItem]:
-    before = {item.id: item for item in built.items}
+def _members(built_set: BuiltSet, released: Mapping[str, ChoiceItem]) -> Sequence[ChoiceItem]:
+    before = {item.id: item for item in built_set.items}
     members = [released[name] for name in before if name in released]
     if members and not is_set(members):
         return [item for item in members if _wording(item) == _wording(before[item.id])]

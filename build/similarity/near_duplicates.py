@@ -69,7 +69,7 @@ class NearDuplicate:
     relation: Relation
     pictures: tuple[Sample, Sample]
 
-    def stated(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         """Return the pair for ``audit.json``."""
         return {
             "distance": self.distance,
@@ -98,7 +98,7 @@ class Duplicates:
     candidates: int
     all_compared: bool
 
-    def stated(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         """Return counts, and the first pairs, for ``audit.json``."""
         relations = Counter(pair.relation for pair in self.near)
         return {
@@ -119,7 +119,7 @@ class Duplicates:
                     {picture.pixel_sha256 for pair in self.near for picture in pair.pictures}
                 ),
                 "by_relation": {name: relations[name] for name in _WORST},
-                "listed": [pair.stated() for pair in self.near[:LISTED]],
+                "listed": [pair.as_dict() for pair in self.near[:LISTED]],
             },
         }
 

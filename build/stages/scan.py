@@ -181,14 +181,14 @@ def iter_cases(source: Source, tree: TreeSnapshot, key: bytes, notes: ScanNotes)
             source, entry, set(files) - there, root
         )
         if problem is None:
-            heard = check_labels(source.card, entry, terms)
-            notes.remarks += heard.problems
+            checked_case = check_labels(source.card, entry, terms)
+            notes.remarks += checked_case.problems
             if missing := missing_regions(source.card, entry):
                 notes.remarks.append(_problem(source, entry.key, "regions-missing", missing))
-                heard = replace(heard, case=without_regions(heard.case))
-            notes.outcomes.update(heard.outcomes)
+                checked_case = replace(checked_case, case=without_regions(checked_case.case))
+            notes.outcomes.update(checked_case.outcomes)
             patient = hash_patient(source.id, entry.patient, key)
-            yield replace(heard.case, patient=patient)
+            yield replace(checked_case.case, patient=patient)
         elif problem.code == "absent":
             lacking = next(name for name in files if name not in there)
             notes.absent.append(redact_name(entry.key, familiar))

@@ -105,7 +105,7 @@ class Validation:
         """Number of kinds of errors."""
         return sum(finding.level == "error" for finding in self.findings)
 
-    def stated(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         """Return everything, ready for JSON."""
         return {
             "release": str(self.root),

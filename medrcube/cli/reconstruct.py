@@ -108,7 +108,7 @@ def reconstruct(
         from medrcube.build.reconstruction.reconstruct import reconstruct as reconstruct_pictures
 
         reconstruction = reconstruct_pictures(release, roots, sources, engine, reporter)
-    content = {"release": str(release), **reconstruction.stated()}
+    content = {"release": str(release), **reconstruction.as_dict()}
     if report is not None:
         write_text(report, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
     _show(reconstruction, reporter)

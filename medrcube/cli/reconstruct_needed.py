@@ -58,7 +58,7 @@ def list_needed(
             write_bytes(path, os.fsencode(text_to_name(files.text())))
             reporter.result(f"wrote {path}")
     reporter.data(
-        {"release": str(release), "sources": {files.source: files.stated() for files in lists}}
+        {"release": str(release), "sources": {files.source: files.as_dict() for files in lists}}
     )
 
 

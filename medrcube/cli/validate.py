@@ -41,7 +41,7 @@ def validate(
     reporter = Reporter(json_output=json_output)
     validation = check(directory, reporter, workers=workers or usable_cores(), with_gx=with_gx)
     _show(validation, reporter)
-    reporter.data(validation.stated())
+    reporter.data(validation.as_dict())
     raise typer.Exit(1 if validation.errors else 0)
 
 

@@ -174,7 +174,7 @@ def _copy(path: Path, copy: Path) -> _OboReferences:
 
 
 def _parse(path: Path, copy: Path, survey: _OboReferences, remarks: list[str]) -> ProntoOntology:
-    with warnings.catch_warnings(record=True) as caught:
+    with warnings.catch_warnings(record=True) as caught_warnings:
         warnings.simplefilter("always")
         try:
             # One thread preserves file order; without an encoding pronto would guess one from the
@@ -192,7 +192,7 @@ def _parse(path: Path, copy: Path, survey: _OboReferences, remarks: list[str]) -
             ) from error
         except (ValueError, TypeError) as error:
             raise OntologyError(f"{path} is not OBO that pronto reads ({error})") from error
-    counts = Counter(str(warning.message).partition(":")[0] for warning in caught)
+    counts = Counter(str(warning.message).partition(":")[0] for warning in caught_warnings)
     remarks.extend(f"pronto: {message} ({count} times)." for message, count in counts.items())
     return parsed
 

@@ -35,21 +35,21 @@ class OpenRow(ChoiceItem):
     """An open item in the form of an item with options.
 
     Attributes:
-        built: the open item as built.
+        open_item: the open item as built.
     """
 
-    built: OpenItem
+    open_item: OpenItem
 
     @property
     def target(self) -> Mapping[str, Any] | None:
         """Form, ``ask`` and ``truth``; ``None`` for the form ``option``."""
-        built = self.built
-        if built.form == OPTION:
+        open_item = self.open_item
+        if open_item.form == OPTION:
             return None
         return {
-            "form": built.form,
-            "ask": json.loads(built.ask),
-            "truth": json.loads(built.truth),
+            "form": open_item.form,
+            "ask": json.loads(open_item.ask),
+            "truth": json.loads(open_item.truth),
         }
 
 
@@ -88,7 +88,7 @@ def open_row_of(item: OpenItem) -> OpenRow:
         warnings=(),
         seed=item.seed,
         visible=item.visible,
-        built=item,
+        open_item=item,
     )
 
 

@@ -142,7 +142,7 @@ class WorkspaceItems:
                 overlay=samples.overlay,
                 asks_mark=samples.sample is samples.overlay,
                 fingerprint=(
-                    open_fingerprint(item.built, sample)
+                    open_fingerprint(item.open_item, sample)
                     if isinstance(item, OpenRow)
                     else fingerprint(item, sample)
                 ),

@@ -267,7 +267,7 @@ def test_a_normal_image_is_no_partner_where_another_finding_is_shown_elsewhere(b
     result = compose([*positives, *denied(boxed, "normal", "another", "normal", "unstated")])
     assert contrasts_of(result) == {"another": 1}
     assert result.dropped["Lesion Sign: another image that denies it shows more"] == 3
-    assert result.stated()["contrasts"] == {"Lesion Sign": {"another": 1}}
+    assert result.as_dict()["contrasts"] == {"Lesion Sign": {"another": 1}}
 
 
 @pytest.mark.parametrize("best", ["unstated", "normal"])

@@ -52,8 +52,8 @@ def test_the_size_of_all_files_is_known_if_that_of_each_is(sizes):
     )
     needed = NeededFiles(source="toy", pictures=1, files=files, whole=True)
     assert needed.bytes == (None if None in sizes else sum(sizes))
-    assert needed.stated()["bytes"] == needed.bytes
-    assert [file["path"] for file in needed.stated()["files"]] == [file.path for file in files]
+    assert needed.as_dict()["bytes"] == needed.bytes
+    assert [file["path"] for file in needed.as_dict()["files"]] == [file.path for file in files]
 
 
 def test_a_path_that_rsync_would_take_for_a_comment_gets_a_dot():

@@ -101,7 +101,7 @@ def test_the_report_for_programs_leaves_out_what_is_empty():
         image="A/pictures/0.png", status=Status.RAW_FILE_MISSING, case="g", raw=(raw,)
     )
     source_outcome = SourceOutcome(source="toy", pictures=(lost,), notes=("note",))
-    assert Reconstruction(sources=(source_outcome,)).stated() == {
+    assert Reconstruction(sources=(source_outcome,)).as_dict() == {
         "short": 1,
         "sources": {
             "toy": {

@@ -225,7 +225,7 @@ def test_a_pair_says_what_its_pictures_have_to_do_with_each_other(
     pictures = [picture("a", grey, patient="p"), picture("b", brighter(grey), **changes)]
     duplicates = find_duplicates(pictures, tmp_path)
     assert [pair.relation for pair in duplicates.near] == [relation]
-    assert duplicates.stated()["near"]["by_relation"][relation] == 1
+    assert duplicates.as_dict()["near"]["by_relation"][relation] == 1
 
 
 def test_equal_pictures_are_exact_duplicates_and_no_pair(picture, tmp_path):
@@ -234,7 +234,7 @@ def test_equal_pictures_are_exact_duplicates_and_no_pair(picture, tmp_path):
     duplicates = find_duplicates(pictures, tmp_path)
     assert duplicates.near == ()
     assert duplicates.compared == 1
-    exact = duplicates.stated()["exact"]
+    exact = duplicates.as_dict()["exact"]
     assert exact == {"groups": 1, "cases": 2, "across_sources": 1, "across_patients": 1}
 
 
@@ -265,7 +265,7 @@ def test_the_audit_names_so_many_pairs_and_counts_all(picture, tmp_path):
     pictures = [
         picture(f"p{shade:02}", (grey // 2 + shade).astype(np.uint8)) for shade in range(24)
     ]
-    near = find_duplicates(pictures, tmp_path).stated()["near"]
+    near = find_duplicates(pictures, tmp_path).as_dict()["near"]
     assert near["pairs"] == 24 * 23 // 2 > LISTED
     assert len(near["listed"]) == LISTED
     assert near["pictures"] == 24
@@ -278,7 +278,7 @@ def test_more_candidates_than_can_be_compared_are_said_to_be_more(picture, tmp_p
     pictures = [
         picture(f"p{shade:02}", (grey // 2 + shade).astype(np.uint8)) for shade in range(12)
     ]
-    near = find_duplicates(pictures, tmp_path).stated()["near"]
+    near = find_duplicates(pictures, tmp_path).as_dict()["near"]
     assert near["all_compared"] is False
     assert 0 < near["candidates"] <= 11
 

@@ -84,7 +84,7 @@ def _drop_open_items(tree):
 def test_a_release_states_the_present_format(public, check):
     assert json.loads((public / "audit.json").read_text())["format"] == CURRENT.number
     validation = check(public)
-    assert validation.release_format == validation.stated()["format"] == CURRENT.number
+    assert validation.release_format == validation.as_dict()["format"] == CURRENT.number
 
 
 @EVERY

@@ -272,7 +272,7 @@ def test_the_same_replies_give_the_same_items_without_a_request(run, endpoint):
     assert len(endpoint.requests) == count
     assert again.items == first.items
     assert later.report.requests_sent == 0
-    assert later.report.stated() == proposed.report.stated()
+    assert later.report.as_dict() == proposed.report.as_dict()
 
 
 def test_without_an_index_nothing_is_asked(run, endpoint):
@@ -284,7 +284,7 @@ def test_without_an_index_nothing_is_asked(run, endpoint):
 def test_the_report_is_json_and_one_line(run, endpoint):
     proposed, composed = run([query(absent=["red"])], "red flush", "moon")
     report = proposed.report.counted(composed.items)
-    data = json.loads(json.dumps(report.stated()))
+    data = json.loads(json.dumps(report.as_dict()))
     assert data["dropped"] == {"not-in-index": 1}
     assert endpoint.url not in json.dumps(data)
     assert report.describe() == (
