@@ -43,7 +43,7 @@ class Workload:
         if self.seconds is None or self.count >= self.share:
             return ""
         minutes = (self.share - self.count) * self.seconds / 60
-        return f"{math.ceil(minutes)} min" if minutes < 90 else f"{minutes / 60:.0f} h"
+        return f"{max(1, math.ceil(minutes))} min" if minutes < 90 else f"{minutes / 60:.0f} h"
 
 
 def workload_of(user: User) -> Workload:

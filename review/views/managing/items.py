@@ -208,6 +208,7 @@ def _item_page(
     context = {
         **item_record.version_context(now, user),
         "item": item,
+        "gold": item_record.reason_words(item.gold_defect),
         "rule": specialist_rule_status(item, now.pk, current_policy()),
         "steps": steps[::-1],
         "reviews": item_record.reviews_of(item),

@@ -237,7 +237,7 @@ def test_gold_items_are_for_managers_alone(signed_in, add_shown):
     assert listed(judge.get("/items/", {"gold": "1"})) == []
     assert judge.get(f"/items/{item.pk}/").status_code == 404
     assert judge.get(f"/items/{item.pk}/edit/").status_code == 404
-    assert b"KEY_WRONG" in manager.get(f"/items/{item.pk}/").content
+    assert b"gold item: Key wrong" in manager.get(f"/items/{item.pk}/").content
 
 
 # Edits
@@ -411,6 +411,7 @@ def test_a_manager_makes_a_gold_item_of_an_accepted_one(signed_in, add_shown):
     form_data = wording(key=2, defect="KEY_WRONG")
     reply = client.post(f"/items/{item.pk}/gold/", form_data)
     gold = Item.objects.exclude(gold_defect="").get()
+    assert b"gold item: Key wrong" in client.get(f"/items/{gold.pk}/").content
     assert reply.headers["Location"] == f"/items/{gold.pk}/"
     assert (gold.gold_defect, gold.copied_from_id, gold.versions.get().key) == (
         "KEY_WRONG",
