@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Literal
 
+from medrcube.release_format.rows import LONGEST_TEXT
 from medrcube.taxonomy import Anatomy, Modality, Task
 
 __all__ = [
@@ -15,9 +16,15 @@ __all__ = [
     "ContractRule",
     "RuleKind",
     "Table",
+    "asked_once",
     "axes",
+    "between",
+    "image_sizes",
+    "matches",
     "not_empty",
+    "one_of",
     "present",
+    "question_length",
     "unique_id",
 ]
 
@@ -81,20 +88,6 @@ ID = "[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
 REBUILD = "build the workspace again"
 
 
-def axes(*names: str) -> tuple[ContractRule, ...]:
-    """Rules: columns hold words of the axes of the cube, as the workspace spells them."""
-    return tuple(
-        ContractRule(
-            id=f"known-{name}",
-            kind=RuleKind.ONE_OF,
-            column=name,
-            allowed=_AXES[name],
-            message=f"{name} is not a word of the taxonomy; correct the source's card",
-        )
-        for name in names
-    )
-
-
 def present(*columns: str) -> tuple[ContractRule, ...]:
     """Rules: columns are filled in every row."""
     return tuple(
@@ -105,6 +98,75 @@ def present(*columns: str) -> tuple[ContractRule, ...]:
             message=f"{column} is empty; {REBUILD}",
         )
         for column in columns
+    )
+
+
+def one_of(rule_id: str, column: str, allowed: Collection[Any], message: str) -> ContractRule:
+    """Rule: the column has one of these values."""
+    return ContractRule(
+        id=rule_id, kind=RuleKind.ONE_OF, column=column, allowed=allowed, message=message
+    )
+
+
+def matches(rule_id: str, column: str, pattern: str, message: str) -> ContractRule:
+    """Rule: the whole text of the column matches the pattern."""
+    return ContractRule(
+        id=rule_id, kind=RuleKind.MATCHES, column=column, pattern=pattern, message=message
+    )
+
+
+def between(
+    rule_id: str, column: str, low: float, high: float | None, message: str
+) -> ContractRule:
+    """Rule: the number lies within these bounds, both inclusive."""
+    return ContractRule(
+        id=rule_id, kind=RuleKind.BETWEEN, column=column, low=low, high=high, message=message
+    )
+
+
+def axes(*names: str) -> tuple[ContractRule, ...]:
+    """Rules: columns hold words of the axes of the cube, as the workspace spells them."""
+    message = "is not a word of the taxonomy; correct the source's card"
+    return tuple(one_of(f"known-{name}", name, _AXES[name], f"{name} {message}") for name in names)
+
+
+def image_sizes() -> tuple[ContractRule, ...]:
+    """Rules: ``width`` and ``height`` are sizes that an image can have."""
+    message = f"is not a size of an image; {REBUILD}"
+    return tuple(
+        between(f"{side}-of-picture", side, 1, 65_535, f"{side} {message}")
+        for side in ("width", "height")
+    )
+
+
+def question_length(message: str, level: Level = "error") -> ContractRule:
+    """Rule: the question is neither too short nor too long."""
+    return ContractRule(
+        id="question-text",
+        kind=RuleKind.LENGTH,
+        column="question",
+        low=10,
+        high=LONGEST_TEXT,
+        level=level,
+        message=message,
+    )
+
+
+def asked_once(message: str, image: str, *question: str) -> ContractRule:
+    """Rule, as a warning: no question is repeated on an image.
+
+    Args:
+        message: what is wrong if it fails.
+        image: first of the columns that identify the image.
+        question: the other columns, and those of the question.
+    """
+    return ContractRule(
+        id="asked-once",
+        kind=RuleKind.TOGETHER,
+        column=image,
+        other=question,
+        level="warning",
+        message=message,
     )
 
 

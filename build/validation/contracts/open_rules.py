@@ -15,15 +15,20 @@ from medrcube.build.validation.contracts.kinds import (
     ContractRule,
     RuleKind,
     Table,
+    asked_once,
     axes,
+    between,
+    image_sizes,
+    matches,
     not_empty,
+    one_of,
     present,
+    question_length,
     unique_id,
 )
 from medrcube.facts import Grade, Visibility
 from medrcube.forms import OPEN_FORMS, OPTION
 from medrcube.release_format.item_sets import MOST_ITEMS, SET_ID
-from medrcube.release_format.rows import LONGEST_TEXT
 from medrcube.release_format.vocabulary_file import AXES
 
 __all__ = ["OPEN_CONTRACT_RULES"]
@@ -32,44 +37,21 @@ _SIDES = ("left", "right")
 
 
 def _one_of(column: str, *allowed: str) -> ContractRule:
-    return ContractRule(
-        id=column.replace("_", "-"),
-        kind=RuleKind.ONE_OF,
-        column=column,
-        allowed=allowed,
-        message=f"{column} is none of: {', '.join(allowed)}; {REBUILD}",
-    )
+    message = f"{column} is none of: {', '.join(allowed)}; {REBUILD}"
+    return one_of(column.replace("_", "-"), column, allowed, message)
 
 
-def _between(
-    column: str, low: float, high: float | None, message: str, *, name: str = ""
-) -> ContractRule:
-    return ContractRule(
-        id=name or column.replace("_", "-"),
-        kind=RuleKind.BETWEEN,
-        column=column,
-        low=low,
-        high=high,
-        message=f"{message}; {REBUILD}",
-    )
+def _between(column: str, low: float, high: float | None, message: str) -> ContractRule:
+    return between(column.replace("_", "-"), column, low, high, f"{message}; {REBUILD}")
 
 
 def _none(column: str, message: str) -> ContractRule:
     """Rule: the fault counted in this column is 0 in every row."""
-    return _between(column, 0, 0, message, name=column.replace("_", "-"))
+    return _between(column, 0, 0, message)
 
 
-_ID = ContractRule(
-    id="id", kind=RuleKind.MATCHES, column="id", pattern=ID, message=f"no id; {REBUILD}"
-)
-_QUESTION = ContractRule(
-    id="question-text",
-    kind=RuleKind.LENGTH,
-    column="question",
-    low=10,
-    high=LONGEST_TEXT,
-    message="the question is too short or too long; correct its template",
-)
+_QUESTION = question_length("the question is too short or too long; correct its template")
+_SAME_QUESTION = "a question occurs twice on an image; remove one"
 _CHANCE = _between("chance", 0, 1, "chance is not a probability")
 _FORM = _one_of("form", OPTION, *OPEN_FORMS)
 
@@ -80,29 +62,16 @@ _OPEN_ITEMS = (
     *present("variant", "template", "unread_target", "set_without_role"),
     *axes("anatomy", "modality", "task"),
     unique_id(),
-    _ID,
+    matches("id", "id", ID, f"no id; {REBUILD}"),
     _QUESTION,
     _FORM,
     _CHANCE,
     _one_of("grade", *(grade.value for grade in Grade)),
     _one_of("visible", *(visible.name.lower() for visible in Visibility)),
     _none("unread_target", "ask or truth does not fit the answer form, or the truth is not valid"),
-    ContractRule(
-        id="set",
-        kind=RuleKind.MATCHES,
-        column="set",
-        pattern=SET_ID.pattern,
-        message=f"set is not the id of a set; {REBUILD}",
-    ),
+    matches("set", "set", SET_ID.pattern, f"set is not the id of a set; {REBUILD}"),
     _none("set_without_role", "an item has a set and no role in it, or a role in no set"),
-    ContractRule(
-        id="asked-once",
-        kind=RuleKind.TOGETHER,
-        column="sample",
-        other=("question", "ask", "truth"),
-        level="warning",
-        message="a question occurs twice on an image; remove one",
-    ),
+    asked_once(_SAME_QUESTION, "sample", "question", "ask", "truth"),
 )
 
 _OPEN_RECORDS = (
@@ -112,27 +81,14 @@ _OPEN_RECORDS = (
     _QUESTION,
     _FORM,
     _CHANCE,
-    ContractRule(
-        id="asked-once",
-        kind=RuleKind.TOGETHER,
-        column="dataset",
-        other=("image_path", "question", "ask"),
-        level="warning",
-        message="a question occurs twice on an image; remove one",
-    ),
+    asked_once(_SAME_QUESTION, "dataset", "image_path", "question", "ask"),
 )
 
 _SETS = (
     not_empty("sets"),
     *present("id", "size", "members", "distinct_members", "distinct_roles", "more_than_made"),
     unique_id(),
-    ContractRule(
-        id="id",
-        kind=RuleKind.MATCHES,
-        column="id",
-        pattern=SET_ID.pattern,
-        message=f"no id of a set; {REBUILD}",
-    ),
+    matches("id", "id", SET_ID.pattern, f"no id of a set; {REBUILD}"),
     _between("size", 2, MOST_ITEMS, f"a set is not of 2 to {MOST_ITEMS} items"),
     _none("more_than_made", "a set has too many members, or none"),
     ContractRule(
@@ -158,10 +114,7 @@ _GEOMETRY = (
     *present("outside", "scale_without_length", "side_without_midline"),
     unique_id(),
     _one_of("shape", "box", "area"),
-    *(
-        _between(side, 1, 65_535, f"{side} is not a size of an image", name=f"{side}-of-picture")
-        for side in ("width", "height")
-    ),
+    *image_sizes(),
     _between("x0", 0, None, "the left edge lies outside the image"),
     _between("y0", 0, None, "the top edge lies outside the image"),
     *(

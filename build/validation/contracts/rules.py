@@ -10,14 +10,19 @@ from medrcube.build.validation.contracts.kinds import (
     ContractRule,
     RuleKind,
     Table,
+    asked_once,
     axes,
+    between,
+    image_sizes,
+    matches,
     not_empty,
+    one_of,
     present,
+    question_length,
     unique_id,
 )
 from medrcube.build.validation.contracts.open_rules import OPEN_CONTRACT_RULES
 from medrcube.facts import Grade, Scope
-from medrcube.release_format.rows import LONGEST_TEXT
 
 __all__ = ["CONTRACT_RULES"]
 
@@ -25,6 +30,8 @@ _HASH = "[0-9a-f]{16}"
 _DIGEST = "[0-9a-f]{64}"
 _PICTURE = r"[^/\\:]+(/[^/\\:]+)*\.png"
 _NAME = r"\S(.*\S)?"
+_ARTEFACTS = ("clean", "outline", "boxes", "numbered", "scale-bar", "mirrored", "compared")
+_SAME_QUESTION = "a question with the same options occurs twice on an image; remove one"
 
 _SAMPLES = (
     not_empty("pictures"),
@@ -32,9 +39,7 @@ _SAMPLES = (
     *present("redistribute", "width", "height", "anatomy", "modality", "scope", "recipe"),
     *axes("anatomy", "modality"),
     unique_id(),
-    ContractRule(
-        id="id", kind=RuleKind.MATCHES, column="id", pattern=ID, message=f"no id; {REBUILD}"
-    ),
+    matches("id", "id", ID, f"no id; {REBUILD}"),
     ContractRule(
         id="unique-image",
         kind=RuleKind.UNIQUE,
@@ -48,81 +53,43 @@ _SAMPLES = (
         other=("case", "artefact", "field", "marked", "frames"),
         message="an image of a case occurs twice; the adapter yields a case twice",
     ),
-    ContractRule(
-        id="artefact",
-        kind=RuleKind.ONE_OF,
-        column="artefact",
-        allowed=("clean", "outline", "boxes", "numbered", "scale-bar", "mirrored", "compared"),
-        message=f"unknown kind of image; {REBUILD}",
+    one_of("artefact", "artefact", _ARTEFACTS, f"unknown kind of image; {REBUILD}"),
+    matches(
+        "image-name",
+        "image",
+        _PICTURE,
+        "image is not a relative path of a PNG; correct the code that wrote the table",
     ),
-    ContractRule(
-        id="image-name",
-        kind=RuleKind.MATCHES,
-        column="image",
-        pattern=_PICTURE,
-        message="image is not a relative path of a PNG; correct the code that wrote the table",
+    matches(
+        "pixel-hash", "pixel_sha256", _DIGEST, f"pixel_sha256 is not a SHA-256 digest; {REBUILD}"
     ),
-    ContractRule(
-        id="pixel-hash",
-        kind=RuleKind.MATCHES,
-        column="pixel_sha256",
-        pattern=_DIGEST,
-        message=f"pixel_sha256 is not a SHA-256 digest; {REBUILD}",
+    matches(
+        "perceptual-hash",
+        "perceptual_hash",
+        f"({_HASH})?",
+        f"perceptual_hash is not a hash of 64 bits; {REBUILD}",
     ),
-    ContractRule(
-        id="perceptual-hash",
-        kind=RuleKind.MATCHES,
-        column="perceptual_hash",
-        pattern=f"({_HASH})?",
-        message=f"perceptual_hash is not a hash of 64 bits; {REBUILD}",
+    matches("recipe", "recipe", _HASH, f"recipe is not a digest; {REBUILD}"),
+    one_of(
+        "scope",
+        "scope",
+        tuple(scope.name.lower() for scope in Scope),
+        "unknown scope; correct the source's card",
     ),
-    ContractRule(
-        id="recipe",
-        kind=RuleKind.MATCHES,
-        column="recipe",
-        pattern=_HASH,
-        message=f"recipe is not a digest; {REBUILD}",
+    matches(
+        "licence-named",
+        "licence",
+        _NAME,
+        "an image has no licence; state it in the source's card",
     ),
-    ContractRule(
-        id="scope",
-        kind=RuleKind.ONE_OF,
-        column="scope",
-        allowed=tuple(scope.name.lower() for scope in Scope),
-        message="unknown scope; correct the source's card",
+    one_of(
+        "redistribute",
+        "redistribute",
+        (True, False),
+        "redistribute is neither true nor false; correct the source's card",
     ),
-    ContractRule(
-        id="licence-named",
-        kind=RuleKind.MATCHES,
-        column="licence",
-        pattern=_NAME,
-        message="an image has no licence; state it in the source's card",
-    ),
-    ContractRule(
-        id="redistribute",
-        kind=RuleKind.ONE_OF,
-        column="redistribute",
-        allowed=(True, False),
-        message="redistribute is neither true nor false; correct the source's card",
-    ),
-    *(
-        ContractRule(
-            id=f"{side}-of-picture",
-            kind=RuleKind.BETWEEN,
-            column=side,
-            low=1,
-            high=65_535,
-            message=f"{side} is not a size of an image; {REBUILD}",
-        )
-        for side in ("width", "height")
-    ),
-    ContractRule(
-        id="area",
-        kind=RuleKind.BETWEEN,
-        column="area",
-        low=0,
-        high=1,
-        message=f"area is not a share of the image; {REBUILD}",
-    ),
+    *image_sizes(),
+    between("area", "area", 0, 1, f"area is not a share of the image; {REBUILD}"),
 )
 
 _ITEMS = (
@@ -131,24 +98,14 @@ _ITEMS = (
     *present("options", "distinct_options", "marked_keys", "ungraded_options", "state"),
     *axes("anatomy", "modality", "task"),
     unique_id(),
-    ContractRule(
-        id="id", kind=RuleKind.MATCHES, column="id", pattern=ID, message=f"no id; {REBUILD}"
-    ),
-    ContractRule(
-        id="question-text",
-        kind=RuleKind.LENGTH,
-        column="question",
-        low=10,
-        high=LONGEST_TEXT,
-        message="the question is too short or too long; correct its template",
-    ),
-    ContractRule(
-        id="two-to-four-options",
-        kind=RuleKind.BETWEEN,
-        column="options",
-        low=2,
-        high=4,
-        message="an item has fewer than two or more than four options; remove it",
+    matches("id", "id", ID, f"no id; {REBUILD}"),
+    question_length("the question is too short or too long; correct its template"),
+    between(
+        "two-to-four-options",
+        "options",
+        2,
+        4,
+        "an item has fewer than two or more than four options; remove it",
     ),
     ContractRule(
         id="options-differ",
@@ -164,45 +121,30 @@ _ITEMS = (
         other=("options",),
         message="the key is not one of the options; remove the item",
     ),
-    ContractRule(
-        id="key-counts-from-0",
-        kind=RuleKind.BETWEEN,
-        column="key",
-        low=0,
-        high=3,
-        message="the key is not the index of an option; remove the item",
+    between(
+        "key-counts-from-0", "key", 0, 3, "the key is not the index of an option; remove the item"
     ),
-    ContractRule(
-        id="one-key",
-        kind=RuleKind.BETWEEN,
-        column="marked_keys",
-        low=1,
-        high=1,
-        message="the option built as the key is not the item's key; remove the item",
+    between(
+        "one-key",
+        "marked_keys",
+        1,
+        1,
+        "the option built as the key is not the item's key; remove the item",
     ),
-    ContractRule(
-        id="graded",
-        kind=RuleKind.BETWEEN,
-        column="ungraded_options",
-        low=0,
-        high=0,
-        message="a distractor has no evidence that it is wrong; remove the item",
+    between(
+        "graded",
+        "ungraded_options",
+        0,
+        0,
+        "a distractor has no evidence that it is wrong; remove the item",
     ),
-    ContractRule(
-        id="grade",
-        kind=RuleKind.ONE_OF,
-        column="grade",
-        allowed=tuple(grade.value for grade in Grade),
-        message="the weakest evidence is not a grade from A to C; leave the item out",
+    one_of(
+        "grade",
+        "grade",
+        tuple(grade.value for grade in Grade),
+        "the weakest evidence is not a grade from A to C; leave the item out",
     ),
-    ContractRule(
-        id="asked-once",
-        kind=RuleKind.TOGETHER,
-        column="sample",
-        other=("question", "texts"),
-        level="warning",
-        message="a question with the same options occurs twice on an image; remove one",
-    ),
+    asked_once(_SAME_QUESTION, "sample", "question", "texts"),
 )
 
 _RECORDS = (
@@ -224,23 +166,8 @@ _RECORDS = (
         )
         for column in ("image_path", "correct_index", "restricted")
     ),
-    ContractRule(
-        id="question-text",
-        kind=RuleKind.LENGTH,
-        column="question",
-        low=10,
-        high=LONGEST_TEXT,
-        level="warning",
-        message="the question is very short; inspect it",
-    ),
-    ContractRule(
-        id="asked-once",
-        kind=RuleKind.TOGETHER,
-        column="dataset",
-        other=("image_path", "question", "texts"),
-        level="warning",
-        message="a question with the same options occurs twice on an image; remove one",
-    ),
+    question_length("the question is very short; inspect it", "warning"),
+    asked_once(_SAME_QUESTION, "dataset", "image_path", "question", "texts"),
 )
 
 CONTRACT_RULES: Mapping[Table, tuple[ContractRule, ...]] = {
