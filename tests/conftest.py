@@ -10,6 +10,7 @@ import re
 import shutil
 import signal
 import ssl
+import sys
 from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
@@ -38,6 +39,9 @@ from medrcube.sources._framework.contract import Source, load_source
 from medrcube.sources.registry import find_sources
 from medrcube.vocabulary.layers import active_vocabulary
 from medrcube.workspace import WorkspaceFolder
+
+# Writers of files that only tests read.
+sys.path.insert(0, str(Path(__file__).parent / "writers"))
 
 # A machine under load is slow, not wrong; the gate tries the same examples every time.
 for name, examples in (("fast", 12), ("thorough", 40)):

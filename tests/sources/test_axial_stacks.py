@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from dicom_stacks import Stack, write_stack
 
 from medrcube.sources._formats.axial_stacks import axial_stacks, skip_each_reason
-from medrcube.sources._synthetic.dicom_stacks import Stack, write_stack
 
 PIXELS = np.zeros((6, 4, 4), np.int16)
 CORONAL = (1.0, 0.0, 0.0, 0.0, 0.0, -1.0)

@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+from dicom_stacks import Stack, write_stack
 
 from medrcube.errors import ReadError, SourceError
 from medrcube.sources._formats.dicom.headers import (
@@ -19,7 +20,6 @@ from medrcube.sources._formats.dicom.headers import (
 )
 from medrcube.sources._synthetic.dicom import Series, uid_of, write_segmentation, write_structures
 from medrcube.sources._synthetic.dicom import write_series as write_ct
-from medrcube.sources._synthetic.dicom_stacks import Stack, write_stack
 from medrcube.sources._synthetic.images import CANARY, write_dicom
 
 PIXELS = np.zeros((3, 8, 10), np.uint16)

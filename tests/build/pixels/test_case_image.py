@@ -5,6 +5,7 @@ from dataclasses import replace
 import nibabel as nib
 import numpy as np
 import pytest
+from dicom_stacks import TURNS, Stack, stored_as, write_seg, write_stack
 from PIL import Image
 
 from medrcube.build.pixels.case_image import choose_case_slices, open_case_images
@@ -16,7 +17,6 @@ from medrcube.facts import Case, ImageRef, MaskFile, Outline, Polygons, Rectangl
 from medrcube.sources._framework.card_parts.pixels import PixelPolicy
 from medrcube.sources._synthetic import images
 from medrcube.sources._synthetic.dicom import outline_of
-from medrcube.sources._synthetic.dicom_stacks import TURNS, Stack, stored_as, write_seg, write_stack
 
 STACK = Stack(name="a", count=5, spacing=(3.0, 1.0, 1.5), origin=(-20.0, 35.0, -60.0))
 PIXELS = np.stack([images.picture(24, 32, seed=k, maximum=4095) for k in range(5)])

@@ -23,6 +23,7 @@ import h5py
 import numpy as np
 import pytest
 import SimpleITK
+from dicom_stacks import Stack, write_rtstruct, write_seg, write_stack
 from PIL import Image
 from pydicom import dcmread
 from pydicom.config import disable_value_validation
@@ -43,7 +44,6 @@ from medrcube.errors import WorkspaceError
 from medrcube.facts import Case, ImageRef, MaskFile, PixelLayout, Region
 from medrcube.sources._framework.card_parts.pixels import PixelPolicy
 from medrcube.sources._synthetic import images as phantoms
-from medrcube.sources._synthetic.dicom_stacks import Stack, write_rtstruct, write_seg, write_stack
 from medrcube.sources._synthetic.images import CANARY
 
 MEMORY = 1536 << 20

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from dicom_stacks import TURNS, Stack, stored_as, write_seg, write_stack
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,7 +17,6 @@ from medrcube.facts import ImageRef, MaskFile
 from medrcube.sources._formats.dicom.headers import in_slice_order, read_header
 from medrcube.sources._synthetic import images
 from medrcube.sources._synthetic.dicom import uid_of
-from medrcube.sources._synthetic.dicom_stacks import TURNS, Stack, stored_as, write_seg, write_stack
 from medrcube.sources._synthetic.images import CANARY
 
 COUNT, ROWS, COLUMNS = 5, 24, 32

@@ -4,6 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from dicom_stacks import (
+    TURNS,
+    Stack,
+    stored_as,
+    write_rtstruct,
+    write_seg,
+    write_stack,
+)
 
 from medrcube.build.pixels.volume import stack_slices
 from medrcube.build.readers import read, read_mask
@@ -12,14 +20,6 @@ from medrcube.errors import ReadError
 from medrcube.facts import ImageRef, MaskFile, Outline, Polygons, Rectangle
 from medrcube.sources._synthetic import images
 from medrcube.sources._synthetic.dicom import outline_of
-from medrcube.sources._synthetic.dicom_stacks import (
-    TURNS,
-    Stack,
-    stored_as,
-    write_rtstruct,
-    write_seg,
-    write_stack,
-)
 from medrcube.sources._synthetic.images import CANARY
 
 COUNT, ROWS, COLUMNS = 5, 24, 32

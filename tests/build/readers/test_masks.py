@@ -5,6 +5,7 @@ from dataclasses import replace
 import nibabel as nib
 import numpy as np
 import pytest
+from dicom_stacks import Stack, write_stack
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
@@ -15,7 +16,6 @@ from medrcube.build.readers import check_grids, read, read_mask
 from medrcube.build.regions.polygon_fill import fill_convex
 from medrcube.errors import ReadError
 from medrcube.facts import ImageRef, MaskFile
-from medrcube.sources._synthetic.dicom_stacks import Stack, write_stack
 from medrcube.sources._synthetic.images import write_dicom
 
 MARK = np.zeros((20, 30), np.uint8)

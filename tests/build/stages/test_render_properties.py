@@ -9,6 +9,7 @@ import warnings
 import nibabel as nib
 import numpy as np
 import pytest
+from dicom_stacks import Stack, write_stack
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from PIL import Image, PngImagePlugin
@@ -26,7 +27,6 @@ from medrcube.build.stages.rendering.render import render_job
 from medrcube.facts import Case, ImageRef, MaskFile
 from medrcube.sources._framework.card_parts.pixels import PixelPolicy
 from medrcube.sources._synthetic import images
-from medrcube.sources._synthetic.dicom_stacks import Stack, write_stack
 from medrcube.sources._synthetic.images import CANARY
 
 few = settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -1,7 +1,7 @@
 """Synthetic DICOM series in any storage orientation, with annotations.
 
-``dicom`` writes the plain axial CT for fixtures of sources; this module rotates the stored axes,
-drops references or shuffles frames, for tests of the readers.
+``medrcube.sources._synthetic.dicom`` writes the plain axial CT for fixtures of sources; this module
+rotates the stored axes, drops references or shuffles frames, for tests of the readers.
 """
 
 from __future__ import annotations
