@@ -62,7 +62,6 @@ def add_account(
     specialties: Sequence[str],
     password: str,
     temporary: bool = True,
-    now: datetime | None = None,
 ) -> User:
     """Create an account.
 
@@ -73,7 +72,6 @@ def add_account(
         specialties: names in ``specialties.all_specialties``.
         password: initial password.
         temporary: whether it must be changed because somebody else chose it.
-        now: current time, for tests.
 
     Raises:
         InvalidAnswerError: invalid address, unknown role or specialty, weak password, or an address
@@ -88,7 +86,7 @@ def add_account(
     try:
         with transaction.atomic():
             user.save()
-            record_events(now or timezone.now(), account_event(actor, "added", user, **fields))
+            record_events(timezone.now(), account_event(actor, "added", user, **fields))
     except IntegrityError as error:
         raise InvalidAnswerError(f"{email} already has an account; see the list") from error
     return user
@@ -112,7 +110,6 @@ def change_account(
     *,
     role: str,
     specialties: Sequence[str],
-    now: datetime | None = None,
 ) -> User:
     """Set role and specialties; a user who stops being a reviewer gives back held items.
 
@@ -122,7 +119,7 @@ def change_account(
         InvalidAnswerError: unknown role or specialty, or the change is not permitted.
         ConflictError: there is no such account.
     """
-    now = now or timezone.now()
+    now = timezone.now()
     fields = {"role": _role(role), "specialties": check_specialties(specialties)}
     with transaction.atomic():
         user = _locked(user_id)
@@ -144,14 +141,14 @@ def change_account(
     return user
 
 
-def set_active(actor: User, user_id: int, *, active: bool, now: datetime | None = None) -> User:
+def set_active(actor: User, user_id: int, *, active: bool) -> User:
     """Open or close an account; a closed account is signed out at its next request.
 
     Raises:
         InvalidAnswerError: it is the last administrator's account.
         ConflictError: there is no such account, or it already has this state.
     """
-    now = now or timezone.now()
+    now = timezone.now()
     with transaction.atomic():
         user = _locked(user_id)
         if user.is_active == active:
@@ -165,7 +162,7 @@ def set_active(actor: User, user_id: int, *, active: bool, now: datetime | None 
     return user
 
 
-def reset_password(actor: User, user_id: int, password: str, now: datetime | None = None) -> User:
+def reset_password(actor: User, user_id: int, password: str) -> User:
     """Set a temporary password, to be changed at the next sign-in; ends all sessions.
 
     Raises:
@@ -179,7 +176,7 @@ def reset_password(actor: User, user_id: int, password: str, now: datetime | Non
         user.password = hashed
         user.temporary_password = True
         user.save(update_fields=["password", "temporary_password"])
-        record_events(now or timezone.now(), account_event(actor, "password_reset", user))
+        record_events(timezone.now(), account_event(actor, "password_reset", user))
     return user
 
 

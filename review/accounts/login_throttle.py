@@ -8,7 +8,7 @@ address. Only a keyed hash is stored, which reveals neither account nor address.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from django.conf import settings
 from django.db import transaction
@@ -21,9 +21,9 @@ from medrcube.review.models import SignInAttempt
 __all__ = ["clear_attempts", "client_address", "count_attempt"]
 
 
-def count_attempt(account: str, address: str, now: datetime | None = None) -> bool:
+def count_attempt(account: str, address: str) -> bool:
     """Count a sign-in attempt; return false if there were too many and it must be refused."""
-    now = now or timezone.now()
+    now = timezone.now()
     counted = dict(_keyed_limits(account, address))
     since = now - timedelta(seconds=settings.SIGN_IN_WINDOW_SECONDS)
     with transaction.atomic():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from django.db import transaction
 from django.utils import timezone
 
@@ -15,9 +13,7 @@ from medrcube.review.models import User
 __all__ = ["change_password", "switch_single_keys"]
 
 
-def change_password(
-    user: User, *, old: str, new: str, again: str, now: datetime | None = None
-) -> None:
+def change_password(user: User, *, old: str, new: str, again: str) -> None:
     """Change the password; all other sessions of the account end.
 
     Raises:
@@ -34,7 +30,7 @@ def change_password(
     user.temporary_password = False
     with transaction.atomic():
         user.save(update_fields=["password", "temporary_password"])
-        record_events(now or timezone.now(), account_event(user, "password_changed", user))
+        record_events(timezone.now(), account_event(user, "password_changed", user))
 
 
 def switch_single_keys(user: User, *, on: bool) -> None:

@@ -119,9 +119,7 @@ def begin_setup(user: User, session: SessionBase) -> AuthenticatorSetup:
     )
 
 
-def confirm_setup(
-    user: User, session: SessionBase, code: str, now: datetime | None = None
-) -> list[str]:
+def confirm_setup(user: User, session: SessionBase, code: str) -> list[str]:
     """Confirm that the authenticator works and activate it; return the recovery codes.
 
     The session continues under a new key; all other sessions are no longer ``is_proven``.
@@ -130,7 +128,7 @@ def confirm_setup(
         InvalidAnswerError: the code is wrong, no setup was begun in this session, or another
             session was faster.
     """
-    now = now or timezone.now()
+    now = timezone.now()
     secret = session.get(_BEGUN)
     if secret is None:
         raise InvalidAnswerError(_THERE if has_second_factor(user) else _WRONG)
@@ -170,18 +168,18 @@ def spend_code(user: User, typed: str, now: datetime | None = None) -> bool:
     return bool(spent)
 
 
-def new_recovery_codes(user: User, typed: str, now: datetime | None = None) -> list[str]:
+def new_recovery_codes(user: User, typed: str) -> list[str]:
     """Replace the recovery codes.
 
     Raises:
         InvalidAnswerError: the code is wrong.
     """
-    if not spend_code(user, typed, now):
+    if not spend_code(user, typed):
         raise InvalidAnswerError(_WRONG)
     factor = SecondFactor.objects.get(user=user)
     with transaction.atomic():
         RecoveryCode.objects.filter(factor=factor).delete()
-        record_events(now or timezone.now(), _entry(user, user, "recovery_codes_made"))
+        record_events(timezone.now(), _entry(user, user, "recovery_codes_made"))
         return _make_recovery_codes(factor)
 
 
@@ -191,7 +189,6 @@ def remove_second_factor(
     typed: str | None = None,
     *,
     note: str = "",
-    now: datetime | None = None,
 ) -> None:
     """Remove the second factor of a user, until they set up a new one.
 
@@ -200,21 +197,18 @@ def remove_second_factor(
         user: owner of the second factor.
         typed: a code, if the user removes it.
         note: reason for the trail.
-        now: current time, for tests.
 
     Raises:
         InvalidAnswerError: the code is wrong, or there is no second factor.
     """
-    if typed is not None and not spend_code(user, typed, now):
+    if typed is not None and not spend_code(user, typed):
         raise InvalidAnswerError(_WRONG)
     with transaction.atomic():
         gone, _ = SecondFactor.objects.filter(user=user).delete()
         if not gone:
             raise InvalidAnswerError("this account has no second factor")
         what = "removed" if actor == user else "reset"
-        record_events(
-            now or timezone.now(), _entry(actor, user, what, **({"note": note} if note else {}))
-        )
+        record_events(timezone.now(), _entry(actor, user, what, **({"note": note} if note else {})))
 
 
 def reset_reviewer(user_id: int, actor: User, note: str) -> None:

@@ -145,9 +145,7 @@ def scope_of(row: Assignment) -> AssignmentScope:
     )
 
 
-def set_specialties(
-    actor: User, user_id: int, names: Sequence[str], now: datetime | None = None
-) -> User:
+def set_specialties(actor: User, user_id: int, names: Sequence[str]) -> User:
     """Set the specialties of a reviewer; earlier reviews are not affected.
 
     Raises:
@@ -175,7 +173,7 @@ def set_specialties(
             object=f"person:{user.pseudonym}",
             body=body,
         )
-        record_events(now or timezone.now(), changed)
+        record_events(timezone.now(), changed)
     return user
 
 

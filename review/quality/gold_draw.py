@@ -57,9 +57,7 @@ class GoldDraw:
         return sum(self.counts.get(kind, 0) for kind in DEFECT_KINDS)
 
 
-def draw_gold(
-    count: int, actor: str, *, seed: int | None = None, clean: int = 0, now: datetime | None = None
-) -> GoldDraw:
+def draw_gold(count: int, actor: str, *, seed: int | None = None, clean: int = 0) -> GoldDraw:
     """Create gold items with defects, spread as evenly over the kinds as the items allow.
 
     Accepted items are copied first, then queued ones, in random order.
@@ -69,14 +67,13 @@ def draw_gold(
         actor: actor recorded in the trail.
         seed: seed of the draw; by default that of the project.
         clean: number of copies without a defect, of accepted items only.
-        now: time of the draw.
 
     Raises:
         InvalidAnswerError: a number is negative.
     """
     if count < 0 or clean < 0:
         raise InvalidAnswerError(f"{min(count, clean)} gold items, expected 0 or more")
-    now, seed = now or timezone.now(), current_policy().seed if seed is None else seed
+    now, seed = timezone.now(), current_policy().seed if seed is None else seed
     candidates = _candidates(seed) if count or clean else []
     counts = _draw_defective(candidates, count, seed, actor, now)
     used = set(Item.objects.exclude(gold_defect="").values_list("copied_from", flat=True))
@@ -89,12 +86,12 @@ def draw_gold(
     return GoldDraw(counts=dict(counts), target=count)
 
 
-def top_up_gold(actor: str, now: datetime | None = None) -> GoldDraw:
+def top_up_gold(actor: str) -> GoldDraw:
     """Draw gold items until the policy's share is reached."""
     rules = current_policy()
     real = Item.objects.filter(gold_defect="").count()
     there = Item.objects.exclude(gold_defect__in=("", SOUND)).count()
-    return draw_gold(max(0, round(rules.gold_share * real) - there), actor, now=now)
+    return draw_gold(max(0, round(rules.gold_share * real) - there), actor)
 
 
 def _draw_defective(

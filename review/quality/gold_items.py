@@ -58,7 +58,6 @@ def make_gold(
     *,
     defect: str,
     change: Edit,
-    now: datetime | None = None,
 ) -> Item:
     """Copy an item with a known defect.
 
@@ -68,13 +67,12 @@ def make_gold(
         user: manager who creates it.
         defect: reason code that reviewers should find.
         change: the defective wording.
-        now: time of the change.
 
     Raises:
         InvalidAnswerError: unknown code, no change, or the item is itself a gold item.
         ConflictError: the item has changed since it was read.
     """
-    now = now or timezone.now()
+    now = timezone.now()
     if defect not in tuple(Reason):
         raise InvalidAnswerError(f"{defect!r} is not a reason code")
     with transaction.atomic():

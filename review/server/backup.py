@@ -75,7 +75,7 @@ def copy_beside(database: Path, word: str, now: datetime) -> Path:
     return target
 
 
-def create_backup(place: ReviewPaths, target: Path, now: datetime | None = None) -> Backup:
+def create_backup(place: ReviewPaths, target: Path) -> Backup:
     """Write a backup while the queue is in use.
 
     Raises:
@@ -83,7 +83,7 @@ def create_backup(place: ReviewPaths, target: Path, now: datetime | None = None)
         WorkspaceError: the file cannot be written.
     """
     database = _sqlite(place)
-    made_at = (now or datetime.now(UTC)).isoformat(timespec="seconds")
+    made_at = datetime.now(UTC).isoformat(timespec="seconds")
     with tempfile.TemporaryDirectory(dir=target.parent) as name:
         copy = Path(name) / _DATABASE
         # Database first: an image is stored before the row that refers to it, and never removed.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from django.db import transaction
 from django.utils import timezone
 
@@ -17,16 +15,14 @@ __all__ = ["add_comment", "resolve_comment"]
 _LONGEST = 10_000
 
 
-def add_comment(
-    item_id: str, version: int, user: User, text: str, now: datetime | None = None
-) -> Comment:
+def add_comment(item_id: str, version: int, user: User, text: str) -> Comment:
     """Add a comment to the current version.
 
     Raises:
         InvalidAnswerError: the text is empty or too long.
         ConflictError: the item has changed since it was read.
     """
-    now = now or timezone.now()
+    now = timezone.now()
     if not text.strip():
         raise InvalidAnswerError("the comment is empty; enter some text")
     if len(text) > _LONGEST:
@@ -41,13 +37,13 @@ def add_comment(
     return comment
 
 
-def resolve_comment(item_id: str, comment: int, user: User, now: datetime | None = None) -> None:
+def resolve_comment(item_id: str, comment: int, user: User) -> None:
     """Mark a comment as resolved.
 
     Raises:
         ConflictError: there is no such open comment on the item.
     """
-    now = now or timezone.now()
+    now = timezone.now()
     with transaction.atomic():
         open_ones = Comment.objects.filter(pk=comment, version__item=item_id, resolved=False)
         if not open_ones.update(resolved=True):
