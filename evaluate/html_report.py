@@ -52,6 +52,7 @@ from medrcube.evaluate.reporting.scored_runs import (
 )
 from medrcube.evaluate.runner.run_state import FAILURE_GATE
 from medrcube.evaluate.statistics.clustered_inference import FEWEST_UNITS
+from medrcube.evaluate.statistics.comparison.verdict_text import p_text
 from medrcube.evaluate.statistics.intervals import SMALL
 from medrcube.evaluate.statistics.units import units_text
 from medrcube.files.atomic import write_text
@@ -232,7 +233,7 @@ def report_environment(*folders: str) -> Environment:
         "units": units_text,
         "signed": signed,
         "signed_span": signed_span,
-        "pvalue": _p,
+        "pvalue": p_text,
         "count": lambda value: f"{value:,}",
         "counted": counted,
         "lost": lost,
@@ -254,9 +255,3 @@ def _decimal(value: float | None) -> str:
 
 def _decimal_span(interval: Sequence[float] | None) -> str:
     return "\u2013" if interval is None else "\u2013".join(map(_decimal, interval))
-
-
-def _p(value: float | None) -> str:
-    if value is None:
-        return "\u2013"
-    return "< 0.001" if value < 0.001 else f"{value:.3f}"

@@ -45,11 +45,11 @@ def score_reply(
 ) -> Result:
     """Return the result of one presentation; ``tried`` says whether it was sent at all."""
     if question.key is None:
-        return _result_without_answer(question, AnswerOutcome.MISSING_IMAGE, "no-picture", None)
+        return _result_without_answer(question, AnswerOutcome.MISSING_IMAGE, "no-picture")
     if reply is None:
         if tried:
-            return _result_without_answer(question, AnswerOutcome.FAILED, NO_REPLY, None)
-        return _result_without_answer(question, AnswerOutcome.NOT_ASKED, NOT_TRIED, None)
+            return _result_without_answer(question, AnswerOutcome.FAILED, NO_REPLY)
+        return _result_without_answer(question, AnswerOutcome.NOT_ASKED, NOT_TRIED)
     text, reason = reply["text"], reply["finish_reason"]
     outcome, answer, rule, cut = _outcome_of(text, reason, question.item)
     return Result(question=question, outcome=outcome, answer=answer, rule=rule, reply=text, cut=cut)
@@ -81,9 +81,9 @@ def score_replies(
         if broken is None:
             result = score_reply(question, reply_to(question), tried=was_tried(question))
         elif broken.key is not None and reply_to(broken) is None and not was_tried(broken):
-            result = _result_without_answer(question, AnswerOutcome.NOT_ASKED, NOT_TRIED, None)
+            result = _result_without_answer(question, AnswerOutcome.NOT_ASKED, NOT_TRIED)
         else:
-            result = _result_without_answer(question, AnswerOutcome.NOT_REACHED, EARLIER_STEP, None)
+            result = _result_without_answer(question, AnswerOutcome.NOT_REACHED, EARLIER_STEP)
         results.append(result)
     return results
 
@@ -145,7 +145,5 @@ def _passed(item: BenchmarkItem, answer: str | None) -> AnswerOutcome | None:
     return AnswerOutcome.CORRECT if score_answer(item, answer).passed else AnswerOutcome.WRONG
 
 
-def _result_without_answer(
-    question: AskedQuestion, outcome: AnswerOutcome, rule: str, reply: str | None
-) -> Result:
-    return Result(question=question, outcome=outcome, answer=None, rule=rule, reply=reply)
+def _result_without_answer(question: AskedQuestion, outcome: AnswerOutcome, rule: str) -> Result:
+    return Result(question=question, outcome=outcome, answer=None, rule=rule, reply=None)

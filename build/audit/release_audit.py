@@ -37,7 +37,6 @@ def write_audit(
     root: Path,
     *,
     open_items: Sequence[OpenItem] = (),
-    workers: int | None = None,
 ) -> None:
     """Write ``audit.json`` and ``audit.html`` into a release.
 
@@ -48,13 +47,12 @@ def write_audit(
         samples: all images of the workspace.
         root: folder of the workspace.
         open_items: all items of the release beyond the cube.
-        workers: processes that read images; all processors by default.
 
     Raises:
         ReleaseError: an image is missing or damaged.
         WorkspaceError: the tree cannot be written.
     """
-    workers = workers or usable_cores()
+    workers = usable_cores()
     everything = list(samples)
     released: tuple[ChoiceItem | OpenItem, ...] = (*items, *open_items)
     used = {item.sample for item in released}

@@ -19,7 +19,6 @@ from contextlib import closing, contextmanager
 from dataclasses import asdict, fields, is_dataclass
 from itertools import count, takewhile
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from medrcube.build.incremental.file_states import FileState, TreeSnapshot, file_state
@@ -95,12 +94,7 @@ class BuildCache:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         with closing(self._database):
             self._commit()
 

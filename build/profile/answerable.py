@@ -29,7 +29,6 @@ __all__ = [
     "answerable_facts",
     "placeholder_samples",
     "prepare_cases",
-    "raw_value",
 ]
 
 
@@ -52,13 +51,13 @@ class AnswerableFact:
     assumed: bool = False
 
 
-def answerable_facts(card: Card, rules: SafetyRules | None = None) -> Iterator[AnswerableFact]:
+def answerable_facts(card: Card) -> Iterator[AnswerableFact]:
     """Yield every fact that the tasks of a card ask about, alone on its kind of image.
 
     An image is assumed to show the fact of its field. If a value alone permits no question, the
     other values of its field are denied as far as the card accepts denials.
     """
-    rules = rules or _rules()
+    rules = _rules()
     case = Case(key="any", images=(ImageRef(paths=()),))
     yield AnswerableFact(
         field="", artefact="clean", concept="", prepared=prepare_cases(card, [case], rules)
@@ -129,7 +128,7 @@ def _of_fact(
     denied: bool = False,
 ) -> PreparedQuestions:
     image = ImageRef(paths=())
-    label = Label(field=field.name, value=raw_value(field, concept), evidence="stand-in")
+    label = Label(field=field.name, value=field.raw_value(concept), evidence="stand-in")
     others = (
         [concept_name for concept_name in field.concepts() if concept_name != concept]
         if denied
@@ -138,7 +137,7 @@ def _of_fact(
     labels = [
         label,
         *(
-            replace(label, value=raw_value(field, concept_name), state=LabelState.ABSENT)
+            replace(label, value=field.raw_value(concept_name), state=LabelState.ABSENT)
             for concept_name in others
         ),
     ]
@@ -159,14 +158,6 @@ def _of_fact(
 def _region(label: Label) -> Region:
     shape = Rectangle(xyxy=(0.0, 0.0, 1.0, 1.0))
     return Region(field=label.field, value=label.value, shape=shape, evidence=label.evidence)
-
-
-def raw_value(field: CardField, concept: str) -> str:
-    """Return a raw value that the card maps to a concept."""
-    for band in field.bands:
-        if band.concept == concept:
-            return str(band.low)
-    return next(raw for raw, mapped in field.values.items() if mapped == concept)
 
 
 def _sample(card: Card, case: Case, artefact: str, field: str, concept: str) -> Sample:

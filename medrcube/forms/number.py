@@ -96,15 +96,16 @@ class NumberForm:
             constant *= (
                 draw.uniform(0.02, 2) if unit.dimension == "share" else (10 ** draw.uniform(-1, 1))
             )
-        return self._words(constant, ask)
+        return self.show(constant, ask)
 
     def right_reply(self, target: NumberTarget) -> str:
         """Return the true value with its unit."""
-        return self._words(target.value, target.ask)
+        return self.show(target.value, target.ask)
 
     def show(self, answer: float, ask: NumberAsk) -> str:
         """Format the number with its unit."""
-        return self._words(answer, ask)
+        number = f"{answer:.6g}"
+        return f"{number} {ask.unit}" if ask.unit else number
 
     def score(self, answer: float, target: NumberTarget) -> AnswerScore:
         """Score a number in the item's unit.
@@ -128,11 +129,6 @@ class NumberForm:
         return tuple(
             name for name, factor in _SLIPS.items() if target.low <= answer * factor <= target.high
         )
-
-    @staticmethod
-    def _words(value: float, ask: NumberAsk) -> str:
-        number = f"{value:.6g}"
-        return f"{number} {ask.unit}" if ask.unit else number
 
 
 def relative_accuracy(answer: float, value: float) -> float:

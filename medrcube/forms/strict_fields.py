@@ -15,9 +15,7 @@ _LONGEST_LIST = 20
 _LONGEST_TEXT = 2_000
 
 
-def read_fields(
-    name: str, value: object, required: Collection[str], optional: Collection[str] = ()
-) -> Mapping[str, Any]:
+def read_fields(name: str, value: object, required: Collection[str]) -> Mapping[str, Any]:
     """Read an object with exactly these fields.
 
     Raises:
@@ -26,10 +24,10 @@ def read_fields(
     if not isinstance(value, dict):
         raise TargetError(f"{name} is a {type(value).__name__}; expected an object")
     missing = [field for field in required if field not in value]
-    unknown = sorted(map(repr, set(value) - {*required, *optional}))
+    unknown = sorted(map(repr, set(value) - {*required}))
     if missing or unknown:
         problem = f"has no {missing[0]!r}" if missing else f"has the field {unknown[0][:60]}"
-        expected = ", ".join((*required, *optional)) or "no field"
+        expected = ", ".join(required) or "no field"
         raise TargetError(f"{name} {problem}; expected {expected}")
     return value
 

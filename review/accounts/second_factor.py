@@ -24,7 +24,7 @@ from django.utils import timezone
 from django.utils.crypto import salted_hmac
 from django_otp.oath import TOTP
 
-from medrcube.review.accounts.accounts import random_password
+from medrcube.review.accounts.accounts import account_event, random_password
 from medrcube.review.audit_trail.event_chain import NewEvent, record_events
 from medrcube.review.errors import InvalidAnswerError
 from medrcube.review.models import RecoveryCode, Role, SecondFactor, User
@@ -273,9 +273,4 @@ def _decrypted(sealed: str) -> bytes:
 
 
 def _entry(actor: User, user: User, what: str, **body: object) -> NewEvent:
-    return NewEvent(
-        actor=actor.pseudonym,
-        kind=f"person.second_factor_{what}",
-        object=f"person:{user.pseudonym}",
-        body=body,
-    )
+    return account_event(actor, f"second_factor_{what}", user, **body)

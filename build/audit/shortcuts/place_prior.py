@@ -16,6 +16,7 @@ import numpy as np
 
 from medrcube.build.audit.shortcuts.cell_rows import cell_row, cells_of
 from medrcube.build.audit.shortcuts.shortcut_baselines import Row
+from medrcube.build.open_items.chance.blind_chance import near_region
 from medrcube.build.open_items.table import OpenItem
 from medrcube.build.stages.samples import Sample
 from medrcube.forms import form_of
@@ -93,12 +94,5 @@ def _passed(target: Target | OptionTarget, places: Sequence[Any]) -> list[bool]:
     score = form_of(target).score
     if not isinstance(target, PointTarget):
         return [score(list(place), target).passed for place in places]
-    x0, y0, x1, y1 = target.region.bounds()
-    width, height = target.size
-    reach = target.margin + 1
-
-    def is_near(place: tuple[float, float]) -> bool:
-        x, y = place[0] * width / SCALE, place[1] * height / SCALE
-        return x0 - reach <= x <= x1 + reach and y0 - reach <= y <= y1 + reach
-
+    is_near = near_region(target)
     return [is_near(place) and score(list(place), target).passed for place in places]

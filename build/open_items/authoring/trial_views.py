@@ -112,7 +112,7 @@ def _measured_view(task: Task, card: Card, measure: Measure, settings: MeasureTa
     concepts = (*measure.part, *measure.whole) or field.concepts()[:1]
     view = _view(task, card, field, concepts[0], LabelState.PRESENT)
     panels = (
-        Label(field=fields_of[name].name, value=_raw(fields_of[name], name), evidence=_EVIDENCE)
+        Label(field=fields_of[name].name, value=fields_of[name].raw_value(name), evidence=_EVIDENCE)
         for name in settings.panels
     )
     shows = max(view.case.shows or card.shows, measure.scope)
@@ -172,11 +172,13 @@ def _case(card: Card, field: CardField, concept: str, state: LabelState) -> Case
         labels: tuple[Label, ...] = ()
         regions: tuple[Region, ...] = ()
     else:
-        label = Label(field=field.name, value=_raw(field, concept), state=state, evidence=_EVIDENCE)
+        label = Label(
+            field=field.name, value=field.raw_value(concept), state=state, evidence=_EVIDENCE
+        )
         labels = (label,)
         if field.group is None and field.kind.several:
             labels += tuple(
-                replace(label, value=_raw(field, other), state=_of_others(state))
+                replace(label, value=field.raw_value(other), state=_of_others(state))
                 for other in field.concepts()
                 if other != concept
             )
@@ -209,13 +211,6 @@ def _case(card: Card, field: CardField, concept: str, state: LabelState) -> Case
 
 def _of_others(state: LabelState) -> LabelState:
     return LabelState.ABSENT if state is LabelState.PRESENT else state
-
-
-def _raw(field: CardField, concept: str) -> str:
-    for band in field.bands:
-        if band.concept == concept:
-            return str(band.low)
-    return next(raw for raw, mapped in field.values.items() if mapped == concept)
 
 
 def _sample(card: Card, case: Case, artefact: str, field: str = "", concept: str = "") -> Sample:

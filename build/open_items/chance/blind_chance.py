@@ -32,7 +32,7 @@ from medrcube.forms.pair import PairTarget
 from medrcube.forms.point import PointTarget
 from medrcube.forms.protocol import Target
 
-__all__ = ["FEW", "BlindChance", "blind_chances", "cell_of", "unit_of"]
+__all__ = ["FEW", "BlindChance", "blind_chances", "cell_of", "near_region", "unit_of"]
 
 FEW = 10
 """Fewest patients for which the pass rate of a cell is reliable enough to drop the cell."""
@@ -195,12 +195,12 @@ def _passing(target: Target | OptionTarget) -> Callable[[Any], bool]:
         return lambda answer: bool(answer == key)
     form = form_of(target)
     if isinstance(target, PointTarget):
-        near = _near(target)
+        near = near_region(target)
         return lambda answer: near(answer) and form.score(answer, target).passed
     return lambda answer: form.score(answer, target).passed
 
 
-def _near(target: PointTarget) -> Callable[[tuple[float, float]], bool]:
+def near_region(target: PointTarget) -> Callable[[tuple[float, float]], bool]:
     """Return a fast predicate for whether a point lies in the region's box plus its margin."""
     x0, y0, x1, y1 = target.region.bounds()
     width, height = target.size

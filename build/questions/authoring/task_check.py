@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from medrcube.build.open_items.authoring.task_check import check_open_task, too_few_wordings
-from medrcube.build.profile.answerable import answerable_facts, prepare_cases, raw_value
+from medrcube.build.profile.answerable import answerable_facts, prepare_cases
 from medrcube.build.questions.authoring.own_templates import check_wordings
 from medrcube.build.source_checks.source_check import ContractCheck
 from medrcube.facts import Case, ImageRef, Label, LabelState
@@ -95,7 +95,7 @@ def _unknown_is_refused(trial: _CubeTask) -> Iterator[str]:
             labels = tuple(
                 Label(
                     field=field.name,
-                    value=raw_value(field, concept),
+                    value=field.raw_value(concept),
                     state=LabelState.UNKNOWN,
                     evidence="stand-in",
                 )

@@ -25,9 +25,24 @@ from medrcube.build.readers.read_errors import (
 )
 from medrcube.errors import ReadError
 
-__all__ = ["load_with_itk", "volume_of"]
+__all__ = ["check_pixel_file", "load_with_itk", "volume_of"]
 
 _LPS_TO_RAS = np.diag([-1.0, -1.0, 1.0, 1.0])
+
+
+def check_pixel_file(path: Path, name: str) -> None:
+    """Reject a header that takes its pixels from files that no case names.
+
+    Raises:
+        ReadError: code ``outside-root`` or ``unsupported-format``.
+    """
+    if "/" in name or "\\" in name:
+        raise ReadError(
+            f"{path.name}: takes its pixels from another folder; expected a file beside it",
+            code="outside-root",
+        )
+    if name.upper().startswith("LIST") or "%" in name:
+        raise unsupported(path, "is spread over a list of files; expected one file of pixels")
 
 
 def load_with_itk(

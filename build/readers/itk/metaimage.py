@@ -11,9 +11,8 @@ from typing import Any
 from medrcube.build.pixels.volume import Volume
 from medrcube.build.readers.ascii_paths import ascii_path
 from medrcube.build.readers.deflate import unpacked_length
-from medrcube.build.readers.itk.itk_images import load_with_itk, volume_of
-from medrcube.build.readers.read_errors import truncated, unreadable, unsupported
-from medrcube.errors import ReadError
+from medrcube.build.readers.itk.itk_images import check_pixel_file, load_with_itk, volume_of
+from medrcube.build.readers.read_errors import truncated, unreadable
 
 __all__ = ["read"]
 
@@ -56,13 +55,7 @@ def _check_header(path: Path) -> str:
     name = os.fsdecode(match[1]).strip() if match else ""
     if not name:
         raise unreadable(path, "does not say where its pixels are (ElementDataFile)")
-    if "/" in name or "\\" in name:
-        raise ReadError(
-            f"{path.name}: takes its pixels from another folder; expected a file beside it",
-            code="outside-root",
-        )
-    if name.upper().startswith("LIST") or "%" in name:
-        raise unsupported(path, "is spread over a list of files; expected one file of pixels")
+    check_pixel_file(path, name)
     return name
 
 

@@ -9,9 +9,8 @@ from pathlib import Path
 from medrcube.build.pixels.volume import Volume
 from medrcube.build.readers.ascii_paths import ascii_path
 from medrcube.build.readers.deflate import unpacked_length
-from medrcube.build.readers.itk.itk_images import load_with_itk, volume_of
-from medrcube.build.readers.read_errors import truncated, unreadable, unsupported
-from medrcube.errors import ReadError
+from medrcube.build.readers.itk.itk_images import check_pixel_file, load_with_itk, volume_of
+from medrcube.build.readers.read_errors import truncated, unreadable
 
 __all__ = ["read"]
 
@@ -72,13 +71,7 @@ def _pixel_file(path: Path, fields: dict[str, str]) -> str:
     Rejects a header that leads to files that no case names.
     """
     name = fields.get("data file", "").removeprefix("./")
-    if "/" in name or "\\" in name:
-        raise ReadError(
-            f"{path.name}: takes its pixels from another folder; expected a file beside it",
-            code="outside-root",
-        )
-    if name.upper().startswith("LIST") or "%" in name:
-        raise unsupported(path, "is spread over a list of files; expected one file of pixels")
+    check_pixel_file(path, name)
     if name and not (path.parent / name).is_file():
         raise truncated(path, f"its pixel file {name} is missing")
     return name

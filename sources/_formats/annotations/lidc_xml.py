@@ -196,10 +196,10 @@ def largest_slice(nodule: Sequence[NoduleMark]) -> str:
     return min(heights, key=lambda name: (-half[name], heights[name], name))
 
 
-def median_rating(nodule: Sequence[NoduleMark], name: str, *, spread: int = 1) -> float | None:
-    """Return the median rating; ``None`` if one is missing or they differ by over ``spread``."""
+def median_rating(nodule: Sequence[NoduleMark], name: str) -> float | None:
+    """Return the median rating; ``None`` if one is missing or they differ by over 1."""
     ratings = [mark.ratings[name] for mark in nodule if name in mark.ratings]
-    if len(ratings) < len(nodule) or max(ratings) - min(ratings) > spread:
+    if len(ratings) < len(nodule) or max(ratings) - min(ratings) > 1:
         return None
     return float(statistics.median(ratings))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 
 from medrcube.errors import RowError
 from medrcube.facts import Rectangle, Region
@@ -30,14 +30,14 @@ def box_regions(
     )
 
 
-def corner_box(row: TableRow, columns: Sequence[str] = CORNER) -> Rectangle:
+def corner_box(row: TableRow) -> Rectangle:
     """Return the box of a row with columns for upper left corner, width and height.
 
     Raises:
         RowError: a number is missing, the corner is outside the image, or the box is empty.
     """
-    x, y, width, height = (row.number(column) for column in columns)
+    x, y, width, height = (row.number(column) for column in CORNER)
     if min(x, y) < 0 or min(width, height) <= 0:
-        cells = ", ".join(f"{column}={row.number(column):g}" for column in columns)
+        cells = ", ".join(f"{column}={row.number(column):g}" for column in CORNER)
         raise RowError(f"{row.place}: {cells} is not a box; expected a corner and a size in pixels")
     return Rectangle(xyxy=(x, y, x + width, y + height))

@@ -135,6 +135,13 @@ class CardField:
             names.append(self.constant)
         return tuple(dict.fromkeys(name for name in names if name))
 
+    def raw_value(self, concept: str) -> str:
+        """Return a raw value that the card maps to a concept."""
+        for band in self.bands:
+            if band.concept == concept:
+                return str(band.low)
+        return next(raw for raw, mapped in self.values.items() if mapped == concept)
+
 
 def strip_float_suffix(value: str) -> str:
     """Turn a whole number that was saved as ``4.0`` back into ``4``; return other values as is."""
