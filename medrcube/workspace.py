@@ -8,7 +8,6 @@ import os
 import re
 import secrets
 import tempfile
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -21,7 +20,7 @@ from medrcube.build_settings import (
 )
 from medrcube.errors import WorkspaceError
 from medrcube.files.atomic import PRIVATE, write_text
-from medrcube.files.toml_reader import TomlTable
+from medrcube.files.toml_reader import TomlTable, read_toml
 from medrcube.names import name_to_text, text_to_name
 from medrcube.review_settings import ReviewSettings, parse_review_settings
 
@@ -261,13 +260,13 @@ def open_workspace(root: Path) -> WorkspaceFolder:
     root = root.resolve()
     config = root / CONFIG
     try:
-        data = tomllib.loads(config.read_text(encoding="utf-8"))
-    except (FileNotFoundError, NotADirectoryError):
+        data = read_toml(config, WorkspaceError)
+    except WorkspaceError as error:
+        if not isinstance(error.__cause__, FileNotFoundError | NotADirectoryError):
+            raise
         raise WorkspaceError(
             f"{root} is not a workspace ({CONFIG} is missing); create one with medrcube init {root}"
         ) from None
-    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise WorkspaceError(f"{config}: cannot be read: {error}") from error
     table = TomlTable(config, data, error=WorkspaceError)
     build = table.table("build", optional=True)
     folders = build.texts("source_folders", default=())

@@ -8,14 +8,13 @@ Code looks at these properties and never at the name of a task.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from medrcube.errors import VocabularyError
-from medrcube.files.toml_reader import TomlTable
+from medrcube.files.toml_reader import TomlTable, read_toml
 from medrcube.forms import OPEN_FORMS, OPTION
 
 __all__ = [
@@ -194,7 +193,7 @@ def load_task(folder: Path, levels: Sequence[str]) -> TaskDeclaration:
         TaskError: the file is missing, is not valid TOML, or breaks the schema.
     """
     path = folder / "task.toml"
-    return parse_task(path, _parsed(path), levels, folder)
+    return parse_task(path, read_toml(path, TaskError), levels, folder)
 
 
 def parse_task(
@@ -256,15 +255,6 @@ def parse_task(
     _check(table, facts, wording, task)
     table.finish()
     return task
-
-
-def _parsed(path: Path) -> Mapping[str, Any]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise TaskError(f"{path}: cannot be read ({error.strerror}); a task needs one") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise TaskError(f"{path} is not valid TOML: {error}") from error
 
 
 def _choices(

@@ -48,7 +48,7 @@ def test_a_folder_without_configuration_says_how_to_make_one(tmp_path):
         ("[sources]\nbusi = 3", "'sources': expected a table of strings"),
         ("[ontologies]\nindx = 'o.sqlite3'", "unknown key 'ontologies.indx'; did you mean 'index'"),
         ("[ontologies]\nindex = 3", "'ontologies.index': expected a string"),
-        ("[build", "cannot be read"),
+        ("[build", "is not valid TOML"),
     ],
 )
 def test_a_mistake_in_the_configuration_is_named(tmp_path, text, says):

@@ -10,7 +10,6 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
-import tomllib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
@@ -19,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from medrcube.errors import MedrcubeError, UnknownNameError
-from medrcube.files.toml_reader import TomlTable
+from medrcube.files.toml_reader import TomlTable, read_toml
 from medrcube.taxonomy import Anatomy, Modality, Task, Voxel
 from medrcube.vocabulary.word import shipped_words
 
@@ -138,7 +137,7 @@ def load_profile(name: str) -> Profile:
         ProfileError: it does not exist or is malformed, or its margins are inconsistent.
     """
     if name.endswith(".toml"):
-        return _read(Path(name), str(name))
+        return _read(Path(name), Path(name))
     shipped = profile_names()
     if name not in shipped:
         near = difflib.get_close_matches(name, shipped, n=1)
@@ -147,7 +146,7 @@ def load_profile(name: str) -> Profile:
             f"no profile is called {name!r}; {hint}there are: {', '.join(shipped)}; "
             "a file of your own ends in .toml"
         )
-    return _read(_folder() / f"{name}.toml", f"{name}.toml")
+    return _read(_folder() / f"{name}.toml", Path(f"{name}.toml"))
 
 
 def profile_names() -> tuple[str, ...]:
@@ -174,17 +173,8 @@ def _folder() -> Traversable:
     return files("medrcube.build") / "profiles"
 
 
-def _read(path: Traversable, name: str) -> Profile:
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ProfileError(f"{name}: cannot be read ({error.strerror})") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ProfileError(f"{name} is not valid TOML: {error}") from error
-    return _parse(Path(name), data)
-
-
-def _parse(file: Path, data: Mapping[str, Any]) -> Profile:
+def _read(path: Traversable, file: Path) -> Profile:
+    data = read_toml(path, ProfileError)
     table = TomlTable(file, data, error=ProfileError)
     items = table.table("items", optional=True)
     sources = table.table("sources", optional=True)

@@ -4,18 +4,66 @@ from __future__ import annotations
 
 import difflib
 import re
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
+from importlib.resources.abc import Traversable
 from math import isfinite
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar, cast
 
 from medrcube.errors import MedrcubeError, UnknownNameError
 
-__all__ = ["TomlTable"]
+__all__ = ["TomlTable", "parse_toml", "read_toml", "read_toml_text"]
 
 E = TypeVar("E", bound=str | int)
 V = TypeVar("V", int, str)
 _MISSING: Any = object()
+
+
+def read_toml(path: Path | Traversable, error: type[MedrcubeError]) -> dict[str, Any]:
+    """Read a TOML file, with or without a byte order mark.
+
+    Args:
+        path: the file.
+        error: class of the error to raise.
+
+    Raises:
+        MedrcubeError: of that class; the file is missing, cannot be read, is not UTF-8 text, or is
+            not valid TOML.
+    """
+    return parse_toml(read_toml_text(path, error), str(path), error)
+
+
+def read_toml_text(path: Path | Traversable, error: type[MedrcubeError]) -> str:
+    """Read the text of a TOML file, as ``read_toml`` does, without parsing it."""
+    try:
+        content = path.read_bytes()
+    except OSError as failure:
+        raise error(f"{path}: cannot be read: {failure.strerror}") from failure
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as failure:
+        line = content.count(b"\n", 0, failure.start) + 1
+        raise error(
+            f"{path} is not valid TOML: line {line} is not UTF-8; save the file as UTF-8 text"
+        ) from failure
+
+
+def parse_toml(text: str, name: str, error: type[MedrcubeError]) -> dict[str, Any]:
+    """Parse TOML text.
+
+    Args:
+        text: the text.
+        name: name of its file, for messages.
+        error: class of the error to raise.
+
+    Raises:
+        MedrcubeError: of that class; the text is not valid TOML.
+    """
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as failure:
+        raise error(f"{name} is not valid TOML: {failure}") from failure
 
 
 class TomlTable:

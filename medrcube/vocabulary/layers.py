@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from medrcube.errors import VocabularyError
+from medrcube.files.toml_reader import read_toml
 
 __all__ = [
     "ENTRY_POINT_GROUP",
@@ -189,10 +190,7 @@ def tables_digest(folder: Path) -> str:
 def _read_words(path: Path, _digest: str) -> Mapping[str, Any]:
     if not path.is_file():
         return {}
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise VocabularyError(f"{path}: cannot be read: {error}") from error
+    data = read_toml(path, VocabularyError)
     for key in data:
         if key not in _SECTIONS:
             near = get_close_matches(key, _SECTIONS, n=1)

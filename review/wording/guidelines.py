@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
 
+from medrcube.files.toml_reader import read_toml
 from medrcube.review.errors import ReviewError
 from medrcube.taxonomy import Task
 from medrcube.vocabulary.layers import Vocabulary, active_vocabulary
@@ -44,7 +46,7 @@ def _guidelines(own: Path, _vocabulary: Vocabulary) -> dict[str, TaskGuideline]:
     """Read the guidelines of the tasks, overridden by those of the workspace; cached."""
     guidelines = {task.value: _declared(task) for task in Task}
     if own.is_file():
-        guidelines |= _parsed(own.read_text(encoding="utf-8"), str(own))
+        guidelines |= _parsed(read_toml(own, ReviewError), str(own))
     return guidelines
 
 
@@ -55,11 +57,7 @@ def _declared(task: Task) -> TaskGuideline:
     )
 
 
-def _parsed(text: str, name: str) -> dict[str, TaskGuideline]:
-    try:
-        tables = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ReviewError(f"{name}: {error}") from error
+def _parsed(tables: Mapping[str, Any], name: str) -> dict[str, TaskGuideline]:
     for task, table in tables.items():
         if not isinstance(table, dict) or sorted(table) != sorted(_FIELDS):
             raise ReviewError(f"{name}: [{task!r}] needs exactly {', '.join(_FIELDS)}")

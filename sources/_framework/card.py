@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -18,7 +17,7 @@ from typing import Any
 
 from medrcube.errors import CardError
 from medrcube.facts import Scope
-from medrcube.files.toml_reader import TomlTable
+from medrcube.files.toml_reader import TomlTable, parse_toml, read_toml_text
 from medrcube.sources._formats.report_text.phrases import FreeText, parse_free_text
 from medrcube.sources._framework.card_parts.access import Access, parse_access
 from medrcube.sources._framework.card_parts.counts import AnswerCount, parse_count
@@ -156,19 +155,12 @@ def load_card(path: Path) -> Card:
     Raises:
         CardError: the file is missing, is not valid TOML, or violates the schema.
     """
-    try:
-        return _parse_card(path, path.read_text(encoding="utf-8"), active_vocabulary())
-    except OSError as error:
-        raise CardError(
-            f"{path}: cannot be read ({error.strerror}); a source needs a card.toml"
-        ) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise CardError(f"{path} is not valid TOML: {error}") from error
+    return _parse_card(path, read_toml_text(path, CardError), active_vocabulary())
 
 
 @lru_cache(maxsize=128)
 def _parse_card(path: Path, text: str, _words: Vocabulary) -> Card:
-    data = tomllib.loads(text)
+    data = parse_toml(text, str(path), CardError)
     _require_reasons(path, data)
     table = TomlTable(path, data, error=CardError)
     card = _card(table, hashlib.sha256(_canonical(_what_is_asked(data))).hexdigest())

@@ -13,14 +13,13 @@ is read, and an unused one by ``medrcube sources check``.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from medrcube.errors import CardError
-from medrcube.files.toml_reader import TomlTable
+from medrcube.files.toml_reader import TomlTable, read_toml
 from medrcube.sources._framework.card_parts.values import TABLES, parse_pattern
 
 __all__ = ["own_card", "unused_keys"]
@@ -81,10 +80,7 @@ def own_card(adapter: str) -> OwnCard:
         CardError: the card is missing or is not valid TOML.
     """
     path = Path(adapter).with_name("card.toml")
-    try:
-        return OwnCard(path, tomllib.loads(path.read_text(encoding="utf-8")))
-    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise CardError(f"{path}: cannot be read by its adapter: {error}") from error
+    return OwnCard(path, read_toml(path, CardError))
 
 
 def unused_keys(adapter: ModuleType, card: Path) -> list[str]:

@@ -67,7 +67,7 @@ def test_a_word_of_a_layer_is_known_while_the_layer_is_active(layer):
         ('[[anatomy]]\nname = "Eye"\nalias = ["x"]\n', "did you mean 'aliases'"),
         ('[[anatomy]]\naliases = ["x"]\n', "'anatomy[0].name' is missing"),
         ('[[modality]]\nname = "Fundus"\n', "'modality[0].concept' is missing"),
-        ("[[anatomy]\n", "cannot be read"),
+        ("[[anatomy]\n", "is not valid TOML"),
         ('[[anatomy]]\nname = "Eye"\naliases = [" "]\n', "is empty"),
         (FUNDUS + 'words = [""]\n', "non-empty words"),
     ],
