@@ -241,7 +241,7 @@ def test_the_report_has_a_panel_for_each_form(scripted_model, mixed, tmp_path):
     assert "Answers without options" in page
     assert [form for form in FORMS if f"<h3>{form.capitalize()}</h3>" not in page] == []
     assert "shares from 0 to 1: 4" in page
-    assert "right: <b>1. yes, 2. no</b>" in page
+    assert ": <b>1. yes, 2. no</b>" in page
     assert "number,abs_log_ratio" in (tmp_path / "tables/forms.csv").read_text("utf-8")
 
 
