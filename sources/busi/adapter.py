@@ -74,7 +74,7 @@ def _picture(key: str, path: Path, masks: Mapping[int, Path]) -> Iterator[Case |
     more = f" (and {len(lost) - _LIST_LIMIT} more)" if len(lost) > _LIST_LIMIT else ""
     beside = f" beside {', '.join(mask.name for mask in masks.values())}" if masks else ""
     are = "is" if len(lost) == 1 else "are"
-    reason = f"{names}{more} {are} not in this copy{beside}, so no place of a lesion is told"
+    reason = f"{names}{more} {are} not in this copy{beside}, so the location of a lesion is unknown"
     yield Skip(key=f"{key}_mask", reason=reason, code="mask-missing")
 
 
@@ -84,7 +84,7 @@ def _odd(path: Path) -> str:
     if path.name != path.name.strip() or path.stem != path.stem.strip():
         what = "its name begins or ends with a blank"
     elif nearly is None:
-        what = "its name is none of the dataset"
+        what = "its name is not a file name of the dataset"
     elif nearly["rest"] and _NAME.fullmatch(path.stem.removesuffix(nearly["rest"])):
         what = f"{nearly['rest']!r} behind the number is neither _mask nor _mask_1"
     else:

@@ -56,7 +56,7 @@ def test_a_file_named_for_another_folder_is_set_aside(edited_tree, scan_tree):
         ("normal (2).png", "normal (2) .png", "begins or ends with a blank"),
         ("normal (2).png", "normal (2).png ", "begins or ends with a blank"),
         ("normal (2).png", "Normal (2).png", "not a class in small letters"),
-        ("normal (2).png", "picture 2.png", "is none of the dataset"),
+        ("normal (2).png", "picture 2.png", "is not a file name of the dataset"),
         ("normal (2)_mask.png", "normal (2)_mask_x.png", "'_mask_x' behind the number"),
     ],
 )
