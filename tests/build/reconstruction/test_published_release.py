@@ -73,7 +73,7 @@ def test_what_is_placed_on_demand_is_called_unproved_and_unlike_the_published(ru
     entry = run(place=True, busi=busi)["BUSI/pictures/benign_277.png"]
     assert entry.status is Status.PLACED_BY_NAME
     assert "by name, unproved" in entry.detail
-    assert "shows the mask in red" in entry.detail
+    assert "has the mask in red" in entry.detail
     assert stored_hash(FolderImages(published), "BUSI/pictures/benign_277.png") is not None
     assert set(_files(published)) == {
         "PRIVATE.md",  # nobody is known to permit their redistribution
