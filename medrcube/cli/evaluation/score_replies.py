@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,39 +19,32 @@ if TYPE_CHECKING:
 
 __all__ = ["Model", "Out", "Release", "Replies", "score_file"]
 
-_PANEL = "Replies from another tool"
+_option = partial(typer.Option, rich_help_panel="Replies from another tool")
 
 Replies = Annotated[
     Path | None,
-    typer.Option(
+    _option(
         metavar="FILE",
         help="Replies: rows of id and text (.jsonl, .csv, .tsv, .xlsx, .json), results.json of "
         "the upstream evaluator, or results of VLMEvalKit, Inspect, lmms-eval or lm-eval.",
-        rich_help_panel=_PANEL,
     ),
 ]
 Release = Annotated[
     Path | None,
-    typer.Option(
-        metavar="RELEASE",
-        help="Release the replies answer; its errata are applied.",
-        rich_help_panel=_PANEL,
-    ),
+    _option(metavar="RELEASE", help="Release the replies answer; its errata are applied."),
 ]
 Out = Annotated[
     Path | None,
-    typer.Option(
+    _option(
         metavar="DIR",
         help="Also store the replies as a run, for report, compare and site.",
-        rich_help_panel=_PANEL,
     ),
 ]
 Model = Annotated[
     str | None,
-    typer.Option(
+    _option(
         metavar="NAME",
         help="Model name; overrides that in the file, or selects one of several.",
-        rich_help_panel=_PANEL,
     ),
 ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -10,23 +11,20 @@ from medrcube.errors import WorkspaceError
 
 __all__ = ["DryRun", "Estimate", "check_alone"]
 
-_PANEL = "Before a run"
+_option = partial(typer.Option, rich_help_panel="Before a run")
 
 DryRun = Annotated[
     bool,
-    typer.Option(
-        "--dry-run",
-        help="Show what would be asked, sent, left out and charged; send nothing.",
-        rich_help_panel=_PANEL,
+    _option(
+        "--dry-run", help="Show what would be asked, sent, left out and charged; send nothing."
     ),
 ]
 Estimate = Annotated[
     bool,
-    typer.Option(
+    _option(
         "--estimate",
         help="Estimate the cost from a random sample of at least 32 items; the run keeps the "
         "replies.",
-        rich_help_panel=_PANEL,
     ),
 ]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -31,64 +32,48 @@ __all__ = [
     "note_unknown_forms",
 ]
 
-_PANEL = "Which items"
+_option = partial(typer.Option, rich_help_panel="Which items")
 
 Tasks = Annotated[
     list[str] | None,
-    typer.Option(
-        "--task", metavar="NAME", help="Only this task; repeatable.", rich_help_panel=_PANEL
-    ),
+    _option("--task", metavar="NAME", help="Only this task; repeatable."),
 ]
 Anatomies = Annotated[
     list[str] | None,
-    typer.Option(
-        "--anatomy", metavar="NAME", help="Only this region; repeatable.", rich_help_panel=_PANEL
-    ),
+    _option("--anatomy", metavar="NAME", help="Only this region; repeatable."),
 ]
 Modalities = Annotated[
     list[str] | None,
-    typer.Option(
-        "--modality", metavar="NAME", help="Only this modality; repeatable.", rich_help_panel=_PANEL
-    ),
+    _option("--modality", metavar="NAME", help="Only this modality; repeatable."),
 ]
 Sources = Annotated[
     list[str] | None,
-    typer.Option(
-        "--source", metavar="FOLDER", help="Only this source; repeatable.", rich_help_panel=_PANEL
-    ),
+    _option("--source", metavar="FOLDER", help="Only this source; repeatable."),
 ]
 Where = Annotated[
     str | None,
-    typer.Option(
+    _option(
         metavar="EXPRESSION",
         help='Only items that match this expression, such as \'options > 2 and "left" in '
         "question'.",
-        rich_help_panel=_PANEL,
     ),
 ]
 Ids = Annotated[
     Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Only items listed in this file, one SOURCE/ID or ID per line.",
-        rich_help_panel=_PANEL,
-    ),
+    _option(metavar="FILE", help="Only items listed in this file, one SOURCE/ID or ID per line."),
 ]
 PresentOnly = Annotated[
     bool,
-    typer.Option(
-        "--present-only",
-        help="Only items whose image is present; the report counts the rest.",
-        rich_help_panel=_PANEL,
+    _option(
+        "--present-only", help="Only items whose image is present; the report counts the rest."
     ),
 ]
 MaySend = Annotated[
     list[str] | None,
-    typer.Option(
+    _option(
         "--i-may-send",
         metavar="SOURCE,...",
         help="Sources whose data use agreement lets you send images to the model.",
-        rich_help_panel=_PANEL,
     ),
 ]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -26,77 +27,58 @@ __all__ = [
     "local_of",
 ]
 
-_PANEL = "Local models (hf/...)"
+_option = partial(typer.Option, rich_help_panel="Local models (hf/...)")
 
 BatchSize = Annotated[
     int,
-    typer.Option(
-        metavar="N", min=1, max=1024, help="Maximum questions per batch.", rich_help_panel=_PANEL
-    ),
+    _option(metavar="N", min=1, max=1024, help="Maximum questions per batch."),
 ]
 Dtype = Annotated[
     str,
-    typer.Option(
-        metavar="TYPE", help="auto, bfloat16, float16 or float32.", rich_help_panel=_PANEL
-    ),
+    _option(metavar="TYPE", help="auto, bfloat16, float16 or float32."),
 ]
 Device = Annotated[
     str,
-    typer.Option(
-        metavar="NAME", help="Torch device, such as cuda:1, or auto.", rich_help_panel=_PANEL
-    ),
+    _option(metavar="NAME", help="Torch device, such as cuda:1, or auto."),
 ]
 Attention = Annotated[
     str | None,
-    typer.Option(
-        metavar="NAME",
-        help="Attention kernel, such as sdpa or flash_attention_2.",
-        rich_help_panel=_PANEL,
-    ),
+    _option(metavar="NAME", help="Attention kernel, such as sdpa or flash_attention_2."),
 ]
 ScoringName = Annotated[
     str,
-    typer.Option(
+    _option(
         "--scoring",
         help="Generate a reply, or score the options by the likelihood of their letter or text.",
         metavar="generate|likelihood|text",
-        rich_help_panel=_PANEL,
     ),
 ]
 Revision = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="Branch, tag or commit on the hub.", rich_help_panel=_PANEL),
+    _option(metavar="NAME", help="Branch, tag or commit on the hub."),
 ]
 TrustRemoteCode = Annotated[
     bool,
-    typer.Option(
-        "--trust-remote-code",
-        help="Execute Python code shipped with the model repository.",
-        rich_help_panel=_PANEL,
-    ),
+    _option("--trust-remote-code", help="Execute Python code shipped with the model repository."),
 ]
 SelfCheck = Annotated[
     bool,
-    typer.Option(
+    _option(
         "--selfcheck",
         help="First verify on a few questions that batching changes no answer; stop if it does.",
-        rich_help_panel=_PANEL,
     ),
 ]
 MinPixels = Annotated[
     int | None,
-    typer.Option(
-        metavar="N",
-        help="Minimum pixels per image; the model's processor enlarges smaller images.",
-        rich_help_panel=_PANEL,
+    _option(
+        metavar="N", help="Minimum pixels per image; the model's processor enlarges smaller images."
     ),
 ]
 MaxPixels = Annotated[
     int | None,
-    typer.Option(
+    _option(
         metavar="N",
         help="Maximum pixels per image, for processors with such a limit, such as Qwen-VL's.",
-        rich_help_panel=_PANEL,
     ),
 ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,47 +20,40 @@ __all__ = [
     "asking_of",
 ]
 
-_PANEL = "Prompt and images"
+_option = partial(typer.Option, rich_help_panel="Prompt and images")
 
 PromptFile = Annotated[
     Path | None,
-    typer.Option(
+    _option(
         "--prompt",
         metavar="FILE",
         help="Jinja template; variables: question, options, letters, instruction, task, modality, "
         "anatomy.",
-        rich_help_panel=_PANEL,
     ),
 ]
 ShotCount = Annotated[
     int | None,
-    typer.Option(
+    _option(
         "--shots",
         metavar="N",
         help="Number of solved examples before each question, taken from other patients.",
-        rich_help_panel=_PANEL,
     ),
 ]
 ShotSeed = Annotated[
     int,
-    typer.Option(
-        "--shots-seed", metavar="N", help="Seed for choosing the examples.", rich_help_panel=_PANEL
-    ),
+    _option("--shots-seed", metavar="N", help="Seed for choosing the examples."),
 ]
 ImageSize = Annotated[
     int | None,
-    typer.Option(
-        metavar="PIXELS",
-        help="Maximum side length of an image; larger images are scaled down.",
-        rich_help_panel=_PANEL,
+    _option(
+        metavar="PIXELS", help="Maximum side length of an image; larger images are scaled down."
     ),
 ]
 ImageDetail = Annotated[
     str | None,
-    typer.Option(
+    _option(
         metavar="low|high|auto",
         help="Value of the request field 'detail', for endpoints that support it.",
-        rich_help_panel=_PANEL,
     ),
 ]
 
