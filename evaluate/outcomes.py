@@ -13,7 +13,7 @@ from medrcube.evaluate.questions.conditions import Condition
 from medrcube.evaluate.runner.run_folder import AskedQuestion
 from medrcube.evaluate.runner.run_state import FAILURE_GATE
 from medrcube.forms import form_of
-from medrcube.forms.option import OptionForm, OptionTarget
+from medrcube.forms.option import score_letter
 from medrcube.forms.protocol import AnswerScore, Json
 
 __all__ = [
@@ -125,11 +125,8 @@ class Result:
 def score_answer(item: BenchmarkItem, answer: str) -> AnswerScore:
     """Score an answer, as ``Result`` has it, by the form of its item."""
     if item.target is None:
-        return _OPTIONS.score(answer, OptionTarget(options=item.options, key=item.key))
+        return score_letter(answer, item.key)
     return form_of(item.target).score(json.loads(answer), item.target)
-
-
-_OPTIONS = OptionForm()
 
 
 def too_many_lost(results: Sequence[Result]) -> bool:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from medrcube.forms import OPEN_FORMS, form_of
 from medrcube.forms.box import BoxAsk, BoxTarget, overlap
 from medrcube.forms.number import NumberAsk, NumberTarget, relative_accuracy
-from medrcube.forms.option import OptionForm, OptionTarget
+from medrcube.forms.option import score_letter
 from medrcube.forms.order import OrderAsk, OrderTarget
 from medrcube.forms.pair import PairAsk, PairTarget
 from medrcube.forms.point import PointAsk, PointTarget
@@ -88,8 +88,7 @@ def test_what_a_model_is_told_has_a_bounded_length(length, sound):
 
 
 def test_an_option_passes_with_the_letter_of_the_key():
-    target = OptionTarget(options=(("A", "Normal"), ("B", "Mass")), key="B")
-    scores = [OptionForm().score(letter, target) for letter in "AB"]
+    scores = [score_letter(letter, "B") for letter in "AB"]
     assert [(score.passed, score.credit) for score in scores] == [(False, 0), (True, 1)]
 
 

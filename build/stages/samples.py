@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import pandas as pd
 
@@ -20,7 +20,6 @@ __all__ = [
     "samples_to_frame",
 ]
 
-Artefact = Literal["clean", "outline", "boxes", "numbered", "scale-bar", "mirrored", "compared"]
 NUMBERED = ("boxes", "numbered", "compared")
 """Kinds of image whose questions have numbers as options."""
 

@@ -11,9 +11,7 @@ from medrcube.evaluate.reporting.data_tables import as_csv
 from medrcube.files.atomic import write_text
 from medrcube.release_format.rows import LETTERS
 
-__all__ = ["CSV", "export_items"]
-
-CSV = "csv"
+__all__ = ["export_items"]
 
 
 def export_items(benchmark: Benchmark, out: Path) -> int:

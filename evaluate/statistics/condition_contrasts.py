@@ -295,7 +295,3 @@ def _accuracy(results: Sequence[Result]) -> float | None:
 
 def _epoch(result: Result) -> int:
     return result.question.presentation.epoch
-
-
-def _item(result: Result) -> BenchmarkItem:
-    return result.item

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from medrcube.forms.protocol import AnswerScore
 
-__all__ = ["OptionForm", "OptionTarget"]
+__all__ = ["OptionTarget", "score_letter"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,16 +23,6 @@ class OptionTarget:
     key: str
 
 
-class OptionForm:
-    """Passed if the letter is the key; the credit is 1 or 0."""
-
-    name = "option"
-
-    def right_reply(self, target: OptionTarget) -> str:
-        """Return the letter of the key."""
-        return target.key
-
-    def score(self, answer: str, target: OptionTarget) -> AnswerScore:
-        """Score a letter."""
-        passed = answer == target.key
-        return AnswerScore(passed=passed, credit=float(passed))
+def score_letter(answer: str, key: str) -> AnswerScore:
+    """Score a letter: passed if it is the key; the credit is 1 or 0."""
+    return AnswerScore(passed=answer == key, credit=float(answer == key))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, ClassVar, Protocol, TypeVar
 
-__all__ = ["AnswerForm", "AnswerScore", "Ask", "Json", "OpenForm", "Target", "TargetError"]
+__all__ = ["AnswerScore", "Ask", "Json", "OpenForm", "Target", "TargetError"]
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
@@ -50,24 +50,6 @@ class Target(Protocol):
 
 Ask_contra = TypeVar("Ask_contra", bound=Ask, contravariant=True)
 AnyTarget = TypeVar("AnyTarget", bound=Target)
-Target_contra = TypeVar("Target_contra", contravariant=True)
-
-
-class AnswerForm(Protocol[Target_contra]):
-    """Scoring of one form; an answer is the JSON value returned by reply parsing."""
-
-    @property
-    def name(self) -> str:
-        """Name of the form in releases."""
-        ...
-
-    def right_reply(self, target: Target_contra) -> str:
-        """Return a correct reply, for few-shot examples."""
-        ...
-
-    def score(self, answer: Any, target: Target_contra) -> AnswerScore:
-        """Score an answer."""
-        ...
 
 
 class OpenForm(Protocol[AnyTarget, Ask_contra]):

@@ -14,7 +14,7 @@ from typing import Any
 from medrcube.build.questions.item_text import item_text
 from medrcube.facts import Grade
 from medrcube.ontologies.distractor_safety import SafetyRules
-from medrcube.ontologies.item_rules import ERROR, RULES, Flaw, ItemText, lint
+from medrcube.ontologies.item_rules import ERROR, Flaw, ItemText, lint
 from medrcube.ontologies.label_words import normalise
 from medrcube.review.errors import InvalidAnswerError
 from medrcube.review.models import ItemVersion
@@ -30,16 +30,11 @@ __all__ = [
     "draft_as",
     "flaws_of",
     "flaws_to_json",
-    "rule_words",
     "wording_of",
 ]
 
 LONGEST_QUESTION = 10_000
 LONGEST_OPTION = 1_000
-_ASKS = {
-    **{rule.id: rule.asks for rule in RULES},
-    TRUTH: "A wrong option is wrong by evidence, and the key is what the source states.",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,11 +137,6 @@ def flaws_of(version: ItemVersion, wording: Wording) -> tuple[Flaw, ...]:
 def flaws_to_json(flaws: Sequence[Flaw]) -> list[dict[str, str]]:
     """Return the flaws as stored: rule, level and message of each."""
     return [asdict(flaw) for flaw in flaws]
-
-
-def rule_words(rule: str) -> str:
-    """Return the description of a rule; empty if this version does not know it."""
-    return _ASKS.get(rule, "")
 
 
 def concept_named(text: str) -> str:

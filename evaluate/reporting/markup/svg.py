@@ -14,7 +14,6 @@ from medrcube.evaluate.reporting.markup.escaping import one_line
 __all__ = [
     "Point",
     "drawing",
-    "group",
     "join",
     "line",
     "mark",
@@ -36,11 +35,6 @@ def drawing(width: float, height: float, title: str, parts: Iterable[Markup]) ->
         '<svg class="chart" viewBox="0 0 {} {}" width="{}" height="{}" role="img" '
         'aria-label="{}">{}</svg>'
     ).format(number(width), number(height), number(width), number(height), title, join(parts))
-
-
-def group(css: str, parts: Iterable[Markup]) -> Markup:
-    """Return a group with a CSS class."""
-    return Markup('<g class="{}">{}</g>').format(css, join(parts))
 
 
 def line(start: Point, end: Point, css: str) -> Markup:
