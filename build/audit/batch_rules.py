@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
+from typing import Generic, TypeVar
 
 from medrcube.build.audit.leakage.box_geometry import box_geometry
 from medrcube.build.audit.leakage.key_words import WORD_P, key_words
@@ -30,15 +31,17 @@ from medrcube.build.questions.sampling.key_balance import LEARNABLE, unbalanced_
 from medrcube.build.stages.samples import Sample
 from medrcube.ontologies.item_rules import ERROR, WARNING, RuleLevel
 
-__all__ = ["BATCH_RULES", "BatchRule", "batch_rules", "judge_rows"]
+__all__ = ["BATCH_RULES", "BatchRule", "batch_rules"]
+
+AnyItem = TypeVar("AnyItem")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BatchRule:
+class BatchRule(Generic[AnyItem]):
     """One rule on a batch.
 
     Attributes:
-        id: its name in ``audit.json``.
+        id: its name in ``audit.json`` and, for a rule on open items, in declarations (``audits``).
         asks: what it requires, in one line.
         remedy: what to change if it fails.
         measure: function that returns rows of figures, each with ``within``: true, false, or
@@ -49,8 +52,31 @@ class BatchRule:
     id: str
     asks: str
     remedy: str
-    measure: Callable[[Sequence[ChoiceItem], Sequence[Sample]], list[Row]]
+    measure: Callable[[Sequence[AnyItem], Sequence[Sample]], list[Row]]
     level: RuleLevel = WARNING
+
+    def verdict(self, items: Sequence[AnyItem], samples: Sequence[Sample]) -> Row:
+        """Return the verdict on a batch; see ``batch_rules``."""
+        rows = self.measure(items, samples)
+        judged = [row for row in rows if row["within"] is not None]
+        if not judged:
+            message = "nothing to measure: too few items or patients"
+            empty = dict.fromkeys(("holds", "figure", "threshold"))
+            return {"level": self.level, **empty, "message": message, "rows": rows}
+        failed = [row for row in judged if not row["within"]]
+        worst = max(failed or judged, key=_badness)
+        message = self.asks
+        if failed:
+            more = f" and {len(failed) - 1} more (see the audit)" if len(failed) > 1 else ""
+            message = f"{_describe(worst)}{more}. {self.remedy}"
+        return {
+            "level": self.level,
+            "holds": not failed,
+            "figure": _figure(worst),
+            "threshold": worst["threshold"],
+            "message": message,
+            "rows": rows,
+        }
 
 
 def batch_rules(items: Iterable[ChoiceItem], samples: Iterable[Sample]) -> dict[str, Row]:
@@ -65,35 +91,7 @@ def batch_rules(items: Iterable[ChoiceItem], samples: Iterable[Sample]) -> dict[
         entry for entry in ordered if len(entry.options) > 1 and 0 <= entry.key < len(entry.options)
     ]
     pictures = list(samples)
-    return {
-        rule.id: judge_rows(
-            rule.measure(askable, pictures), asks=rule.asks, remedy=rule.remedy, level=rule.level
-        )
-        for rule in BATCH_RULES
-    }
-
-
-def judge_rows(rows: list[Row], *, asks: str, remedy: str, level: RuleLevel) -> Row:
-    """Return the verdict on the rows of one rule; see ``batch_rules``."""
-    judged = [row for row in rows if row["within"] is not None]
-    if not judged:
-        message = "nothing to measure: too few items or patients"
-        empty = dict.fromkeys(("holds", "figure", "threshold"))
-        return {"level": level, **empty, "message": message, "rows": rows}
-    failed = [row for row in judged if not row["within"]]
-    worst = max(failed or judged, key=_badness)
-    message = asks
-    if failed:
-        more = f" and {len(failed) - 1} more (see the audit)" if len(failed) > 1 else ""
-        message = f"{_describe(worst)}{more}. {remedy}"
-    return {
-        "level": level,
-        "holds": not failed,
-        "figure": _figure(worst),
-        "threshold": worst["threshold"],
-        "message": message,
-        "rows": rows,
-    }
+    return {rule.id: rule.verdict(askable, pictures) for rule in BATCH_RULES}
 
 
 def _option_order(items: Sequence[ChoiceItem], _samples: Sequence[Sample]) -> list[Row]:
@@ -172,7 +170,7 @@ def _describe(row: Row) -> str:
     return f"{row['out_of_order']:,} of {row['n']:,} items"
 
 
-BATCH_RULES = (
+BATCH_RULES: tuple[BatchRule[ChoiceItem], ...] = (
     BatchRule(
         id="even-keys",
         asks=(

@@ -6,10 +6,9 @@ options.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 
-from medrcube.build.audit.batch_rules import judge_rows
+from medrcube.build.audit.batch_rules import BatchRule
 from medrcube.build.audit.shortcuts.number_shortcuts import constant_numbers, numbers_by_frame
 from medrcube.build.audit.shortcuts.pair_split import pair_size, pair_split
 from medrcube.build.audit.shortcuts.place_prior import fixed_places
@@ -17,30 +16,9 @@ from medrcube.build.audit.shortcuts.shortcut_baselines import Row
 from medrcube.build.audit.shortcuts.text_prior import text_prior
 from medrcube.build.open_items.table import OpenItem
 from medrcube.build.stages.samples import Sample
-from medrcube.ontologies.item_rules import WARNING, RuleLevel
 from medrcube.taxonomy import Task
 
-__all__ = ["OPEN_RULES", "OpenBatchRule", "open_rules"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpenBatchRule:
-    """One rule on open items.
-
-    Attributes:
-        id: its name in declarations (``audits``) and in ``audit.json``.
-        asks: what it requires, in one line.
-        remedy: what to change if it fails.
-        measure: function that returns rows of figures of the items of these tasks, as in
-            ``BatchRule``.
-        level: effect of a failure.
-    """
-
-    id: str
-    asks: str
-    remedy: str
-    measure: Callable[[Sequence[OpenItem], Sequence[Sample]], list[Row]]
-    level: RuleLevel = WARNING
+__all__ = ["OPEN_RULES", "open_rules"]
 
 
 def open_rules(items: Iterable[OpenItem], samples: Iterable[Sample]) -> dict[str, Row]:
@@ -52,14 +30,12 @@ def open_rules(items: Iterable[OpenItem], samples: Iterable[Sample]) -> dict[str
     for rule in OPEN_RULES:
         own = [item for item in ordered if rule.id in audits[item.task]]
         if own:
-            verdicts[rule.id] = judge_rows(
-                rule.measure(own, images), asks=rule.asks, remedy=rule.remedy, level=rule.level
-            )
+            verdicts[rule.id] = rule.verdict(own, images)
     return verdicts
 
 
-OPEN_RULES = (
-    OpenBatchRule(
+OPEN_RULES: tuple[BatchRule[OpenItem], ...] = (
+    BatchRule(
         id="pair-split",
         asks=(
             "Size, mean grey, file size and stated fields do not reveal which image of a pair has "
@@ -68,7 +44,7 @@ OPEN_RULES = (
         remedy="Match the images of a pair on the revealing property, or use other sources.",
         measure=pair_split,
     ),
-    OpenBatchRule(
+    BatchRule(
         id="pair-size",
         asks=(
             "The size of an image does not tell which one of a pair cannot show what is asked "
@@ -77,13 +53,13 @@ OPEN_RULES = (
         remedy="Ask of images of one size, or read the score as that of a reader who knows sizes.",
         measure=pair_size,
     ),
-    OpenBatchRule(
+    BatchRule(
         id="text-prior",
         asks="The question text alone gives the answer no more often than chance (+ 2 SE).",
         remedy="Include both answers in each set, or drop concepts with predictable answers.",
         measure=text_prior,
     ),
-    OpenBatchRule(
+    BatchRule(
         id="place-prior",
         asks=(
             "No fixed point or box, chosen on other patients, passes more items of a cell than "
@@ -92,13 +68,13 @@ OPEN_RULES = (
         remedy="Drop the cell: a fixed location passes its items without the image.",
         measure=fixed_places,
     ),
-    OpenBatchRule(
+    BatchRule(
         id="constant",
         asks="No constant number passes more items of a cell than their stated chance (+ 2 SE).",
         remedy="Rebuild, so that the chance of the items is measured again.",
         measure=constant_numbers,
     ),
-    OpenBatchRule(
+    BatchRule(
         id="scale-prior",
         asks=(
             "A regression on scale bar and image size passes no more items of a cell than their "
