@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 
 import medrcube
 from medrcube.console.counts import counted
@@ -56,6 +56,7 @@ from medrcube.evaluate.statistics.comparison.verdict_text import p_text
 from medrcube.evaluate.statistics.intervals import SMALL
 from medrcube.evaluate.statistics.units import units_text
 from medrcube.files.atomic import write_text
+from medrcube.templates import page_environment
 from medrcube.vocabulary.layers import active_vocabulary, using
 
 __all__ = [
@@ -213,15 +214,7 @@ def report_environment(*folders: str) -> Environment:
     Args:
         folders: below ``templates``, searched in this order; those of the report by default.
     """
-    templates = Environment(
-        loader=ChoiceLoader(
-            [PackageLoader("medrcube.templates", folder) for folder in folders or ("cards",)]
-        ),
-        undefined=StrictUndefined,
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    templates = page_environment(*(folders or ("cards",)))
     templates.filters |= {
         "percent": _percent,
         "decimal": _decimal,

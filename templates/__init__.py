@@ -25,8 +25,10 @@ from importlib.resources import files
 from pathlib import Path
 
 from jinja2 import (
+    ChoiceLoader,
     Environment,
     FunctionLoader,
+    PackageLoader,
     StrictUndefined,
     Template,
     TemplateSyntaxError,
@@ -41,6 +43,7 @@ __all__ = [
     "TemplateError",
     "Wordings",
     "package_wordings",
+    "page_environment",
     "render_card",
     "render_prompt",
     "render_question",
@@ -159,6 +162,17 @@ def render_question(task: Task, variant: str, **values: str | bool) -> str:
 def wording_names(task: Task) -> tuple[str, ...]:
     """Names of the package's own wordings of a task, in file order."""
     return package_wordings().variants(task)
+
+
+def page_environment(*folders: str) -> Environment:
+    """Return an environment of HTML pages, in which every value is escaped."""
+    return Environment(
+        loader=ChoiceLoader([PackageLoader(__name__, folder) for folder in folders]),
+        undefined=StrictUndefined,
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
 
 
 def render_card(card: str, /, **values: object) -> str:

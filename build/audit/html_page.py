@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 
 import medrcube
 from medrcube.build.audit.charts import (
@@ -25,6 +25,7 @@ from medrcube.build.audit.charts import (
 )
 from medrcube.build.audit.leakage.source_leakage import ALL_CUES, CUES
 from medrcube.build.release.contact_sheets import ThumbnailGallery
+from medrcube.templates import page_environment
 
 __all__ = ["audit_page"]
 
@@ -68,13 +69,7 @@ def audit_page(audit: Mapping[str, Any], gallery: ThumbnailGallery) -> str:
 
 @cache  # compiling the templates costs more than rendering the page
 def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("medrcube.templates", "cards"),
-        undefined=StrictUndefined,
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = page_environment("cards")
     environment.filters["percent"] = _percent
     environment.filters["count"] = lambda value: f"{value:,}"
     environment.filters["anchor"] = cell_anchor

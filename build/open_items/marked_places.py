@@ -75,15 +75,8 @@ def marked_places(view: CaseView) -> Iterator[MarkedPlace]:
 
 
 def _bar(view: CaseView, sample: Sample, field: CardField, rows: list[Geometry]) -> str:
-    bar_reason = bar_of(
-        view.card,
-        view.case,
-        sample,
-        field,
-        told_by=view.task.declaration.told_by,
-        confirmed=(),
-    )
-    if bar_reason:
+    told_by = view.task.declaration.told_by
+    if bar_reason := bar_of(view.card, view.case, sample, field, told_by=told_by):
         return bar_reason
     if missing_regions(view.card, view.case):
         return "regions-missing"

@@ -334,7 +334,7 @@ def bar_of(
     field: CardField,
     *,
     told_by: str,
-    confirmed: Collection[str],
+    confirmed: Collection[str] = (),
 ) -> str:
     """Return the reason why an image must not be asked about a field; empty if it may.
 

@@ -11,9 +11,10 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 
 from medrcube.evaluate.reporting.markup.embedded_images import jpeg_within
+from medrcube.templates import page_environment
 
 __all__ = ["MOST_THUMBNAILS", "Thumbnail", "summary_html", "thumbnail_of"]
 
@@ -63,10 +64,4 @@ def summary_html(
 
 @cache
 def _environment() -> Environment:
-    return Environment(
-        loader=PackageLoader("medrcube.templates", "cards"),
-        undefined=StrictUndefined,
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    return page_environment("cards")

@@ -23,6 +23,7 @@ class Rule:
 
     def questions(self, view: CaseView) -> Iterator[OpenQuestion]:
         """Yield one question per image with numbered panels."""
+        told_by = view.task.declaration.told_by
         for sample in view.samples:
             if sample.artefact != "compared":
                 continue
@@ -46,14 +47,7 @@ class Rule:
                 lot=sample.truth,
                 grade=only_one(field),
                 visible=visible_of(view.card, view.case, field),
-                bar_reason=bar_of(
-                    view.card,
-                    view.case,
-                    sample,
-                    field,
-                    told_by=view.task.declaration.told_by,
-                    confirmed=(),
-                )
+                bar_reason=bar_of(view.card, view.case, sample, field, told_by=told_by)
                 or _bar(view, sample.marked),
             )
 
