@@ -67,7 +67,7 @@ def test_a_person_is_asked_and_silence_is_no(run, tmp_path, server, monkeypatch,
 def test_a_source_without_an_open_home_is_told_by_its_steps(run, tmp_path):
     status, out, _ = run("sources", "get", "inbreast", "--to", tmp_path / "x")
     assert status == 1
-    assert "1. Ask the Breast Research Group" in out
+    assert "1. Request the data from the Breast Research Group" in out
     assert f"Put the data into {tmp_path / 'x'}" in out
     assert "medrcube sources validate inbreast" in out
 
