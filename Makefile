@@ -34,7 +34,7 @@ $(VENV)/.dev: $(BIN)/python pyproject.toml constraints.txt
 	$(PIP) install --constraint constraints.txt --editable '.[dev]'
 	@touch $@ $(VENV)/.run
 
-setup: $(VENV)/.dev
+setup: $(VENV)/.dev .dev/medrcube
 
 demo: $(VENV)/.run
 	$(BIN)/medrcube demo demo

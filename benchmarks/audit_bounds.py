@@ -96,14 +96,14 @@ def numbered_boxes() -> Iterator[dict[str, Any]]:
             for number in range(batches):
                 draws = _draws("box", n, leak, number)
                 tables.append(box_geometry(*_box_batch(draws, n, leak, f"{n}/{leak}/{number}")))
-            tricks = [[row for row in rows if row["task"] != MODEL] for rows in tables]
+            shortcuts = [[row for row in rows if row["task"] != MODEL] for rows in tables]
             models = [rows[-1] for rows in tables]
             scores = [(row["accuracy"] - row["chance"]) / row["se"] for row in models if row["se"]]
-            refused = [any(row["within"] is False for row in rows) for rows in tricks]
-            of_all = sum(row["within"] is False for rows in tricks for row in rows)
-            yield _row("box tricks, any of them", n, leak, refused)
+            refused = [any(row["within"] is False for row in rows) for rows in shortcuts]
+            of_all = sum(row["within"] is False for rows in shortcuts for row in rows)
+            yield _row("box shortcuts, any of them", n, leak, refused)
             if not leak:
-                yield _row_of("box tricks, each", n, leak, of_all, sum(map(len, tricks)))
+                yield _row_of("box shortcuts, each", n, leak, of_all, sum(map(len, shortcuts)))
             yield _row("box model", n, leak, [row["within"] is False for row in models]) | {
                 "spread": float(np.std(scores))
             }

@@ -44,7 +44,7 @@ class PackedQuestions:
     rows: bytes
 
     def sharing(self, records: dict[bytes, bytes]) -> PackedQuestions:
-        """Return the same with equal kinds of all shards as one object, which ``records`` holds."""
+        """Deduplicate question kinds across shards; ``records`` caches them."""
         return replace(self, kinds=tuple(records.setdefault(kind, kind) for kind in self.kinds))
 
 

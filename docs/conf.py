@@ -10,7 +10,7 @@ from sphinx.util.docutils import SphinxDirective
 import medrcube
 
 project = "medrcube"
-author = "medrcube contributors"
+author = "The medrcube maintainers"
 version = release = medrcube.__version__
 copyright = author  # noqa: A001 - Sphinx names it so
 

@@ -1,4 +1,4 @@
-"""Outcomes of an item: nine, exactly one of which applies."""
+"""The nine mutually exclusive outcomes of an item."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ TEMPLATE = """\
 [build]
 seed = 0                 # seed of every random draw; the same seed gives the same items
 options = 4              # options per item, if enough safe ones exist
-evidence = "B"           # weakest permitted evidence that a wrong option is wrong: A read as
+evidence = "B"           # weakest accepted evidence that a distractor is false: A read as
                          # absent, B implied absent, C only not mentioned (not recommended)
 least_visible = "partly" # how far the image must show the answer: yes, partly, or no (known only
                          # from the laboratory or the chart)

@@ -107,7 +107,7 @@ class Entailment:
         return words
 
     def _name(self, label: str) -> tuple[str, str]:
-        """Return the name and what it is a value of: one grade of two zones is two facts."""
+        """Return the name and the scale it belongs to; the same grade of two zones is two facts."""
         key = self._normal.get(label)
         if key is None:
             name = normalise(self._terms[label].name)

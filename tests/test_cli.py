@@ -140,6 +140,7 @@ def test_sources_are_listed_by_region_modality_task_and_access(run):
     assert ids("--anatomy", "Chest", "--modality", "X-ray", "--access", "open") == films & chest
     assert ids("--anatomy", "Chest", "--anatomy", "Heart") == chest | ids("--anatomy", "Heart")
     assert "acdc" in ids("--task", "Disease Diagnosis", "--anatomy", "Heart")
+    assert ids("--task", "Head Circumference") == {"hc18"}
     status, out, _ = run("sources", "list", "--anatomy", "Breast", "--modality", "CT")
     assert (status, "no source matches" in out) == (0, True)
 

@@ -47,10 +47,9 @@ OPEN_RULES: tuple[BatchRule[OpenItem], ...] = (
     BatchRule(
         id="pair-size",
         asks=(
-            "The size of an image does not tell which one of a pair cannot show what is asked "
-            "(chance + 2 SE)."
+            "Image size does not reveal which image of a pair cannot show the fact (chance + 2 SE)."
         ),
-        remedy="Ask of images of one size, or read the score as that of a reader who knows sizes.",
+        remedy="Use images of equal size, or read the score as that of a reader who knows sizes.",
         measure=pair_size,
     ),
     BatchRule(

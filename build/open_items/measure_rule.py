@@ -208,7 +208,7 @@ def _unmeasured(measure: Measure) -> NumberTarget:
 
 
 def _objection(view: CaseView, measure: Measure, sample: Sample) -> str:
-    """Return what bars a question whatever its number is."""
+    """Return why no number may be asked here; empty if one may."""
     if measure.scope > Scope[sample.scope.upper()]:
         return OUT_OF_SCOPE
     told_by = view.task.declaration.told_by

@@ -46,7 +46,7 @@ def check_enclosed(rule: Enclosed, masks: Mapping[str, Sequence[Mask]]) -> None:
 
 
 def check_side(rule: Side, facts: Mapping[str, str], masks: Sequence[Mask], volume: Volume) -> None:
-    """Reject marks that lie on the other side of the patient than a fact of the case states.
+    """Reject marks on the opposite side of the patient from the one stated.
 
     Args:
         rule: rule of the card.

@@ -242,7 +242,7 @@ def select_items(
 
 def _not_met(verdict: Mapping[str, Any] | None) -> tuple[str, ...]:
     if verdict is None:
-        return ("No review of it counts yet.",)
+        return ("no valid reviews yet.",)
     conditions = verdict["conditions"]
     return tuple(str(row["words"]) for row in conditions if row["passed"] is not True)
 

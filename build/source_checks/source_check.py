@@ -268,7 +268,7 @@ _MOST_REASONS = 3
 _WORDS = "concepts and groups are in the tables"
 
 _CHECKS: dict[str, Callable[[_FixtureBuilds], Iterator[str]]] = {
-    "layouts are told apart": _layouts_are_told_apart,
+    "layouts are distinguishable": _layouts_are_told_apart,
     _WORDS: lambda trial: missing_words(trial.source),
     "what an image does not show is not asked": _unseen_is_not_asked,
     "the adapter asks for all that the card names for it": _card_is_asked,

@@ -129,8 +129,8 @@ def describe_words(audit: Mapping[str, Any]) -> list[str]:
         if total[CONFIRMS] or total[CONTRADICTS] or total[BREAKS_SILENCE]:
             lines.append(
                 f"words of {source}: {total[CONFIRMS]:,} labels confirmed, "
-                f"{total[CONTRADICTS]:,} contradicted and so unknown, {total[SILENT]:,} not "
-                f"spoken of; {total[BREAKS_SILENCE]:,} facts spoken of without a label"
+                f"{total[CONTRADICTS]:,} contradicted (set to unknown), {total[SILENT]:,} not "
+                f"mentioned; {total[BREAKS_SILENCE]:,} facts mentioned without a label"
             )
     return lines
 

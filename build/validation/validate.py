@@ -126,7 +126,7 @@ class Validation:
 
 
 def validate(root: Path, stages: Stages, *, workers: int, with_gx: bool = False) -> Validation:
-    """Check a release tree.
+    """Validate a release tree.
 
     Args:
         root: its folder.

@@ -10,6 +10,7 @@ from medrcube.console.counts import counted
 from medrcube.evaluate.outcomes import lost
 from medrcube.evaluate.reporting.interval_text import (
     accuracy_text,
+    accuracy_words,
     interval_text,
     is_too_few,
     lost_text,
@@ -125,8 +126,8 @@ def _accuracy(row: Row, name: str) -> HeatMapCell:
         return HeatMapCell(text="\u2013", n=n, few=False, shade=None, description=description)
     if row["accuracy"] is None:
         description = (
-            f"{name}: {row['correct']:,} of {n:,} correct, {lost_text(row)}: between "
-            f"{accuracy_text(row)} %, chance {_percent(row['chance'])} %"
+            f"{name}: {row['correct']:,} of {n:,} correct, {lost_text(row)}: "
+            f"{accuracy_words(row)}, chance {_percent(row['chance'])} %"
         )
         return HeatMapCell(
             text=accuracy_text(row, 0), n=n, few=False, shade=None, description=description

@@ -16,6 +16,7 @@ __all__ = [
     "TOO_FEW",
     "accuracy_line",
     "accuracy_text",
+    "accuracy_words",
     "interval_or_few",
     "interval_text",
     "is_too_few",
@@ -61,10 +62,16 @@ def accuracy_text(row: Mapping[str, Any], digits: int = 1) -> str:
     return low if low == high else f"{low}\u2013{high}"
 
 
+def accuracy_words(row: Mapping[str, Any], digits: int = 1) -> str:
+    """Return the accuracy with its unit, in words: ``30.0 %`` or ``between 2.1 and 95.8 %``."""
+    text = accuracy_text(row, digits)
+    low, dash, high = text.partition("\u2013")
+    return f"between {low} and {high} %" if dash else f"{text} %"
+
+
 def accuracy_line(row: Mapping[str, Any]) -> str:
     """Return the accuracy of a group with interval and units, in words."""
-    between = "between " if row["accuracy"] is None else ""
-    return f"accuracy of all items {between}{accuracy_text(row)} % ({interval_text(row)})"
+    return f"accuracy of all items {accuracy_words(row)} ({interval_text(row)})"
 
 
 def lost_text(group: Mapping[str, Any]) -> str:

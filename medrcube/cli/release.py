@@ -76,8 +76,9 @@ def release(
         shard_size=parse_shard_size(shard_size),
     )
     reporter.result(
-        f"{counted(report.items, 'item')}, {counted(report.pictures, 'image')}, "
-        f"{report.withheld:,} withheld, {report.unreviewed:,} unreviewed: {report.out}"
+        f"{counted(report.items, 'item')} ({report.unreviewed:,} unreviewed), "
+        f"{counted(report.open_items, 'open item')}, {counted(report.pictures, 'image')}, "
+        f"{report.withheld:,} withheld: {report.out}"
     )
     for stratum in report.failing_strata:
         reporter.result(f"NOT AGREED {stratum}")

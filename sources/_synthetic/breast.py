@@ -157,7 +157,7 @@ def breast_ultrasound(
 def _described(
     echo: Floats, lesion: Mask, descriptors: Descriptors, rng: np.random.Generator
 ) -> Floats:
-    """The echoes of a breast with one lesion and all that is told of it."""
+    """The echoes of a breast with one lesion and its descriptors."""
     shape = lesion.shape
     y, x = places(*shape)
     rows, columns = np.nonzero(lesion)

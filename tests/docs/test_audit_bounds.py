@@ -32,7 +32,7 @@ def test_the_page_has_the_tables_of_the_result(benchmark):
 def test_the_page_states_the_bounds_in_use():
     words = " ".join(PAGE.split("## False alarms and power of the bounds")[1].split())
     assert (
-        f"tricks are tested at {BOUND_SE:g} standard errors, the model at {MODEL_BOUND_SE:.2g}"
+        f"shortcuts are tested at {BOUND_SE:g} standard errors, the model at {MODEL_BOUND_SE:.2g}"
         in words
     )
     assert (

@@ -112,7 +112,7 @@ def _name(name: str) -> dict[str, str]:
 
 
 def _settings(recipe: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of the recipe that describe how; the rest is in the recipe itself."""
+    """Return the rendering settings of a recipe."""
     origin = recipe["origin"]
     return {
         "medrcube:card": origin["card"],

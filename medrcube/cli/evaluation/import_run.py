@@ -52,7 +52,7 @@ def import_run(
     from medrcube.evaluate.dataset import load_benchmark
     from medrcube.evaluate.imports.import_run import import_run as import_file
     from medrcube.evaluate.imports.shown_options import LIST_LIMIT
-    from medrcube.evaluate.reporting.interval_text import accuracy_text
+    from medrcube.evaluate.reporting.interval_text import accuracy_words
 
     other = None if edition is None else load_benchmark(edition)
     imported = import_file(file, read_release(release), out, model=model, edition=other)
@@ -67,10 +67,9 @@ def import_run(
             f"{', '.join(differing[:LIST_LIMIT])}"
         )
     total = imported.metrics["global"]
-    between = "between " if total["accuracy"] is None else ""
     reporter.result(
         f"wrote {out}: {counted(imported.replies, 'reply')} of {imported.model}, accuracy "
-        f"{between}{accuracy_text(total, 2)} %"
+        f"{accuracy_words(total, 2)}"
     )
     left_out = "these figures cover only part of the file" if differing else None
     if why := left_out or imported.standing.incomplete:

@@ -75,7 +75,7 @@ def _folder(out: Path | None) -> Iterator[Path]:
 
 
 def _tell(imported: ImportedRun, items: int, out: Path | None, reporter: Reporter) -> bool:
-    """Print what was scored and what was not; true if the numbers cover only part of the file."""
+    """Print the counts; true if part of the file was not scored."""
     from medrcube.evaluate.outcomes import AnswerOutcome
     from medrcube.evaluate.reporting.interval_text import accuracy_line
 

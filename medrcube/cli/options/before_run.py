@@ -1,4 +1,4 @@
-"""Options of ``medrcube evaluate`` that tell what a run will ask and cost before it is paid for."""
+"""Options of ``medrcube evaluate`` that preview a run: ``--dry-run`` and ``--estimate``."""
 
 from __future__ import annotations
 

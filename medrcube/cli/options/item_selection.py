@@ -40,7 +40,7 @@ Tasks = Annotated[
 ]
 Anatomies = Annotated[
     list[str] | None,
-    _option("--anatomy", metavar="NAME", help="Only this region; repeatable."),
+    _option("--anatomy", metavar="NAME", help="Only this anatomy; repeatable."),
 ]
 Modalities = Annotated[
     list[str] | None,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from medrcube.cli.options.shared import Json, SourcePath, Wide
+from medrcube.cli.tasks.list_tasks import sources_of
 from medrcube.errors import MedrcubeError
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ _Name = TypeVar("_Name", bound=str)
 def list_sources(
     anatomy: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Only this region, such as Chest; repeatable."),
+        typer.Option(metavar="NAME", help="Only this anatomy, such as Chest; repeatable."),
     ] = None,
     modality: Annotated[
         list[str] | None,
@@ -59,9 +60,11 @@ def list_sources(
         for card in (source.card for source in find_sources(source_path or ()).values())
         if (not anatomies or card.anatomy in anatomies)
         and (not modalities or card.modality in modalities)
-        and (not tasks or not tasks.isdisjoint(card.tasks))
         and (not modes or card.access.mode in modes)
     ]
+    if tasks:
+        asked_of = {name for kind in tasks for name in sources_of(kind, cards)}
+        cards = [card for card in cards if card.id in asked_of]
     if cards:
         reporter.table(
             ("id", "anatomy", "modality", "images", "access", "redistribute", "tasks", "licence"),
@@ -80,7 +83,7 @@ def list_sources(
             ],
         )
     else:
-        reporter.result("no source matches all of these; remove one of the options")
+        reporter.result("no source matches; use fewer filters")
     reporter.data([_summary(card) for card in cards])
 
 

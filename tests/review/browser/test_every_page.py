@@ -162,7 +162,7 @@ def test_refused_forms_are_accessible(world, site, enter, assert_accessible):
     assert_accessible(page, "gold")
     page = enter(world, "administrator")
     page.goto(f"{site.address}/trail/")
-    page.get_by_role("button", name="Check every event").click()
+    page.get_by_role("button", name="Verify every event").click()
     page.get_by_text("The record is intact").wait_for()
     assert_accessible(page, "trail")
     page.goto(f"{site.address}/people/")
