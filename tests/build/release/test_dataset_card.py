@@ -35,7 +35,7 @@ def test_no_way_is_told_where_nothing_is_withheld(release_all):
 
 def test_known_faults_of_the_sources_are_told(editions):
     text = (editions[0] / "README.md").read_text()
-    undiagnosed = "- kept without questions about diagnoses and lesions: the two pictures are equal"
+    undiagnosed = "- kept without questions about diagnoses and lesions: the two images are pixel-"
     assert undiagnosed in text
     assert "have not been accepted by a clinician" in text
 
@@ -48,7 +48,7 @@ def test_both_editions_have_the_same_texts(editions):
 
 def test_the_licences_say_of_each_source_what_is_known_and_claim_no_terms_for_it(editions):
     text = (editions[0] / "LICENSE.md").read_text()
-    assert "- `BUSI`: CC BY 4.0 (see https://example.org). Not known: any terms: " in text
+    assert "- `BUSI`: CC BY 4.0 (see https://example.org). Not known: any terms of use: " in text
     (entry,) = (line for line in text.splitlines() if line.startswith("- `VINDR-CXR`"))
     assert "No licence text and no statement of the owner has been seen. Not known: " in entry
     assert "stated on the page" not in text
