@@ -1,7 +1,7 @@
 """Evaluation conditions of a question, and its presentations.
 
 ``full`` is the question as it is. ``blind`` omits the image, ``image-swap`` shows another image of
-the same voxel, ``circular`` asks with every rotation of the options, and ``reworded`` asks about
+the same cell, ``circular`` asks with every rotation of the options, and ``reworded`` asks about
 the same fact as worded in another edition of the release. ``chain`` asks the questions on one image
 as one conversation (see ``chains``), and ``degraded`` shows the image after a stated degradation
 (see ``degradation``). All are parts of one run, so that a question shared by two conditions is
@@ -125,7 +125,7 @@ def presentations(
 ) -> list[Presentation]:
     """Return all presentations of all items; those of one image are consecutive within a condition.
 
-    An item whose voxel has no other image has no ``image-swap`` presentation, and one without a
+    An item whose cell has no other image has no ``image-swap`` presentation, and one without a
     counterpart in the other edition no ``reworded`` one.
 
     Args:
@@ -207,7 +207,7 @@ def _ways(
 
 
 def _donors(items: Sequence[BenchmarkItem]) -> dict[str, str]:
-    """Choose the swapped image of each item: an image of another item of its voxel, by a hash.
+    """Choose the swapped image of each item: an image of another item of its cell, by a hash.
 
     Images without a question that has the same correct answer are preferred: then a reply that is
     still correct did not need the image.

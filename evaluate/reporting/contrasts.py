@@ -25,7 +25,7 @@ class Contrast:
         own: the unmodified question, in words.
         other: the condition compared with it, in words; empty for option order.
         rows: (name, numbers) for all questions and for each task.
-        map: the same by voxel.
+        map: the same by cell.
         left_out: number of unpaired questions.
     """
 

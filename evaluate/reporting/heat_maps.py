@@ -41,7 +41,7 @@ Slices = list[tuple[str, list[tuple[ScoredRun, Row | None]]]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeatMapCell:
-    """One voxel of a heat map.
+    """One cell of a heat map.
 
     Attributes:
         text: the number shown.

@@ -16,7 +16,7 @@ _LONGEST = 60
 
 
 class CellName(NamedTuple):
-    """A voxel of the cube."""
+    """A cell of the cube."""
 
     task: Task
     modality: Modality

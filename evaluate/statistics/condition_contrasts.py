@@ -39,7 +39,7 @@ def condition_contrasts(results: Sequence[Result]) -> dict[str, Any]:
         (full against the same image degraded) and ``position`` (circular). Each has ``global``;
         ``task``, by name; ``voxels``, a list; and ``left_out``. Rows of the first four are those of
         ``paired_tests.paired_metrics``, where ``first`` is full, with ``answered`` for the pairs in
-        which both replies give a letter, and ``mcnemar_p_holm`` within tasks and within voxels;
+        which both replies give a letter, and ``mcnemar_p_holm`` within tasks and within cells;
         rows of ``position`` are those of ``position_metrics``. If full was not asked, the unrotated
         form of circular takes its place.
     """

@@ -40,7 +40,7 @@ def grouped(
         item_of: item of a member.
 
     Returns:
-        Members in order, by the values of ``COLUMNS``; datasets are sorted by name, voxels by
+        Members in order, by the values of ``COLUMNS``; datasets are sorted by name, cells by
         modality, task and region.
     """
     groups: dict[tuple[str, ...], list[Member]] = {}

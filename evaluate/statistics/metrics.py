@@ -47,9 +47,9 @@ def metrics(results: Sequence[Result]) -> dict[str, Any]:
     """Return the accuracies of ``metrics.json``, and the count of each rule.
 
     Empty groups are left out. Each group is a row of ``group_metrics``. ``macro`` has macro
-    averages over voxels and over tasks, in addition to the micro ``accuracy``; the means
+    averages over cells and over tasks, in addition to the micro ``accuracy``; the means
     ``_not_small`` exclude groups with fewer than ``n_min`` items, and ``suppressed`` counts the
-    excluded voxels. ``sets`` is for items scored together, see ``item_sets.set_metrics``.
+    excluded cells. ``sets`` is for items scored together, see ``item_sets.set_metrics``.
 
     If ``incomplete``, more than ``FAILURE_GATE`` of all items have no reply: then no group has an
     accuracy or an interval, only its ``bounds``.

@@ -61,7 +61,7 @@ def name_of(axis: Axis, row: Mapping[str, Any]) -> str:
 
 
 def short_name(axis: Axis, row: Mapping[str, Any]) -> str:
-    """Return the name of a slice for a narrow table: a voxel by the abbreviation of its task."""
+    """Return the name of a slice for a narrow table: a cell by the abbreviation of its task."""
     if axis != "voxel":
         return name_of(axis, row)
     return f"{Task(row['task']).abbreviation} {row['modality']} {row['parts']}"

@@ -67,9 +67,9 @@ def slice_correlations(
         ``interval_models`` (bootstrap of models; ``None`` for fewer than ten),
         ``interval_items`` (bootstrap of units, corrected for the noise of few items) and
         ``r_corrected``, its midpoint, which that noise does not attenuate; ``None`` on the diagonal
-        and if a group is the same for all models. Voxels also have ``by_region``: for every pair of
-        regions the mean ``r`` (by Fisher's z) over ``pairs`` of voxels with its ``interval`` over
-        models; for a region with itself, over pairs of its own voxels.
+        and if a group is the same for all models. Cells also have ``by_region``: for every pair of
+        regions the mean ``r`` (by Fisher's z) over ``pairs`` of cells with its ``interval`` over
+        models; for a region with itself, over pairs of its own cells.
 
     Raises:
         WorkspaceError: fewer than three runs, or no two groups are large enough.
