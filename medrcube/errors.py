@@ -23,6 +23,7 @@ __all__ = [
     "UnknownNameError",
     "VocabularyError",
     "WorkspaceError",
+    "failure_text",
 ]
 
 
@@ -124,3 +125,17 @@ class MissingExtraError(MedrcubeError):
 
 def _rebuild(kind: type[ReadError], message: str, code: str) -> ReadError:
     return kind(message, code=code)
+
+
+def failure_text(error: Exception) -> str:
+    """Return why a file cannot be read, without error numbers, codecs and the path again.
+
+    Args:
+        error: what reading or parsing raised; a decoding error must have the whole file as object.
+    """
+    if isinstance(error, UnicodeDecodeError):
+        line = error.object.count(b"\n", 0, error.start) + 1
+        return f"line {line} is not UTF-8; save the file as UTF-8 text"
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return str(error)

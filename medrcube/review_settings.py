@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from medrcube.errors import WorkspaceError
+from medrcube.errors import WorkspaceError, failure_text
 from medrcube.files.toml_reader import TomlTable
 
 __all__ = ["ReviewSettings", "SingleSignOn", "parse_review_settings"]
@@ -60,7 +60,9 @@ class SingleSignOn:
             mode = stat.S_IMODE(self.secret_file.stat().st_mode)
             secret = self.secret_file.read_text(encoding="utf-8").strip()
         except (OSError, UnicodeDecodeError) as error:
-            raise WorkspaceError(f"{self.secret_file}: cannot be read ({error})") from error
+            raise WorkspaceError(
+                f"{self.secret_file}: cannot be read: {failure_text(error)}"
+            ) from error
         if mode & 0o077:
             raise WorkspaceError(
                 f"{self.secret_file}: others can read it (mode {mode:o}); chmod 600 it"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from medrcube.errors import WorkspaceError
+from medrcube.errors import WorkspaceError, failure_text
 from medrcube.evaluate.questions.conditions import Condition
 from medrcube.release_format.strict_json import BadJsonError, each_line, read_lines
 
@@ -84,7 +84,9 @@ def json_rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
                     raise WorkspaceError(f"{path} line {number}: expected an object")
                 yield number, row
     except (OSError, BadJsonError) as error:
-        raise WorkspaceError(f"{path}: cannot be read as JSON lines: {error}") from error
+        raise WorkspaceError(
+            f"{path}: cannot be read as JSON lines: {failure_text(error)}"
+        ) from error
 
 
 def json_lines(path: Path) -> Iterator[tuple[int, Mapping[str, Any] | str]]:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from medrcube.errors import WorkspaceError
+from medrcube.errors import WorkspaceError, failure_text
 
 __all__ = ["SPREADSHEET", "table_rows"]
 
@@ -37,7 +37,7 @@ def table_rows(path: Path) -> Sequence[Mapping[str, Any]]:
         finally:
             csv.field_size_limit(usual)
     except (OSError, ValueError, RecursionError, csv.Error) as error:
-        raise WorkspaceError(f"{path}: cannot be read: {error}") from error
+        raise WorkspaceError(f"{path}: cannot be read: {failure_text(error)}") from error
 
 
 def _dialect(path: Path) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template, TemplateError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from medrcube.errors import WorkspaceError
+from medrcube.errors import WorkspaceError, failure_text
 from medrcube.evaluate.benchmark_item import BenchmarkItem
 from medrcube.evaluate.models.protocol import Json
 from medrcube.evaluate.questions.option_letters import fold, misplaced_option
@@ -107,7 +107,7 @@ def read_prompt(path: Path) -> Prompt:
             data = file.read(_LONGEST_TEMPLATE + 1)
         text = data.decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise WorkspaceError(f"--prompt {path}: cannot be read: {error}") from error
+        raise WorkspaceError(f"--prompt {path}: cannot be read: {failure_text(error)}") from error
     if len(data) > _LONGEST_TEMPLATE:
         raise WorkspaceError(
             f"--prompt {path}: has more than {_LONGEST_TEMPLATE:,} bytes; expected a short text"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from medrcube.console.counts import counted
-from medrcube.errors import WorkspaceError
+from medrcube.errors import WorkspaceError, failure_text
 from medrcube.evaluate.benchmark_item import BenchmarkItem
 from medrcube.evaluate.dataset import Benchmark
 from medrcube.evaluate.models.protocol import Json
@@ -135,7 +135,7 @@ def read_ids(path: Path) -> frozenset[str]:
     try:
         lines = [line.strip() for line in path.read_text(encoding="utf-8-sig").splitlines()]
     except (OSError, ValueError) as error:
-        raise WorkspaceError(f"--ids {path}: cannot be read: {error}") from error
+        raise WorkspaceError(f"--ids {path}: cannot be read: {failure_text(error)}") from error
     names = frozenset(line for line in lines if line and not line.startswith("#"))
     if not names:
         raise WorkspaceError(f"--ids {path}: has no item; expected SOURCE/ID or ID on each line")

@@ -22,7 +22,7 @@ from medrcube.build.release.image_writers import parse_shard_size
 from medrcube.build.release.write import release as write_release
 from medrcube.build.workspace_sources import workspace_sources
 from medrcube.console.progress import Reporter
-from medrcube.errors import MedrcubeError, WorkspaceError
+from medrcube.errors import MedrcubeError, WorkspaceError, failure_text
 from medrcube.sources._framework.layout import check_root, inspect_copy, require_fit
 from medrcube.sources.registry import find_sources, get_source
 from medrcube.workspace import WorkspaceFolder, init_workspace
@@ -113,7 +113,9 @@ class Workspace:
         except FileNotFoundError:
             raise self._not_built(self._folder.audit) from None
         except (OSError, ValueError) as error:
-            raise WorkspaceError(f"{self._folder.audit}: cannot be read: {error}") from error
+            raise WorkspaceError(
+                f"{self._folder.audit}: cannot be read: {failure_text(error)}"
+            ) from error
         return audit
 
     def image(self, sample: str) -> Image.Image:

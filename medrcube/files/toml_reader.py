@@ -11,7 +11,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar, cast
 
-from medrcube.errors import MedrcubeError, UnknownNameError
+from medrcube.errors import MedrcubeError, UnknownNameError, failure_text
 
 __all__ = ["TomlTable", "parse_toml", "read_toml", "read_toml_text"]
 
@@ -37,16 +37,11 @@ def read_toml(path: Path | Traversable, error: type[MedrcubeError]) -> dict[str,
 def read_toml_text(path: Path | Traversable, error: type[MedrcubeError]) -> str:
     """Read the text of a TOML file, as ``read_toml`` does, without parsing it."""
     try:
-        content = path.read_bytes()
+        return path.read_bytes().decode("utf-8-sig")
     except OSError as failure:
-        raise error(f"{path}: cannot be read: {failure.strerror}") from failure
-    try:
-        return content.decode("utf-8-sig")
+        raise error(f"{path}: cannot be read: {failure_text(failure)}") from failure
     except UnicodeDecodeError as failure:
-        line = content.count(b"\n", 0, failure.start) + 1
-        raise error(
-            f"{path} is not valid TOML: line {line} is not UTF-8; save the file as UTF-8 text"
-        ) from failure
+        raise error(f"{path} is not valid TOML: {failure_text(failure)}") from failure
 
 
 def parse_toml(text: str, name: str, error: type[MedrcubeError]) -> dict[str, Any]:

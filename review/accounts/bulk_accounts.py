@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from pathlib import Path
 
 from django.db import transaction
 
+from medrcube.errors import failure_text
 from medrcube.review.accounts import accounts
 from medrcube.review.errors import InvalidAnswerError, ReviewError
 from medrcube.review.models import Role, User
@@ -35,12 +37,12 @@ def read_applicants(table: Path) -> list[Applicant]:
         ReviewError: the file cannot be read, or a column is missing or unknown.
     """
     try:
-        with table.open(encoding="utf-8-sig", newline="") as file:
-            table_rows = csv.DictReader(file)
-            names = tuple(table_rows.fieldnames or ())
-            rows = list(table_rows)
+        text = table.read_bytes().decode("utf-8-sig")
+        table_rows = csv.DictReader(io.StringIO(text, newline=""))
+        names = tuple(table_rows.fieldnames or ())
+        rows = list(table_rows)
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise ReviewError(f"{table}: cannot be read as CSV ({error})") from error
+        raise ReviewError(f"{table}: cannot be read as CSV: {failure_text(error)}") from error
     unknown = sorted({str(name) for name in names} - {*_COLUMNS})
     if unknown or "email" not in names:
         columns = ", ".join(map(str, names)) or "nothing"
