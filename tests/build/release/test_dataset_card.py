@@ -25,7 +25,7 @@ def test_the_way_to_withheld_pictures_is_told_for_the_sources_that_have_any(edit
     text = (editions[0] / "README.md").read_text()
     assert "medrcube reconstruct RELEASE \\\n    --source vindr-cxr=" in text
     assert "--source busi=" not in text
-    assert "1. Get credentials on PhysioNet" in text
+    assert "1. Get credentialed access on PhysioNet" in text
 
 
 def test_no_way_is_told_where_nothing_is_withheld(release_all):

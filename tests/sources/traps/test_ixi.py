@@ -107,7 +107,7 @@ def test_sequence_is_the_end_of_the_name(build_fixture, kind, concept):
 
 def test_angiography_is_shown_as_a_source_slice_and_the_card_says_so(build_fixture):
     assert build_fixture(SOURCE, "archives").sample(f"{GUYS}-MRA-axial").frames == "36"
-    assert any("source slices of the slab and no projection" in q.reason for q in CARD.quirks)
+    assert any("source slices of the slab, not projections" in q.reason for q in CARD.quirks)
 
 
 @each_layout
