@@ -102,7 +102,7 @@ def axial_stacks(
         reason, places = _places(headers, uid, least, uneven)
         reason = reason or _strange_size(headers[0], max(places) - min(places), wide, tall)
         if without and without.fullmatch(headers[0].get("ConvolutionKernel", "")):
-            reason = reason or "its kernel is not meant for what is shown"
+            reason = reason or "its reconstruction kernel is unsuitable for what is to be shown"
         if reason:
             others.update((path, reason) for path, _ in files)
             continue

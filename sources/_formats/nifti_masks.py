@@ -234,14 +234,14 @@ def slice_at(volume: Any, place: NDArray[np.float64]) -> int:
     count = volume.slices.shape[0]
     if volume.affine is None:
         raise ReadError(
-            "the file does not say where its axes point (neither sform nor qform), so no plane "
-            "can be cut; is this another edition of the volume?",
+            "the file does not state the directions of its axes (neither sform nor qform), so no "
+            "plane can be cut; is this another edition of the volume?",
             code="no-affine",
         )
     index = float((np.linalg.inv(volume.affine) @ np.append(place, 1.0))[0])
     if not -_BESIDE <= index <= count - 1 + _BESIDE:
         raise RefusedError(
-            f"the place that is wanted lies {max(-index, index - count + 1):.1f} slices beyond the "
+            f"the requested position lies {max(-index, index - count + 1):.1f} slices beyond the "
             f"{count} slices of the volume; expected it within them",
             code="no-slice",
         )

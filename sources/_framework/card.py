@@ -188,9 +188,8 @@ def _require_reasons(path: Path, data: Mapping[str, Any]) -> None:
             if lacks
         ]
         raise CardError(
-            f"{path}: does not state for every field the basis of its truth, "
-            "whether one image shows it, and why (docs/how-to/add-a-source.md); add\n"
-            + "".join(lines)
+            f"{path}: every field must state the basis of its truth, whether one image "
+            "shows it, and why (docs/how-to/add-a-source.md); add\n" + "".join(lines)
         )
 
 

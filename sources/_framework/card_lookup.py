@@ -90,6 +90,6 @@ def concept_of(card: Card, statement: Label | Region, shared: Collection[str] = 
         raw = json.dumps(value) if value == statement.value else "the value there"
         raise RowError(
             f"{card.id}: {place}: value {value!r} of field {field.name!r} is not in the card "
-            f"(known: {values}); say in medrcube.toml what it "
-            f'means, or "" for nothing:  [values.{card.id}.{field.name}]  {raw} = ""'
+            f"(known: {values}); map it to one of its concepts in medrcube.toml, "
+            f'or to "" if it is not used:  [values.{card.id}.{field.name}]  {raw} = ""'
         ) from None

@@ -52,7 +52,7 @@ def check_case(card: Card, case: Case) -> None:
         raise SourceError(
             f"{card.id}: case {case.key!r} is made for comparison, with {len(case.panels)} "
             f"panel(s), {len(case.labels)} label(s) and {len(case.regions)} region(s); expected "
-            "panels alone: what else is known belongs to the cases of its images"
+            "panels only: everything else belongs to the cases of its images"
         )
 
 

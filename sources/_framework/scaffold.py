@@ -106,7 +106,7 @@ def new_source(source_id: str, root: Path, destination: Path) -> Path:
     if not re.fullmatch(r"[a-z][a-z0-9-]*", source_id):
         raise MedrcubeError(
             f"{source_id!r} cannot be the id of a source; expected lower-case letters, digits and "
-            "hyphens, a letter first, such as 'my-source'"
+            "hyphens, starting with a letter, such as 'my-source'"
         )
     folder = destination / source_id.replace("-", "_")
     if folder.exists():

@@ -82,7 +82,9 @@ class ClientHome:
         """
         client = CLIENTS[home.kind]
         if order.requested_files is not None:
-            raise HomeError(f"{home.kind} {home.id}: gives all or nothing; leave out the list")
+            raise HomeError(
+                f"{home.kind} {home.id}: provides only the whole dataset; leave out the list"
+            )
         program = shutil.which(client.program)
         if program is None:
             raise HomeError(f"this needs the program {client.program!r}: {client.install}")
@@ -116,7 +118,7 @@ def _clone(
 ) -> Sequence[DownloadedFile]:
     new = not (folder / ".git").exists()
     if new and _files(folder):
-        raise HomeError(f"{folder}: holds other files; a clone needs a folder of its own")
+        raise HomeError(f"{folder}: holds other files; a clone needs an empty folder")
     if new:
         partial = folder.with_name(f".{folder.name}{PARTIAL}")
         shutil.rmtree(partial, ignore_errors=True)
@@ -132,8 +134,8 @@ def _clone(
     lost = _output([program, "-C", str(folder), "status", "--porcelain", "-uno"])
     if lost:
         raise HomeError(
-            f"{folder}: differs from what was cloned ({lost.splitlines()[0].strip()}); to put it "
-            f"back:  git -C {folder} checkout ."
+            f"{folder}: differs from its commit ({lost.splitlines()[0].strip()}); to restore "
+            f"it:  git -C {folder} checkout ."
         )
     manifest.add(".git", commit=commit, url=home.id)
     status = "fetched" if new else "there"
@@ -158,8 +160,8 @@ def _run(command: Sequence[str]) -> None:
         raise HomeError(f"{command[0]}: cannot be run ({error.strerror})") from None
     if process.returncode:
         raise HomeError(
-            f"{Path(command[0]).name} {command[1]} ended with status {process.returncode}; what it "
-            "says stands above. The same command goes on"
+            f"{Path(command[0]).name} {command[1]} exited with status {process.returncode}; its "
+            "output is above. Run the same command again to continue"
         )
 
 

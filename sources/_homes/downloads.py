@@ -37,8 +37,8 @@ class HttpHome:
             files, unknown = choose_files(offered, order.requested_files)
             if not files:
                 raise HomeError(
-                    f"{home.kind} {home.id}: offers {offered[0].name} and the like, and no file of "
-                    "the list; get all of it and unpack it"
+                    f"{home.kind} {home.id}: offers files such as {offered[0].name}, none of which "
+                    "is in the list; download everything and unpack it"
                 )
             order.folder.mkdir(parents=True, exist_ok=True)
             _check_space(files, order)
@@ -81,8 +81,8 @@ def _check_space(files: Sequence[RemoteFile], order: DownloadRequest) -> None:
     free = shutil.disk_usage(order.folder).free
     if needed > free:
         raise HomeError(
-            f"{order.folder}: {needed / 1e9:.1f} GB are to come and {free / 1e9:.1f} GB are free; "
-            "choose another disk"
+            f"{order.folder}: {needed / 1e9:.1f} GB to download, but only {free / 1e9:.1f} GB "
+            "free; choose another disk"
         )
 
 

@@ -75,7 +75,7 @@ class HomeClient:
                 response.read()
             except httpx2.HTTPError as error:
                 raise HomeError(
-                    f"{public_url(url)}: broke off ({_words(error)}); try again"
+                    f"{public_url(url)}: the connection broke off ({_words(error)}); try again"
                 ) from None
             return response
 
@@ -122,7 +122,7 @@ class HomeClient:
             response.close()
             address = address.join(response.headers.get("Location", ""))
         raise HomeError(
-            f"{public_url(url)}: leads on more than {_MOST_MOVES} times; expected a file"
+            f"{public_url(url)}: redirects more than {_MOST_MOVES} times; expected a file"
         )
 
     def _check(self, address: httpx2.URL) -> None:
@@ -132,7 +132,7 @@ class HomeClient:
         if address.scheme != "https" or not is_home:
             raise HomeError(
                 f"leads to {public_url(str(address))}; expected an https address of "
-                f"{', '.join(self._hosts)}. If the home has moved, its card must say so"
+                f"{', '.join(self._hosts)}. If the home has moved, correct [home] of the card"
             )
 
 
@@ -159,12 +159,12 @@ def _pause(response: httpx2.Response, number: int) -> float:
 
 def _refusal(status: int) -> str:
     meanings = {
-        401: "asks for a name and a password",
-        403: "is not open to you: sign the agreement of the home, or check name and password",
-        404: "is not there; has the home moved its files?",
-        429: "is asked too often; try again later",
+        401: "requires a user name and password",
+        403: "denies access: sign the agreement of the home, or check user name and password",
+        404: "does not exist; has the home moved its files?",
+        429: "receives too many requests; try again later",
     }
-    return f"{meanings.get(status, 'cannot be had')} (status {status})"
+    return f"{meanings.get(status, 'cannot be downloaded')} (status {status})"
 
 
 def _words(error: Exception) -> str:

@@ -85,8 +85,8 @@ def list_files(web: HomeClient, home: HomeFacts) -> Sequence[RemoteFile]:
         digest = files[file.name].digest
         if file.md5 and digest and digest[0] == "md5" and digest[1] != file.md5:
             raise HomeError(
-                f"{home.kind} {home.id}: {file.name} has MD5 {digest[1]}, the card knows "
-                f"{file.md5}: another edition than the one that is described"
+                f"{home.kind} {home.id}: {file.name} has MD5 {digest[1]}, the card states "
+                f"{file.md5}: this is not the edition that the card describes"
             )
     return tuple(files[file.name] for file in home.files)
 
@@ -168,13 +168,15 @@ def _json(web: HomeClient, url: str) -> Any:
     try:
         return json.loads(web.get(url).content)
     except (ValueError, UnicodeDecodeError):
-        raise HomeError(f"{url}: does not answer in JSON; has the home changed?") from None
+        raise HomeError(f"{url}: did not return JSON; has the home changed?") from None
 
 
 def _entries(answer: Any, home: HomeFacts) -> Sequence[Mapping[str, Any]]:
     files = answer.get("files") if isinstance(answer, dict) else None
     if not isinstance(files, list) or not all(isinstance(entry, dict) for entry in files):
-        raise HomeError(f"{home.kind} {home.id}: its answer has no list of files")
+        raise HomeError(
+            f"{home.kind} {home.id}: its response has no list of files; has the home changed?"
+        )
     return files
 
 

@@ -52,7 +52,7 @@ def open_manifest(folder: Path, source: str, licence: str, home: HomeFacts) -> M
         owner = rows["source"]
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise HomeError(
-            f"{path}: cannot be read ({type(error).__name__}); remove it to begin anew"
+            f"{path}: cannot be read ({type(error).__name__}); remove it to start over"
         ) from None
     if owner != source:
         raise HomeError(f"{path}: {folder} holds {owner}; choose another folder for {source}")

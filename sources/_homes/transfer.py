@@ -47,7 +47,7 @@ def transfer_file(
     target = folder / file.name
     try:
         if not target.parent.resolve().is_relative_to(folder.resolve()):
-            return _failed(file, f"a link in {folder} leads its folder out of it")
+            return _failed(file, f"a link in {folder} leads outside that folder")
         if os.path.lexists(target):
             return _compare(file, target, manifest)
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -66,7 +66,7 @@ def _compare(file: RemoteFile, target: Path, manifest: Manifest) -> DownloadedFi
     if file.bytes not in (None, state.st_size):
         problem = f"{state.st_size:,} bytes, the home has {file.bytes:,}"
     elif expected is None:
-        problem = "nothing says that it is the file of the home, which gives no digest"
+        problem = "it cannot be verified, since the home states no digest"
     elif recorded.get(expected[0]) == expected[1] and recorded.get("bytes") == state.st_size:
         return DownloadedFile(name=file.name, status="there")
     else:
@@ -76,7 +76,8 @@ def _compare(file: RemoteFile, target: Path, manifest: Manifest) -> DownloadedFi
             return DownloadedFile(name=file.name, status="there")
         problem = f"its {expected[0].upper()} is {digests[expected[0]]}, expected {expected[1]}"
     problem = (
-        f"{target}: is another file ({problem}); it was left alone: move it away to get it anew"
+        f"{target}: is another file ({problem}) and was left as it is: move it away to download "
+        "the file again"
     )
     return DownloadedFile(name=file.name, status="kept", detail=problem)
 
@@ -112,7 +113,8 @@ def _bring(
         _write_down(manifest, file, size, digests)
         return DownloadedFile(name=file.name, status="fetched")
     return _failed(
-        file, f"{public_url(file.url)}: {wrong} ({TRIES} times); the same command goes on"
+        file,
+        f"{public_url(file.url)}: {wrong} ({TRIES} times); run the same command again to continue",
     )
 
 
@@ -149,7 +151,7 @@ def _receive(
         match = _RANGE.fullmatch(response.headers.get("Content-Range", ""))
         goes_on = response.status_code == 206 and match is not None and int(match[1]) == start
         if response.status_code == 206 and not goes_on:
-            raise HomeError(f"{public_url(file.url)}: gives another part than was asked for")
+            raise HomeError(f"{public_url(file.url)}: returned another range than requested")
         etag = response.headers.get("ETag", "")
         if etag.startswith('"') and etag.isascii():  # a weak tag does not identify the bytes
             tag.write_text(etag, encoding="ascii")
@@ -167,10 +169,10 @@ def _receive(
 
 def _fault(file: RemoteFile, size: int, digests: dict[str, str]) -> str:
     if file.bytes not in (None, size):
-        return f"{size:,} bytes came, the home says {file.bytes:,}"
+        return f"{size:,} bytes received, the home states {file.bytes:,}"
     if file.digest and digests[file.digest[0]] != file.digest[1]:
         algorithm, digest = file.digest
-        return f"{algorithm.upper()} is {digests[algorithm]}, the home says {digest}"
+        return f"{algorithm.upper()} is {digests[algorithm]}, the home states {digest}"
     return ""
 
 

@@ -249,7 +249,7 @@ evidence = "e"
     if holds:
         assert load_card(path).quirks[0].regions == regions
     else:
-        with pytest.raises(CardError, match="two or more, with the action 'regions' alone"):
+        with pytest.raises(CardError, match="two or more, only with the action 'regions'"):
             load_card(path)
 
 
@@ -430,7 +430,7 @@ def test_a_measure_may_name_the_task_that_asks_it(card_file, toy_card):
         ('visible = "yes"\n', "", "visible"),
         ('tolerance = { reason = "Readers differ by as much.", evidence = "a paper" }', "", "tol"),
         ('visible = "yes"', 'visible = "yes"\npanels = ["ED"]', "concepts of fields"),
-        ('visible = "yes"', 'visible = "yes"\npart = ["Edema"]', "nothing but with from"),
+        ('visible = "yes"', 'visible = "yes"\npart = ["Edema"]', "none, except with from"),
     ],
 )
 def test_what_a_measure_is_asked_by_is_checked(card_file, toy_card, old, new, says):
@@ -469,7 +469,7 @@ def test_a_number_beyond_the_plausible_range_is_a_fault(
         ('id = "123"', 'record = "123"', "record|id"),
         ('"a.zip"', '"../a.zip"', "a path below the folder of the copy"),
         ('into = "."', 'into = "/etc"', "a path below the folder of the copy"),
-        ('into = "."', 'url = "https://zenodo.org/a.zip"', "with a home of kind 'https' alone"),
+        ('into = "."', 'url = "https://zenodo.org/a.zip"', "only with a home of kind 'https'"),
         ('md5 = "0', 'md5 = "z', "md5"),
         ("evidence", "seen", "evidence"),
     ],

@@ -97,7 +97,7 @@ def test_keys_that_nobody_asks_for_are_named(own):
         ("1024 ", "inf ", "numbers.side_px': expected a finite number"),
         ("[-950, 400]", "[]", "numbers.window_hu': expected a list"),
         ("[-950, 400]", "[nan]", "numbers.window_hu': expected a list"),
-        ("side_px", "Side", "numbers.Side': expected a name of small letters"),
+        ("side_px", "Side", "numbers.Side': expected a name of lower-case letters"),
         ('"film2"', '"film1"', "names.stray': expected texts that are not empty, each once"),
         ('"film2"', "2", "names.stray': expected a list of strings"),
         ("'^film", "'film", "patterns.film': expected a regular expression from"),

@@ -80,7 +80,7 @@ def place_marks(
     if best[0] < least_agreement:
         raise RowError(
             f"ImageIndex agrees with the height of {100 * best[0]:.0f} % of the marks at best, "
-            f"counted {best[2]}; expected {100 * least_agreement:.0f} %, as the card assumes of "
+            f"counted {best[2]}; expected at least {100 * least_agreement:.0f} %: the card assumes "
             "one way of counting"
         )
     return MarkedStack(

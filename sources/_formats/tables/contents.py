@@ -161,7 +161,7 @@ def _only_member(path: Path) -> bytes:
     with zipfile.ZipFile(path) as archive:
         names = [name for name in archive.namelist() if not name.startswith("__MACOSX/")]
         if len(names) != 1:
-            raise TableError(path, f"holds {len(names)} files; expected one table alone")
+            raise TableError(path, f"holds {len(names)} files; expected a single table")
         check_archive(path, archive)
         return archive.read(names[0])
 

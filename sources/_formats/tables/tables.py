@@ -272,7 +272,7 @@ def iter_csv(
             ended=record.ended,
         )
     if empty:
-        raise TableError(path, "holds a header and no row; get the file again")
+        raise TableError(path, "has a header but no rows; get the file again")
 
 
 def read_rows(path: Path, encoding: str = "utf-8-sig") -> list[tuple[str, ...]]:

@@ -96,5 +96,5 @@ def _file(table: TomlTable, kind: str) -> HomeFile:
         if leaves_folder(path):
             table.fail(key, "a path below the folder of the copy", path)
     if bool(file.url) != (kind == "https"):
-        table.fail("url", "an address, with a home of kind 'https' alone", file.url)
+        table.fail("url", "an address, only with a home of kind 'https'", file.url)
     return file

@@ -116,7 +116,7 @@ class Measure:
     def fault(self, quantity: Quantity) -> str:
         """Return why a quantity cannot be used; empty if it can."""
         if quantity.unit != self.unit:
-            return f"{self.name} is in {quantity.unit!r}; expected {self.unit}, as the card says"
+            return f"{self.name} is in {quantity.unit!r}; expected {self.unit}, as in the card"
         for value in (quantity.value, *quantity.readings):
             if not self.is_plausible(value):
                 number, least, most = redact_cell(f"{value:g}"), f"{self.low:g}", f"{self.high:g}"
@@ -184,7 +184,7 @@ def _concepts(
     names: tuple[str, ...] = table.texts(key, default=())
     if bool(names) != needed or not set(names) <= set(concept_names):
         expected = (
-            f"some of {', '.join(concept_names)}" if needed else 'nothing but with from = "ratio"'
+            f"some of {', '.join(concept_names)}" if needed else 'none, except with from = "ratio"'
         )
         table.fail(key, expected, list(names))
     return names

@@ -47,7 +47,7 @@ def parse_quirk(table: TomlTable, field_names: Collection[str]) -> Quirk:
     action = table.text("action", choices=actions)
     regions = table.integer("regions", default=0)
     if (action == "regions") != (regions > 1):
-        table.fail("regions", "two or more, with the action 'regions' alone", regions)
+        table.fail("regions", "two or more, only with the action 'regions'", regions)
     fields = table.texts("fields", default=())
     if action == "unseen" and not fields:
         table.fail("fields", "the fields that the images do not show", fields)

@@ -100,7 +100,9 @@ def uncommented_keys(text: str, keys: Mapping[str, Sequence[str]]) -> Iterator[s
 def _keys(table: TomlTable) -> tuple[str, ...]:
     for key in table.names():
         if not _KEY.fullmatch(key):
-            table.fail(key, "a name of small letters, digits and _, a letter first", key)
+            table.fail(
+                key, "a name of lower-case letters, digits and _, starting with a letter", key
+            )
     return table.names()
 
 

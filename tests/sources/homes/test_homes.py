@@ -56,7 +56,7 @@ def test_only_the_files_of_the_card_come(fetch, zenodo):
 
 def test_another_edition_than_that_of_the_card_is_told(fetch, zenodo):
     zenodo({"a.zip": b"aa"})
-    with pytest.raises(HomeError, match="another edition than the one that is described"):
+    with pytest.raises(HomeError, match="this is not the edition that the card describes"):
         fetch(home_of("zenodo", "8231412", file_of("a.zip", md5="0" * 32)))
 
 
@@ -151,7 +151,7 @@ def test_only_the_files_of_a_list_come_whatever_folders_stand_before_them(fetch,
 
 def test_a_list_of_unpacked_files_does_not_fit_a_home_of_archives(fetch, zenodo):
     zenodo({"a.zip": b"aa"})
-    with pytest.raises(HomeError, match="get all of it and unpack it"):
+    with pytest.raises(HomeError, match="download everything and unpack it"):
         fetch(home_of("zenodo", "8231412"), {"images/1.png"})
 
 
@@ -252,7 +252,7 @@ def test_the_imaging_data_commons_client_gets_collection_and_folders(fetch, clie
 
 def test_a_client_that_fails_is_told(fetch, client):
     client("kaggle", "exit 3")
-    with pytest.raises(HomeError, match="ended with status 3"):
+    with pytest.raises(HomeError, match="exited with status 3"):
         fetch(home_of("kaggle", "datasets/owner/name"))
 
 
@@ -295,7 +295,7 @@ def test_a_repository_is_cloned_and_its_commit_written_down(fetch, repository, t
 def test_a_clone_that_was_changed_is_told(fetch, repository, tmp_path):
     fetch(repository)
     (tmp_path / "copy/metadata.csv").unlink()
-    with pytest.raises(HomeError, match="differs from what was cloned"):
+    with pytest.raises(HomeError, match="differs from its commit"):
         fetch(repository)
 
 

@@ -109,13 +109,13 @@ def test_a_damaged_part_is_found_out_and_begun_anew(fetch, tmp_path):
 def test_a_wrong_digest_never_gets_the_name(fetch, tmp_path):
     outcome = fetch(digest=("md5", "0" * 32))
     assert outcome.status == "failed"
-    assert f"MD5 is {MD5}, the home says {'0' * 32}" in outcome.detail
+    assert f"MD5 is {MD5}, the home states {'0' * 32}" in outcome.detail
     assert not (tmp_path / "copy/a.zip").exists()
     assert not (tmp_path / "copy/a.zip.part").exists()
 
 
 def test_a_short_body_is_no_file(fetch):
-    assert "the home says" in fetch(bytes=len(BODY) + 1).detail
+    assert "the home states" in fetch(bytes=len(BODY) + 1).detail
 
 
 @pytest.mark.parametrize("delay", ["7", "Wed, 21 Oct 2015 07:28:00 GMT", "soon"])
@@ -129,11 +129,12 @@ def test_a_home_that_stays_busy_is_left_in_the_end(fetch, server, waits):
     server.faults[PATH] = [429] * 9
     outcome = fetch()
     assert (outcome.status, len(waits)) == ("failed", 4)
-    assert "asked too often" in outcome.detail
+    assert "too many requests" in outcome.detail
 
 
 @pytest.mark.parametrize(
-    ("status", "message"), [(404, "not there"), (403, "sign the agreement"), (401, "a password")]
+    ("status", "message"),
+    [(404, "does not exist"), (403, "sign the agreement"), (401, "user name")],
 )
 def test_a_refusal_is_told_at_once(fetch, server, waits, status, message):
     server.faults[PATH] = [status]
@@ -146,7 +147,7 @@ def test_a_file_of_the_user_is_left_alone(fetch, tmp_path, server):
     (tmp_path / "copy/a.zip").write_bytes(b"mine" + BODY[4:])
     outcome = fetch()
     assert outcome.status == "kept"
-    assert "left alone" in outcome.detail
+    assert "was left as it is" in outcome.detail
     assert (tmp_path / "copy/a.zip").read_bytes() == b"mine" + BODY[4:]
     assert server.requests == []
 
@@ -162,7 +163,7 @@ def test_a_link_out_of_the_folder_is_not_followed(fetch, tmp_path):
     (tmp_path / "copy").mkdir()
     (tmp_path / "out").mkdir()
     (tmp_path / "copy/sub").symlink_to(tmp_path / "out")
-    assert "leads its folder out" in fetch(name="sub/a.zip").detail
+    assert "leads outside that folder" in fetch(name="sub/a.zip").detail
     assert list((tmp_path / "out").iterdir()) == []
 
 
