@@ -161,7 +161,7 @@ def test_what_nobody_has_seen_is_not_called_terms(card_file, toy_card):
         card_file(text.replace(basis, 'unknown = "its terms"'))
     ).access.describe()
     assert access_text == (
-        "No licence text and no statement of the owner has been seen. Not known: its terms."
+        "No licence text or statement by the owner has been seen. Not known: its terms."
     )
     quoted = basis.replace(" }", ', read = "a loader" }')
     access_text = load_card(card_file(text.replace(basis, quoted))).access.describe()

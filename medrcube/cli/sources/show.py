@@ -35,10 +35,10 @@ def show(name: SourceId, source_path: SourcePath = None) -> None:
             reporter.result(f"    {count:>7,}  {glob}")
         for glob, loss in layout.optional.items():
             if loss:
-                reporter.result(f"    may lack {glob}, and then has {loss}")
+                reporter.result(f"    optional {glob}; without it: {loss}")
     reporter.result("\nTasks: " + ", ".join(card.tasks))
     if card.quirks:
-        reporter.result("\nKnown faults")
+        reporter.result("\nKnown issues")
         for quirk in card.quirks:
             reporter.result(f"  {quirk.action}: {quirk.reason}")
     reporter.result(f"\nCitation\n{card.citation.strip()}")

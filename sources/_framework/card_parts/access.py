@@ -68,7 +68,7 @@ class Access:
             says = self.basis.says.rstrip(".")
             sentences.append(f"{says[:1].upper()}{says[1:]} ({place} {self.basis.read}).")
         else:
-            sentences.append("No licence text and no statement of the owner has been seen.")
+            sentences.append("No licence text or statement by the owner has been seen.")
         if self.rows:
             sentences.append(f"Rights differ by row: {self.rows.rstrip('.')}.")
         if self.unknown:

@@ -50,5 +50,5 @@ def test_the_licences_say_of_each_source_what_is_known_and_claim_no_terms_for_it
     text = (editions[0] / "LICENSE.md").read_text()
     assert "- `BUSI`: CC BY 4.0 (see https://example.org). Not known: any terms of use: " in text
     (entry,) = (line for line in text.splitlines() if line.startswith("- `VINDR-CXR`"))
-    assert "No licence text and no statement of the owner has been seen. Not known: " in entry
+    assert "No licence text or statement by the owner has been seen. Not known: " in entry
     assert "stated on the page" not in text
