@@ -18,6 +18,11 @@ from medrcube.sources._synthetic.images import (
     write_picture,
 )
 
+__all__ = [
+    "write_example",
+    "write_example_mask",
+]
+
 HEIGHT, WIDTH, SLICES = 120, 140, 6
 
 

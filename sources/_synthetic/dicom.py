@@ -13,6 +13,15 @@ from numpy.typing import NDArray
 
 from medrcube.sources._synthetic.images import CANARY, write_dicom
 
+__all__ = [
+    "Series",
+    "outline_of",
+    "uid_of",
+    "write_segmentation",
+    "write_series",
+    "write_structures",
+]
+
 _ROOT = "1.2.826.0.1.3680043.10.999"
 _AXIAL = [1, 0, 0, 0, 1, 0]
 

@@ -15,6 +15,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+__all__ = [
+    "CANARY",
+    "bounds",
+    "chambers",
+    "lesion",
+    "picture",
+    "write_clip",
+    "write_dicom",
+    "write_lines",
+    "write_metaimage",
+    "write_nifti",
+    "write_picture",
+]
+
 CANARY = "CANARY^IDENTITY"
 """Placed wherever real data contain an identifier; must never appear in any output."""
 

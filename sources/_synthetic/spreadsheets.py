@@ -8,6 +8,12 @@ from pathlib import Path
 
 from medrcube.sources._synthetic.images import CANARY
 
+__all__ = [
+    "Sheets",
+    "Value",
+    "write_spreadsheet",
+]
+
 Value = str | int | float | None
 Sheets = Mapping[str, Sequence[Sequence[Value]]]
 """Sheet name -> rows of cells, in order."""
