@@ -117,7 +117,7 @@ class FailingStratum:
     Attributes:
         stratum: modality, task and strategy.
         items: number of its items selected for the release.
-        reasons: the conditions that it does not meet, in words.
+        reasons: the conditions that it does not meet, in words; empty without a valid review.
     """
 
     stratum: str
@@ -125,7 +125,7 @@ class FailingStratum:
     reasons: tuple[str, ...]
 
     def __str__(self) -> str:
-        return f"{self.stratum}: {' '.join(self.reasons)}"
+        return f"{self.stratum}: {' '.join(self.reasons) or 'no valid reviews'}"
 
 
 def failing_strata(
@@ -242,7 +242,7 @@ def select_items(
 
 def _not_met(verdict: Mapping[str, Any] | None) -> tuple[str, ...]:
     if verdict is None:
-        return ("no valid reviews yet.",)
+        return ()
     conditions = verdict["conditions"]
     return tuple(str(row["words"]) for row in conditions if row["passed"] is not True)
 

@@ -81,7 +81,11 @@ def release(
         f"{report.withheld:,} withheld: {report.out}"
     )
     for stratum in report.failing_strata:
-        reporter.result(f"NOT AGREED {stratum}")
+        if stratum.reasons:
+            reporter.result(f"NOT AGREED {stratum}")
+    if count := sum(not stratum.reasons for stratum in report.failing_strata):
+        strata = counted(count, "stratum", "strata")
+        reporter.result(f"NOT AGREED {strata} without a valid review")
     if report.held:
         reporter.result(f"{counted(report.held, 'item')} left out: rejected by reviewers")
     if report.incomplete_sets:

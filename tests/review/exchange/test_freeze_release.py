@@ -6,8 +6,10 @@ import sys
 
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 from medrcube.build.release.editions.private_edition import RESTRICTED_SUMS, mark_private
+from medrcube.cli.app import app
 from medrcube.errors import ReleaseError, WorkspaceError
 from medrcube.files.atomic import sha256_of
 from medrcube.review.audit_trail.event_chain import chain_head, verify_chain
@@ -21,6 +23,7 @@ from medrcube.review.reviewing.decisions import decide_quarantine
 from medrcube.review.reviewing.edits import Edit, edit
 from medrcube.review.reviewing.submissions import BlindSubmission, ReviewSubmission
 from medrcube.review.visibility import privacy_incidents
+from medrcube.workspace import CONFIG
 
 WORDS = ("glioma", "meningioma", "brain abscess", "infarct")
 EDIT = Edit(question="Which diagnosis fits this MRI image best?", options=WORDS, key=0, note="n")
@@ -181,6 +184,19 @@ def test_a_release_says_which_strata_fail_the_agreement_gate(three, review, back
     (failing,) = write_release().failing_strata
     assert failing.items == 3
     assert "Agreement on rejects: not known" in str(failing)
+
+
+def test_strata_without_a_review_are_counted_and_not_listed(
+    three, back, write_release, tmp_path, toy_source
+):
+    back()
+    (failing,) = write_release(allow_unreviewed=True).failing_strata
+    assert (failing.reasons, str(failing).partition(": ")[2]) == ((), "no valid reviews")
+    (three.workspace.root / CONFIG).write_text("")
+    toy = toy_source().parent
+    words = ["release", str(three.workspace.root), str(tmp_path / "out"), "--name", "v2"]
+    ran = CliRunner().invoke(app, [*words, "--allow-unreviewed", "--source-path", str(toy)])
+    assert "NOT AGREED 1 stratum without a valid review" in ran.output
 
 
 def test_the_agreement_gate_can_be_made_binding(three, review, back, write_release, tmp_path):
