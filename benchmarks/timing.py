@@ -26,13 +26,6 @@ def arguments() -> argparse.ArgumentParser:
     return parser
 
 
-def measure_each(work: Callable[[Path, Path], int]) -> None:
-    """Measure ``work(data, out)``, called as often as ``--batch`` says; see ``measure``."""
-    args = arguments().parse_args()
-    batch = range(args.batch)
-    measure(args, lambda: sum(work(args.data, args.out) for _ in batch))
-
-
 def measure(args: argparse.Namespace, work: Callable[[], int]) -> None:
     """Print one line of JSON: seconds of each run, images made, and the memory it took.
 

@@ -86,19 +86,17 @@ def asking_sources(task: Task, cards: Sequence[Card]) -> list[Card]:
     ]
 
 
-def too_few_wordings(wordings: Wordings, task: Task) -> Iterator[str]:
-    """Yield what is wrong if a task has too few wordings."""
+def too_few_wordings(task: Task) -> Iterator[str]:
+    """Yield what is wrong if a task has too few wordings, or one that cannot be read."""
+    try:
+        wordings = Wordings(tasks=[task])
+    except TemplateError as error:
+        yield str(error)
+        return
     names = wordings.variants(task)
     if len(names) < WORDINGS:
         file = wordings.where(task)
         yield f"{file}: number of wordings: {len(names)}, expected {WORDINGS} or more"
-
-
-def _words_are_several(trial: _RuleTrial) -> Iterator[str]:
-    try:
-        yield from too_few_wordings(Wordings(tasks=[trial.task]), trial.task)
-    except TemplateError as error:
-        yield str(error)
 
 
 def _words_fit(trial: _RuleTrial) -> Iterator[str]:
@@ -174,7 +172,7 @@ def _unknown_is_refused(trial: _RuleTrial) -> Iterator[str]:
 
 
 _CHECKS: dict[str, Callable[[_RuleTrial], Iterator[str]]] = {
-    "it has several wordings": _words_are_several,
+    "it has several wordings": lambda trial: too_few_wordings(trial.task),
     "a fact may be asked": _is_asked,
     "its wordings fit all that its rule asks": _words_fit,
     "its targets are sound": _targets_are_sound,

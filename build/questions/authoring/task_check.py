@@ -46,15 +46,6 @@ def check_task(task: Task, cards: Sequence[Card]) -> tuple[ContractCheck, ...]:
     )
 
 
-def _words_are_several(trial: _CubeTask) -> Iterator[str]:
-    try:
-        wordings = Wordings(tasks=[trial.task])
-    except TemplateError as error:
-        yield str(error)
-        return
-    yield from too_few_wordings(wordings, trial.task)
-
-
 def _words_fit(trial: _CubeTask) -> Iterator[str]:
     try:
         wordings = Wordings(tasks=[trial.task])
@@ -109,7 +100,7 @@ def _unknown_is_refused(trial: _CubeTask) -> Iterator[str]:
 
 
 _CHECKS: dict[str, Callable[[_CubeTask], Iterator[str]]] = {
-    "it has several wordings": _words_are_several,
+    "it has several wordings": lambda trial: too_few_wordings(trial.task),
     "a source gives it": _is_given,
     "its wordings fit all that its sources can ask": _words_fit,
     "a fact may be asked": _is_asked,
