@@ -20,6 +20,13 @@ def test_a_letter_without_an_option_is_no_answer(reply):
 
 
 @pytest.mark.parametrize(
+    "reply", ["Answer: D. B", "D. B; Mass", "A: 0.9 B: 1", "C=1, A: 0.9 Mass", "B. Mass\nA) Normal"]
+)
+def test_a_letter_followed_by_another_one_is_no_answer(reply):
+    assert extract(reply, OPTIONS).letter is None
+
+
+@pytest.mark.parametrize(
     ("options", "reply", "letter"),
     [
         ([("A", "Malignant"), ("B", "Benign"), ("C", "Undetermined")], "Undetermined", "C"),
