@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from medrcube.sources._formats.dicom import headers
 from medrcube.sources.registry import find_sources
 
 SOURCES = find_sources()
@@ -21,6 +22,15 @@ def fixture_tree(tmp_path_factory):
         return root
 
     return make
+
+
+@pytest.fixture(scope="module")
+def headers_read_once():
+    """Read each DICOM header once: for tests that scan a tree many times and change no header."""
+    with pytest.MonkeyPatch.context() as patch:
+        for read in ("_load", "_texts"):
+            patch.setattr(headers, read, functools.cache(getattr(headers, read)))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -13,7 +13,6 @@ import pytest
 from medrcube.build.questions.case_facts import facts_of_case
 from medrcube.facts import BAD_ROW, Case, LabelState
 from medrcube.ontologies.terms import load_terms
-from medrcube.sources._formats.dicom import headers
 from medrcube.sources._formats.tables import spreadsheets
 from medrcube.sources._formats.tables.tables import TableRow
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
@@ -85,10 +84,9 @@ def scan(source, tree, layout):
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _files_read_once():
+def _files_read_once(headers_read_once):
     """Read each DICOM header and each spreadsheet once: tests here change rows, never a file."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(headers, "_load", functools.cache(headers._load))
         patch.setattr(spreadsheets, "read_cells", functools.cache(spreadsheets.read_cells))
         yield
 

@@ -10,7 +10,7 @@ from medrcube.facts import BAD_ROW, Case, LabelState
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 from medrcube.sources.registry import find_sources
 
-pytestmark = pytest.mark.untraced
+pytestmark = [pytest.mark.untraced, pytest.mark.usefixtures("headers_read_once")]
 SOURCES = find_sources()
 KINDS = (".csv", ".xls", ".xlsx", ".json", ".txt", ".mat", ".zip", ".csv.gz")
 OF_ONE_CASE = {"slices", "readings", "info", "sidecars"}

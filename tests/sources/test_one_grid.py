@@ -95,14 +95,15 @@ def masked(request, tmp_path_factory):
         for shape in case.shapes():
             if isinstance(shape, MaskFile) and _VOLUMES.search(shape.paths[0].name):
                 of_mask.setdefault(shape.paths[0], {})[case.key] = case
-    usable = [
-        path for path, value in of_mask.items() if all(map(_opens(source, root), value.values()))
-    ]
+    usable = next(
+        (path for path, value in of_mask.items() if all(map(_opens(source, root), value.values()))),
+        None,
+    )
     assert usable, "no mask in a volume: if that is so, add the source to MASKLESS"
-    entries = list(of_mask[usable[0]].values())
+    entries = list(of_mask[usable].values())
     for path in {path for case in entries for path in case.files() if _VOLUMES.search(path.name)}:
         move(path, lambda affine, _: realistic() @ affine)
-    return plan_jobs(source, root, entries), usable[0]
+    return plan_jobs(source, root, entries), usable
 
 
 @pytest.fixture(scope="module")

@@ -20,6 +20,7 @@ SOURCES = find_sources()
 
 @pytest.mark.few(2)
 @pytest.mark.untraced
+@pytest.mark.usefixtures("headers_read_once")
 @pytest.mark.parametrize("source", SOURCES.values(), ids=list(SOURCES))
 def test_identifier_in_a_shifted_cell_stands_in_no_reason(source, tmp_path, monkeypatch):
     layout = source.card.layouts[0].name

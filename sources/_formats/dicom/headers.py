@@ -98,6 +98,7 @@ IDENTIFIERS = frozenset(
 )
 """Elements that identify a person or file: only for ``Case.patient`` and for joining tables."""
 
+_ALLOWED = FACTS | IDENTIFIERS
 _DIRECTORY = "1.2.840.10008.1.3.10"
 _PREAMBLE = 132
 _LAST = 1 << 40
@@ -120,15 +121,13 @@ def read_header(path: Path, keywords: Iterable[str]) -> Mapping[str, str]:
     """
     names = tuple(keywords)
     for keyword in names:
-        if keyword not in FACTS | IDENTIFIERS:
+        if keyword not in _ALLOWED:
             raise SourceError(
                 f"{path.name}: DICOM element {keyword!r} may not be read by an adapter: it is in "
                 "neither FACTS nor IDENTIFIERS of sources/_formats/dicom/headers.py; expected an "
                 "element that holds no name, date or address"
             )
-    data = _load(path, names)
-    values = {element.keyword: _text(element.value) for element in data}
-    return {keyword: text for keyword in names if (text := values.get(keyword))}
+    return _texts(path, names)
 
 
 def header_value(path: Path, element: str) -> str:
@@ -261,6 +260,11 @@ def referenced_series(path: Path) -> tuple[str, ...]:
     holders.extend(data.get("ReferencedSeriesSequence") or [])
     uids = (_text(holder.get("SeriesInstanceUID")) for holder in holders)
     return tuple(dict.fromkeys(series for series in uids if series))
+
+
+def _texts(path: Path, names: tuple[str, ...]) -> Mapping[str, str]:
+    values = {element.keyword: _text(element.value) for element in _load(path, names)}
+    return {keyword: text for keyword in names if (text := values.get(keyword))}
 
 
 def _load(path: Path, keywords: Sequence[str]) -> Any:
