@@ -49,12 +49,12 @@ def check_open_task(task: Task, cards: Sequence[Card]) -> tuple[ContractCheck, .
     """
     name = "its rule runs on every source"
     try:
-        load_rule(task)
+        rule = load_rule(task)
         questions = [
             question
             for card in cards
             for view in trial_views(task, card)
-            for question in open_questions(view)
+            for question in open_questions(view, rule)
         ]
     except TaskError as error:
         return (ContractCheck(name=name, failures=(str(error),)),)
@@ -75,13 +75,14 @@ def check_open_task(task: Task, cards: Sequence[Card]) -> tuple[ContractCheck, .
 
 def asking_sources(task: Task, cards: Sequence[Card]) -> list[Card]:
     """Return the sources for which the rule of a task may yield questions, by placeholder cases."""
+    rule = load_rule(task)
     return [
         card
         for card in cards
         if any(
             not question.bar_reason
             for view in trial_views(task, card)
-            for question in open_questions(view)
+            for question in open_questions(view, rule)
         )
     ]
 
@@ -161,10 +162,11 @@ def _sets_have_roles(trial: _RuleTrial) -> Iterator[str]:
 
 
 def _unknown_is_refused(trial: _RuleTrial) -> Iterator[str]:
+    rule = load_rule(trial.task)
     for card in trial.cards:
         for view in unknown_views(trial.task, card):
             fields = {label.field for label in view.case.labels}
-            questions = (q for q in open_questions(view) if not q.bar_reason)
+            questions = (q for q in open_questions(view, rule) if not q.bar_reason)
             question = next((q for q in questions if q.field in fields), None)
             if question is not None:
                 yield f"{card.id}: {question.field!r} is asked where all of it is unknown"

@@ -31,7 +31,9 @@ _BOX = (150, 180, 200, 240)
 _BESIDE = 200
 """Columns between two regions of one image."""
 _EVIDENCE = "stand-in"
-_BLANK: dict[str, Any] = {"str": "", "int": 0, "float": 0.0, "bool": False}
+_ZEROS: dict[str, Any] = {"str": "", "int": 0, "float": 0.0, "bool": False}
+_BLANK_SAMPLE = {column.name: _ZEROS.get(str(column.type), "") for column in fields(Sample)}
+_BLANK_GEOMETRY = {column.name: _ZEROS.get(str(column.type), "") for column in fields(Geometry)}
 
 
 def trial_views(task: Task, card: Card) -> Iterator[CaseView]:
@@ -52,11 +54,9 @@ def trial_views(task: Task, card: Card) -> Iterator[CaseView]:
     facts = [
         (field, concept) for field in fitting if not field.constant for concept in field.concepts()
     ]
-    for first, second in pairwise(facts):
-        yield _beside(
-            _view(task, card, *first, LabelState.PRESENT),
-            _view(task, card, *second, LabelState.PRESENT),
-        )
+    views = (_view(task, card, *fact, LabelState.PRESENT) for fact in facts)
+    for first, second in pairwise(views):
+        yield _beside(first, second)
     for measure in card.measures.values():
         if measure.task_settings and measure.task_settings.task == task:
             yield _measured_view(task, card, measure, measure.task_settings)
@@ -215,10 +215,9 @@ def _of_others(state: LabelState) -> LabelState:
 
 def _sample(card: Card, case: Case, artefact: str, field: str = "", concept: str = "") -> Sample:
     x0, y0, x1, y1 = _BOX
-    blank = {column.name: _BLANK.get(str(column.type), "") for column in fields(Sample)}
     return Sample(
         **{
-            **blank,
+            **_BLANK_SAMPLE,
             "id": f"{case.key}/{artefact}",
             "source": card.id,
             "case": case.key,
@@ -245,9 +244,6 @@ def _geometry(card: Card, case: Case, field: str, concept: str) -> Geometry:
     width, height = x1 - x0, y1 - y0
     sides = card.geometry.orientation != "unknown"
     longest = math.hypot(width - 1, height - 1)
-    columns = (*(height, _SIDE - height) * (width - 1), height)
-    runs = (x0 * _SIDE + y0, *columns, (_SIDE - x1) * _SIDE + _SIDE - y1)
-    blank = {column.name: _BLANK.get(str(column.type), "") for column in fields(Geometry)}
     values: dict[str, Any] = {
         "sample": f"{case.key}/clean",
         "source": card.id,
@@ -288,6 +284,18 @@ def _geometry(card: Card, case: Case, field: str, concept: str) -> Geometry:
         "side": "right" if sides else "",
         "whole_side": "right" if sides else "",
         "from_midline": round(abs((x0 + x1) / 2 - _SIDE / 2) / _SIDE, 6),
-        "mask": " ".join(map(str, runs)),
+        "mask": _MASK,
     }
-    return Geometry(**{**blank, **values})
+    return Geometry(**{**_BLANK_GEOMETRY, **values})
+
+
+def _mask() -> str:
+    """Return the runs of the region's mask."""
+    x0, y0, x1, y1 = _BOX
+    height = y1 - y0
+    columns = (*(height, _SIDE - height) * (x1 - x0 - 1), height)
+    runs = (x0 * _SIDE + y0, *columns, (_SIDE - x1) * _SIDE + _SIDE - y1)
+    return " ".join(map(str, runs))
+
+
+_MASK = _mask()
