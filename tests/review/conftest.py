@@ -41,14 +41,15 @@ a row take little more than one; until then the databases take 250 MB."""
 _SERVER_PROGRAMS = Path("/usr/lib/postgresql")
 
 
-def _work_folder():
-    """A folder in memory where there is one: a sync takes milliseconds on a disk."""
+def _in_memory(room, elsewhere=None):
+    """A place in memory with so many bytes free, where there is one; ``elsewhere`` otherwise."""
     memory = Path("/dev/shm")  # noqa: S108
     usable = memory.is_dir() and os.access(memory, os.W_OK)
-    return Path(tempfile.mkdtemp(prefix="medrcube-review-", dir=memory if usable else None))
+    return memory if usable and shutil.disk_usage(memory).free > room else elsewhere
 
 
-_FOLDER = _work_folder()
+# A sync takes milliseconds on a disk.
+_FOLDER = Path(tempfile.mkdtemp(prefix="medrcube-review-", dir=_in_memory(room=0)))
 # A process that only hands out tests to others runs no fixture.
 atexit.register(shutil.rmtree, _FOLDER, ignore_errors=True)
 _START = ReviewPaths(folder=_FOLDER / "start", database=str(_FOLDER / "start.sqlite3"))
@@ -129,7 +130,8 @@ def postgresql_server():
     programs = max(_SERVER_PROGRAMS.glob("*/bin/initdb"), default=None)
     if programs is None:
         pytest.skip("PostgreSQL's server programs are not installed (apt-get install postgresql)")
-    folder = Path(tempfile.mkdtemp(prefix="pg", dir="/tmp"))
+    # Not where temporary files are: the name of a socket has 107 bytes at most.
+    folder = Path(tempfile.mkdtemp(prefix="pg", dir=_in_memory(room=2e9, elsewhere="/tmp")))  # noqa: S108
     # The server refuses to run as root.
     become = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
     if become:
