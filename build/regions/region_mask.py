@@ -45,11 +45,12 @@ class Mask:
         count, rows, columns = (int(size) for size in shape[:3])
         pieces: list[tuple[Shape3, NDArray[np.uint8]]] = []
         for k, picture in pictures:
+            if not picture.any():  # most slices of a volume
+                continue
             packed = np.packbits(picture, axis=1)
             down, across = (np.flatnonzero(packed.any(axis=axis)) for axis in (1, 0))
-            if down.size:
-                box = np.s_[down[0] : down[-1] + 1, across[0] : across[-1] + 1]
-                pieces.append(((k, int(down[0]), int(across[0])), packed[box].copy()))
+            box = np.s_[down[0] : down[-1] + 1, across[0] : across[-1] + 1]
+            pieces.append(((k, int(down[0]), int(across[0])), packed[box].copy()))
         first, sizes = _around(pieces)
         bits = np.zeros(sizes, np.uint8)
         while pieces:
