@@ -265,7 +265,8 @@ def open_workspace(root: Path) -> WorkspaceFolder:
         if not isinstance(error.__cause__, FileNotFoundError | NotADirectoryError):
             raise
         raise WorkspaceError(
-            f"{root} is not a workspace ({CONFIG} is missing); create one with medrcube init {root}"
+            f"{root} is not a workspace ({CONFIG} is missing); create one:  "
+            f"medrcube.create_workspace(...)  or  medrcube init {root}"
         ) from None
     table = TomlTable(config, data, error=WorkspaceError)
     build = table.table("build", optional=True)

@@ -205,7 +205,8 @@ def _why_none(selection: ReleaseSelection, items: int, *, allow_unreviewed: bool
         hint = f" ({selection.changed} were rebuilt after they were reviewed: import them again)"
     return (
         f"none of {items} items has been accepted by clinicians{hint}; review them "
-        "(medrcube review), or pass --allow-unreviewed, which the card of the release will state"
+        "(medrcube review), or include unreviewed items (--allow-unreviewed, in Python "
+        "allow_unreviewed=True), which the dataset card will state"
     )
 
 
@@ -215,7 +216,7 @@ def _disagreement_message(failing: Sequence[FailingStratum], items: int) -> str:
     return (
         f"reviewer agreement is too low in {len(failing)} strata, which hold {disputed} of "
         f"{items} items:\n{lines}\nreview more of them, change the rules (medrcube review policy), "
-        "or omit --require-agreement"
+        "or omit --require-agreement (in Python require_agreement=True)"
     )
 
 

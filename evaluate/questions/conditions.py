@@ -82,7 +82,9 @@ def parse_conditions(names: Iterable[str]) -> tuple[list[Condition], Degradation
         conditions.append(Condition.parse(condition))
     if len(set(degradations)) > 1:
         texts = " and ".join(str(each) for each in dict.fromkeys(degradations))
-        raise WorkspaceError(f"a run has one degradation, not {texts}; ask each in its own --out")
+        raise WorkspaceError(
+            f"a run has one degradation, not {texts}; ask each in its own run folder"
+        )
     return list(dict.fromkeys(conditions)), degradations[0] if degradations else None
 
 

@@ -121,8 +121,8 @@ def permitted_sources(names: Iterable[str], folders: Collection[str]) -> frozens
     if unknown := sorted(name for name, folder in folder_by_name.items() if folder is None):
         needed = ", ".join(sorted(folders)) or "none"
         raise WorkspaceError(
-            f"--i-may-send {', '.join(unknown)} is not a source of this release that needs "
-            f"permission; these do: {needed}"
+            f"--i-may-send (in Python may_send): {', '.join(unknown)} is not a source of this "
+            f"release that needs permission; these do: {needed}"
         )
     return frozenset(folder for folder in folder_by_name.values() if folder is not None)
 

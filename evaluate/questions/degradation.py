@@ -118,7 +118,7 @@ class Degradation:
         if entry.get("rule") != RULE:
             raise WorkspaceError(
                 f"the run degraded its images by the rule {entry.get('rule')!r}, and "
-                f"this version has {RULE!r}; choose another --out folder"
+                f"this version has {RULE!r}; choose another run folder"
             )
         return cls(str(entry["operation"]), float(str(entry["size"])))
 

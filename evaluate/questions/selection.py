@@ -115,7 +115,8 @@ def select_items(benchmark: Benchmark, choice: ItemFilter) -> ItemSelection:
         reasons = "; ".join(f"{count:,} {why}" for why, count in left_out.items())
         raise WorkspaceError(
             f"none is left of {counted(len(matching), 'item')} ({reasons}); see --i-may-send "
-            "for images under an agreement, medrcube reconstruct for missing images"
+            "(in Python may_send) for images under an agreement, medrcube reconstruct for missing "
+            "images"
         )
     return ItemSelection(
         items=tuple(items),

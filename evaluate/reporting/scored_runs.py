@@ -170,7 +170,7 @@ def load_runs(folders: Sequence[Path], advance: Advance = ignored) -> list[Score
             differ in their withdrawn items.
     """
     if not folders:
-        raise WorkspaceError("no run to report; expected at least one --out folder of evaluate")
+        raise WorkspaceError("no run to report; expected at least one run or run folder")
     runs = []
     for folder in distinct_folders(folders):
         runs.append(_load(folder))

@@ -259,7 +259,7 @@ def _require_same_images(
         raise WorkspaceError(
             f"{out}: {counted(len(lost), 'image')} of the run disappeared from the release or "
             f"changed, such as that of {lost[0]}; nothing was changed. Continue with the original "
-            "release, or choose another --out folder"
+            "release, or choose another run folder"
         )
 
 
@@ -322,15 +322,14 @@ def _with_degradation(
     if record is None:
         if asking.degradation is None:
             raise WorkspaceError(
-                "condition degraded needs an operation and its size, such as "
-                "--condition degraded:noise=0.1"
+                "condition degraded needs an operation and its size, such as degraded:noise=0.1"
             )
         return asking
     degradation = Degradation.of_manifest(record)
     if asking.degradation not in {None, degradation}:
         raise WorkspaceError(
             f"{out}: was asked with {degradation}, not {asking.degradation}; a run has one "
-            "degradation, so choose another --out folder"
+            "degradation, so choose another run folder"
         )
     return replace(asking, degradation=degradation)
 
@@ -356,7 +355,7 @@ def _second_forms(
     if edition_digest not in {None, edition.digest}:
         raise WorkspaceError(
             f"{out}: the run used the edition {edition_digest[:12]}, but {edition.root} is "
-            f"{edition.digest[:12]}; choose another --out folder, or the edition that began this "
+            f"{edition.digest[:12]}; choose another run folder, or the edition that began this "
             "run"
         )
     return reworded_items(items, edition)

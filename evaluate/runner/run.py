@@ -260,7 +260,7 @@ def _require_no_chains(plan: RunPlan, batches: Polling | None) -> None:
     if batches is not None and Condition.CHAIN in plan.changing["conditions"]:
         raise ModelError(
             "condition chain: each step needs the reply to the previous one, and a batch returns "
-            "replies only at its end; leave out --batch, or ask chains in another --out folder"
+            "replies only at its end; leave out --batch, or ask chains in another run folder"
         )
 
 

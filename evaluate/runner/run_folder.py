@@ -125,11 +125,11 @@ def read_manifest(run: Path) -> dict[str, Any]:
         manifest = json.loads((run / MANIFEST).read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise WorkspaceError(
-            f"{run} is not a run: it has no {MANIFEST}; expected the --out folder of an evaluation"
+            f"{run} is not a run: it has no {MANIFEST}; expected a folder that evaluate wrote"
         ) from None
     except (OSError, ValueError) as error:
         raise WorkspaceError(
-            f"{run} is not a run ({MANIFEST}: {error}); expected the --out folder of an evaluation"
+            f"{run} is not a run ({MANIFEST}: {error}); expected a folder that evaluate wrote"
         ) from error
     if not isinstance(manifest, dict):
         raise WorkspaceError(f"{run / MANIFEST}: expected an object")
@@ -179,7 +179,7 @@ def read_asked(run: Path) -> tuple[AskedQuestion, ...]:
     except UnknownNameError as error:
         raise WorkspaceError(
             f"{run}: {error}; terms from outside the package are declared by the release: name it "
-            "with  --release"
+            "with  --release  (in Python release=)"
         ) from error
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise WorkspaceError(f"{run}: the list of questions cannot be read: {error!r}") from error

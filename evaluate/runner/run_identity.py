@@ -44,7 +44,7 @@ def require_same_identity(
     listed = "\n".join([*lines[:_TOLD], *more])
     raise WorkspaceError(
         f"{out}: was begun with {told_parts}; nothing was changed.\n"
-        f"{listed}\nchoose another --out folder, or repeat the command that began this run"
+        f"{listed}\nchoose another run folder, or repeat the settings that began this run"
     )
 
 
@@ -72,7 +72,7 @@ def restore_reply_limit(described: dict[str, Json], manifest: Mapping[str, Any])
         if isinstance(limit, int) and isinstance(before, int) and limit < before:
             raise WorkspaceError(
                 f"{name} is {limit}, but the run was begun with {before}; to ask cut questions "
-                "again, give a larger --max-tokens"
+                "again, raise the token limit (--max-tokens, in Python max_tokens)"
             )
     others = {name: value for name, value in now_set.items() if name not in _LIMITS}
     return {

@@ -108,7 +108,7 @@ def _check_run(run: Path, benchmark: Benchmark, *, sealing: bool) -> RunCheck:
 
 def _files(run: Path, *, sealing: bool) -> Iterator[str]:
     if not run.is_dir():
-        yield f"{run} is not a folder; expected the --out folder of an evaluation"
+        yield f"{run} is not a folder; expected a folder that evaluate wrote"
         return
     yield from irregular_files(run)
     for name in EXPECTED:

@@ -6,7 +6,7 @@ import io
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -14,6 +14,7 @@ from pathlib import Path
 import pandas as pd
 from PIL import Image
 
+from medrcube.api.arguments import number_of, path_of, refuse, text_of, texts_of
 from medrcube.api.event_loop import Interruption, run_beside_loop
 from medrcube.api.notebook import MOST_THUMBNAILS, Thumbnail, summary_html, thumbnail_of
 from medrcube.api.run import Run, load_run
@@ -76,9 +77,10 @@ OPEN_ITEM_COLUMNS = {
 """Columns of the table returned by ``Release.open_items``, with their meaning."""
 
 _CONNECTIONS = 32
+_MOST_CONNECTIONS = 1000
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Release:
     """A release that has been read and checked, from ``load_release`` or ``Workspace.release``.
 
@@ -87,7 +89,7 @@ class Release:
     """
 
     path: Path
-    _benchmark: Benchmark = field(repr=False)
+    _benchmark: Benchmark
 
     def items(self) -> pd.DataFrame:
         """Return all items, one row each, with the columns ``ITEM_COLUMNS``."""
@@ -120,7 +122,7 @@ class Release:
             ReleaseError: there is no such item, its image is not in this copy of the release, or
                 the file is not an image.
         """
-        if item not in self._by_name:
+        if text_of("item", item) not in self._by_name:
             raise ReleaseError(
                 f"{self.path}: has no item {item!r}; expected a name of the column 'item' of "
                 "items(), DATASET/ID"
@@ -169,7 +171,8 @@ class Release:
             model: ``PROVIDER/NAME``, or an object with the methods of ``Model``.
             out: folder of the run.
             settings: endpoint and generation settings for a model given by name.
-            conditions: full, blind, circular or image-swap; one or more.
+            conditions: full, blind, circular or image-swap; one or more. This and every other list
+                of names may also be a single string.
             epochs: how often each question is asked.
             limit: number of items to ask, sampled evenly.
             tasks: only items of these tasks.
@@ -184,6 +187,7 @@ class Release:
             progress: show the progress on standard error.
 
         Raises:
+            MedrcubeError: an argument has a wrong type, is out of range or names something unknown.
             ModelError: the model cannot be used; replies received so far are kept.
             WorkspaceError: no item matches the selection, or the folder belongs to another run.
             ReleaseError: an image changed while the run was under way.
@@ -195,20 +199,22 @@ class Release:
         with using(self._benchmark.vocabulary):
             return self._evaluate(
                 model,
-                Path(out),
+                path_of("out", out),
                 settings=settings,
-                conditions=conditions,
-                epochs=epochs,
-                limit=limit,
+                conditions=texts_of("conditions", conditions),
+                epochs=number_of("epochs", epochs, 1),
+                limit=None if limit is None else number_of("limit", limit, 1),
                 choice=ItemFilter(
-                    tasks=frozenset(map(Task.parse, tasks)),
-                    anatomies=frozenset(map(Anatomy.parse, anatomies)),
-                    modalities=frozenset(map(Modality.parse, modalities)),
-                    sources=frozenset(datasets),
-                    where=where,
+                    tasks=frozenset(map(Task.parse, texts_of("tasks", tasks))),
+                    anatomies=frozenset(map(Anatomy.parse, texts_of("anatomies", anatomies))),
+                    modalities=frozenset(map(Modality.parse, texts_of("modalities", modalities))),
+                    sources=frozenset(texts_of("datasets", datasets)),
+                    where=None if where is None else text_of("where", where),
                 ),
-                may_send=may_send,
-                max_connections=max_connections,
+                may_send=texts_of("may_send", may_send),
+                max_connections=None
+                if max_connections is None
+                else number_of("max_connections", max_connections, 1, _MOST_CONNECTIONS),
                 progress=progress,
             )
 
@@ -226,6 +232,12 @@ class Release:
         max_connections: int | None,
         progress: bool,
     ) -> Run:
+        if not conditions:
+            refuse("conditions", conditions, "at least one condition, such as 'full'")
+        if not isinstance(model, str) and not callable(getattr(model, "answer", None)):
+            refuse("model", model, "PROVIDER/NAME, or an object with the methods of Model")
+        if not isinstance(settings, ModelSettings | None):
+            refuse("settings", settings, "medrcube.ModelSettings(...)")
         opened = open_model(model, settings) if isinstance(model, str) else model
         suggested: int | None = getattr(opened, "suggested_connections", None)
 
@@ -287,6 +299,9 @@ class Release:
             item.unit,
         )
 
+    def __repr__(self) -> str:
+        return f"Release(name={self.path.name!r}, items={len(self._benchmark.items)})"
+
     def _repr_html_(self) -> str:
         items = self.items()
         tasks = {item.task for item in self._benchmark.items}
@@ -345,7 +360,7 @@ def load_release(path: str | Path) -> Release:
         >>> release.image(name).format
         'PNG'
     """
-    folder = Path(path)
+    folder = path_of("path", path)
     return Release(folder, load_benchmark(folder))
 
 

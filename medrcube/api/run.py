@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from medrcube.api.arguments import listed, path_of
 from medrcube.api.notebook import summary_html
 from medrcube.evaluate.html_report import write_report as write_page
 from medrcube.evaluate.reporting.data_tables import tables
@@ -36,7 +37,7 @@ REPLY_COLUMNS = {
 """Columns of the table returned by ``Run.replies``, with their meaning."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Run:
     """Scored answers of one model on one release, from ``load_run`` or ``Release.evaluate``.
 
@@ -46,8 +47,8 @@ class Run:
     """
 
     path: Path
-    _scored: ScoredRun = field(repr=False)
-    vocabulary: Vocabulary = field(repr=False)
+    _scored: ScoredRun
+    vocabulary: Vocabulary
 
     @property
     def model(self) -> str:
@@ -106,6 +107,9 @@ class Run:
         """Write the report of this run as one HTML file; see ``write_report``."""
         return write_report([self], out, release)
 
+    def __repr__(self) -> str:
+        return f"Run(model={self.model!r}, folder={self.path.name!r})"
+
     def _repr_html_(self) -> str:
         rows = [
             (task, group["n"], f"{accuracy_text(group)} %")
@@ -128,14 +132,18 @@ def load_run(path: str | Path, release: str | Path | None = None) -> Run:
         WorkspaceError: the folder contains no scored run.
         ReleaseError: the release declares an invalid vocabulary.
     """
-    folder = Path(path)
-    vocabulary = active_vocabulary() if release is None else release_vocabulary(Path(release))
+    folder = path_of("path", path)
+    vocabulary = (
+        active_vocabulary() if release is None else release_vocabulary(path_of("release", release))
+    )
     with using(vocabulary):
         return Run(folder, load_runs([folder])[0], vocabulary)
 
 
 def write_report(
-    runs: Iterable[Run | str | Path], out: str | Path, release: str | Path | None = None
+    runs: Run | str | Path | Iterable[Run | str | Path],
+    out: str | Path,
+    release: str | Path | None = None,
 ) -> Path:
     """Write one self-contained HTML report on one or more runs.
 
@@ -152,10 +160,10 @@ def write_report(
         WorkspaceError: there is no run, or the file cannot be written.
         ReleaseError: the release is invalid.
     """
-    runs = list(runs)
-    folders = [run.path if isinstance(run, Run) else Path(run) for run in runs]
-    page = Path(out)
-    layers = (layer for run in runs if isinstance(run, Run) for layer in run.vocabulary.layers)
+    shown = (runs,) if isinstance(runs, Run) else listed("runs", runs, "a run or a list of runs")
+    folders = [run.path if isinstance(run, Run) else path_of("runs", run) for run in shown]
+    page = path_of("out", out)
+    layers = (layer for run in shown if isinstance(run, Run) for layer in run.vocabulary.layers)
     with using(active_vocabulary().adding(*layers)):
-        write_page(folders, page, None if release is None else Path(release))
+        write_page(folders, page, None if release is None else path_of("release", release))
     return page

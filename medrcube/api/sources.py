@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from medrcube.api.arguments import listed, path_of
 from medrcube.sources.registry import find_sources
 
 __all__ = ["SOURCE_COLUMNS", "list_sources"]
@@ -25,13 +26,13 @@ SOURCE_COLUMNS = {
 """Columns of the table returned by ``list_sources``, with their meaning."""
 
 
-def list_sources(extra: Iterable[str | Path] = ()) -> pd.DataFrame:
+def list_sources(extra: str | Path | Iterable[str | Path] = ()) -> pd.DataFrame:
     """List the sources that can be built, one row each, sorted by id.
 
     The columns are ``SOURCE_COLUMNS``.
 
     Args:
-        extra: folders that contain your own source folders.
+        extra: one or more folders that contain your own source folders.
 
     Raises:
         MedrcubeError: a folder contains no source, or a card is invalid.
@@ -43,7 +44,10 @@ def list_sources(extra: Iterable[str | Path] = ()) -> pd.DataFrame:
         >>> ultrasound.loc[ultrasound["id"] == "busi", ["id", "anatomy"]].values.tolist()
         [['busi', 'Breast']]
     """
-    cards = [source.card for source in find_sources(map(Path, extra)).values()]
+    folders = [
+        path_of("extra", each) for each in listed("extra", extra, "a path or a list of paths")
+    ]
+    cards = [source.card for source in find_sources(folders).values()]
     rows = [
         (
             card.id,

@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 from PIL import Image
 
+from medrcube.api.arguments import number_of, path_of, paths_by_name, text_of
 from medrcube.api.notebook import MOST_THUMBNAILS, Thumbnail, summary_html, thumbnail_of
 from medrcube.api.release import Release, load_release
 from medrcube.build.build_report import BuildReport
@@ -31,7 +32,7 @@ from medrcube.workspace import open_workspace as read_workspace
 __all__ = ["BuildReport", "Workspace", "create_workspace", "open_workspace"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Workspace:
     """A folder with ``medrcube.toml``; created by ``open_workspace`` or ``create_workspace``."""
 
@@ -66,19 +67,21 @@ class Workspace:
             progress: show the progress on standard error.
 
         Raises:
-            MedrcubeError: nothing can be built, or a source or the audit failed. The tables of a
-                failed build are still written, and ``audit`` lists every failure.
+            MedrcubeError: an argument is wrong, nothing can be built, or a source or the audit
+                failed. The tables of a failed build are still written, and ``audit`` lists every
+                failure.
         """
+        processes = number_of("workers", workers, 0) or usable_cores()
         settings = self._folder.settings
         settings = replace(
             settings,
-            seed=settings.seed if seed is None else seed,
-            profile=profile or settings.profile,
+            seed=settings.seed if seed is None else number_of("seed", seed),
+            profile=settings.profile if profile is None else str(path_of("profile", profile)),
         )
         report = run_build(
             replace(self._folder, settings=settings),
             workspace_sources(self._folder),
-            LocalEngine(workers or usable_cores()),
+            LocalEngine(processes),
             Reporter(quiet=not progress),
         )
         if report.failures:
@@ -127,6 +130,7 @@ class Workspace:
         Raises:
             WorkspaceError: there is no such image, or its file is gone or damaged.
         """
+        text_of("sample", sample)
         images = self.images()
         files = images.loc[images["id"] == sample, "image"]
         if files.empty:
@@ -166,6 +170,7 @@ class Workspace:
             shard_size: put images into tar shards of at most this size, such as ``512MB``.
 
         Raises:
+            MedrcubeError: an argument has a wrong type.
             ReleaseError: the audit failed, ``out`` exists, or no item may be released.
             WorkspaceError: ``shard_size`` is not a size, the workspace is not built, or ``out``
                 cannot be written.
@@ -173,13 +178,15 @@ class Workspace:
         write_release(
             self._folder,
             workspace_sources(self._folder),
-            Path(out),
-            name=name,
+            path_of("out", out),
+            name=text_of("name", name),
             allow_unreviewed=allow_unreviewed,
             private=private,
             require_agreement=require_agreement,
-            since=None if since is None else Path(since),
-            shard_size=parse_shard_size(shard_size),
+            since=None if since is None else path_of("since", since),
+            shard_size=parse_shard_size(
+                None if shard_size is None else text_of("shard_size", shard_size)
+            ),
         )
         return load_release(out)
 
@@ -195,6 +202,9 @@ class Workspace:
         return WorkspaceError(
             f"{path}: is missing; build first:  build()  or  medrcube build {self.path}"
         )
+
+    def __repr__(self) -> str:
+        return f"Workspace(name={self.path.name!r}, sources={sorted(self.sources)})"
 
     def _repr_html_(self) -> str:
         title = f"Workspace {self.path.name}"
@@ -241,7 +251,7 @@ def open_workspace(path: str | Path) -> Workspace:
         >>> workspace.image(first["sample"]).mode
         'L'
     """
-    return Workspace(read_workspace(Path(path)))
+    return Workspace(read_workspace(path_of("path", path)))
 
 
 def create_workspace(
@@ -254,13 +264,18 @@ def create_workspace(
         sources: source id to the folder with your copy of its raw data.
 
     Raises:
+        MedrcubeError: ``sources`` is not a mapping from ids to folders, or names an unknown source.
         WorkspaceError: there is a workspace already, or the folder cannot be written.
         SourceError: a folder does not contain what the card of its source expects.
     """
-    roots = {name: Path(root).absolute() for name, root in (sources or {}).items()}
+    folder = path_of("path", path)
+    roots = {
+        name: root.absolute()
+        for name, root in paths_by_name("sources", {} if sources is None else sources).items()
+    }
     known_sources = find_sources()
     for name, root in roots.items():
         card = get_source(known_sources, name).card
         check_root(card, root)
         require_fit(inspect_copy(card, root))
-    return Workspace(init_workspace(Path(path), roots))
+    return Workspace(init_workspace(folder, roots))

@@ -127,7 +127,8 @@ def missing_key_error(sender: Sender) -> ModelError:
     """Return the error for a missing API key."""
     return ModelError(
         f"no API key: set the environment variable {sender.key_env}, name another one "
-        "with --api-key-env, or give the --base-url of a server that needs none"
+        "(--api-key-env, in Python api_key_env), or give the address of a server that needs none "
+        "(--base-url, base_url)"
     )
 
 

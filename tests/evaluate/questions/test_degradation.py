@@ -150,7 +150,7 @@ def test_conditions_and_their_degradation_are_parsed_together():
 def test_a_manifest_keeps_the_degradation(operation):
     degradation = Degradation(operation, OPERATIONS[operation].most)
     assert Degradation.of_manifest(json.loads(json.dumps(degradation.identity))) == degradation
-    with pytest.raises(WorkspaceError, match="another --out"):
+    with pytest.raises(WorkspaceError, match="another run folder"):
         Degradation.of_manifest({**degradation.identity, "rule": "degraded/0"})
 
 

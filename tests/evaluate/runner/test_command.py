@@ -126,7 +126,7 @@ def test_only_longer_replies_may_differ_when_asking_again(evaluate, server, comp
     server.behave = lambda n, _b: completion("Let me", reason="length" if n else "stop")
     evaluate()
     for options, words in [
-        (("--max-tokens", "100"), "larger --max-tokens"),
+        (("--max-tokens", "100"), "raise the token limit"),
         (("--temperature", "1"), "another model"),
     ]:
         result = evaluate("--again", "cut", *options)
