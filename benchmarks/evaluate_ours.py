@@ -21,7 +21,8 @@ from timing import peak_memory
 
 from medrcube.evaluate.dataset import load_benchmark
 from medrcube.evaluate.models.protocol import Model, ModelRequest, Reply
-from medrcube.evaluate.models.registry import ModelSettings, open_model
+from medrcube.evaluate.models.registry import open_model
+from medrcube.evaluate.models.settings import ModelSettings
 from medrcube.evaluate.runner.run import run_evaluation
 from medrcube.evaluate.runner.run_state import RunProgress
 

@@ -28,7 +28,7 @@ from medrcube.evaluate.image_files import ImageFile
 from medrcube.evaluate.models.hf.model import HFModel, open_hf
 from medrcube.evaluate.models.hf.settings import LocalSettings
 from medrcube.evaluate.models.protocol import ModelRequest, Reply
-from medrcube.evaluate.models.registry import ModelSettings
+from medrcube.evaluate.models.settings import ModelSettings
 
 BATCH, QUESTIONS, TOKENS = 8, 16, 12
 LIKE = 1e-3

@@ -40,7 +40,7 @@ from medrcube.evaluate.models.hf.loading import OpenedModel, open_files
 from medrcube.evaluate.models.hf.model import HFModel
 from medrcube.evaluate.models.hf.settings import LocalSettings
 from medrcube.evaluate.models.protocol import ModelRequest
-from medrcube.evaluate.models.registry import ModelSettings
+from medrcube.evaluate.models.settings import ModelSettings
 
 SPECIAL = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
 VISION = ("<|vision_start|>", "<|vision_end|>", "<|image_pad|>", "<|video_pad|>")

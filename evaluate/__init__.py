@@ -21,4 +21,5 @@ __all__ = [
     "scoring",
     "statistics",
     "stored_scores",
+    "withdrawn_items",
 ]

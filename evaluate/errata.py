@@ -6,33 +6,19 @@ A run is scored without its release, so it keeps the list it was last given. Wit
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from pathlib import Path
 
-from medrcube.errors import ReleaseError, WorkspaceError
+from medrcube.errors import WorkspaceError
 from medrcube.evaluate.dataset import Benchmark, load_benchmark
+from medrcube.evaluate.runner.run_folder import read_manifest
+from medrcube.evaluate.withdrawn_items import withdrawn_of
 from medrcube.files.atomic import write_text
-from medrcube.release_format.errata import FILE, Erratum, errata_text, parse_errata
+from medrcube.release_format.errata import FILE, errata_text
 
-__all__ = ["require_current", "take_errata", "withdraw_from_run", "withdrawn_of"]
+__all__ = ["require_current", "take_errata", "withdraw_from_run"]
 
 _LIST_LIMIT = 3
-
-
-def withdrawn_of(run: Path) -> Mapping[str, Erratum]:
-    """Return the withdrawn items of a run by name.
-
-    Raises:
-        WorkspaceError: the list cannot be read.
-    """
-    path = run / FILE
-    if not path.exists():
-        return {}
-    try:
-        errata = parse_errata(path.read_bytes(), str(path))
-    except (OSError, ReleaseError) as error:
-        raise WorkspaceError(f"{path}: cannot be read: {error}") from error
-    return {erratum.name: erratum for erratum in errata}
 
 
 def withdraw_from_run(run: Path, benchmark: Benchmark) -> None:
@@ -55,8 +41,6 @@ def take_errata(run: Path, release: Path) -> Collection[str]:
         ReleaseError: the release is invalid.
         WorkspaceError: the folder is not a run, or one of another release.
     """
-    from medrcube.evaluate.runner.run_folder import read_manifest  # noqa: PLC0415 - reads us
-
     benchmark = load_benchmark(release)
     digest = read_manifest(run)["dataset"]["digest"]
     if digest != benchmark.digest:

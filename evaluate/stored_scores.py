@@ -11,7 +11,6 @@ from typing import Any
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate.benchmark_item import held_once
 from medrcube.evaluate.collection_pause import collection_paused
-from medrcube.evaluate.errata import withdrawn_of
 from medrcube.evaluate.outcomes import AnswerOutcome, Result
 from medrcube.evaluate.runner.json_lines import parse_line
 from medrcube.evaluate.runner.run_folder import (
@@ -23,6 +22,7 @@ from medrcube.evaluate.runner.run_folder import (
     read_asked,
 )
 from medrcube.evaluate.statistics.metrics import METRICS_VERSION
+from medrcube.evaluate.withdrawn_items import withdrawn_of
 from medrcube.files.atomic import sha256_of
 
 __all__ = ["read_metrics", "read_outcomes", "read_results", "withdrawn_items"]

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from medrcube.errors import VocabularyError
+from medrcube.fact_kind import FactKind
 from medrcube.files.toml_reader import TomlTable, read_toml
 from medrcube.forms import OPEN_FORMS, OPTION
 
@@ -210,8 +211,6 @@ def parse_task(
     Raises:
         TaskError: it breaks the schema.
     """
-    from medrcube.facts import FactKind  # noqa: PLC0415 -- facts name regions, beside the tasks
-
     table = TomlTable(path, data, error=TaskError)
     facts, wording = table.table("facts"), table.table("wording")
     review, published = table.table("review"), table.table("published", optional=True)

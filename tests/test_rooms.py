@@ -1,8 +1,9 @@
-"""A folder lists in ``__all__`` which of its modules others may import."""
+"""Modules import each other in one direction, and those of other folders only if listed there."""
 
 import ast
 from collections import defaultdict
 from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -35,24 +36,39 @@ def _imported_from_elsewhere():
     imported = defaultdict(set)
     for name, path in _modules().items():
         folder = name if path.name == "__init__.py" else name.rpartition(".")[0]
-        for target in _targets(ast.parse(path.read_text(encoding="utf-8"))):
+        for target in _named_modules(path):
             parent, _, module = target.rpartition(".")
             if parent != folder:
                 imported[parent].add(module)
     return imported
 
 
-def _targets(tree):
-    for node in ast.walk(tree):
+def _named_modules(path):
+    """Modules that a file imports or loads by name, as Django does."""
+    texts = (
+        node.value
+        for node in ast.walk(_tree(path))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    )
+    return _imports(path) | set(filter(None, map(_longest_module, texts)))
+
+
+@cache
+def _imports(path):
+    """Modules that a file imports, also in a function or for types alone."""
+    names = set()
+    for node in ast.walk(_tree(path)):
         if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
+            names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            names = [f"{node.module}.{alias.name}" for alias in node.names]
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            names = [node.value]  # modules that are loaded by name, such as those of Django
-        else:
-            continue
-        yield from filter(None, map(_longest_module, names))
+            assert not node.level, f"{path}: relative import"
+            names.update(f"{node.module}.{alias.name}" for alias in node.names)
+    return set(filter(None, map(_longest_module, names)))
+
+
+@cache
+def _tree(path):
+    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def _longest_module(name):
@@ -83,3 +99,12 @@ def test_a_folder_lists_the_modules_that_others_import(folder):
 @pytest.mark.parametrize("folder", _folders())
 def test_a_folder_lists_no_module_that_it_alone_uses(folder):
     assert (_listed(folder) & _own_modules(folder)) - _imported_from_elsewhere()[folder] == set()
+
+
+def test_no_module_imports_itself_through_others():
+    graph = {name: _imports(path) for name, path in _modules().items()}
+    del graph["medrcube"]  # names the interface for type checkers and imports it on first use
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(" imports ".join(reversed(error.args[1])))

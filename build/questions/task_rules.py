@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from functools import lru_cache
 
-from medrcube.facts import FactKind
+from medrcube.fact_kind import FactKind
 from medrcube.taxonomy import Task
 from medrcube.vocabulary.layers import Vocabulary, active_vocabulary
 

@@ -12,7 +12,7 @@ from medrcube.build.asked_columns import AskedTable
 from medrcube.build.questions.fact_rules import OUT_OF_SCOPE, QuestionCandidate
 from medrcube.build.stages.sample_codes import codes_of, in_several
 from medrcube.build.stages.samples import Sample
-from medrcube.facts import FactKind
+from medrcube.fact_kind import FactKind
 
 __all__ = ["CONTRADICTION", "REPEAT", "bar_repeated_columns", "bar_repeats"]
 

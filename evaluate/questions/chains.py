@@ -39,7 +39,7 @@ from functools import lru_cache
 from medrcube.evaluate.benchmark_item import BenchmarkItem
 from medrcube.evaluate.dataset import Benchmark
 from medrcube.evaluate.models.protocol import Json
-from medrcube.facts import FactKind
+from medrcube.fact_kind import FactKind
 from medrcube.forms.box import BoxTarget
 from medrcube.forms.number import NumberTarget
 from medrcube.forms.point import PointTarget

@@ -17,12 +17,12 @@ import medrcube
 from medrcube.errors import UnknownNameError, WorkspaceError
 from medrcube.evaluate.benchmark_item import BenchmarkItem, held_once, item_from_json
 from medrcube.evaluate.collection_pause import collection_paused
-from medrcube.evaluate.errata import withdrawn_of
 from medrcube.evaluate.models.protocol import Json
 from medrcube.evaluate.questions.conditions import Condition, Presentation, rotate
 from medrcube.evaluate.questions.reworded import read_reworded
 from medrcube.evaluate.runner.attempt_log import FILE as ATTEMPTS
 from medrcube.evaluate.runner.json_lines import parse_line
+from medrcube.evaluate.withdrawn_items import withdrawn_of
 from medrcube.files.atomic import replacing, write_text
 
 __all__ = [

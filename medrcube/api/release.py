@@ -24,7 +24,8 @@ from medrcube.evaluate.benchmark_item import BenchmarkItem
 from medrcube.evaluate.dataset import Benchmark, load_benchmark
 from medrcube.evaluate.image_files import UnusablePictureError, read_picture
 from medrcube.evaluate.models.protocol import Model
-from medrcube.evaluate.models.registry import ModelSettings, open_model
+from medrcube.evaluate.models.registry import open_model
+from medrcube.evaluate.models.settings import ModelSettings
 from medrcube.evaluate.questions.conditions import parse_conditions
 from medrcube.evaluate.questions.data_agreements import (
     known_cards,

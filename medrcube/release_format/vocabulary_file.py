@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from medrcube.errors import ReleaseError, VocabularyError
-from medrcube.facts import FactKind
+from medrcube.fact_kind import FactKind
 from medrcube.release_format.strict_json import BadJsonError, read_document
 from medrcube.release_format.tree import open_file, stat_file
 from medrcube.taxonomy import Anatomy, Level, Modality, Task

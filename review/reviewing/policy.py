@@ -9,8 +9,10 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
+from django.db import connection
+
 from medrcube.review.errors import ReviewError
-from medrcube.review.reviewing.sql.claim_queries import policy_text
+from medrcube.review.reviewing.sql.cursor import fetch_one
 
 __all__ = ["Policy", "current_policy", "queue_lot"]
 
@@ -109,7 +111,7 @@ def current_policy(*, fixed: bool = False) -> Policy:
     Raises:
         ReviewError: there is no project, because nothing has been imported yet.
     """
-    text = policy_text(fixed=fixed)
+    text = _policy_text(fixed=fixed)
     if text is None:
         raise ReviewError("there is no review project yet; start with: medrcube review import")
     return _parsed(text)
@@ -118,6 +120,16 @@ def current_policy(*, fixed: bool = False) -> Policy:
 def queue_lot(seed: int, item: str) -> int:
     """Return the random rank of an item among those of equal priority."""
     return int.from_bytes(sha256(f"{seed}|{item}".encode()).digest()[:8]) >> 1
+
+
+def _policy_text(*, fixed: bool = False) -> str | None:
+    """Return the policy of the project as JSON; ``None`` if there is no project.
+
+    With ``fixed``, it is locked until the end of the transaction.
+    """
+    how = "FOR KEY SHARE" if fixed and connection.vendor == "postgresql" else ""
+    row = fetch_one(f"SELECT policy FROM review_project ORDER BY id LIMIT 1 {how}")  # noqa: S608
+    return None if row is None else str(row[0])
 
 
 @lru_cache(maxsize=8)

@@ -22,8 +22,9 @@ from typing import Any
 from medrcube.files.atomic import PRIVATE, private_file, private_folder, replacing, sha256_of
 from medrcube.review.errors import ReviewError
 from medrcube.review.server.bootstrap import KEY_FILE, LOCK_FILE, ReviewPaths
+from medrcube.review.server.sqlite_copy import copy_database
 
-__all__ = ["Backup", "copy_beside", "copy_database", "create_backup", "restore_backup"]
+__all__ = ["Backup", "create_backup", "restore_backup"]
 
 _DATABASE = "review.sqlite3"
 _FOLDER = "review"
@@ -46,33 +47,6 @@ class Backup:
     files: int
     events: int
     head_sha256: str
-
-
-def copy_database(source: Path, target: Path) -> None:
-    """Copy a consistent snapshot of a SQLite file, even while it is being written.
-
-    Raises:
-        ReviewError: the file does not exist, or the copy is incomplete.
-    """
-    if not source.is_file():
-        raise ReviewError(f"{source}: no such database")
-    try:
-        with closing(sqlite3.connect(source)) as old, closing(sqlite3.connect(target)) as new:
-            old.backup(new)
-            fault = new.execute("PRAGMA integrity_check").fetchone()[0]
-    except sqlite3.Error as error:
-        raise ReviewError(f"{source}: cannot be copied ({error})") from error
-    if fault != "ok":
-        raise ReviewError(f"{source}: the copy is damaged ({fault})")
-
-
-def copy_beside(database: Path, word: str, now: datetime) -> Path:
-    """Copy a SQLite file in its folder, under a name with the time and reason."""
-    stamp = now.strftime("%Y-%m-%dT%H-%M-%S")
-    target = database.with_name(f"{database.stem}-{word}-{stamp}{database.suffix}")
-    with replacing(target, mode=PRIVATE) as partial:
-        copy_database(database, partial)
-    return target
 
 
 def create_backup(place: ReviewPaths, target: Path) -> Backup:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from medrcube.files.atomic import private_file, private_folder
 from medrcube.review.errors import ReviewError
 from medrcube.review.server.database_settings import unreachable
+from medrcube.review.server.sqlite_copy import copy_beside
 from medrcube.sources.registry import vocabulary_of
 from medrcube.vocabulary.layers import activate_in_all_threads
 from medrcube.workspace import CONFIG, open_workspace
@@ -174,8 +175,6 @@ def _update_lock() -> Iterator[None]:
 
 def _copy_before_update(name: str) -> Path | None:
     """Copy a SQLite file; ``None`` for PostgreSQL and for databases in memory."""
-    from medrcube.review.server.backup import copy_beside  # noqa: PLC0415
-
     path = Path(name)
     return copy_beside(path, "before-update", datetime.now(UTC)) if path.is_file() else None
 

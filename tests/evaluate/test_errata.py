@@ -13,7 +13,8 @@ from medrcube.errors import ReleaseError, WorkspaceError
 from medrcube.evaluate.dataset import load_benchmark
 from medrcube.evaluate.exports.selection import select_exportable
 from medrcube.evaluate.html_report import write_report
-from medrcube.evaluate.models.registry import ModelSettings, open_model
+from medrcube.evaluate.models.registry import open_model
+from medrcube.evaluate.models.settings import ModelSettings
 from medrcube.evaluate.questions.conditions import Condition
 from medrcube.evaluate.runner.run import run_evaluation
 from medrcube.evaluate.site.run_validation import check_run

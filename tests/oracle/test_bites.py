@@ -5,7 +5,8 @@ from itertools import permutations
 
 import pytest
 
-from medrcube.facts import FactKind, LabelState, Scope
+from medrcube.fact_kind import FactKind
+from medrcube.facts import LabelState, Scope
 from medrcube.sources._framework.card_parts.quirks import Quirk
 
 pytestmark = [pytest.mark.thorough, pytest.mark.untraced]

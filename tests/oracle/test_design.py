@@ -15,7 +15,8 @@ from truth.silence import (
     silence_faults,
 )
 
-from medrcube.facts import FactKind, Grade, LabelState, Scope
+from medrcube.fact_kind import FactKind
+from medrcube.facts import Grade, LabelState, Scope
 from medrcube.sources.registry import find_sources
 
 pytestmark = [pytest.mark.thorough, pytest.mark.untraced]

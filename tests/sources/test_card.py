@@ -3,7 +3,8 @@ import re
 import pytest
 
 from medrcube.errors import CardError
-from medrcube.facts import Absence, Basis, FactKind, Grade, Quantity, Scope, Visibility
+from medrcube.fact_kind import FactKind
+from medrcube.facts import Absence, Basis, Grade, Quantity, Scope, Visibility
 from medrcube.sources._framework.card import load_card
 from medrcube.taxonomy import Task
 

@@ -7,7 +7,8 @@ import pytest
 from medrcube.build.questions.fact_rules import QuestionCandidate
 from medrcube.build.questions.question_wording import own_names, wording_values
 from medrcube.build.stages.samples import Sample
-from medrcube.facts import FactKind, Scope
+from medrcube.fact_kind import FactKind
+from medrcube.facts import Scope
 from medrcube.ontologies.distractor_safety import CaseFacts
 from medrcube.ontologies.item_rules import ERROR, ItemText, lint
 from medrcube.ontologies.relations import load_relations

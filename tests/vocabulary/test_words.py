@@ -10,7 +10,7 @@ import pytest
 
 from medrcube.build.questions.authoring.task_scaffold import new_task
 from medrcube.errors import ReleaseError, UnknownNameError, VocabularyError
-from medrcube.facts import FactKind
+from medrcube.fact_kind import FactKind
 from medrcube.release_format.vocabulary_file import (
     VOCABULARY,
     added_words,

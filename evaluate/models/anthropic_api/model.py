@@ -24,7 +24,7 @@ from medrcube.evaluate.models.openai_api.providers import temperature_of
 from medrcube.evaluate.models.openai_api.reply import filtered_reply
 from medrcube.evaluate.models.openai_api.request_body import Body, base64_of
 from medrcube.evaluate.models.protocol import Json, ModelRequest, Reply
-from medrcube.evaluate.models.registry import ModelSettings
+from medrcube.evaluate.models.settings import ModelSettings
 from medrcube.evaluate.runner.scheduling.shared_loads import SingleFlightCache
 
 if TYPE_CHECKING:

@@ -31,7 +31,7 @@ from medrcube.evaluate.models.hf.option_scoring import (
 from medrcube.evaluate.models.hf.processors import chat_template
 from medrcube.evaluate.models.hf.settings import LocalSettings, Scoring
 from medrcube.evaluate.models.protocol import Json, ModelRequest
-from medrcube.evaluate.models.registry import ModelSettings
+from medrcube.evaluate.models.settings import ModelSettings
 
 try:
     import torch

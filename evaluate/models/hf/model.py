@@ -13,7 +13,7 @@ from medrcube.evaluate.models.hf.engine import TransformersEngine
 from medrcube.evaluate.models.hf.images import PIXELS
 from medrcube.evaluate.models.hf.loading import model_facts, open_files
 from medrcube.evaluate.models.protocol import Json, ModelRequest, RejectedError, Reply
-from medrcube.evaluate.models.registry import ModelSettings
+from medrcube.evaluate.models.settings import ModelSettings
 
 __all__ = ["ADAPTER", "HFModel", "open_hf"]
 

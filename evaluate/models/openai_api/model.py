@@ -30,7 +30,7 @@ from medrcube.evaluate.models.openai_api.providers import (
 from medrcube.evaluate.models.openai_api.reply import filtered_reply, read_reply
 from medrcube.evaluate.models.openai_api.request_body import Body, ChatTurn, chat_body, data_url
 from medrcube.evaluate.models.protocol import Json, ModelRequest, Reply
-from medrcube.evaluate.models.registry import ModelSettings
+from medrcube.evaluate.models.settings import ModelSettings
 from medrcube.evaluate.runner.scheduling.shared_loads import SingleFlightCache
 from medrcube.model_endpoint import OFFICIAL_URL, checked_url, is_official
 

@@ -12,7 +12,7 @@ import re
 from urllib.parse import urlsplit
 
 from medrcube.evaluate.models.protocol import Json
-from medrcube.evaluate.models.registry import ModelSettings
+from medrcube.evaluate.models.settings import ModelSettings
 from medrcube.model_endpoint import is_official
 
 __all__ = ["forwards", "is_azure", "limit_field", "temperature_of"]

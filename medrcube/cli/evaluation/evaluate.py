@@ -158,7 +158,8 @@ def evaluate(
     from medrcube.cli.options.releases import read_release
     from medrcube.console.progress import Reporter
     from medrcube.evaluate.dataset import load_benchmark
-    from medrcube.evaluate.models.registry import DEFAULT_TIMEOUT, ModelSettings, open_model
+    from medrcube.evaluate.models.registry import open_model
+    from medrcube.evaluate.models.settings import DEFAULT_TIMEOUT, ModelSettings
     from medrcube.evaluate.questions.data_agreements import withhold_agreement_sources
 
     check_alone(dry_run=dry_run, estimate=estimate, again=again)

@@ -69,7 +69,8 @@ def score(
         raise WorkspaceError("expected the folder of a run, or --replies FILE --release RELEASE")
     from medrcube.evaluate.errata import take_errata
     from medrcube.evaluate.judge.run import ask_judge
-    from medrcube.evaluate.models.registry import ModelSettings, open_model
+    from medrcube.evaluate.models.registry import open_model
+    from medrcube.evaluate.models.settings import ModelSettings
     from medrcube.evaluate.reporting.interval_text import accuracy_line
     from medrcube.evaluate.runner.completeness import list_problems
     from medrcube.evaluate.runner.question_states import QuestionStates, count_outcomes

@@ -11,8 +11,7 @@ from medrcube.review.assigning.routing import EVERYTHING, QueuePart, Route
 from medrcube.review.assigning.specialties import SqlCondition
 from medrcube.review.reviewing.policy import Policy
 from medrcube.review.reviewing.review_slots import free_slot_condition
-from medrcube.review.reviewing.sql.claim_queries import IS_BLIND
-from medrcube.review.reviewing.sql.cursor import fetch_all, fetch_one
+from medrcube.review.reviewing.sql.cursor import IS_BLIND, fetch_all, fetch_one
 
 __all__ = ["ClaimCandidate", "queued_candidates", "resumable_items"]
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from django.db import connection
 
 from medrcube.review.reviewing.sql.cursor import (
+    IS_BLIND,
     LIVE,
     execute,
     fetch_all,
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from medrcube.review.reviewing.sql.candidate_queries import ClaimCandidate
 
 __all__ = [
-    "IS_BLIND",
     "ClaimContext",
     "ReviewerFlags",
     "SlotHolder",
@@ -39,7 +39,6 @@ __all__ = [
     "insert_claim",
     "is_blind",
     "lock_queued_item",
-    "policy_text",
     "release_claim",
     "reviewer_flags",
     "save_draft",
@@ -82,32 +81,6 @@ class ClaimContext(NamedTuple):
     answered: bool
     blinded: bool
     specialist: bool
-
-
-IS_BLIND = """
-    CASE WHEN EXISTS (
-        SELECT 1 FROM review_claim c JOIN review_blindanswer b ON b.claim_id = c.id
-        WHERE c.version_id = {version} AND c.user_id = %s
-    ) THEN NOT EXISTS (
-        SELECT 1 FROM review_claim c
-        WHERE c.version_id = {version} AND c.user_id = %s AND NOT c.blinded
-    ) ELSE NOT EXISTS (
-        SELECT 1 FROM review_exposure e WHERE e.item_id = {item} AND e.user_id = %s
-    ) END
-"""
-"""SQL: whether a user is blind to an item (placeholders: the user, three times).
-
-An answer that was given before the lease ended keeps its status."""
-
-
-def policy_text(*, fixed: bool = False) -> str | None:
-    """Return the policy of the project as JSON; ``None`` if there is no project.
-
-    With ``fixed``, it is locked until the end of the transaction.
-    """
-    how = "FOR KEY SHARE" if fixed and connection.vendor == "postgresql" else ""
-    row = fetch_one(f"SELECT policy FROM review_project ORDER BY id LIMIT 1 {how}")  # noqa: S608
-    return None if row is None else str(row[0])
 
 
 def reviewer_flags(user: int) -> ReviewerFlags:

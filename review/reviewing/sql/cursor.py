@@ -18,6 +18,7 @@ from typing import Any
 from django.db import connection, transaction
 
 __all__ = [
+    "IS_BLIND",
     "LIVE",
     "async_commit",
     "execute",
@@ -32,6 +33,21 @@ __all__ = [
 
 LIVE = "released_at IS NULL AND submitted_at IS NULL"
 """SQL: a claim that is live, apart from its expiry time."""
+
+IS_BLIND = """
+    CASE WHEN EXISTS (
+        SELECT 1 FROM review_claim c JOIN review_blindanswer b ON b.claim_id = c.id
+        WHERE c.version_id = {version} AND c.user_id = %s
+    ) THEN NOT EXISTS (
+        SELECT 1 FROM review_claim c
+        WHERE c.version_id = {version} AND c.user_id = %s AND NOT c.blinded
+    ) ELSE NOT EXISTS (
+        SELECT 1 FROM review_exposure e WHERE e.item_id = {item} AND e.user_id = %s
+    ) END
+"""
+"""SQL: whether a user is blind to an item (placeholders: the user, three times).
+
+An answer that was given before the lease ended keeps its status."""
 
 
 def fetch_all(sql: str, *values: Any) -> list[tuple[Any, ...]]:

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from medrcube.facts import Absence, Basis, FactKind, Grade, Scope, Visibility
+from medrcube.fact_kind import FactKind
+from medrcube.facts import Absence, Basis, Grade, Scope, Visibility
 from medrcube.files.toml_reader import TomlTable
 
 __all__ = [

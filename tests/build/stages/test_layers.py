@@ -5,7 +5,7 @@ import pytest
 from medrcube.build.source_checks.vocabulary_check import check_layers
 from medrcube.build.workspace_sources import workspace_sources
 from medrcube.errors import MedrcubeError, VocabularyError
-from medrcube.facts import FactKind
+from medrcube.fact_kind import FactKind
 from medrcube.ontologies.relations import load_relations
 from medrcube.ontologies.terms import COLUMNS
 from medrcube.ontologies.visibility import load_visibility

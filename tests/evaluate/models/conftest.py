@@ -16,7 +16,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 from medrcube.evaluate.image_files import ImageFile
 from medrcube.evaluate.models.hf.settings import LocalSettings
 from medrcube.evaluate.models.protocol import ModelRequest
-from medrcube.evaluate.models.registry import ModelSettings, open_model
+from medrcube.evaluate.models.registry import open_model
+from medrcube.evaluate.models.settings import ModelSettings
 
 TEXTS = (
     "Question: What does picture 0 show?",

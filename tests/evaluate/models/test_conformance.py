@@ -14,7 +14,8 @@ from medrcube.evaluate.models import conformance
 from medrcube.evaluate.models.baselines import open_baseline
 from medrcube.evaluate.models.conformance import check_model, sample_requests
 from medrcube.evaluate.models.protocol import Reply
-from medrcube.evaluate.models.registry import ModelSettings, open_model
+from medrcube.evaluate.models.registry import open_model
+from medrcube.evaluate.models.settings import ModelSettings
 
 
 @pytest.mark.parametrize("spec", ["baseline/random", "baseline/first", "baseline/longest"])

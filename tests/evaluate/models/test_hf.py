@@ -479,7 +479,8 @@ def test_a_device_that_is_not_there_is_refused(tiny, open_tiny):
 PROBE = """
 import sys
 from medrcube.cli.app import main
-from medrcube.evaluate.models.registry import ModelSettings, open_model
+from medrcube.evaluate.models.registry import open_model
+from medrcube.evaluate.models.settings import ModelSettings
 open_model("openai/x", ModelSettings(base_url="http://127.0.0.1:9/v1"))
 open_model("baseline/first")
 sys.argv = ["medrcube", "evaluate", "--help"]

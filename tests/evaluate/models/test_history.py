@@ -11,7 +11,8 @@ import pytest
 from medrcube.evaluate.models.conformance import check_model, sample_requests
 from medrcube.evaluate.models.hf.chat_turns import check_earlier_turns, pictures_of, turns_of
 from medrcube.evaluate.models.protocol import Exchange, RejectedError, Reply, Shot
-from medrcube.evaluate.models.registry import ModelSettings, open_model
+from medrcube.evaluate.models.registry import open_model
+from medrcube.evaluate.models.settings import ModelSettings
 
 NAMES = ("openai/x", "litellm/x", "anthropic/x")
 

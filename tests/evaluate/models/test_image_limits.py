@@ -8,7 +8,8 @@ from typer.testing import CliRunner
 from medrcube.cli.app import app
 from medrcube.evaluate.dataset import load_benchmark
 from medrcube.evaluate.models.image_limits import limits_of, too_large
-from medrcube.evaluate.models.registry import ModelSettings, open_model
+from medrcube.evaluate.models.registry import open_model
+from medrcube.evaluate.models.settings import ModelSettings
 
 LARGEST = 5 * 2**20 // 4 * 3
 """Bytes of a file whose base64 Anthropic just takes."""

@@ -14,7 +14,8 @@ import pytest
 from medrcube.errors import MissingExtraError, ModelError
 from medrcube.evaluate.image_files import ImageFile, read_picture
 from medrcube.evaluate.models.protocol import ModelRequest, RejectedError, TransientError
-from medrcube.evaluate.models.registry import ModelSettings, open_model
+from medrcube.evaluate.models.registry import open_model
+from medrcube.evaluate.models.settings import ModelSettings
 from medrcube.evaluate.questions.prompts import render_prompt
 from medrcube.evaluate.runner.run import run_evaluation
 

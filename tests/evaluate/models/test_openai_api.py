@@ -18,7 +18,8 @@ from medrcube.evaluate.image_files import ImageFile, media_type, read_picture
 from medrcube.evaluate.models import image_payload
 from medrcube.evaluate.models.openai_api.request_body import Body, ChatTurn, chat_body
 from medrcube.evaluate.models.protocol import ModelRequest, RejectedError, TransientError
-from medrcube.evaluate.models.registry import ModelSettings, open_model
+from medrcube.evaluate.models.registry import open_model
+from medrcube.evaluate.models.settings import ModelSettings
 
 PICTURE = b"data:image/png;base64,QUJD"
 

@@ -19,7 +19,8 @@ from medrcube.evaluate.image_files import read_picture
 from medrcube.evaluate.models import protocol
 from medrcube.evaluate.models.conformance import check_model
 from medrcube.evaluate.models.protocol import ModelRequest
-from medrcube.evaluate.models.registry import ModelSettings, open_model
+from medrcube.evaluate.models.registry import open_model
+from medrcube.evaluate.models.settings import ModelSettings
 from medrcube.evaluate.questions.data_agreements import sends_outside
 
 KEY = "sk-canary-0123456789abcdef"

@@ -18,7 +18,8 @@ from medrcube.errors import ModelError, WorkspaceError
 from medrcube.evaluate.html_report import write_report
 from medrcube.evaluate.image_files import ImageFile, media_type
 from medrcube.evaluate.models.protocol import RejectedError
-from medrcube.evaluate.models.registry import ModelSettings, open_model
+from medrcube.evaluate.models.registry import open_model
+from medrcube.evaluate.models.settings import ModelSettings
 from medrcube.evaluate.questions.downscaling import shrink, size_within
 from medrcube.evaluate.questions.question_setup import QuestionSetup
 from medrcube.evaluate.runner.run import run_evaluation

@@ -15,7 +15,8 @@ from medrcube.cli.app import app
 from medrcube.errors import MedrcubeError, WorkspaceError
 from medrcube.evaluate.dataset import load_benchmark
 from medrcube.evaluate.html_report import write_report
-from medrcube.evaluate.models.registry import ModelSettings, open_model
+from medrcube.evaluate.models.registry import open_model
+from medrcube.evaluate.models.settings import ModelSettings
 from medrcube.evaluate.questions import expressions
 from medrcube.evaluate.questions.data_agreements import sends_outside
 from medrcube.evaluate.questions.selection import ItemFilter, select_items

@@ -14,7 +14,8 @@ from medrcube.cli.options.values import again_of, number_of, object_of, prices_o
 from medrcube.console.progress import Reporter
 from medrcube.errors import ModelError
 from medrcube.evaluate.html_report import write_report
-from medrcube.evaluate.models.registry import ModelSettings, open_model
+from medrcube.evaluate.models.registry import open_model
+from medrcube.evaluate.models.settings import ModelSettings
 from medrcube.evaluate.runner import run as runner
 from medrcube.evaluate.runner.progress_line import progress_text, report_progress
 from medrcube.evaluate.runner.run_state import RunProgress

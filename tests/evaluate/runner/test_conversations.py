@@ -11,7 +11,8 @@ from medrcube.errors import ModelError, WorkspaceError
 from medrcube.evaluate.dataset import load_benchmark
 from medrcube.evaluate.exports.inspect_run import export_inspect
 from medrcube.evaluate.models.protocol import RejectedError, Reply
-from medrcube.evaluate.models.registry import ModelSettings, open_model
+from medrcube.evaluate.models.registry import open_model
+from medrcube.evaluate.models.settings import ModelSettings
 from medrcube.evaluate.outcomes import AnswerOutcome
 from medrcube.evaluate.questions.conditions import Condition
 from medrcube.evaluate.questions.degradation import Degradation

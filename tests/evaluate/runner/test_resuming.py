@@ -20,7 +20,8 @@ from medrcube.evaluate import dataset as benchmark_module
 from medrcube.evaluate import scoring
 from medrcube.evaluate.dataset import load_benchmark
 from medrcube.evaluate.html_report import write_report
-from medrcube.evaluate.models.registry import ModelSettings, open_model
+from medrcube.evaluate.models.registry import open_model
+from medrcube.evaluate.models.settings import ModelSettings
 from medrcube.evaluate.questions.conditions import Condition
 from medrcube.evaluate.reporting.scored_runs import load_runs
 from medrcube.evaluate.reporting.usage_table import run_usage

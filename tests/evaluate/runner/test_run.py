@@ -16,7 +16,8 @@ import pytest
 from medrcube.errors import ModelError, ReleaseError, WorkspaceError
 from medrcube.evaluate.dataset import load_benchmark
 from medrcube.evaluate.models.protocol import RejectedError, TransientError
-from medrcube.evaluate.models.registry import ModelSettings, open_model
+from medrcube.evaluate.models.registry import open_model
+from medrcube.evaluate.models.settings import ModelSettings
 from medrcube.evaluate.runner.attempt_log import open_log, read_attempts
 from medrcube.evaluate.runner.run import run_evaluation
 
@@ -251,7 +252,8 @@ CHILD = """
 import sys
 from pathlib import Path
 from medrcube.evaluate.dataset import load_benchmark
-from medrcube.evaluate.models.registry import ModelSettings, open_model
+from medrcube.evaluate.models.registry import open_model
+from medrcube.evaluate.models.settings import ModelSettings
 from medrcube.evaluate.runner.run import run_evaluation
 release, run, url = sys.argv[1:]
 model = open_model("openai/stub", ModelSettings(base_url=url))

@@ -12,7 +12,8 @@ import pytest
 from medrcube.errors import ModelError
 from medrcube.evaluate.models.openai_api import request_body
 from medrcube.evaluate.models.protocol import RejectedError, TransientError
-from medrcube.evaluate.models.registry import ModelSettings, open_model
+from medrcube.evaluate.models.registry import open_model
+from medrcube.evaluate.models.settings import ModelSettings
 from medrcube.evaluate.questions.conditions import Condition
 from medrcube.evaluate.runner import request_builder, run_session
 from medrcube.evaluate.runner.attempt_log import AttemptLog, read_attempts

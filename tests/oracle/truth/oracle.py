@@ -11,7 +11,8 @@ from truth.numbers import pixels_of, reading_faults
 from truth.tables import ONE_LABEL_A_PIXEL, read_tables
 from truth.verdict import judge, judge_part
 
-from medrcube.facts import FactKind, LabelState, Scope
+from medrcube.fact_kind import FactKind
+from medrcube.facts import LabelState, Scope
 from medrcube.sources._framework.contract import Source
 
 KINDS = {

@@ -8,7 +8,8 @@ import tomllib
 
 from truth.facts import Statement, is_exhaustive
 
-from medrcube.facts import FactKind, LabelState
+from medrcube.fact_kind import FactKind
+from medrcube.facts import LabelState
 
 NORMAL = "No Finding"
 MINED = {

@@ -21,7 +21,8 @@ from dataclasses import dataclass
 from truth.facts import Statement, is_exhaustive
 from truth.tables import ONE_LABEL_A_PIXEL
 
-from medrcube.facts import Absence, FactKind, Grade, LabelState
+from medrcube.fact_kind import FactKind
+from medrcube.facts import Absence, Grade, LabelState
 
 SAFE = ("absent", "excluded", "exhaustive", "another part")
 

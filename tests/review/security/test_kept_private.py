@@ -16,6 +16,7 @@ from medrcube.review.accounts.sessions import SessionStore, session_digest
 
 QUEUE = """
 import os, sys
+from datetime import datetime
 os.umask(0)
 from pathlib import Path
 from medrcube.review.server.bootstrap import configure, migrate, review_paths
@@ -25,7 +26,7 @@ configure(place)
 migrate()
 from django.contrib.sessions.models import Session
 from medrcube.review.exchange import export_decisions, image_store
-from medrcube.review.server import backup
+from medrcube.review.server import backup, sqlite_copy
 from medrcube.review.models import Project, User
 from medrcube.review.reviewing.policy import Policy
 from medrcube.review.accounts.sessions import SessionStore
@@ -40,7 +41,7 @@ image_store.store_image(png.getvalue())
 export_decisions.write_verdicts(root)
 export_decisions.export_decisions(root / "review-export", "csv")
 backup.create_backup(place, root / "back-up.tar")
-backup.copy_beside(Path(place.database), "before-update", __import__("datetime").datetime.now())
+sqlite_copy.copy_beside(Path(place.database), "before-update", datetime.now())
 del os.environ["MEDRCUBE_REVIEW_DATABASE"]
 fresh = review_paths(root / "restored")
 backup.restore_backup(root / "back-up.tar", fresh)

@@ -6,7 +6,7 @@ import nibabel
 import numpy as np
 import pytest
 
-from medrcube.facts import FactKind
+from medrcube.fact_kind import FactKind
 from medrcube.sources._formats.tables.spreadsheets import read_cells
 from medrcube.sources._framework.layout import inspect_copy
 from medrcube.sources.registry import find_sources

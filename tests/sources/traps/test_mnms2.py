@@ -4,7 +4,8 @@ import nibabel
 import numpy as np
 import pytest
 
-from medrcube.facts import FactKind, Scope
+from medrcube.fact_kind import FactKind
+from medrcube.facts import Scope
 from medrcube.sources._framework.layout import inspect_copy
 from medrcube.sources.registry import find_sources
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from medrcube.errors import TableError
-from medrcube.facts import FactKind
+from medrcube.fact_kind import FactKind
 from medrcube.sources._framework.layout import inspect_copy
 from medrcube.sources.registry import find_sources
 

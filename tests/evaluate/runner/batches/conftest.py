@@ -19,7 +19,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from medrcube.evaluate.dataset import load_benchmark
-from medrcube.evaluate.models.registry import ModelSettings, open_model
+from medrcube.evaluate.models.registry import open_model
+from medrcube.evaluate.models.settings import ModelSettings
 from medrcube.evaluate.runner.run import Polling, run_evaluation
 
 KEY = "sk-canary-0123456789abcdef"

@@ -17,7 +17,8 @@ from medrcube.cli.app import app
 from medrcube.evaluate.cost.budget import Prices
 from medrcube.evaluate.cost.estimate import estimate
 from medrcube.evaluate.dataset import load_benchmark
-from medrcube.evaluate.models.registry import ModelSettings, open_model
+from medrcube.evaluate.models.registry import open_model
+from medrcube.evaluate.models.settings import ModelSettings
 from medrcube.evaluate.questions.few_shot import FewShotSettings
 from medrcube.evaluate.questions.question_setup import QuestionSetup
 from medrcube.evaluate.runner.attempt_log import read_attempts

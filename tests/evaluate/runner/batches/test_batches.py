@@ -10,7 +10,8 @@ import pytest
 from medrcube.errors import ModelError, WorkspaceError
 from medrcube.evaluate.dataset import load_benchmark
 from medrcube.evaluate.models.batch_api.protocol import BatchLimits
-from medrcube.evaluate.models.registry import ModelSettings, open_model
+from medrcube.evaluate.models.registry import open_model
+from medrcube.evaluate.models.settings import ModelSettings
 from medrcube.evaluate.questions.data_agreements import withhold_agreement_sources
 from medrcube.evaluate.questions.selection import ItemFilter
 from medrcube.evaluate.runner import run as runner

@@ -20,7 +20,8 @@ CODE = """
 import sys
 from pathlib import Path
 from medrcube.evaluate.dataset import load_benchmark
-from medrcube.evaluate.models.registry import ModelSettings, open_model
+from medrcube.evaluate.models.registry import open_model
+from medrcube.evaluate.models.settings import ModelSettings
 from medrcube.evaluate.runner.run import Polling, run_evaluation
 release, model, url, out = sys.argv[1:]
 run_evaluation(
