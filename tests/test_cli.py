@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import typer.main
 from PIL import Image
 from typer.main import get_command
 
@@ -62,6 +63,24 @@ def test_help_needs_no_heavy_package():
         [sys.executable, "-c", code], capture_output=True, text=True, check=False
     )
     assert result.returncode == 0, result.stderr
+
+
+def test_a_command_is_made_without_the_options_of_the_others(run, monkeypatch):
+    seen, read = [], typer.main.get_params_from_function
+    monkeypatch.setattr(
+        typer.main,
+        "get_params_from_function",
+        lambda function: seen.append(getattr(function, "__name__", "")) or read(function),
+    )
+    app._part.cache_clear()
+    assert "init [OPTIONS] [DIR]" in run("--quiet", "init", "--help")[1]
+    assert "init" in seen
+    assert "build" not in seen
+
+
+def test_a_command_that_is_misspelt_is_told_the_one_that_is_meant(run):
+    status, _, err = run("buidl")
+    assert (status, "'build'" in err) == (2, True)
 
 
 def test_the_version_is_that_of_the_package(run):
@@ -331,7 +350,7 @@ def test_an_interrupt_says_that_the_command_can_be_repeated(run, monkeypatch):
     def interrupted():
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(app, "app", interrupted)
+    monkeypatch.setattr(app, "_part", lambda _: interrupted)
     status, _, err = run()
     assert (status, "run the same command again to resume" in err) == (130, True)
 
@@ -343,7 +362,7 @@ def test_an_interrupt_tells_programs_what_was_done_before_it(run, monkeypatch):
         except KeyboardInterrupt as error:
             raise SystemExit(130) from error
 
-    monkeypatch.setattr(app, "app", stopped)
+    monkeypatch.setattr(app, "_part", lambda _: stopped)
     status, out, _ = run("evaluate", "--json")
     assert status == 130
     values = {"interrupted": True, "model": "openai/a", "ends": {"answered": 5}}
