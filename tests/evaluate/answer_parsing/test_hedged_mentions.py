@@ -84,3 +84,17 @@ def test_what_only_seems_so_counts_if_nothing_else_is_said(reply, expected):
 
 def test_a_bare_letter_counts_before_a_verdict_that_only_seems_so():
     assert extract("B\n\nA seems right too.", OPTIONS).letter == "B"
+
+
+@pytest.mark.parametrize(
+    ("reply", "letter"),
+    [
+        ("Perhaps option B fits best, but A is correct.", "A"),
+        ("Perhaps option B fits best. A seems best.", "A"),
+        ("Although option B fits best, A seems correct.", None),
+        ("While option B fits best, A appears more likely.", "A"),
+        ("A is the best choice, even though option B fits best.", "A"),
+    ],
+)
+def test_an_option_that_is_conceded_or_only_possible_is_never_the_answer(reply, letter):
+    assert extract(reply, OPTIONS).letter == letter
