@@ -66,16 +66,16 @@ def test_help_needs_no_heavy_package():
 
 
 def test_a_command_is_made_without_the_options_of_the_others(run, monkeypatch):
-    seen, read = [], typer.main.get_params_from_function
+    names, read = [], typer.main.get_params_from_function
     monkeypatch.setattr(
         typer.main,
         "get_params_from_function",
-        lambda function: seen.append(getattr(function, "__name__", "")) or read(function),
+        lambda function: names.append(getattr(function, "__name__", "")) or read(function),
     )
     app._part.cache_clear()
     assert "init [OPTIONS] [DIR]" in run("--quiet", "init", "--help")[1]
-    assert "init" in seen
-    assert "build" not in seen
+    assert "init" in names
+    assert "build" not in names
 
 
 def test_a_command_that_is_misspelt_is_told_the_one_that_is_meant(run):

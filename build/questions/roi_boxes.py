@@ -75,10 +75,10 @@ def candidate_boxes(
         all_regions |= mask
     if ground is None:
         ground = _content(picture if picture.ndim == 2 else picture.max(axis=2))
-    lot, marked = SeededDraws(seed), bounding_box(region)
+    lot, mark = SeededDraws(seed), bounding_box(region)
     for _ in range(_ROUNDS):
         layouts = [
-            _number_boxes(lot, _plausible_layout(lot, marked, all_regions, ground))
+            _number_boxes(lot, _plausible_layout(lot, mark, all_regions, ground))
             for _ in range(_LAYOUTS)
         ]
         most = max(
@@ -90,7 +90,7 @@ def candidate_boxes(
 
 
 def _plausible_layout(
-    lot: SeededDraws, marked: Box, all_regions: Mask, ground: Mask
+    lot: SeededDraws, mark: Box, all_regions: Mask, ground: Mask
 ) -> BoxLayout | None:
     """Return the true box and as many others, at random, as are wrong and plausible.
 
@@ -99,7 +99,7 @@ def _plausible_layout(
     and the true one would stand out as farther from the middle. Its place is redrawn with each
     layout: if it were fixed, a layout with few rivals would put it more often at one of its places.
     """
-    right = _around(lot, marked, ground.shape)
+    right = _around(lot, mark, ground.shape)
     turn = (lot.draw(0, 99), lot.draw(0, 99))
     layout = exchangeable_boxes(lot, right, ground.shape, turn)
     if layout is None:

@@ -160,10 +160,10 @@ def write_report(
         WorkspaceError: there is no run, or the file cannot be written.
         ReleaseError: the release is invalid.
     """
-    shown = (runs,) if isinstance(runs, Run) else listed("runs", runs, "a run or a list of runs")
-    folders = [run.path if isinstance(run, Run) else path_of("runs", run) for run in shown]
+    entries = (runs,) if isinstance(runs, Run) else listed("runs", runs, "a run or a list of runs")
+    folders = [run.path if isinstance(run, Run) else path_of("runs", run) for run in entries]
     page = path_of("out", out)
-    layers = (layer for run in shown if isinstance(run, Run) for layer in run.vocabulary.layers)
+    layers = (layer for run in entries if isinstance(run, Run) for layer in run.vocabulary.layers)
     with using(active_vocabulary().adding(*layers)):
         write_page(folders, page, None if release is None else path_of("release", release))
     return page

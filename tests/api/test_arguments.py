@@ -95,8 +95,8 @@ def test_an_evaluation_has_the_bounds_of_the_command(release, tmp_path, option, 
         with pytest.raises(MedrcubeError, match=f"{name} is {number}; expected a whole number"):
             release.evaluate("baseline/first", tmp_path / "run", **{name: number})
     for number in {bounds.min, bounds.max or bounds.min}:
-        chosen = {"limit": 1, name: number}
-        assert release.evaluate("baseline/first", tmp_path / f"run{number}", **chosen).complete
+        options = {"limit": 1, name: number}
+        assert release.evaluate("baseline/first", tmp_path / f"run{number}", **options).complete
 
 
 def test_a_build_has_the_bounds_of_the_command(workspace):
@@ -138,11 +138,11 @@ def test_a_path_is_a_string_or_a_path(call):
 
 @pytest.mark.parametrize("thing", ["workspace", "release", "run"])
 def test_the_short_form_of_an_object_names_no_folder_of_the_computer(request, thing, small_demo):
-    shown = request.getfixturevalue(thing)
-    text = repr(shown)
+    element = request.getfixturevalue(thing)
+    text = repr(element)
     assert len(text) < 100
-    assert str(Path(shown.path).parent) not in text
-    assert text.startswith(type(shown).__name__)
+    assert str(Path(element.path).parent) not in text
+    assert text.startswith(type(element).__name__)
 
 
 def test_the_short_form_of_a_workspace_names_its_sources(workspace):
