@@ -13,6 +13,7 @@ import io
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 
 from medrcube.build.stages.scan import holds_pixels, scan
@@ -69,8 +70,7 @@ def scans_ended_by_a_row(source: Source, raw: Path, layout: str) -> Iterator[tup
     for path in sorted(raw.rglob("*")):
         if not path.name.lower().endswith(_ROW_TABLES):
             continue
-        rows, _ = _rows_of(path.read_bytes())
-        for batch in _row_damages(rows):
+        for batch in _row_damages(_table_of(path.read_bytes()).rows):
             if not _message(source, raw, layout, path, batch):
                 continue
             for damage in batch:
@@ -149,25 +149,42 @@ def _on_tables(change: Callable[[_Rows], _Rows]) -> Callable[[Path], None]:
 
 def _rewrite(path: Path, change: Callable[[_Rows], _Rows]) -> None:
     content = path.read_bytes()
-    rows, delimiter = _rows_of(content)
-    if not rows:
+    table = _table_of(content)
+    if not table.rows:
         return
-    table = io.StringIO()
-    csv.writer(table, delimiter=delimiter, lineterminator="\n").writerows(change(rows))
-    changed = table.getvalue().encode()
+    text = io.StringIO()
+    writer = csv.writer(text, delimiter=table.delimiter, lineterminator="\n")
+    writer.writerows([*table.comments, *change(table.rows)])
+    changed = text.getvalue().encode()
     path.write_bytes(gzip.compress(changed) if content.startswith(_GZIP) else changed)
 
 
-def _rows_of(content: bytes) -> tuple[_Rows, str]:
-    """Return the rows of a delimited table, with header, and its delimiter; else no rows."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _DelimitedTable:
+    """A delimited table: comment lines, then ``rows``, the first of which is the header."""
+
+    comments: _Rows
+    rows: _Rows
+    delimiter: str
+
+
+def _table_of(content: bytes) -> _DelimitedTable:
+    """Parse a delimited table; one without rows if it is no text or has a single column."""
     try:
         plain = gzip.decompress(content) if content.startswith(_GZIP) else content
         text = plain.decode("utf-8-sig")
     except UnicodeDecodeError:
-        return [], ""
+        return _DelimitedTable(comments=[], rows=[], delimiter="")
     delimiter = delimiter_of(text)
     rows = [list(record.cells) for record in records_of(text, delimiter)]
-    return (rows, delimiter) if max(map(len, rows), default=0) > 1 else ([], "")
+    if max(map(len, rows), default=0) < 2:
+        rows = []
+    comments = list(takewhile(_is_comment, rows))
+    return _DelimitedTable(comments=comments, rows=rows[len(comments) :], delimiter=delimiter)
+
+
+def _is_comment(row: Sequence[str]) -> bool:
+    return bool(row) and row[0].startswith("#") and not any(row[1:])
 
 
 def _shift_cells(by: int) -> Callable[[_Rows], _Rows]:

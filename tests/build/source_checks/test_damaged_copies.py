@@ -4,6 +4,7 @@ import pytest
 
 from medrcube.build.source_checks.damaged_copies import scans_ended_by_a_row
 from medrcube.sources._framework.contract import load_source
+from medrcube.sources.registry import find_sources
 
 FIXTURE = """\
 def build(root, layout):
@@ -58,6 +59,14 @@ def ended(toy, tmp_path):
 
 def test_a_row_that_sets_itself_aside_ends_no_scan(ended):
     assert ended() == {}
+
+
+def test_comment_lines_above_the_header_are_neither_damaged_nor_taken_for_it(tmp_path):
+    source = find_sources()["covid-chestxray"]
+    source.build_fixture(tmp_path / "raw", "scored")
+    (scores,) = (tmp_path / "raw").rglob("*severity-scores.csv")
+    assert scores.read_text().startswith("## ")
+    assert list(scans_ended_by_a_row(source, tmp_path / "raw", "scored")) == []
 
 
 @pytest.mark.parametrize(
