@@ -1,11 +1,11 @@
 # ruff: noqa: PLC0415  (Django is set up before its models load)
-"""Simulate readers over the items of a built workspace: who is told what, and what blindness costs.
+"""Simulate reviewers over the items of a built workspace: what they are told, what blindness costs.
 
-Usage: ``python blindness.py WORKSPACE READERS [NAME=VALUE ...]``. The items are imported into a
-queue of their own; readers take turns by lot until none gets anything. What a reader has been told
-is judged here by a rule of its own, not by that of the queue: an item of the same case was shown
-whose key, or a concept of its options, is that of this one, whose exclusive group is the same, or
-whose text holds the key.
+Usage: ``python blindness.py WORKSPACE REVIEWERS [NAME=VALUE ...]``. The items are imported into a
+queue of their own; reviewers take turns by lot until none gets anything. What a reviewer has been
+told is judged here by a rule of its own, not by that of the queue: an item of the same case was
+shown whose key, or a concept of its options, is that of this one, whose exclusive group is the
+same, or whose text holds the key.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from medrcube.review.server.bootstrap import ReviewPaths, configure, migrate
 
 
 def main() -> None:
-    root, readers = Path(sys.argv[1]).resolve(), int(sys.argv[2])
+    root, reviewers = Path(sys.argv[1]).resolve(), int(sys.argv[2])
     with tempfile.TemporaryDirectory() as name:
         configure(ReviewPaths(folder=Path(name) / "review", database=str(Path(name) / "q.sqlite3")))
         migrate()
-        print(json.dumps(_simulated(root, readers, sys.argv[3:])))
+        print(json.dumps(_simulated(root, reviewers, sys.argv[3:])))
 
 
-def _simulated(root: Path, readers: int, rules: list[str]) -> dict[str, Any]:
+def _simulated(root: Path, reviewers: int, rules: list[str]) -> dict[str, Any]:
     from medrcube.console.progress import Reporter
     from medrcube.review.exchange.import_items import import_workspace
     from medrcube.review.models import Disclosure, Item, User
@@ -40,14 +40,14 @@ def _simulated(root: Path, readers: int, rules: list[str]) -> dict[str, Any]:
 
     report = import_workspace(open_workspace(root), Reporter(quiet=True))
     change_policy("system", {"gold_rate": 0.0, **parse_changes(rules)})
-    people = [User.objects.create(email=f"r{n}@example.org") for n in range(readers)]
+    people = [User.objects.create(email=f"r{n}@example.org") for n in range(reviewers)]
     claims, seconds = _reviewed(people)
     states = Counter(Item.objects.values_list("state", flat=True))
     return {
         "items": report.added,
         "cases": Item.objects.values("case_key").distinct().count(),
         "pairs": Disclosure.objects.count(),
-        "readers": readers,
+        "reviewers": reviewers,
         "reviews": len(claims),
         "not_blind": sum(not claim.blinded for claim in claims),
         "exposures_among_blind": sum(

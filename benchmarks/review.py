@@ -1,8 +1,8 @@
 # ruff: noqa: PLC0415  (Django is set up before its models load)
 """Hand out a queue of items and review them, as fast as the queue allows.
 
-Usage: ``python review.py FOLDER ITEMS PROCESSES [DATABASE]``. Every process is a reader of its own
-kind: it claims an item, answers, decides, until nothing is left; every item needs two reviews.
+Usage: ``python review.py FOLDER ITEMS PROCESSES [DATABASE]``. Every process is a reviewer of its
+own kind: it claims an item, answers, decides, until nothing is left; every item needs two reviews.
 DATABASE is an empty PostgreSQL database; without it a SQLite file is made in FOLDER. The settings
 are those of a real queue: every commit waits for the disk.
 """
@@ -20,7 +20,7 @@ from pathlib import Path
 
 from medrcube.review.server.bootstrap import ReviewPaths, configure, migrate
 
-_READERS = 8
+_REVIEWERS = 8
 _CLAIMS = 500
 
 
@@ -56,7 +56,7 @@ def fill(items: int) -> None:
     from medrcube.review.reviewing.policy import Policy, queue_lot
 
     Project.objects.create(name="bench", policy=Policy().to_json(), questionnaire="1")
-    User.objects.bulk_create(User(email=f"r{n}@example.org") for n in range(_READERS))
+    User.objects.bulk_create(User(email=f"r{n}@example.org") for n in range(_REVIEWERS))
     asset = Asset.objects.create(sha256="0" * 64, width=8, height=8)
     rows = [
         Item(
@@ -117,12 +117,20 @@ def _reviews(place: ReviewPaths, processes: int) -> float:
     for worker in workers:
         worker.communicate("go\n")
     if any(worker.returncode for worker in workers):
-        sys.exit("a reader failed")
+        sys.exit("a reviewer failed")
     return time.perf_counter() - began
 
 
 def _start(place: ReviewPaths, number: int, processes: int) -> subprocess.Popen[str]:
-    command = [sys.executable, __file__, "reader", place.folder, place.database, number, processes]
+    command = [
+        sys.executable,
+        __file__,
+        "reviewer",
+        place.folder,
+        place.database,
+        number,
+        processes,
+    ]
     return subprocess.Popen(  # noqa: S603
         [str(part) for part in command],
         stdin=subprocess.PIPE,
@@ -131,8 +139,8 @@ def _start(place: ReviewPaths, number: int, processes: int) -> subprocess.Popen[
     )
 
 
-def reader() -> None:
-    """One process: its readers take turns until nothing is left for any of them."""
+def reviewer() -> None:
+    """One process: its reviewers take turns until nothing is left for any of them."""
     folder, database, number, processes = sys.argv[2:]
     configure(ReviewPaths(folder=Path(folder), database=database))
     print("ready", flush=True)
@@ -188,4 +196,4 @@ def _fault() -> str:
 
 if __name__ == "__main__":
     os.environ.pop("MEDRCUBE_REVIEW_ORIGIN", None)
-    reader() if sys.argv[1:2] == ["reader"] else main()
+    reviewer() if sys.argv[1:2] == ["reviewer"] else main()

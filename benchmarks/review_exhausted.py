@@ -1,9 +1,9 @@
 # ruff: noqa: PLC0415  (Django is set up before its models load)
-"""How long a reader waits to be told that nothing is left for them.
+"""How long a reviewer waits to be told that nothing is left for them.
 
 Usage: ``python review_exhausted.py fill FOLDER ITEMS [DATABASE]``, then ``python
 review_exhausted.py FOLDER [DATABASE]``. DATABASE is an empty PostgreSQL database; without it a
-SQLite file lies in FOLDER. The queue is full in every case, but not for this reader: they have
+SQLite file lies in FOLDER. The queue is full in every case, but not for this reviewer: they have
 reviewed every item as its first, or have been shown every key.
 Prints one JSON object: median milliseconds of asking for an item, and of the whole page that says
 why there is none, of nine turns.
@@ -21,7 +21,7 @@ from medrcube.review.server.bootstrap import ReviewPaths, configure, migrate
 
 _TURNS = 9
 _CASES = {
-    "reviewed": "UPDATE review_item SET reviews = 1, sole_reader_id = {user}",
+    "reviewed": "UPDATE review_item SET reviews = 1, sole_reviewer_id = {user}",
     "shown": """
         INSERT INTO review_exposure (user_id, item_id, by_id, at)
         SELECT {user}, id, id, CURRENT_TIMESTAMP FROM review_item

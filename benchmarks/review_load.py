@@ -1,5 +1,5 @@
 # ruff: noqa: PLC0415  (Django is set up before its models load)
-"""Fifty signed-in readers at the review server, over HTTP.
+"""Fifty signed-in reviewers at the review server, over HTTP.
 
 Usage: ``python review_load.py make DEMO FOLDER ITEMS [DATABASE]``, then ``python review_load.py
 FOLDER SECONDS [DATABASE]``. DEMO is a folder of ``medrcube demo``; its items are repeated under
@@ -7,10 +7,10 @@ other names until there are ITEMS, and imported. DATABASE is a PostgreSQL databa
 without it a SQLite file lies in FOLDER. The server is ``medrcube review serve`` in a process of its
 own, as it is shipped.
 
-A reader does what a browser does: takes an item, loads the page and its images, saves the draft,
+A reviewer does what a browser does: takes an item, loads the page and its images, saves the draft,
 sends the blind answer, loads the page with the key and its images, saves the draft, sends the
 decision, which takes the next item. Two loads in turn: "at rest" 30 reviews a second are offered,
-each reader with pauses in which they would look; "full" nobody pauses. Prints one JSON object.
+each reviewer with pauses in which they would look; "full" nobody pauses. Prints one JSON object.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from urllib.parse import urlencode, urlsplit
 
 from medrcube.review.server.bootstrap import configure, migrate, review_paths
 
-READERS = 50
+REVIEWERS = 50
 OFFERED = 30.0
 """Reviews a second at rest."""
 _TOKEN = re.compile(rb'name="csrfmiddlewaretoken" value="([^"]+)"')
@@ -53,11 +53,11 @@ def main() -> None:
     with _server(folder) as (process, address):
         rest = _load(address, cookies, process.pid, seconds, OFFERED)
         full = _load(address, cookies, process.pid, seconds, None)
-    print(json.dumps({"readers": READERS, "rest": rest, "full": full, "fault": _fault()}))
+    print(json.dumps({"reviewers": REVIEWERS, "rest": rest, "full": full, "fault": _fault()}))
 
 
 def make(demo: Path, folder: Path, items: int, database: list[str]) -> None:
-    """A workspace whose queue holds ITEMS items and fifty readers."""
+    """A workspace whose queue holds ITEMS items and fifty reviewers."""
     from review_import import repeat
 
     _name_database(database)
@@ -70,7 +70,7 @@ def make(demo: Path, folder: Path, items: int, database: list[str]) -> None:
     from medrcube.review.models import Role, User
 
     User.objects.get_or_create(email="head@example.org", role=Role.ADMINISTRATOR)
-    for number in range(READERS):
+    for number in range(REVIEWERS):
         User.objects.get_or_create(email=f"r{number}@example.org", role=Role.REVIEWER)
 
 
@@ -81,7 +81,7 @@ def _name_database(database: list[str]) -> None:
 
 
 def _signed_in(folder: Path) -> list[str]:
-    """The session cookie of each reader."""
+    """The session cookie of each reviewer."""
     configure(review_paths(folder))
     from django.conf import settings
     from django.test import Client
@@ -89,7 +89,7 @@ def _signed_in(folder: Path) -> list[str]:
     from medrcube.review.models import Role, User
 
     cookies = []
-    for user in User.objects.filter(role=Role.REVIEWER).order_by("pk")[:READERS]:
+    for user in User.objects.filter(role=Role.REVIEWER).order_by("pk")[:REVIEWERS]:
         client = Client(SERVER_NAME="127.0.0.1")
         client.force_login(user)
         cookies.append(client.cookies[settings.SESSION_COOKIE_NAME].value)
@@ -113,8 +113,8 @@ def _server(folder: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
         process.wait()
 
 
-class _Reader(threading.Thread):
-    """One reader with a connection of their own, until the time is over or nothing is left."""
+class _Reviewer(threading.Thread):
+    """One reviewer with a connection of their own, until the time is over or nothing is left."""
 
     def __init__(
         self, address: str, cookie: str, number: int, times: dict[str, list[float]]
@@ -133,7 +133,7 @@ class _Reader(threading.Thread):
         self.began = 0.0
 
     def run(self) -> None:
-        """Review; at rest the first review is put off so that the readers are spread out."""
+        """Review; at rest the first review is put off so that the reviewers are spread out."""
         time.sleep(max(0.0, self.began - time.perf_counter()))
         page = self._ask("queue", "GET", "/review/")[1]
         place = self._moved("claim", "/review/", page, {})
@@ -201,23 +201,23 @@ class _Reader(threading.Thread):
 def _load(
     address: str, cookies: list[str], server: int, seconds: float, offered: float | None
 ) -> dict[str, Any]:
-    """Reviews of all readers for some seconds, the first fifth of which is not counted."""
+    """Reviews of all reviewers for some seconds, the first fifth of which is not counted."""
     times: dict[str, list[float]] = defaultdict(list)
-    readers = [_Reader(address, cookie, number, times) for number, cookie in enumerate(cookies)]
+    reviewers = [_Reviewer(address, cookie, number, times) for number, cookie in enumerate(cookies)]
     now = time.perf_counter()
-    for reader in readers:
-        reader.pause = len(readers) / offered if offered else 0.0
-        reader.began = now + reader.number * reader.pause / len(readers)
-        reader.ends = now + seconds
-        reader.start()
+    for reviewer in reviewers:
+        reviewer.pause = len(reviewers) / offered if offered else 0.0
+        reviewer.began = now + reviewer.number * reviewer.pause / len(reviewers)
+        reviewer.ends = now + seconds
+        reviewer.start()
     warm = now + seconds / 5
     time.sleep(warm - time.perf_counter())
     times.clear()
     spent, databases = _spent(server), _databases()
-    for reader in readers:
-        reader.join()
+    for reviewer in reviewers:
+        reviewer.join()
     span = time.perf_counter() - warm
-    reviews = sum(at > warm for reader in readers for at in reader.reviews)
+    reviews = sum(at > warm for reviewer in reviewers for at in reviewer.reviews)
     if not reviews:
         sys.exit("nothing was reviewed; are there items left?")
     return {

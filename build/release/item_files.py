@@ -146,5 +146,5 @@ def _write_proofs(
     write_raw_files(tree, workspace.raw_files, used)
     frame = items_to_frame(selection.items)
     frame["version"] = [selection.versions.get(name, 0) for name in frame["id"]]
-    frame["readers"] = [selection.reviewers.get(name, 0) for name in frame["id"]]
+    frame["reviewers"] = [selection.reviewers.get(name, 0) for name in frame["id"]]
     write_parquet(tree / "items.parquet", frame)

@@ -121,7 +121,7 @@ def write_open_items(
         frame = open_items_to_frame(items)
         judged = [_verdict_of(item, reviewed) for item in items]
         frame["version"] = [verdict.version if verdict else 0 for verdict in judged]
-        frame["readers"] = [verdict.reviewers if verdict else 0 for verdict in judged]
+        frame["reviewers"] = [verdict.reviewers if verdict else 0 for verdict in judged]
         write_parquet(tree / OPEN_ITEMS, frame)
 
 

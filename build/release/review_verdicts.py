@@ -269,7 +269,7 @@ def _verdict(row: Mapping[str, Any]) -> ReviewVerdict:
         question=str(row["question"]),
         options=options,
         key=key,
-        reviewers=int(row["readers"]),
+        reviewers=int(row["reviewers"]),
         fingerprint=str(row["fingerprint"]),
         content_sha256=str(row["content_sha256"]),
     )

@@ -58,8 +58,8 @@ def ranking_blocks(runs: Sequence[ScoredRun]) -> list[RankingBlock]:
 
 
 def differing_settings(runs: Sequence[ScoredRun]) -> Mapping[str, Sequence[str]]:
-    """Return, by label, settings in which a run differs from most runs; omits human readers."""
-    settings = {run.label: _settings(run) for run in runs if run.readers is None}
+    """Return, by label, settings in which a run differs from most runs; omits reviewers."""
+    settings = {run.label: _settings(run) for run in runs if run.reviewers is None}
     usual = Counter(text for words in settings.values() for text in words.items())
     half = len(settings) / 2
     return {

@@ -24,12 +24,12 @@ PLAIN: Mapping[str, str] = {
 
 
 def changed_settings(run: ScoredRun) -> dict[str, str]:
-    """Return settings that differ from a default run, in a few words each; empty for human readers.
+    """Return settings that differ from a default run, in a few words each; empty for reviewers.
 
     Equal texts mean equal settings.
     """
     manifest, model = run.manifest, run.manifest["model"]
-    if run.readers is not None:
+    if run.reviewers is not None:
         return {}
     prompt, shots, pixels = manifest["prompt"], manifest.get("shots"), manifest.get("pictures")
     usual = prompt["name"] == "default" and prompt["version"] == prompt_version()

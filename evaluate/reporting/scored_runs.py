@@ -98,10 +98,10 @@ class ScoredRun:
         return names
 
     @property
-    def readers(self) -> Mapping[str, Any] | None:
-        """Group, number and agreement of human readers; ``None`` for a model."""
-        readers: Mapping[str, Any] | None = self.manifest.get("readers")
-        return readers
+    def reviewers(self) -> Mapping[str, Any] | None:
+        """Group, number and agreement of the reviewers who answered; ``None`` for a model."""
+        reviewers: Mapping[str, Any] | None = self.manifest.get("reviewers")
+        return reviewers
 
     @property
     def asked_how(self) -> Mapping[str, str]:

@@ -70,7 +70,9 @@ def cell_pages(entries: Sequence[LeaderboardRow]) -> list[CellPage]:
 
 def _cell(name: CellName, rows: Sequence[tuple[LeaderboardRow, Row]]) -> CellPage:
     ordered = sorted(rows, key=lambda pair: (pair[0].run.incomplete, -(pair[1]["accuracy"] or 0)))
-    whole = [pair for pair in ordered if not pair[0].run.incomplete and pair[0].run.readers is None]
+    whole = [
+        pair for pair in ordered if not pair[0].run.incomplete and pair[0].run.reviewers is None
+    ]
     largest = max((row for _, row in rows), key=lambda row: int(row["n"]))
     return CellPage(
         name=name,

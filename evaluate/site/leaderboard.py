@@ -88,10 +88,10 @@ def rows_by_block(entries: Sequence[LeaderboardRow]) -> list[tuple[str, list[Lea
 
 
 def population_text(entries: Sequence[LeaderboardRow]) -> str:
-    """Return the numbers of models and of groups of human readers, in words."""
-    people = sum(entry.run.readers is not None for entry in entries)
+    """Return the numbers of models and of groups of reviewers, in words."""
+    people = sum(entry.run.reviewers is not None for entry in entries)
     models = counted(len(entries) - people, "model")
-    return f"{models} and {counted(people, 'group')} of readers" if people else models
+    return f"{models} and {counted(people, 'group')} of reviewers" if people else models
 
 
 def _entry(
@@ -156,9 +156,9 @@ def _gain(run: ScoredRun) -> float | None:
 
 def _remarks(run: ScoredRun) -> list[str]:
     question_count, whole = run.total["n"], run.manifest["dataset"]["items"] - len(run.withdrawn)
-    readers = run.readers["readers"] if run.readers else 0
+    reviewers = run.reviewers["reviewers"] if run.reviewers else 0
     conditions = {
-        f"{readers:,} people": run.readers is not None,
+        f"{reviewers:,} people": run.reviewers is not None,
         f"incomplete: {run.replied:,} of {question_count:,} have a reply": run.incomplete,
         "unfinished": run.unfinished,
         f"{counted(run.cut, 'reply')} cut": run.cut > 0,

@@ -57,7 +57,7 @@ class SiteSummary:
     Attributes:
         index: its start page.
         models: number of models.
-        people: number of groups of human readers.
+        people: number of groups of reviewers.
         items: number of items.
         cells: number of cells.
         reply_limit: maximum reply length in characters.
@@ -136,8 +136,8 @@ def _write_site(
     files = [path for path in out.rglob("*") if path.is_file()]
     return SiteSummary(
         index=out / "index.html",
-        models=sum(entry.run.readers is None for entry in entries),
-        people=sum(entry.run.readers is not None for entry in entries),
+        models=sum(entry.run.reviewers is None for entry in entries),
+        people=sum(entry.run.reviewers is not None for entry in entries),
         items=len(items),
         cells=len(pages_of_cells),
         reply_limit=limit,

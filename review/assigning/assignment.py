@@ -95,19 +95,19 @@ def create_assignment(
         same = Assignment.objects.select_for_update().filter(ended_at=None)
         if same.count() >= _MOST:
             raise ConflictError(f"{_MOST} assignments are in force; end one first")
-        readers = {user.pk for user in people}
+        chosen = {user.pk for user in people}
         for other in same.filter(mode=mode, specialty=specialty, **asdict(scope)):
-            if {*other.readers.values_list("pk", flat=True)} == readers:
+            if {*other.reviewers.values_list("pk", flat=True)} == chosen:
                 raise ConflictError(f"assignment {other.pk} is already the same")
         assignment = Assignment.objects.create(
             mode=mode, specialty=specialty, made_at=now, **asdict(scope)
         )
-        assignment.readers.set(people)
+        assignment.reviewers.set(people)
         body = {
             "mode": mode,
             **asdict(scope),
             "specialty": specialty,
-            "readers": [user.pseudonym for user in people],
+            "reviewers": [user.pseudonym for user in people],
         }
         record_events(now, _assignment_event(actor, "made", assignment, body))
     return assignment
@@ -133,9 +133,9 @@ def end_assignment(actor: User, number: int, now: datetime | None = None) -> Ass
 def active_assignments() -> list[tuple[Assignment, list[str]]]:
     """Return the active assignments, oldest first, with the pseudonyms of their named reviewers."""
     assignments = (
-        Assignment.objects.filter(ended_at=None).prefetch_related("readers").order_by("pk")
+        Assignment.objects.filter(ended_at=None).prefetch_related("reviewers").order_by("pk")
     )
-    return [(row, sorted(str(user) for user in row.readers.all())) for row in assignments]
+    return [(row, sorted(str(user) for user in row.reviewers.all())) for row in assignments]
 
 
 def scope_of(row: Assignment) -> AssignmentScope:

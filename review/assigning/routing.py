@@ -81,7 +81,7 @@ def assignment_rules(user: int, specialties: Collection[str]) -> list[Assignment
     assignments = fetch_all(
         """
         SELECT a.mode, a.source, a.task, a.anatomy, a.modality, a.specialty, EXISTS (
-            SELECT 1 FROM review_assignment_readers r
+            SELECT 1 FROM review_assignment_reviewers r
             WHERE r.assignment_id = a.id AND r.user_id = %s
         ) FROM review_assignment a WHERE a.ended_at IS NULL ORDER BY a.id
         """,

@@ -140,12 +140,12 @@ def _replay_event(story: _ItemHistory, kind: str, who: str, body: dict[str, Any]
         if not body.get("blinded", True):
             story.add(_act(_NOT_BLIND, body["version"], who, {}))
     elif kind == "blind.flagged":
-        fact = _act(_NOT_BLIND, body["version"], body["reader"], {})
+        fact = _act(_NOT_BLIND, body["version"], body["reviewer"], {})
     elif kind == "review.submitted":
         fact = _review(body, who)
         story.facts.update(_proposals(body, who))
     elif kind == "review.voided":
-        fact = _act("void review", body["version"], body["reader"], {})
+        fact = _act("void review", body["version"], body["reviewer"], {})
     elif kind in _RULINGS:
         content = {"outcome": _RULINGS[kind].value, "rationale": body["rationale"]}
         fact = _act("adjudication", body["version"], who, content)

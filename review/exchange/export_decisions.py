@@ -197,7 +197,7 @@ _OF_VERSION = {
     "stratum": "version__item__stratum",
     "gold_defect": "version__item__gold_defect",
 }
-_REVIEWER = {"claim": "claim_id", "reader": "claim__user__pseudonym"}
+_REVIEWER = {"claim": "claim_id", "reviewer": "claim__user__pseudonym"}
 _FIELDS: dict[str, dict[str, str]] = {
     "reviews": {
         **_REVIEWER,
@@ -230,7 +230,7 @@ _FIELDS: dict[str, dict[str, str]] = {
     },
     "reasons": {
         "claim": "review__claim_id",
-        "reader": "review__claim__user__pseudonym",
+        "reviewer": "review__claim__user__pseudonym",
         "item": "review__claim__version__item_id",
         "version": "review__claim__version__number",
         "code": "code",
@@ -238,7 +238,7 @@ _FIELDS: dict[str, dict[str, str]] = {
     },
     "proposals": {
         "claim": "review__claim_id",
-        "reader": "review__claim__user__pseudonym",
+        "reviewer": "review__claim__user__pseudonym",
         **{name: f"review__claim__{path}" for name, path in _OF_VERSION.items()},
         "question": "question",
         "options": "options",
@@ -302,7 +302,7 @@ def _verdicts() -> Iterator[Row]:
             "content_sha256": version.content_sha256,
             "fingerprint": imported.get(item.pk) or "",
             "reviews": item.reviews,
-            "readers": len(reviewers.get(version.pk, ())),
+            "reviewers": len(reviewers.get(version.pk, ())),
         }
 
 
@@ -342,7 +342,7 @@ def _held_samples() -> list[str]:
 def _agreement_row(agreement: StratumAgreement) -> Row:
     return {
         "stratum": agreement.stratum,
-        "readers": len(agreement.raters),
+        "reviewers": len(agreement.raters),
         "estimates": {name: asdict(value) for name, value in agreement.estimates.items()},
         "pairs": agreement.pairs.tolist(),
         "may_be_released": agreement.verdict.passed,

@@ -123,7 +123,7 @@ def write_human_run(benchmark: Benchmark, out: Path, *, group: str) -> HumanRun:
     items = {item.name: item for item in benchmark.items}
     summary = {
         "group": group,
-        "readers": len(reviewers),
+        "reviewers": len(reviewers),
         "items": len(answers),
         "answers": sum(map(len, answers.values())),
         "rule": "one answer per item, drawn at random among its reviewers",
@@ -140,7 +140,7 @@ def write_human_run(benchmark: Benchmark, out: Path, *, group: str) -> HumanRun:
             json.dumps([asdict(reply) for reply in replies]).encode()
         ).hexdigest(),
         choice=ItemFilter(ids=frozenset(answers)),
-        about={"readers": summary},
+        about={"reviewers": summary},
     )
     return HumanRun(run=run, reviewers=summary)
 

@@ -322,7 +322,7 @@ def _new_version(row: ItemWithImages, queued: _QueuedItem, context: _Context) ->
         Item.objects.filter(pk=item.pk).update(
             version=new.number,
             reviews=0,
-            sole_reader=None,
+            sole_reviewer=None,
             for_specialist=False,
             **_item_columns(row.row, context),
         )

@@ -183,7 +183,7 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
-                    "sole_reader",
+                    "sole_reviewer",
                     models.ForeignKey(
                         settings.AUTH_USER_MODEL,
                         on_delete=PROTECT,
@@ -377,7 +377,7 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             "item",
             models.Index(
-                fields=["state", "gold_defect", "-reviews", "-priority", "lot", "sole_reader"],
+                fields=["state", "gold_defect", "-reviews", "-priority", "lot", "sole_reviewer"],
                 name="queue_order",
             ),
         ),
@@ -393,7 +393,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             "draft",
-            models.UniqueConstraint(fields=("version", "user"), name="one_draft_of_a_reader"),
+            models.UniqueConstraint(fields=("version", "user"), name="one_draft_of_a_reviewer"),
         ),
         migrations.AddIndex(
             "claim",
@@ -403,7 +403,7 @@ class Migration(migrations.Migration):
             "claim", models.Index(fields=["version", "user"], name="claims_on_a_version")
         ),
         migrations.AddIndex(
-            "claim", models.Index(fields=["user", "submitted_at"], name="claims_of_a_reader")
+            "claim", models.Index(fields=["user", "submitted_at"], name="claims_of_a_reviewer")
         ),
         migrations.AddConstraint(
             "claim",
@@ -418,7 +418,7 @@ class Migration(migrations.Migration):
             models.UniqueConstraint(
                 condition=models.Q(("released_at__isnull", True)),
                 fields=("version", "user"),
-                name="one_claim_of_a_reader",
+                name="one_claim_of_a_reviewer",
             ),
         ),
         migrations.AddConstraint(

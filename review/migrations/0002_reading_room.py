@@ -118,7 +118,7 @@ class Migration(migrations.Migration):
             options={
                 "constraints": [
                     models.UniqueConstraint(
-                        fields=("user", "item", "by"), name="one_exposure_of_a_reader"
+                        fields=("user", "item", "by"), name="one_exposure_of_a_reviewer"
                     )
                 ]
             },
@@ -265,7 +265,10 @@ class Migration(migrations.Migration):
                 ("specialty", models.CharField(blank=True, default="", max_length=48)),
                 ("made_at", models.DateTimeField()),
                 ("ended_at", models.DateTimeField(null=True)),
-                ("readers", models.ManyToManyField(related_name="+", to=settings.AUTH_USER_MODEL)),
+                (
+                    "reviewers",
+                    models.ManyToManyField(related_name="+", to=settings.AUTH_USER_MODEL),
+                ),
             ],
             options={
                 "constraints": [
@@ -288,7 +291,7 @@ class Migration(migrations.Migration):
                     "-reviews",
                     "-priority",
                     "lot",
-                    "sole_reader",
+                    "sole_reviewer",
                     "source",
                     "task",
                     "anatomy",

@@ -1,4 +1,4 @@
-"""What readers were shown before it was recorded, and an end to sessions that stand there in clear.
+"""What reviewers were shown before it was recorded, and an end to sessions stored in clear.
 
 Cases are told apart by what the provenance names; the next import names them by the workspace.
 Answers that were not blind are flagged, each with an event, so that the trail says the same.
@@ -78,7 +78,7 @@ class _Shown:
         self._first: dict[tuple[int, int], bool] = {}
 
     def was_told(self, row: dict[str, Any]) -> bool:
-        """Whether an answer was not blind; takes in what its reader saw with it."""
+        """Whether an answer was not blind; takes in what its reviewer saw with it."""
         user, item, version = row["user"], row["item"], row["number"]
         if not row["answered"]:
             self._take(user, item, sight=True)
@@ -139,7 +139,7 @@ def _record(apps: Apps, flagged: list[dict[str, Any]]) -> None:
     model, events = apps.get_model("review", "Event"), []
     at = timezone.now().isoformat(timespec="microseconds")
     for row in {(row["user"], row["version"]): row for row in flagged}.values():
-        body = {"reader": row["who"], "version": row["number"]}
+        body = {"reviewer": row["who"], "version": row["number"]}
         values: dict[str, Any] = {
             "number": chain.number + 1,
             "at": at,

@@ -35,7 +35,7 @@ class Assignment(models.Model):
     anatomy = models.CharField(max_length=32, blank=True, default="")
     modality = models.CharField(max_length=32, blank=True, default="")
     specialty = models.CharField(max_length=48, blank=True, default="")
-    readers: models.ManyToManyField[models.Model, models.Model] = models.ManyToManyField(
+    reviewers: models.ManyToManyField[models.Model, models.Model] = models.ManyToManyField(
         "review.User", related_name="+"
     )
     made_at = models.DateTimeField()

@@ -45,7 +45,9 @@ class Exposure(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["user", "item", "by"], name="one_exposure_of_a_reader"),
+            models.UniqueConstraint(
+                fields=["user", "item", "by"], name="one_exposure_of_a_reviewer"
+            ),
         ]
 
 

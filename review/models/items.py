@@ -46,8 +46,8 @@ class Item(models.Model):
         version: number of the current version.
         reviews: number of valid reviews of the current version, denormalised so that the queue and
             the lists need no join.
-        sole_reader: reviewer of the only review, if there is exactly one; part of the queue index,
-            so that a reviewer who is ahead of the others skips their own items at no cost.
+        sole_reviewer: reviewer of the only review, if there is exactly one; part of the queue
+            index, so that a reviewer who is ahead of the others skips their own items at no cost.
         for_specialist: whether the next slot is reserved for a specialist, because the slots for
             others are taken (``Policy.specialists``).
         priority: higher comes first.
@@ -71,7 +71,7 @@ class Item(models.Model):
     )
     version = models.PositiveIntegerField(default=1)
     reviews = models.PositiveSmallIntegerField(default=0)
-    sole_reader = models.ForeignKey(
+    sole_reviewer = models.ForeignKey(
         "review.User", on_delete=models.PROTECT, null=True, related_name="+", db_index=False
     )
     for_specialist = models.BooleanField(default=False)
@@ -95,7 +95,7 @@ class Item(models.Model):
                     "-reviews",
                     "-priority",
                     "lot",
-                    "sole_reader",
+                    "sole_reviewer",
                     "source",
                     "task",
                     "anatomy",

@@ -60,7 +60,7 @@ class Claim(models.Model):
                 fields=["version", "slot"], condition=_LIVE, name="one_holder_of_a_slot"
             ),
             models.UniqueConstraint(
-                fields=["version", "user"], condition=_LIVE, name="one_claim_of_a_reader"
+                fields=["version", "user"], condition=_LIVE, name="one_claim_of_a_reviewer"
             ),
             models.UniqueConstraint(
                 fields=["user"],
@@ -75,7 +75,7 @@ class Claim(models.Model):
                 name="claims_that_may_expire",
             ),
             models.Index(fields=["version", "user"], name="claims_on_a_version"),
-            models.Index(fields=["user", "submitted_at"], name="claims_of_a_reader"),
+            models.Index(fields=["user", "submitted_at"], name="claims_of_a_reviewer"),
         ]
 
 
@@ -89,7 +89,7 @@ class Draft(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["version", "user"], name="one_draft_of_a_reader"),
+            models.UniqueConstraint(fields=["version", "user"], name="one_draft_of_a_reviewer"),
         ]
 
 

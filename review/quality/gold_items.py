@@ -185,7 +185,7 @@ def pause_if_inattentive(user: User, now: datetime) -> bool:
         entries, voided = void_claims(ordered, SYSTEM, now)
         _end_live(user, now)
         body = {"found": caught, "of": len(latest), "voided": voided}
-        record_events(now, *entries, _reviewer_event(SYSTEM, "reader.paused", user, body))
+        record_events(now, *entries, _reviewer_event(SYSTEM, "reviewer.paused", user, body))
     return True
 
 
@@ -259,7 +259,7 @@ def _set_paused(user_id: int, manager: User, note: str, now: datetime, *, paused
             raise ConflictError(f"this reviewer is {'paused' if paused else 'not paused'} already")
         if paused:
             _end_live(user, now)
-        kind = "reader.paused" if paused else "reader.resumed"
+        kind = "reviewer.paused" if paused else "reviewer.resumed"
         record_events(now, _reviewer_event(manager.pseudonym, kind, user, {"note": note}))
 
 
@@ -288,4 +288,4 @@ def _gold_row(item: Item, defect: str) -> Item:
 
 
 def _reviewer_event(actor: str, kind: str, user: User, body: Mapping[str, object]) -> NewEvent:
-    return NewEvent(actor=actor, kind=kind, object=f"reader:{user.pseudonym}", body=body)
+    return NewEvent(actor=actor, kind=kind, object=f"reviewer:{user.pseudonym}", body=body)

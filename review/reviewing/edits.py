@@ -112,7 +112,7 @@ def edit(
         if adopted is not None:
             Adoption.objects.create(version=new, proposal=adopted)
         Item.objects.filter(pk=item.pk).update(
-            version=new.number, reviews=0, sole_reader=None, for_specialist=False
+            version=new.number, reviews=0, sole_reviewer=None, for_specialist=False
         )
         disclosure.refresh_disclosures([item.pk], now)
         record_events(now, *entries)

@@ -155,7 +155,7 @@ def void_claims(
         # The person who accepted the item saw a specialist's review.
         short = item.state == ReviewState.ACCEPTED and lacks_specialist(version.pk, rules)
         voided += 1
-        content = {"version": version.number, "reader": claim.user.pseudonym, **body}
+        content = {"version": version.number, "reviewer": claim.user.pseudonym, **body}
         entries.append(
             NewEvent(actor=actor, kind="review.voided", object=f"item:{item.pk}", body=content)
         )

@@ -25,7 +25,7 @@ TYPES = {
     "bool": {"bool"},
     "struct of bytes and path": {"struct<bytes: binary, path: string>"},
 }
-JUDGED = [("version", "int64"), ("readers", "int64")]
+JUDGED = [("version", "int64"), ("reviewers", "int64")]
 """Columns that a release adds to the tables of items."""
 OF_DEMO = {".medrcube-demo", "report.html"}
 """What only a demo writes into a workspace."""

@@ -57,7 +57,7 @@ def rai_properties(facts: ReleaseFacts) -> dict[str, Any]:
             else "No clinician has reviewed the items, so no agreement was measured."
         ],
         "rai:annotationsPerItem": (
-            "Column readers of items.parquet: number of clinicians who reviewed the item."
+            "Column reviewers of items.parquet: number of clinicians who reviewed the item."
         ),
         "rai:annotatorDemographics": [
             "Those of a source's annotators are in its paper; those of reviewers are not published."

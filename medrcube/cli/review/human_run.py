@@ -40,8 +40,8 @@ def human_run(
     people, total = human.reviewers, human.run.metrics["global"]
     raw, most = people["agreement"]["raw"], people["majority"]
     reporter.result(
-        f"{human.run.model}: {counted(people['readers'], 'reviewer')}, {people['answers']:,} blind "
-        f"answers to {counted(people['items'], 'item')}; {people['rule']}"
+        f"{human.run.model}: {counted(people['reviewers'], 'reviewer')}, {people['answers']:,} "
+        f"blind answers to {counted(people['items'], 'item')}; {people['rule']}"
     )
     if people["let_in_by_these_answers"]:
         reporter.result(

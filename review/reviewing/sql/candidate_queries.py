@@ -103,7 +103,7 @@ def _page(
     sql = f"""
         SELECT i.* FROM review_item i {index}
         WHERE i.state = 'queued' AND {kind}
-        AND (i.sole_reader_id IS NULL OR i.sole_reader_id <> %s)
+        AND (i.sole_reviewer_id IS NULL OR i.sole_reviewer_id <> %s)
         AND {where.sql} AND {unseen.sql}
         ORDER BY i.reviews DESC, i.priority DESC, i.lot LIMIT %s
     """  # noqa: S608

@@ -81,7 +81,7 @@ def increment_reviews(item: str, number: int, user: int) -> int:
     row = fetch_one(
         """
         UPDATE review_item SET reviews = reviews + 1,
-            sole_reader_id = CASE WHEN reviews = 0 THEN %s END
+            sole_reviewer_id = CASE WHEN reviews = 0 THEN %s END
         WHERE id = %s AND state = 'queued' AND version = %s RETURNING reviews
         """,
         user,
@@ -98,7 +98,7 @@ def decrement_reviews(item: str, number: int) -> tuple[str, int] | None:
     """
     row = fetch_one(
         """
-        UPDATE review_item SET reviews = reviews - 1, sole_reader_id = NULL
+        UPDATE review_item SET reviews = reviews - 1, sole_reviewer_id = NULL
         WHERE id = %s AND version = %s AND state NOT IN ('released', 'withdrawn')
         RETURNING state, reviews
         """,

@@ -46,7 +46,7 @@ def _page(request: HttpRequest, error: str = "", status: int = 200) -> HttpRespo
     people = User.objects.filter(role=Role.REVIEWER, is_active=True).order_by("pseudonym")
     post_data = request.POST
     codes = post_data.getlist("specialties")
-    reader_keys = post_data.getlist("reviewers")
+    reviewer_keys = post_data.getlist("reviewers")
     refused = _account_key(post_data.get("reviewer", ""))
     context = {
         "rules": rules,
@@ -69,7 +69,7 @@ def _page(request: HttpRequest, error: str = "", status: int = 200) -> HttpRespo
         "people": [
             (
                 user,
-                str(user.pk) in reader_keys,
+                str(user.pk) in reviewer_keys,
                 [
                     (name, name in (codes if user.pk == refused else user.specialties))
                     for name in coverage

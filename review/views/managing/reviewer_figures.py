@@ -22,7 +22,7 @@ _NAMES = {
     "wrong-box": "wrong box",
     "other": "other",
 }
-REVIEWERS = FigureCache("readers", count_figures)
+REVIEWERS = FigureCache("reviewers", count_figures)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -89,16 +89,17 @@ def _has_claim_on(user: User, asset: Asset) -> bool:
     """
     values = (user.pk, to_db_uuid(asset.pk), to_db_uuid(asset.pk))
     in_hand = fetch_one(
-        f"{_IMAGES_OF_READER} AND c.submitted_at IS NULL AND c.expires_at > %s",
+        f"{_IMAGES_OF_REVIEWER} AND c.submitted_at IS NULL AND c.expires_at > %s",
         *values,
         to_db_time(now()),
     )
     return bool(
-        in_hand or fetch_one(f"{_IMAGES_OF_READER} AND c.submitted_at IS NOT NULL LIMIT 1", *values)
+        in_hand
+        or fetch_one(f"{_IMAGES_OF_REVIEWER} AND c.submitted_at IS NOT NULL LIMIT 1", *values)
     )
 
 
-_IMAGES_OF_READER = """
+_IMAGES_OF_REVIEWER = """
     SELECT 1 FROM review_claim c JOIN review_itemversion v ON v.id = c.version_id
     WHERE c.user_id = %s AND c.released_at IS NULL AND (
         v.picture_id = %s OR v.overlay_id = %s AND (v.asks_mark OR EXISTS (

@@ -217,7 +217,7 @@ def stored_sheet(claim: Claim) -> dict[str, object]:
 
 
 def _others(claim: Claim) -> Iterator[ProposalChanges]:
-    """Yield the wordings that others proposed; the reader's own decision is already final.
+    """Yield the wordings that others proposed; the reviewer's own decision is already final.
 
     Nothing is shown for gold items, which have more reviewers than others.
     """

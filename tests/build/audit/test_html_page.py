@@ -233,7 +233,7 @@ def reviewed(unreviewed, items):
     estimate = {"name": "ac1", "value": 0.8123, "low": 0.7, "high": 0.9, "items": 9, "reason": ""}
     part = {
         "stratum": "Brain / MRI",
-        "readers": 2,
+        "reviewers": 2,
         "estimates": {"ac1": estimate},
         "pairs": [[1]],
         "may_be_released": False,

@@ -144,10 +144,10 @@ def test_a_copy_of_a_run_is_named_and_counts_as_one_model(mixed, tmp_path):
 
 def test_people_are_no_model(mixed):
     runs = load_runs(mixed.runs[:3])
-    readers = {"readers": 3, "items": 48, "answers": 100}
-    runs[0] = replace(runs[0], manifest={**runs[0].manifest, "readers": readers})
+    reviewers = {"reviewers": 3, "items": 48, "answers": 100}
+    runs[0] = replace(runs[0], manifest={**runs[0].manifest, "reviewers": reviewers})
     assert population_text(leaderboard_rows(runs, model_pages(run.label for run in runs))) == (
-        "2 models and 1 group of readers"
+        "2 models and 1 group of reviewers"
     )
 
 
@@ -197,8 +197,8 @@ def test_runs_whose_questions_were_put_in_another_way_are_ranked_apart(mixed, ch
 
 def test_people_stand_with_the_runs_of_the_usual_prompt(mixed):
     able, poor, *_ = load_runs(mixed.runs[:3])
-    readers = {"readers": 3, "items": 48, "answers": 100}
-    human = asked_by(able, readers=readers, prompt={"name": "review", "version": "of review"})
+    reviewers = {"reviewers": 3, "items": 48, "answers": 100}
+    human = asked_by(able, reviewers=reviewers, prompt={"name": "review", "version": "of review"})
     assert [len(part.runs) for part in comparable_runs([human, poor])] == [2]
 
 

@@ -44,7 +44,9 @@ def manager(project, person):
     return person("manager")
 
 
-def test_an_assignment_is_kept_and_on_record_with_its_scope_and_readers(manager, person, add_items):
+def test_an_assignment_is_kept_and_on_record_with_its_scope_and_reviewers(
+    manager, person, add_items
+):
     add_items(1, source="toy")
     first, second = person(), person()
     axes = {"source": "toy", "anatomy": "Brain", "modality": "MRI"}
@@ -61,7 +63,7 @@ def test_an_assignment_is_kept_and_on_record_with_its_scope_and_readers(manager,
     assert json.loads(entry.body) == {
         "mode": "first",
         "specialty": "MRI",
-        "readers": names,
+        "reviewers": names,
         "task": "Organ Recognition",
         **axes,
     }
@@ -111,13 +113,13 @@ def test_the_same_assignment_is_not_made_twice(manager, person):
     assignment = create_assignment(manager, ALL, [first.pk], mode="only")
     with pytest.raises(ConflictError, match=f"assignment {assignment.pk} is already the same"):
         create_assignment(manager, ALL, [first.pk], mode="only")
-    for readers, changes in (
+    for reviewers, changes in (
         ([first.pk, second.pk], {"mode": "only"}),
         ([second.pk], {"mode": "only"}),
         ([first.pk], {"mode": "first"}),
         ([first.pk], {"mode": "only", "specialty": "MRI"}),
     ):
-        assert create_assignment(manager, ALL, readers, **changes)
+        assert create_assignment(manager, ALL, reviewers, **changes)
     assert create_assignment(manager, AssignmentScope(anatomy="Brain"), [first.pk], mode="only")
     end_assignment(manager, assignment.pk)
     assert create_assignment(manager, ALL, [first.pk], mode="only")

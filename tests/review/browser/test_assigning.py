@@ -53,7 +53,7 @@ def test_an_assignment_is_made_and_ended_with_the_keyboard(world, site, enter):
     page.get_by_text("Assignment 1 is now in force.").wait_for()
     row = Assignment.objects.get()
     assert (row.anatomy, row.mode) == ("Brain", "first")
-    assert [str(user) for user in row.readers.all()] == ["reviewer-other"]
+    assert [str(user) for user in row.reviewers.all()] == ["reviewer-other"]
     reach(page, "End assignment 1")
     page.keyboard.press("Enter")
     page.get_by_text("Assignment 1 has ended.").wait_for()

@@ -48,7 +48,7 @@ def test_every_decision_is_exported_with_its_reasons(three, review, reviewers, t
         "adjudications": 0,
     }
     pseudonyms = {reviewer.pseudonym for reviewer in reviewers}
-    assert {row["reader"] for row in results["reviews"]} == pseudonyms
+    assert {row["reviewer"] for row in results["reviews"]} == pseudonyms
     rejected = [row for row in results["reviews"] if row["decision"] == "reject"]
     assert {row["item"] for row in rejected} == {"a"}
     assert {row["comment"] for row in rejected} == {"look again"}
@@ -108,7 +108,7 @@ def test_every_item_flows_back_with_state_wording_and_reviewers(three, review, p
         "c": "queued",
     }
     assert (export.items, export.accepted) == (3, 1)
-    assert [result[name]["readers"] for name in "abc"] == [2, 2, 0]
+    assert [result[name]["reviewers"] for name in "abc"] == [2, 2, 0]
     assert (result["c"]["version"], result["c"]["edited"]) == (2, True)
     assert [option["text"] for option in result["c"]["options"]] == list(WORDS)
     assert result["c"]["options"][1]["ids"] == ["hpo:HP:0000001"]
@@ -123,7 +123,7 @@ def test_the_summary_holds_head_coverage_and_agreement(three, review):
     stratum = "MRI | Disease Diagnosis | predefined"
     assert summary["coverage"]["strata"] == {stratum: {"accepted": 2, "rejected": 1}}
     (part,) = summary["agreement"]["strata"]
-    assert (part["stratum"], part["readers"]) == (stratum, 2)
+    assert (part["stratum"], part["reviewers"]) == (stratum, 2)
     assert part["estimates"]["raw"]["value"] == 1.0
 
 
@@ -140,7 +140,7 @@ def test_an_adjudicator_counts_as_a_reviewer(three, review, person):
     review({"a": "revise"})
     adjudicate("a", 1, person("adjudicator"), outcome="accept", rationale="fine")
     write_verdicts(three.workspace.root)
-    assert verdicts(three)["a"]["readers"] == 3
+    assert verdicts(three)["a"]["reviewers"] == 3
 
 
 def test_gold_items_never_flow_back(three, take_in, person):

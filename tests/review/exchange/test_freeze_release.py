@@ -35,7 +35,7 @@ def published(report):
 
 def columns(report):
     frame = pd.read_parquet(report.out / "items.parquet").set_index("id")
-    return frame[["version", "state", "readers"]].to_dict("index")
+    return frame[["version", "state", "reviewers"]].to_dict("index")
 
 
 def review_of(report):
@@ -58,7 +58,7 @@ def test_only_accepted_items_are_released_in_their_edited_wording(
     result = published(report)["a"]
     assert result["question"] == EDIT.question
     assert [result[f"option_{letter}"] for letter in "ABCD"] == list(WORDS)
-    assert columns(report) == {"a": {"version": 2, "state": "accepted", "readers": 2}}
+    assert columns(report) == {"a": {"version": 2, "state": "accepted", "reviewers": 2}}
 
 
 def test_without_a_queue_nothing_is_accepted(three, write_release):
@@ -229,7 +229,7 @@ def test_a_verdict_does_not_hold_for_an_item_that_was_built_anew(
     assert (set(published(report)), report.changed) == ({"b", "c"}, 1)
     with_all = write_release("v2", allow_unreviewed=True)
     assert (with_all.items, with_all.unreviewed) == (3, 1)
-    assert columns(with_all)["a"] == {"version": 0, "state": "unreviewed", "readers": 0}
+    assert columns(with_all)["a"] == {"version": 0, "state": "unreviewed", "reviewers": 0}
 
 
 @pytest.mark.few(2)

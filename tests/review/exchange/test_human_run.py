@@ -74,7 +74,7 @@ def test_answers_become_a_run_of_a_group(release, answer, tmp_path):
     assert result.run.model == "human/radiologists"
     assert outcomes(tmp_path / "run") == {"a": "correct", "b": "wrong", "c": "unparsed"}
     assert (
-        result.reviewers["readers"],
+        result.reviewers["reviewers"],
         result.reviewers["answers"],
         result.reviewers["items"],
     ) == (

@@ -76,7 +76,7 @@ def test_a_change_in_the_workspace_is_a_new_version_that_waits_again(three, take
     item, new = Item.objects.get(pk="a"), version("a", 2)
     assert (report.changed, report.unchanged, report.edits_replaced) == (1, 2, 0)
     assert (item.state, item.version, item.reviews) == ("queued", 2, 0)
-    assert (new.parent, new.author, item.sole_reader) == (version("a"), None, None)
+    assert (new.parent, new.author, item.sole_reviewer) == (version("a"), None, None)
     assert Review.objects.filter(claim__version=version("a")).count() == 2
     kinds = list(Event.objects.filter(object="item:a").values_list("kind", "actor"))[-2:]
     assert kinds == [("item.edit_wanted", "import"), ("item.new_version", "import")]

@@ -116,7 +116,7 @@ def test_accepted_open_items_are_released_and_put_on_record(judge, queue, write_
     assert rows(report)["length"]["question"] == question_text
     assert rows(report)["there"]["truth"] == {"key": 1}
     proof = pd.read_parquet(report.out / "open_items.parquet").set_index("id")
-    assert proof.loc["length", ["version", "state", "readers"]].tolist() == [2, "accepted", 2]
+    assert proof.loc["length", ["version", "state", "reviewers"]].tolist() == [2, "accepted", 2]
     assert freeze_release(report.out).items == report.items + 2
     assert set(Item.objects.values_list("state", flat=True)) == {"released"}
 

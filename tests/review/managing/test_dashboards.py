@@ -157,8 +157,8 @@ def test_a_manager_pauses_a_reviewer_and_lets_them_in_again(signed_in, person):
         assert client.post("/dashboard/", form_data).status_code == 302
         user.refresh_from_db()
         assert user.paused is paused
-    events = Event.objects.filter(object=f"reader:{user.pseudonym}")
-    assert [event.kind for event in events] == ["reader.paused", "reader.resumed"]
+    events = Event.objects.filter(object=f"reviewer:{user.pseudonym}")
+    assert [event.kind for event in events] == ["reviewer.paused", "reviewer.resumed"]
     assert {event.actor for event in events} == {manager.pseudonym}
 
 

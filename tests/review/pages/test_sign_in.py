@@ -180,7 +180,7 @@ def test_what_is_stored_names_nobody(client, reviewer):
     sign_in(client, typed="wrong")
     attempts = list(SignInAttempt.objects.values_list("who", flat=True))
     assert len(attempts) == 3
-    assert all(len(who) == 64 and "reader" not in who for who in attempts)
+    assert all(len(who) == 64 and "reviewer" not in who for who in attempts)
 
 
 def test_a_forged_forwarding_header_gives_no_fresh_attempts(client, reviewer):

@@ -223,7 +223,7 @@ def test_a_pause_takes_back_the_reviews_of_the_window_only(careless, state):
     assert counts == [2, 1, 0]
     assert Claim.objects.filter(user=careless.reviewer, outcome="voided").count() == 6
     assert Review.objects.filter(claim__user=careless.reviewer).count() == 7
-    event = Event.objects.get(kind="reader.paused")
+    event = Event.objects.get(kind="reviewer.paused")
     assert '"found":0,"of":2,"voided":6' in event.body
     assert Event.objects.filter(kind="review.voided").count() == 6
     assert not verify_chain().fault
@@ -280,10 +280,10 @@ def test_a_paused_reviewer_who_held_an_item_loses_it_and_keeps_the_text(
     assert claim_next(reviewer) is None
     resume_reviewer(reviewer.pk, manager, "back")
     assert claim_next(reviewer).version_id == claim.version_id
-    kinds = Event.objects.filter(kind__startswith="reader.").order_by("number")
+    kinds = Event.objects.filter(kind__startswith="reviewer.").order_by("number")
     assert list(kinds.values_list("kind", "actor")) == [
-        ("reader.paused", manager.pseudonym),
-        ("reader.resumed", manager.pseudonym),
+        ("reviewer.paused", manager.pseudonym),
+        ("reviewer.resumed", manager.pseudonym),
     ]
 
 

@@ -310,8 +310,8 @@ class Queue(RuleBasedStateMachine):
                 submitted_at__isnull=False,
             )
             assert item.reviews == valid.count() == valid.filter(review__isnull=False).count()
-            if item.sole_reader_id:
-                assert valid.filter(user=item.sole_reader_id).exists()
+            if item.sole_reviewer_id:
+                assert valid.filter(user=item.sole_reviewer_id).exists()
 
     @invariant()
     def no_version_has_too_many_reviewers(self):

@@ -85,12 +85,12 @@ def test_a_reviewer_who_works_ahead_passes_their_own_items_within_the_index(
     ahead = person()
     for _ in range(40):
         review(ahead)
-    mine = Item.objects.filter(sole_reader=ahead)
+    mine = Item.objects.filter(sole_reviewer=ahead)
     assert mine.count() == 40
     with connection.cursor() as cursor:
         cursor.execute("PRAGMA index_info(queue_order)")
         columns = [row[2] for row in cursor.fetchall()]
-    assert columns.index("sole_reader_id") == columns.index("lot") + 1
+    assert columns.index("sole_reviewer_id") == columns.index("lot") + 1
     assert review(ahead) is not None, "more than a page of own items stands before the next"
 
 

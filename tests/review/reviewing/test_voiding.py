@@ -28,7 +28,7 @@ def test_a_review_that_is_taken_back_comes_again_with_what_was_typed(item, perso
     claim = review(reviewer, "reject", option=1, now=NOON)
     voiding.take_back(claim.token, reviewer, TYPED, SOON)
     item_row = Item.objects.get()
-    assert (item_row.state, item_row.reviews, item_row.sole_reader) == ("queued", 0, None)
+    assert (item_row.state, item_row.reviews, item_row.sole_reviewer) == ("queued", 0, None)
     again = claim_next(reviewer, SOON)
     assert again.version_id == claim.version_id
     assert Draft.objects.get().body == TYPED
