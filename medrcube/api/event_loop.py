@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, wait
 from contextlib import suppress
 from contextvars import copy_context
-from threading import Lock
 from typing import TypeVar
 
 __all__ = ["Interruption", "run_beside_loop"]
@@ -22,7 +22,7 @@ class Interruption:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._task: asyncio.Task[object] | None = None
         self._cancelled = False
-        self._lock = Lock()
+        self._lock = threading.Lock()
 
     def attach(self) -> None:
         """Register the calling task as the one to cancel; only the first call counts."""
@@ -58,11 +58,26 @@ def run_beside_loop(function: Callable[[Interruption], T]) -> T:
         asyncio.get_running_loop()
     except RuntimeError:
         return function(interruption)
-    with ThreadPoolExecutor(1, thread_name_prefix="medrcube") as pool:
-        # A new thread does not inherit the vocabulary of a release that was activated here.
-        future = pool.submit(copy_context().run, function, interruption)
+    outcome: Future[T] = Future()
+    # A new thread does not inherit the vocabulary of a release that was activated here.
+    context = copy_context()
+
+    def call() -> None:
         try:
-            return future.result()
-        except KeyboardInterrupt:
-            interruption.cancel()
-            raise
+            outcome.set_result(context.run(function, interruption))
+        except BaseException as error:  # noqa: BLE001 - raised again by the caller
+            outcome.set_exception(error)
+
+    # Not a thread pool, which forgets its thread if the interrupt arrives while that is starting.
+    thread = threading.Thread(target=call, name="medrcube")
+    try:
+        thread.start()
+        return outcome.result()
+    except KeyboardInterrupt:
+        interruption.cancel()
+        if thread in threading.enumerate():
+            wait([outcome])
+        raise
+    finally:
+        if outcome.done():
+            thread.join()

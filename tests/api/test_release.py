@@ -195,3 +195,33 @@ def test_an_interrupted_cell_ends_the_run(release, tmp_path, after):
     finally:
         loop.close()
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("medrcube")]
+
+
+def test_an_interrupt_while_the_thread_starts_ends_the_function(monkeypatch):
+    start, ended = threading.Thread.start, []
+
+    def interrupted(thread):
+        start(thread)
+        raise KeyboardInterrupt
+
+    def function(interruption):
+        async def wait():
+            interruption.attach()
+            await asyncio.sleep(20)
+
+        try:
+            asyncio.run(wait())
+        except asyncio.CancelledError:
+            ended.append("cancelled")
+
+    async def cell():
+        monkeypatch.setattr(threading.Thread, "start", interrupted)
+        run_beside_loop(function)
+
+    loop = asyncio.new_event_loop()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            loop.run_until_complete(cell())
+    finally:
+        loop.close()
+    assert ended == ["cancelled"]
