@@ -264,6 +264,15 @@ def test_a_command_before_the_first_import_says_so(bench):
     assert [path.name for path in bench.iterdir()] == [CONFIG]
 
 
+def test_status_of_a_folder_says_whether_workspace_or_queue_is_missing(tmp_path):
+    (tmp_path / "bench").mkdir()
+    ran = CliRunner().invoke(app, ["review", "status", str(tmp_path / "bench")])
+    assert "is not a workspace" in str(ran.exception)
+    (tmp_path / "bench" / CONFIG).touch()
+    ran = CliRunner().invoke(app, ["review", "status", str(tmp_path / "bench")])
+    assert "there is no review queue yet" in str(ran.exception)
+
+
 def test_a_folder_that_is_no_workspace_is_left_alone(tmp_path):
     status, _, err = run("review", "serve", tmp_path / "nothing", "--admin-email", "a@example.org")
     assert (status, "is not a workspace" in err) == (2, True)

@@ -19,9 +19,11 @@ def open_queue(directory: Path) -> Path:
 def prepare_queue(root: Path, *, new: bool, origin: str = "") -> Path | None:
     """Start Django for a workspace and upgrade its tables; gives the copy of an older database."""
     from medrcube.review.server.bootstrap import configure, migrate, review_paths
+    from medrcube.workspace import open_workspace
 
     paths = review_paths(root, origin=origin)
     if not new and "://" not in paths.database and not Path(paths.database).is_file():
+        open_workspace(root)  # a folder that is no workspace is refused as such
         raise MedrcubeError(
             f"{paths.database}: there is no review queue yet; create one with  medrcube review "
             f"import {root}"
