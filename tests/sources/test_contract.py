@@ -227,7 +227,7 @@ def _blank_pixels(path):
         with path.open("rb") as file:
             dcmread(file, stop_before_pixels=True)
             # Not the tag: zeros are read as thousands of empty elements where none ends the header.
-            start = file.tell() + PIXEL_TAG
+            start = min(file.tell() + PIXEL_TAG, len(data))
     elif path.suffix.lower() not in {".png", ".jpg", ".jpeg", ".nii", ".raw", ".img"} and (
         not path.name.endswith(".nii.gz")
     ):
