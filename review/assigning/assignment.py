@@ -95,9 +95,9 @@ def create_assignment(
         same = Assignment.objects.select_for_update().filter(ended_at=None)
         if same.count() >= _MOST:
             raise ConflictError(f"{_MOST} assignments are in force; end one first")
-        chosen = {user.pk for user in people}
+        assignees = {user.pk for user in people}
         for other in same.filter(mode=mode, specialty=specialty, **asdict(scope)):
-            if {*other.reviewers.values_list("pk", flat=True)} == chosen:
+            if {*other.reviewers.values_list("pk", flat=True)} == assignees:
                 raise ConflictError(f"assignment {other.pk} is already the same")
         assignment = Assignment.objects.create(
             mode=mode, specialty=specialty, made_at=now, **asdict(scope)
@@ -158,7 +158,7 @@ def set_specialties(actor: User, user_id: int, names: Sequence[str]) -> User:
         if user is None:
             raise ConflictError("there is no such account; reload the list")
         if user.role != Role.REVIEWER:
-            raise InvalidAnswerError(f"{user.pseudonym} is {user.role}; only reviewers read items")
+            raise InvalidAnswerError(f"{user.pseudonym} is {user.role}; only reviewers review items")
         if user.specialties == codes:
             raise InvalidAnswerError("nothing was changed")
         body = {
