@@ -158,7 +158,9 @@ def set_specialties(actor: User, user_id: int, names: Sequence[str]) -> User:
         if user is None:
             raise ConflictError("there is no such account; reload the list")
         if user.role != Role.REVIEWER:
-            raise InvalidAnswerError(f"{user.pseudonym} is {user.role}; only reviewers review items")
+            raise InvalidAnswerError(
+                f"{user.pseudonym} is {user.role}; only reviewers have specialties"
+            )
         if user.specialties == codes:
             raise InvalidAnswerError("nothing was changed")
         body = {

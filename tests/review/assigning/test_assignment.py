@@ -147,7 +147,7 @@ def test_specialties_of_a_reviewer_change_and_stand_in_the_trail(manager, person
         set_specialties(manager, reviewer.pk, codes[::-1])
     with pytest.raises(InvalidAnswerError, match="is not a specialty"):
         set_specialties(manager, reviewer.pk, ["cooking"])
-    with pytest.raises(InvalidAnswerError, match="only reviewers read items"):
+    with pytest.raises(InvalidAnswerError, match="only reviewers have specialties"):
         set_specialties(manager, manager.pk, ["CT"])
     with pytest.raises(ConflictError, match="no such account"):
         set_specialties(manager, 0, ["CT"])
