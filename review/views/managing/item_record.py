@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -40,6 +41,7 @@ __all__ = [
 ]
 
 _SHORT = ("PHI", "ROI")
+_CODE = re.compile(r"[A-Z]+(_[A-Z]+)*")
 _SURE = {1: "guessing", 2: "fairly sure", 3: "sure"}
 _TONES = {Decision.ACCEPT: "good", Decision.REVISE: "open", Decision.REJECT: "bad"}
 
@@ -155,7 +157,9 @@ def reviews_of(item: Item, number: int | None = None) -> list[ReviewRecord]:
 
 
 def reason_words(code: str) -> str:
-    """Format a reason code: ``KEY_WRONG`` becomes "Key wrong"."""
+    """Format a reason code: ``KEY_WRONG`` becomes "Key wrong"; any other text stays as it is."""
+    if not _CODE.fullmatch(code):
+        return code
     words = " ".join(word if word in _SHORT else word.lower() for word in code.split("_"))
     return words[:1].upper() + words[1:]
 
