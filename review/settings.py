@@ -45,6 +45,8 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "medrcube.review.apps.ReviewConfig",
 ]
+# No tables for Django's permissions and groups: what a person may do depends on ``User.role``.
+MIGRATION_MODULES: dict[str, str | None] = {"auth": None, "contenttypes": None}
 MIDDLEWARE = [
     # First, so that responses of other middleware (redirects, static files) have the headers too.
     "csp.middleware.CSPMiddleware",

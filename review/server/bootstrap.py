@@ -103,7 +103,6 @@ def migrate() -> Path | None:
     Raises:
         ReviewError: the database is unreachable, was made by a newer medrcube, or a step failed.
     """
-    from django.core.management import call_command  # noqa: PLC0415
     from django.db import DatabaseError, connection  # noqa: PLC0415
     from django.db.migrations.executor import MigrationExecutor  # noqa: PLC0415
 
@@ -118,39 +117,38 @@ def migrate() -> Path | None:
         executor = MigrationExecutor(connection)
         loader = executor.loader
         _refuse_unknown(loader)
-        if not executor.migration_plan(loader.graph.leaf_nodes()):
+        latest = loader.graph.leaf_nodes()
+        steps = executor.migration_plan(latest)
+        if not steps:
             return None
         copy = _copy_before_update(name) if loader.applied_migrations else None
         try:
-            call_command("migrate", verbosity=0, interactive=False)
+            executor.migrate(latest, steps)
         except DatabaseError as error:
             where = f"; a copy of the database before the upgrade is {copy}" if copy else ""
             raise ReviewError(f"the tables cannot be upgraded: {error}{where}") from error
-        if loader.applied_migrations:
-            from medrcube.review.visibility import disclosure  # noqa: PLC0415  (needs Django to be ready)
-
-            disclosure.refresh_older_cases(datetime.now(UTC))
     return copy
 
 
 def _refuse_unknown(loader: MigrationLoader) -> None:
-    """Reject tables of a newer version or in a state between two versions."""
-    applied = set(loader.applied_migrations)
-    steps = set(loader.disk_migrations)
-    for step in loader.disk_migrations.values():
-        present = applied.intersection(step.replaces)
-        if present and len(present) < len(step.replaces):
-            raise ReviewError(
-                f"this database stands between two versions of medrcube (step {max(present)[1]}); "
-                "upgrade it with the version that last used it, then open it here"
-            )
-        steps.update(step.replaces)
-    newer = sorted(name for app, name in applied - steps if app == "review")
+    """Reject tables of a newer version, or with a step that came before one that it needs."""
+    from django.db import connection  # noqa: PLC0415
+    from django.db.migrations.exceptions import InconsistentMigrationHistory  # noqa: PLC0415
+
+    unknown = loader.applied_migrations.keys() - loader.disk_migrations.keys()
+    newer = sorted(name for app, name in unknown if app == "review")
     if newer:
         raise ReviewError(
             f"this database was last used by a newer medrcube (step {newer[-1]}); "
             "install that version, or restore an older backup"
         )
+    try:
+        loader.check_consistent_history(connection)
+    except InconsistentMigrationHistory as error:
+        raise ReviewError(
+            f"this database stands between two versions of medrcube: {error} Upgrade it with the "
+            "version that last used it, then open it here"
+        ) from error
 
 
 @contextmanager

@@ -15,8 +15,7 @@ from datetime import datetime
 from functools import cache, lru_cache
 from typing import Any
 
-from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import F
 
 from medrcube.ontologies.relations import load_relations
 from medrcube.ontologies.terms import TermError
@@ -32,7 +31,6 @@ __all__ = [
     "record_key_shown",
     "record_question_shown",
     "refresh_disclosures",
-    "refresh_older_cases",
 ]
 
 _AT_ONCE = 500
@@ -170,19 +168,6 @@ def refresh_disclosures(items: Iterable[str], now: datetime) -> None:
     cases = sorted(set(items_of_cases.values_list("case_key", flat=True)))
     for start in range(0, len(cases), _AT_ONCE):
         _refresh(cases[start : start + _AT_ONCE], now)
-
-
-def refresh_older_cases(now: datetime) -> int:
-    """Recompute the pairs of all cases with gold copies or remarks; return the number of items.
-
-    Needed for queues of an earlier version, which compared these only when their case changed.
-    """
-    late = Item.objects.filter(Q(copied_from__isnull=False) | Q(remarks__isnull=False))
-    with transaction.atomic():
-        items = list(late.exclude(case_key="").distinct().values_list("pk", flat=True))
-        for start in range(0, len(items), _AT_ONCE):
-            refresh_disclosures(items[start : start + _AT_ONCE], now)
-    return len(items)
 
 
 def record_question_shown(user: int, item: str, now: datetime) -> None:

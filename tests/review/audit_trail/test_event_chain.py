@@ -16,11 +16,19 @@ from medrcube.review.audit_trail.event_chain import (
     verify_chain,
 )
 from medrcube.review.errors import ReviewError
-from medrcube.review.models import Chain, Event, ItemVersion, Review
+from medrcube.review.models import (
+    Adoption,
+    Chain,
+    Event,
+    ItemVersion,
+    Proposal,
+    Remark,
+    Review,
+)
 from medrcube.review.reviewing.decisions import adjudicate, record_release
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
-TABLES = [
+NEVER_REPLACED = [
     "review_adjudication",
     "review_blindanswer",
     "review_event",
@@ -30,6 +38,9 @@ TABLES = [
     "review_review",
     "review_reviewreason",
 ]
+"""SQLite refuses INSERT OR REPLACE, whatever the connection."""
+TABLES = [*NEVER_REPLACED, "review_adoption", "review_proposal", "review_remark"]
+"""All that are append-only."""
 
 
 def run(sql):
@@ -67,6 +78,11 @@ def _fill(person, add_items, review):
         if item.state == "adjudication":
             adjudicate(item.pk, 1, person("adjudicator"), outcome="accept", rationale="x")
     record_release("1", ItemVersion.objects.values_list("pk", flat=True), "f" * 64)
+    proposal = Proposal.objects.create(
+        review=Review.objects.earliest("pk"), question="?", options=["a", "b"], key=0
+    )
+    Adoption.objects.create(version=ItemVersion.objects.earliest("pk"), proposal=proposal)
+    Remark.objects.create(item=accepted, text="x", origin="form", sha256="0" * 64, imported_at=NOW)
 
 
 def test_rows_that_record_something_are_never_changed_or_deleted(filled):
@@ -107,7 +123,7 @@ def test_insert_or_replace_rewrites_nothing_in_sqlite(database, fill, pragma):
     connection.close()
     with closing(sqlite3.connect(database.database, isolation_level=None)) as raw:
         raw.execute(f"PRAGMA recursive_triggers = {pragma}")
-        for table in TABLES:
+        for table in NEVER_REPLACED:
             before = raw.execute(f"SELECT * FROM {table}").fetchall()  # noqa: S608
             with pytest.raises(sqlite3.IntegrityError, match="append-only"):
                 raw.execute(f"INSERT OR REPLACE INTO {table} SELECT * FROM {table}")  # noqa: S608
@@ -116,16 +132,18 @@ def test_insert_or_replace_rewrites_nothing_in_sqlite(database, fill, pragma):
 
 def test_replacing_by_another_unique_key_rewrites_nothing_either(database, fill):
     fill()
-    claim = Review.objects.first().claim_id
     connection.close()
     with closing(sqlite3.connect(database.database, isolation_level=None)) as raw:
-        for table in ("review_review", "review_blindanswer"):
-            names = [row[1] for row in raw.execute(f"PRAGMA table_info({table})")][1:]
-            quoted = ", ".join(f'"{name}"' for name in names)
+        for table in NEVER_REPLACED:
+            unique = [row[3] for row in raw.execute(f"PRAGMA index_list({table})") if row[2]]
+            if "u" not in unique:
+                continue
+            columns = {f'"{row[1]}"': row[5] for row in raw.execute(f"PRAGMA table_info({table})")}
+            new_key = [f"{name} + 1000" if is_key else name for name, is_key in columns.items()]
             with pytest.raises(sqlite3.IntegrityError, match="append-only"):
                 raw.execute(
-                    f"INSERT OR REPLACE INTO {table} ({quoted}) "  # noqa: S608
-                    f"SELECT {quoted} FROM {table} WHERE claim_id = {claim}"
+                    f"INSERT OR REPLACE INTO {table} ({', '.join(columns)}) "  # noqa: S608
+                    f"SELECT {', '.join(new_key)} FROM {table}"
                 )
 
 
