@@ -134,13 +134,9 @@ def _replay_event(story: _ItemHistory, kind: str, who: str, body: dict[str, Any]
     if "content_sha256" in body:
         story.wordings[story.version] = body["content_sha256"]
     if kind == "blind.answered":
-        # Only answers to items without options have a value.
-        values = {"value": None, **body}
-        fact = _act("answer", body["version"], who, {name: values[name] for name in _ANSWERED})
-        if not body.get("blinded", True):
+        fact = _act("answer", body["version"], who, {name: body[name] for name in _ANSWERED})
+        if not body["blinded"]:
             story.add(_act(_NOT_BLIND, body["version"], who, {}))
-    elif kind == "blind.flagged":
-        fact = _act(_NOT_BLIND, body["version"], body["reviewer"], {})
     elif kind == "review.submitted":
         fact = _review(body, who)
         story.facts.update(_proposals(body, who))
@@ -155,8 +151,7 @@ def _replay_event(story: _ItemHistory, kind: str, who: str, body: dict[str, Any]
 
 
 def _review(body: dict[str, Any], who: str) -> _Act:
-    content = {name: body[name] for name in _REVIEWED}
-    content["specialist"] = body.get("specialist", False)
+    content = {name: body[name] for name in (*_REVIEWED, "specialist")}
     reasons = [(code, option) for code, option in body["reasons"]]
     return _act("review", body["version"], who, {**content, "reasons": _sorted(reasons)})
 

@@ -72,8 +72,7 @@ def answer_blind(
         "needs_image": answer.needs_image,
         "image_adequate": answer.image_adequate,
         "milliseconds": answer.milliseconds,
-        # The event of items with options is unchanged, so that old trails replay.
-        **({} if answer.value is None else {"value": answer.value}),
+        "value": answer.value,
     }
     body = {**answers, "blinded": context.blinded}
     event = item_event(user.pseudonym, "blind.answered", context.item, context.number, **body)
