@@ -355,7 +355,7 @@ def _store_raw_files(rows: Iterable[IncomingItem], now: datetime) -> None:
 
 
 def _update_cases(rows: WorkspaceItems, glances: Mapping[str, ItemSummary]) -> None:
-    """Add case and raw files to items imported by an earlier version."""
+    """Update case and raw files of items whose case has another key, as in a restored queue."""
     case_keys = Item.objects.filter(gold_defect="").values_list("pk", "case_key").iterator()
     other = {name for name, case in case_keys if name in glances and case != glances[name].case_key}
     for part in batches(rows.with_ids(other) if other else (), _AT_ONCE):

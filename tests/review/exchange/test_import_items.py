@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from medrcube.errors import WorkspaceError
 from medrcube.review.audit_trail.event_chain import chain_head, verify_chain
 from medrcube.review.exchange import image_store, import_items
-from medrcube.review.models import Asset, Event, Item, ItemVersion, Review
+from medrcube.review.models import Asset, Disclosure, Event, Item, ItemVersion, Review
 from medrcube.review.quality.gold_items import make_gold
 from medrcube.review.reviewing import claims
 from medrcube.review.reviewing.decisions import adjudicate
@@ -306,6 +306,19 @@ def test_a_case_key_is_shown_unless_it_may_lead_to_a_person(bench, take_in, case
     take_in()
     assert (version("a").provenance.get("case") == case) is is_shown
     assert (case.encode() in connection.connection.serialize()) is is_shown
+
+
+def test_in_a_restored_queue_new_items_join_their_cases(bench, take_in, monkeypatch):
+    for name in "ab":
+        bench.add(name, case="one")
+    take_in()
+    before = set(Item.objects.values_list("case_key", flat=True))
+    monkeypatch.setattr("django.conf.settings.SECRET_KEY", "of a server without the old key")
+    bench.add("c", case="one")
+    take_in()
+    after = set(Item.objects.values_list("case_key", flat=True))
+    assert (len(before), len(after), before & after) == (1, 1, set())
+    assert Disclosure.objects.count() == 3 * 2
 
 
 def test_the_hash_of_a_patient_is_never_taken_over(three):
