@@ -74,7 +74,7 @@ class AuthenticatorSetup:
 
 def has_second_factor(user: User) -> bool:
     """Whether the account has a second factor."""
-    return SecondFactor.objects.filter(user=user, confirmed_at__isnull=False).exists()
+    return SecondFactor.objects.filter(user=user).exists()
 
 
 def proven_at_provider(session: SessionBase) -> bool:
@@ -90,16 +90,13 @@ def is_proven(session: SessionBase, user: User) -> bool:
     """
     if proven_at_provider(session):
         return True
-    row = fetch_one(_CONFIRMED, user.pk)
+    row = fetch_one("SELECT id FROM review_secondfactor WHERE user_id = %s", user.pk)
     return row is None or session.get(_PROVEN) == row[0]
-
-
-_CONFIRMED = "SELECT id FROM review_secondfactor WHERE user_id = %s AND confirmed_at IS NOT NULL"
 
 
 def remember_proof(session: SessionBase, user: User) -> None:
     """Record in the session that a code was given; call it right after ``spend_code``."""
-    session[_PROVEN] = SecondFactor.objects.get(user=user, confirmed_at__isnull=False).pk
+    session[_PROVEN] = SecondFactor.objects.get(user=user).pk
 
 
 def begin_setup(user: User, session: SessionBase) -> AuthenticatorSetup:
@@ -134,7 +131,6 @@ def confirm_setup(user: User, session: SessionBase, code: str) -> list[str]:
         raise InvalidAnswerError(_THERE if has_second_factor(user) else _WRONG)
     try:
         with transaction.atomic():
-            SecondFactor.objects.filter(user=user, confirmed_at=None).delete()
             factor = SecondFactor.objects.create(user=user, secret=secret, confirmed_at=now)
             if not _spend_totp(factor, code, now):
                 raise InvalidAnswerError(_WRONG)
@@ -155,7 +151,7 @@ def spend_code(user: User, typed: str, now: datetime | None = None) -> bool:
         InvalidAnswerError: the secret was encrypted with another key of the server.
     """
     now = now or timezone.now()
-    factor = SecondFactor.objects.filter(user=user, confirmed_at__isnull=False).first()
+    factor = SecondFactor.objects.filter(user=user).first()
     if factor is None:
         return False
     if _spend_totp(factor, typed, now):

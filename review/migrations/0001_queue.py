@@ -22,11 +22,11 @@ _UNIQUE = {
     "review_blindanswer": ("id = NEW.id", "claim_id = NEW.claim_id"),
     "review_event": ("number = NEW.number", "sha256 = NEW.sha256"),
     "review_itemversion": ("id = NEW.id", "item_id = NEW.item_id AND number = NEW.number"),
-    "review_release": ("id = NEW.id", "name = NEW.name"),
     "review_releaseitem": (
         "id = NEW.id",
         "release_id = NEW.release_id AND version_id = NEW.version_id",
     ),
+    "review_releaserecord": ("id = NEW.id", "name = NEW.name"),
     "review_review": ("id = NEW.id", "claim_id = NEW.claim_id"),
     "review_reviewreason": ("id = NEW.id",),
 }
@@ -98,7 +98,7 @@ class Migration(migrations.Migration):
             user=_of_one("user", on_delete=CASCADE, related_name="second_factor"),
             secret=models.CharField(max_length=200),
             last_step=models.BigIntegerField(default=-1),
-            confirmed_at=models.DateTimeField(null=True),
+            confirmed_at=models.DateTimeField(),
         ),
         _table(
             "RecoveryCode",
@@ -381,22 +381,13 @@ class Migration(migrations.Migration):
             rationale=models.TextField(),
             decided_at=models.DateTimeField(),
         ),
-        migrations.CreateModel(
+        _table(
             "ReleaseRecord",
-            [
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("name", models.CharField(max_length=200, unique=True)),
-                ("made_at", models.DateTimeField()),
-                ("manifest_sha256", models.CharField(max_length=64)),
-                ("head_number", models.PositiveBigIntegerField()),
-                ("head_sha256", models.CharField(max_length=64)),
-            ],
-            {"db_table": "review_release"},
+            name=models.CharField(max_length=200, unique=True),
+            made_at=models.DateTimeField(),
+            manifest_sha256=models.CharField(max_length=64),
+            head_number=models.PositiveBigIntegerField(),
+            head_sha256=models.CharField(max_length=64),
         ),
         _table(
             "ReleaseItem",

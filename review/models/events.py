@@ -49,9 +49,6 @@ class ReleaseRecord(models.Model):
     head_number = models.PositiveBigIntegerField()
     head_sha256 = models.CharField(max_length=64)
 
-    class Meta:
-        db_table = "review_release"
-
 
 class ReleaseItem(models.Model):
     """One version in a release."""

@@ -15,14 +15,13 @@ class SecondFactor(models.Model):
     Attributes:
         secret: encrypted secret; unreadable without the key of the server.
         last_step: time step of the last accepted code; no code is accepted twice.
-        confirmed_at: when a first code proved that the authenticator works; ``None`` only in rows
-            of earlier versions, which are ignored.
+        confirmed_at: when a first code proved that the authenticator works.
     """
 
     user = models.OneToOneField(User, on_delete=models.CASCADE, related_name="second_factor")
     secret = models.CharField(max_length=200)
     last_step = models.BigIntegerField(default=-1)
-    confirmed_at = models.DateTimeField(null=True)
+    confirmed_at = models.DateTimeField()
 
 
 class RecoveryCode(models.Model):

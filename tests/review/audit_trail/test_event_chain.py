@@ -33,8 +33,8 @@ NEVER_REPLACED = [
     "review_blindanswer",
     "review_event",
     "review_itemversion",
-    "review_release",
     "review_releaseitem",
+    "review_releaserecord",
     "review_review",
     "review_reviewreason",
 ]
