@@ -18,7 +18,14 @@ from django.db.migrations.recorder import MigrationRecorder
 from stage.later_version import TODAY
 
 from medrcube.review.errors import ReviewError
-from medrcube.review.server.bootstrap import _make_key, _refuse_network, migrate, review_paths
+from medrcube.review.server import bootstrap
+from medrcube.review.server.bootstrap import (
+    LOCK_FILE,
+    _make_key,
+    _refuse_network,
+    migrate,
+    review_paths,
+)
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -177,6 +184,16 @@ def test_a_database_that_stands_between_two_versions_is_left_alone(any_database,
     with pytest.raises(ReviewError, match=f"between two versions .*{TODAY}"):
         migrate()
     assert content() == before
+
+
+def test_an_update_waits_for_another_process(database, install, monkeypatch):
+    monkeypatch.setattr(bootstrap, "_PATIENCE", 0)
+    install("later")
+    with closing(sqlite3.connect(database.folder / LOCK_FILE, isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(sqlite3.OperationalError, match="locked"):
+            migrate()
+    assert migrate() is not None
 
 
 STARTER = """
