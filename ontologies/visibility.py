@@ -40,7 +40,7 @@ class VisibilityTable:
                 visible = row["shown"] == "yes"
                 if self._rows.setdefault((concept, anatomy, modality), visible) != visible:
                     raise TermError(
-                        f"visible: {concept!r}: two rows say different things of {anatomy} and "
+                        f"visible: {concept!r}: two rows say different things about {anatomy} and "
                         f"{modality}; a layer may add rows, not change them"
                     )
 

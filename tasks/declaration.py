@@ -1,8 +1,8 @@
 """Declaration of a task: ``task.toml``, read strictly.
 
-All that the rest of the package knows of a task stands here: its names and level, the facts it asks
-about and the images it asks them of, what its wordings may say, and what reviewers are told.
-Code looks at these properties and never at the name of a task.
+Everything that the package knows about a task is declared here: its names and level, the facts it
+asks about, on which images, what its wordings may say, and what reviewers are told.
+Code uses these properties and never the name of a task.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class TaskError(VocabularyError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guideline:
-    """What reviewers of an item are told, in three sentences that depend on no item."""
+    """Guideline for reviewers of a task, in three sentences that hold for every item."""
 
     asks: str
     accept: str

@@ -192,7 +192,7 @@ def require_index(knowledge: Knowledge) -> None:
     if not knowledge.editions():
         raise WorkspaceError(
             "[llm]: every proposed option is looked up in your ontology index, and there is none: "
-            "make one with  medrcube ontologies index  and name it in [ontologies], or remove "
+            "compile one with  medrcube ontologies index  and name it in [ontologies], or remove "
             "[llm] from medrcube.toml"
         )
 

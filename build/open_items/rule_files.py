@@ -123,7 +123,7 @@ def open_questions(view: CaseView, rule: OpenRule | None = None) -> Iterator[Ope
         place = where_of(rule_path(task), error)
         raise RuleError(
             f"{place}: {view.card.id}: {type(error).__name__}: {error}; a rule "
-            "yields a barred question, or none, of a case that it cannot ask",
+            "yields a barred question, or none, for a case that it cannot ask about",
             short=f"{_short(place)}: {type(error).__name__}",
         ) from error
 

@@ -203,8 +203,8 @@ def picture_size(volume: Volume, policy: PixelPolicy, shape: tuple[int, ...]) ->
     ratio = max(rows, columns) / min(rows, columns) if lengths else math.inf
     if not (ratio * shape[0] * shape[1] <= MOST_PIXELS):
         raise ReadError(
-            f"spacing {rows:g} x {columns:g} mm of {shape[0]} x {shape[1]} pixels makes no "
-            "image of square pixels; expected distances of one order of size",
+            f"spacing {rows:g} x {columns:g} mm of {shape[0]} x {shape[1]} pixels cannot "
+            "be resampled to square pixels; expected spacings of one order of magnitude",
             code="unreadable",
         )
     return geometry.square_size(shape[0], shape[1], rows, columns)

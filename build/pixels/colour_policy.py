@@ -44,8 +44,9 @@ def apply_colour_policy(picture: NDArray[np.uint8], policy: str) -> NDArray[np.u
         share = float((highest - lowest > _TINT).mean())
         if share > _MOST:
             raise ReadError(
-                f"{100 * share:.0f} % of the pixels are coloured; the card of this source takes "
-                "grey images alone, since it holds no others or since colour would tell the answer",
+                f"{100 * share:.0f} % of the pixels are coloured; the card of this source "
+                "accepts greyscale images only: it has no others, or colour would reveal the "
+                "answer",
                 code="coloured",
             )
     grey = np.empty(picture.shape[:2], np.uint8)

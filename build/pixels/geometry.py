@@ -345,7 +345,7 @@ def _check_box(volume: Volume, plane: str) -> None:
     if volume.uneven:
         raise ReadError(
             f"its slices are unevenly spaced, so a {plane} image across them would be "
-            "stretched; expected even distances: is the series complete?",
+            "stretched; expected even spacing: is the series complete?",
             code="uneven-spacing",
         )
     if volume.affine is None:
@@ -353,8 +353,8 @@ def _check_box(volume: Volume, plane: str) -> None:
     axes = volume.affine[:3, :3] / np.linalg.norm(volume.affine[:3, :3], axis=0)
     if np.abs(axes.T @ axes - np.eye(3)).max() > _SLANTED:
         raise ReadError(
-            f"its slices are stacked at a slant (a tilted gantry?), so a {plane} image across "
-            "them would be skewed; use the plane in which it was acquired",
+            f"its slices are sheared against each other (gantry tilt?), so a {plane} image "
+            "across them would be skewed; use the plane of acquisition",
             code="slanted-slices",
         )
 

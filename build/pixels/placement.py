@@ -32,8 +32,8 @@ def check_placed(volume: Volume, image: ImageRef, policy: PixelPolicy) -> None:
     """Reject a volume whose orientation is unknown; films and single images are upright."""
     if volume.affine is not None and not _is_sane(volume.affine):
         raise ReadError(
-            f"{image.paths[0].name}: says that it lies nowhere in space; expected millimetres "
-            "around a body",
+            f"{image.paths[0].name}: its affine is not one of a scan; expected finite millimetres "
+            "and three independent axes",
             code="singular-affine",
         )
     least = {"affine": 2, "in-plane": 1}.get(policy.orient, math.inf)
@@ -41,7 +41,7 @@ def check_placed(volume: Volume, image: ImageRef, policy: PixelPolicy) -> None:
         raise ReadError(
             f"{image.paths[0].name}: does not say how its {volume.slices.shape[0]} slice(s) lie in "
             "the patient (no sform, no qform); showing them as stored would assume that the file "
-            'is turned as a radiologist expects: the card may state that with orient = "stored"',
+            'is oriented as a radiologist expects: the card may state that with orient = "stored"',
             code="no-orientation",
         )
 
@@ -54,8 +54,8 @@ def check_tilt(volume: Volume, image: ImageRef, policy: PixelPolicy) -> None:
     if tilt > most:
         raise RefusedError(
             f"{image.paths[0].name}: its slices are tilted by {tilt:.0f} degrees against the "
-            f"nearest plane of the body; expected at most {most:.0f}: further off an image is "
-            "oblique and has no plane's name; where slices are oblique by intent, as in the short "
+            f"nearest plane of the body; expected at most {most:.0f}: beyond that an image is "
+            "oblique and belongs to no plane; where slices are oblique by intent, as in the short "
             'axis of the heart, the card may turn each in its own plane with orient = "in-plane", '
             'or show them as they are stored with orient = "stored"',
             code="oblique",

@@ -125,7 +125,7 @@ class Profile:
             if name not in self.off:
                 raise ProfileError(
                     f"--switch-on {name}: profile {self.name!r} does not switch it off; "
-                    f"off are: {', '.join(sorted(self.off)) or 'none'}"
+                    f"switched off: {', '.join(sorted(self.off)) or 'none'}"
                 )
         return replace(self, off=self.off - set(sources))
 
@@ -143,8 +143,8 @@ def load_profile(name: str) -> Profile:
         near = difflib.get_close_matches(name, shipped, n=1)
         hint = f"did you mean {near[0]!r}? " if near else ""
         raise ProfileError(
-            f"no profile is called {name!r}; {hint}there are: {', '.join(shipped)}; "
-            "a file of your own ends in .toml"
+            f"no profile is called {name!r}; {hint}expected one of: {', '.join(shipped)}, or "
+            "a file of your own, whose name ends in .toml"
         )
     return _read(_folder() / f"{name}.toml", Path(f"{name}.toml"))
 

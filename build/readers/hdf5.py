@@ -70,9 +70,9 @@ def _load(path: Path, member: str | None) -> Array:
 def _member(path: Path, file: h5py.File, member: str | None) -> h5py.Dataset:
     arrays = _arrays(file)
     if member is None or member not in arrays:
-        choice = "none is chosen" if member is None else f"{member!r} is wanted"
+        choice = "no array is named" if member is None else f"there is no array {member!r}"
         raise ReadError(
-            f"{path.name}: {choice} as ImageRef.member; the file has the arrays "
+            f"{path.name}: {choice} in ImageRef.member; the file has the arrays "
             f"{', '.join(arrays) or '(none)'}",
             code="missing-member",
         )

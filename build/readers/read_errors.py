@@ -85,7 +85,7 @@ def check_frame(path: Path, frame: int | None, count: int) -> None:
     """Reject a frame that the file does not have (code ``missing-frame``)."""
     if frame is not None and not 0 <= frame < count:
         raise ReadError(
-            f"{path.name}: frame {frame} is wanted, but the file has {count} (counted from 0)",
+            f"{path.name}: frame {frame} (counted from 0) was requested, but the file has {count}",
             code="missing-frame",
         )
 
@@ -130,7 +130,7 @@ def as_stack(path: Path, array: Array, frame: int | None) -> Array:
         return array if frame is None else array[frame : frame + 1]
     if frame is None and len(array) > 1:
         raise ReadError(
-            f"{path.name}: has {len(array)} time points and none is chosen; the adapter must "
+            f"{path.name}: has {len(array)} time points and none is selected; the adapter must "
             "name one as ImageRef.frame",
             code="missing-frame",
         )

@@ -90,8 +90,8 @@ def _write(tree: Path, shard: Shard, members: Sequence[ShardMember]) -> bool:
                 raise _OtherBytesError
         if content.finish() != shard.sha256:
             raise ReleaseError(
-                f"{shard.index}: does not belong to the digest of {shard.name} in {SHARDS}; "
-                "get both again from where the release came"
+                f"{shard.index}: does not match the digest of {shard.name} in {SHARDS}; "
+                "download both again"
             )
         return True
     return False

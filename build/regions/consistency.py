@@ -40,7 +40,7 @@ def check_enclosed(rule: Enclosed, masks: Mapping[str, Sequence[Mask]]) -> None:
         raise RefusedError(
             f"{rule.by} lies at {100 * share:.0f} % of the edge of {rule.part}; expected at least "
             f"{100 * rule.share:.0f} %, since {rule.reason}: are the labels numbered as in another "
-            "data set?",
+            "dataset?",
             code="label-order",
         )
 

@@ -174,7 +174,7 @@ def load_review_results(root: Path) -> ReviewResults | None:
             )
         if sha256(data).hexdigest() != summary["accepted"]["sha256"]:
             raise WorkspaceError(
-                f"{verdicts_path} is not the file that {SUMMARY} speaks of, or was changed; {again}"
+                f"{verdicts_path} is not the file whose digest {SUMMARY} records; {again}"
             )
         # Not splitlines(): a question may contain U+2028, which JSON does not escape.
         rows = [json.loads(line) for line in data.decode().split("\n") if line]

@@ -21,7 +21,7 @@ COLUMNS = ("index", "item", "image", "question", *LETTERS, "answer", "category",
 """Columns; ``index`` must be a number, so ``item`` contains the item name."""
 
 DATA_SET = re.compile(r"MedRCube_(?:private_)?[0-9a-f]{8}")
-"""Data set name: whether it contains restricted images, and the digest of the release."""
+"""Dataset name: whether it contains restricted images, and the digest of the release."""
 
 _NO_VALUES = frozenset(
     (

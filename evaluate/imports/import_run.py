@@ -207,7 +207,8 @@ def _same_options(
         if other is not None:
             form = f"{foreign.condition.value}, turn {question.presentation.turn}"
             raise WorkspaceError(
-                f"{question.item.name} was asked with other {other} ({form}); expected {expected}"
+                f"{question.item.name} was asked with different {other} ({form}); "
+                f"expected {expected}"
             )
     forms = {_question(question) for question in questions}
     if strange := [key for key in replies if key not in forms]:

@@ -39,8 +39,8 @@ def read_vlmevalkit(path: Path) -> ForeignRun:
         item, text = row.get(ITEM), row.get("prediction")
         if not isinstance(item, str) or "prediction" not in row:
             raise WorkspaceError(
-                f"{path} row {number}: has no {ITEM} and prediction; expected a result of a data "
-                "set that  medrcube export --to vlmevalkit  wrote"
+                f"{path} row {number}: has no {ITEM} and prediction; expected a result of a "
+                "dataset that  medrcube export --to vlmevalkit  wrote"
             )
         reply = "" if text is None else str(text)
         text = None if FAILED in reply else reply
@@ -54,6 +54,6 @@ def read_vlmevalkit(path: Path) -> ForeignRun:
 
 
 def _model(path: Path) -> str:
-    """Return the model in ``MODEL_DATASET...``, up to our data set name; else the folder name."""
+    """Return the model in ``MODEL_DATASET...``, up to our dataset name; else the folder name."""
     match = _FILE.match(path.name)
     return match[1] if match else path.resolve().parent.name

@@ -140,8 +140,8 @@ class ExamplePool:
                 return examples
         raise WorkspaceError(
             f"--shots {self.shots.count}: {presentation.item.name} has "
-            f"{counted(len(examples), 'example')} of other patients and dissimilar images among "
-            f"{len(self.pool):,} items that may be examples; ask for fewer, or for none"
+            f"{counted(len(examples), 'example')} from other patients, with dissimilar images, "
+            f"among {len(self.pool):,} items that may be examples; ask for fewer, or for none"
         )
 
     def _filter(self, presentation: Presentation) -> _ExampleFilter:

@@ -355,8 +355,8 @@ def _second_forms(
     if edition_digest not in {None, edition.digest}:
         raise WorkspaceError(
             f"{out}: the run used the edition {edition_digest[:12]}, but {edition.root} is "
-            f"{edition.digest[:12]}; choose another run folder, or the edition that began this "
-            "run"
+            f"{edition.digest[:12]}; choose another run folder, or the edition that started "
+            "this run"
         )
     return reworded_items(items, edition)
 

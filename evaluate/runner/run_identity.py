@@ -43,8 +43,8 @@ def require_same_identity(
     told_parts = " and ".join(_WORDS.get(part, f"another {part}") for part in parts)
     listed = "\n".join([*lines[:_TOLD], *more])
     raise WorkspaceError(
-        f"{out}: was begun with {told_parts}; nothing was changed.\n"
-        f"{listed}\nchoose another run folder, or repeat the settings that began this run"
+        f"{out}: was started with {told_parts}; nothing was changed.\n"
+        f"{listed}\nchoose another run folder, or repeat the settings that started this run"
     )
 
 
@@ -71,7 +71,7 @@ def restore_reply_limit(described: dict[str, Json], manifest: Mapping[str, Any])
         limit, before = now_set.get(name), first.get(name)
         if isinstance(limit, int) and isinstance(before, int) and limit < before:
             raise WorkspaceError(
-                f"{name} is {limit}, but the run was begun with {before}; to ask cut questions "
+                f"{name} is {limit}, but the run was started with {before}; to ask cut questions "
                 "again, raise the token limit (--max-tokens, in Python max_tokens)"
             )
     others = {name: value for name, value in now_set.items() if name not in _LIMITS}

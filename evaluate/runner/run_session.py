@@ -188,7 +188,7 @@ class RunSession:
                 return await self.model.answer(request)
         except TimeoutError:
             raise TransientError(
-                f"no whole reply within {self.cut_after:g} s", code="timeout"
+                f"no complete reply within {self.cut_after:g} s", code="timeout"
             ) from None
 
     def _repeat(

@@ -130,14 +130,14 @@ def main() -> None:
     except KeyboardInterrupt as stop:
         end_interrupted(stop)
     except SystemExit as end:
-        if end.code == INTERRUPTED:  # what typer makes of it
+        if end.code == INTERRUPTED:  # typer turns Ctrl-C into this
             end_interrupted(end)
         raise
 
 
 @cache
 def _part(name: str) -> typer.Typer:
-    """Return the application with one command alone, or all of it if the name is of none.
+    """Return the application with one command, or all of it if no command has that name.
 
     Typer evaluates the options of every command at each start, which takes a fifth of it.
     """

@@ -25,7 +25,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 def end_interrupted(error: BaseException) -> NoReturn:
-    """Say that the command was stopped, with what ``error`` or its cause tells, and exit.
+    """Report that the command was stopped, with the summary in ``error`` or its cause, and exit.
 
     Raises:
         SystemExit: always, with 130.
@@ -36,7 +36,7 @@ def end_interrupted(error: BaseException) -> NoReturn:
 
 
 def end_in_error(words: str, status: int) -> NoReturn:
-    """Say why the command cannot be carried out, and exit.
+    """Report why the command cannot run, and exit.
 
     Raises:
         SystemExit: always, with the status.
@@ -47,7 +47,7 @@ def end_in_error(words: str, status: int) -> NoReturn:
 
 
 def _tell_programs(value: Mapping[str, Any]) -> None:
-    """One object, where the command line asks for one; the command itself may never have begun."""
+    """Print one JSON object if ``--json`` was given, even if the command never started."""
     if "--json" in sys.argv[1:]:
         sys.stdout.write(json.dumps(value, indent=2) + "\n")
 

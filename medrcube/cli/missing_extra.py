@@ -1,4 +1,4 @@
-"""Which extra of medrcube brings a package that is not installed."""
+"""Which extra of medrcube installs a missing package."""
 
 from __future__ import annotations
 

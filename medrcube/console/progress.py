@@ -38,7 +38,7 @@ class Advance(Protocol):
     """Callback that advances a stage."""
 
     def __call__(self, count: int = 1, /) -> None:
-        """Advance the stage by ``done`` units."""
+        """Advance the stage by ``count`` units."""
         ...
 
 

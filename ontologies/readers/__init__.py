@@ -64,9 +64,9 @@ def open_ontology(path: Path, ontology: str | None = None, *, version: str = "")
     file_format = detect(path, ontology)
     if ontology is not None and file_format.ontology != ontology:
         raise OntologyError(
-            f"{path}: is {file_format}, as {file_format.ontology} comes; expected "
-            f"{_accepted(ontology)}: give another file, or if this one is {file_format.ontology}, "
-            "name it so"
+            f"{path}: is {file_format}, a format of {file_format.ontology}; expected "
+            f"{_accepted(ontology)}: give another file, or pass this one as "
+            f"{file_format.ontology}"
         )
     reader = cast("OntologyReader", import_module(f"{__name__}.{_MODULES[file_format]}"))
     return reader.read(path, version=version)
@@ -93,8 +93,8 @@ def detect(path: Path, ontology: str | None = None) -> Format:
         file_format = format_of(file.read(HEAD))
     if file_format is Format.OWL_XML:
         raise OntologyError(
-            f"{path}: is OWL/XML (root element <Ontology>), which is not read; expected "
-            f"{_accepted(ontology)}: get that edition, or save it so with Protege"
+            f"{path}: is OWL/XML (root element <Ontology>), which is not supported; "
+            f"expected {_accepted(ontology)}: get that edition, or convert the file with Protege"
         )
     if not isinstance(file_format, Format):
         raise OntologyError(f"{path}: found {file_format}; expected {_accepted(ontology)}")

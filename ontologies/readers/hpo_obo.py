@@ -191,7 +191,7 @@ def _parse(path: Path, copy: Path, survey: _OboReferences, remarks: list[str]) -
                 f"{path}: refers to {error.args[0]!r}, which has no entry; get the file again"
             ) from error
         except (ValueError, TypeError) as error:
-            raise OntologyError(f"{path} is not OBO that pronto reads ({error})") from error
+            raise OntologyError(f"{path}: pronto cannot read it as OBO ({error})") from error
     counts = Counter(str(warning.message).partition(":")[0] for warning in caught_warnings)
     remarks.extend(f"pronto: {message} ({count} times)." for message, count in counts.items())
     return parsed

@@ -87,7 +87,7 @@ def _claim(version: ItemVersion, user: User, now: datetime, seconds: float) -> C
     )
     if waiting.first() is None:
         raise ConflictError(
-            f"item {version.item_id} does not wait for reviews of version {version.number} any more"
+            f"item {version.item_id} no longer waits for reviews of version {version.number}"
         )
     used, rules = claim_queries.taken_slots(version.pk), current_policy()
     specialist = _specialist(version.item, user, reviewer.specialties)
@@ -147,6 +147,6 @@ def _require_place(
     if is_reserved(specialist_flags, rules):
         raise ConflictError(
             f"the next review of {item.pk} has to come from a specialist in {item.anatomy} or "
-            f"{item.modality}; {user.pseudonym} is none"
+            f"{item.modality}; {user.pseudonym} is not one"
         )
     raise ConflictError(f"item {item.pk} has its {rules.reviews} reviewers already")

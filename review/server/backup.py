@@ -160,8 +160,8 @@ def _stored_files(place: ReviewPaths) -> Iterator[Path]:
 def _sqlite(place: ReviewPaths) -> Path:
     if "://" in place.database:
         raise ReviewError(
-            "this queue lies in PostgreSQL: take its database with pg_dump, back with pg_restore, "
-            f"and copy the folder {place.folder} after it"
+            "this queue is in PostgreSQL: back up its database with pg_dump, restore it with "
+            f"pg_restore, and copy the folder {place.folder} afterwards"
         )
     return Path(place.database)
 

@@ -78,8 +78,8 @@ def unreachable(settings: dict[str, Any], error: Exception) -> ReviewError:
     reason = " ".join(str(error).split())
     if settings["ENGINE"].endswith("sqlite3"):
         return ReviewError(
-            f"{settings['NAME']}: cannot be opened ({reason}); it has to be a queue's database "
-            "that you may write, or no file at all"
+            f"{settings['NAME']}: cannot be opened ({reason}); expected the database of a queue "
+            "that you may write, or no file"
         )
     where = settings["HOST"] or settings["OPTIONS"].get("service") or "the local socket"
     port = f":{settings['PORT']}" if settings["PORT"] else ""

@@ -80,7 +80,7 @@ def check_wording(wording: Wording, options: int) -> None:
             raise InvalidAnswerError(f"proposed wording: {name} is empty; write it, or restore it")
         if len(text) > longest:
             raise InvalidAnswerError(
-                f"proposed wording: {name} has {len(text)} characters, at most {longest}"
+                f"proposed wording: {name} has {len(text)} characters; expected at most {longest}"
             )
 
 

@@ -57,7 +57,7 @@ def find_brain_directions(voxels: NDArray[np.bool_]) -> tuple[int, int]:
         raise RefusedError(
             f"seen from the side, the emptiest quarter of the brain is filled to {100 * least:.0f} "
             f"% and the next to {100 * second:.0f} %; expected the one below the frontal lobe to "
-            "be far emptier: front and back cannot be told",
+            "be far emptier: front and back cannot be distinguished",
             code="wrong-directions",
         )
     return (1 if front else -1, -1 if top else 1)

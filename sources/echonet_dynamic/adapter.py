@@ -251,5 +251,5 @@ def _reason(row: TableRow, traces: Mapping[int, Trace]) -> str:
         if area(points) < SMALLEST:
             return f"the outline of frame {frame} encloses less than {SMALLEST:.0f} square pixels"
     if len({area(outline(trace)) for trace in traces.values()}) < 2:
-        return "both traced areas are equal, so the phases cannot be told"
+        return "both traced areas are equal, so the phases cannot be distinguished"
     return ""

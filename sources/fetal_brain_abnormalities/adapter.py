@@ -44,7 +44,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     stems = Counter((label, name["stem"].lower()) for label, name, _ in names if name)
     for label, name, path in names:
         if name is None:
-            reason = "not named as the site names an exported image, so copies cannot be told"
+            reason = "not named as the site names an exported image, so copies cannot be recognised"
             yield Skip(key=_place(path), reason=reason, paths=(path,), code=BAD_ROW)
             continue
         key = f"{label}/{name['copy']}"

@@ -135,7 +135,7 @@ def test_a_zip_without_exactly_one_ontology_is_refused(put, members):
 
 
 def test_another_ontology_than_the_one_asked_for_is_refused(put):
-    with pytest.raises(OntologyError, match=r"is OBO, as hpo comes; expected RadLex as RDF"):
+    with pytest.raises(OntologyError, match=r"is OBO, a format of hpo; expected RadLex as RDF"):
         open_ontology(put(OBO), "radlex")
 
 

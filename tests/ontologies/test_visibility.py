@@ -43,7 +43,7 @@ def test_a_row_says_yes_or_no(value):
 @pytest.mark.parametrize("modality", ["X-ray", "*"])
 def test_two_rows_may_agree_and_not_differ(modality):
     assert table(row(), row(modality=modality)).shows("heart", CHEST, XRAY)
-    with pytest.raises(TermError, match="two rows say different things of Chest and X-ray"):
+    with pytest.raises(TermError, match="two rows say different things about Chest and X-ray"):
         table(row(), row(modality=modality, shown="no"))
 
 

@@ -22,7 +22,7 @@ def test_front_and_top_are_found(front, top):
     [
         (np.zeros((5, 5, 5), bool), "is empty"),
         (brain().transpose(2, 1, 0), "another order"),
-        (brain() & brain()[:, ::-1], "cannot be told"),
+        (brain() & brain()[:, ::-1], "cannot be distinguished"),
     ],
     ids=["empty", "turned", "same front and back"],
 )

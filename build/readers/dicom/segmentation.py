@@ -96,7 +96,7 @@ def read(path: Path, values: Collection[int], volume: Volume) -> Mask:
     unknown = set(values) - segmentation.segments
     if unknown:
         raise ReadError(
-            f"{path.name}: segment {min(unknown)} is wanted, but the file has the segments "
+            f"{path.name}: segment {min(unknown)} was requested, but the file has the segments "
             f"{', '.join(map(str, sorted(segmentation.segments))) or '(none)'}",
             code="missing-segment",
         )

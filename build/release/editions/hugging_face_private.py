@@ -91,8 +91,8 @@ def write_private_hub(release: Path, out: Path) -> HubEdition:
         raise ReleaseError(f"{release / DATA}: has no Parquet file; expected a release of ours")
     if not restricted:
         raise ReleaseError(
-            f"{release}: has no restricted image, so it is its own edition for the hub; upload "
-            "it as it stands, or put images in with  medrcube reconstruct"
+            f"{release}: contains no restricted image, so it can be uploaded to the hub as it is; "
+            "to add the restricted images, run  medrcube reconstruct"
         )
     try:
         out.parent.mkdir(parents=True, exist_ok=True)

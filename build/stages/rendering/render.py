@@ -102,7 +102,7 @@ def _check_unchanged(
     changed = sorted(path.name for path, state in before.items() if now[path] != state)
     if changed:
         raise ReadError(
-            f"{changed[0]}: has changed while its case was rendered, "
+            f"{changed[0]}: changed while its case was being rendered, "
             "so its images are unreliable; build again when nothing writes to the raw tree",
             code="changed",
         )

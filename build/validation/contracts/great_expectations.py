@@ -88,7 +88,7 @@ def _check_version() -> None:
     parts = tuple(int(part) for part in installed.split(".")[:2] if part.isdigit())
     if parts < OLDEST:
         raise TooOldError(
-            f"{_PACKAGE} {installed} is installed, which reports what it is used for; expected 1.7 "
+            f"{_PACKAGE} {installed} is installed, which sends usage reports; expected 1.7 "
             "or newer:  pip install --upgrade 'medrcube[validate]'"
         )
 

@@ -104,8 +104,8 @@ def bound_pixels(processor: Any, settings: LocalSettings) -> None:
     for name, pixels in requested.items():
         if actual[name] != pixels:
             raise ModelError(
-                f"--{name.replace('_', '-')} {pixels}: {type(images).__name__} has {actual[name]} "
-                "nevertheless; leave it out, or use --image-size"
+                f"--{name.replace('_', '-')} {pixels}: {type(images).__name__} still has "
+                f"{actual[name]}; leave it out, or use --image-size"
             )
     processor.image_processor = bounded
 

@@ -76,8 +76,8 @@ def compare_many(
         ``axis``; ``correction``; ``settings``; ``notes``; ``conclusions``.
 
     Raises:
-        WorkspaceError: a folder is not a scored run, the runs asked different benchmarks (without
-            ``common``) or different conditions, or they share no item.
+        WorkspaceError: a folder is not a scored run, the runs were evaluated on different releases
+            (without ``common``) or under different conditions, or they share no item.
     """
     everyone = load_compared(folders)
     labels_of_all = labels_of(everyone)
@@ -90,7 +90,7 @@ def compare_many(
     same = len({run.dataset for run in loaded}) == 1
     if not (same or common):
         raise WorkspaceError(
-            "the runs asked different benchmarks ("
+            "the runs were evaluated on different releases ("
             + ", ".join(f"{run.folder} {run.dataset[:12]}" for run in loaded)
             + "); compare runs of one release, or add  --common  to compare on the items that "
             "are the same in all"

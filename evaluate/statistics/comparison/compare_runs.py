@@ -77,9 +77,9 @@ def compare_two(
     same = first_run.dataset == second_run.dataset
     if not (same or common):
         raise WorkspaceError(
-            f"{first} and {second} asked different benchmarks ({first_run.dataset[:12]} and "
-            f"{second_run.dataset[:12]}); compare runs of one release, or add  --common  to "
-            "compare on the items that are the same in both"
+            f"{first} and {second} were evaluated on different releases "
+            f"({first_run.dataset[:12]} and {second_run.dataset[:12]}); compare runs of one "
+            "release, or add  --common  to compare on the items that are the same in both"
         )
     condition, (left, right) = shown_alike([first_run, second_run])
     if not common:

@@ -242,5 +242,5 @@ def differences_of_runs(runs: Sequence[ComparedRun]) -> list[str]:
     versions = [str(run.manifest.get("versions", {}).get("medrcube")) for run in runs]
     if len(set(versions)) > 1:
         names = list(versions if len(runs) == 2 else dict.fromkeys(versions))
-        notes.append(f"begun with versions {', '.join(names[:-1])} and {names[-1]} of medrcube")
+        notes.append(f"started with versions {', '.join(names[:-1])} and {names[-1]} of medrcube")
     return notes

@@ -57,10 +57,10 @@ class EvaluationJob:
         name: of the model.
         item_filter: items that the options choose.
         sendable: the same without those that may not be sent to this model.
-        leave: sources under an agreement that may be sent.
+        leave: sources under an agreement whose images may be sent.
         again: outcomes of questions to ask again.
-        limit_of_reply: most tokens of a reply.
-        selfcheck: whether to prove first that batches change no answer.
+        limit_of_reply: maximum tokens of a reply.
+        selfcheck: whether to verify first that batching changes no answer.
     """
 
     release: Path
@@ -105,7 +105,7 @@ def ask_model(job: EvaluationJob, reporter: Reporter) -> tuple[Mapping[str, Any]
     """Ask the unanswered questions; return the JSON output and the exit status.
 
     Raises:
-        Interrupted: stopped by hand; with what was answered before.
+        Interrupted: stopped by hand; carries the counts so far.
     """
     _tell_too_large(job, reporter)
     summary = _run(job, reporter)

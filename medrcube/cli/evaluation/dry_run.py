@@ -41,7 +41,7 @@ def tell_too_large(
 ) -> None:
     """Report images and requests that the provider would refuse for their size, before any is sent.
 
-    Nothing is said with ``--image-size``, which makes other files of them. ``plan`` is called only
+    Prints nothing with ``--image-size``, which sends other files. ``plan`` is called only
     where examples or earlier steps of a chain might make a request too large.
     """
     from medrcube.evaluate.models.image_limits import may_be_heavy, too_large

@@ -26,13 +26,13 @@ def each_model(
 
     Args:
         folders: folder of each model's run.
-        handle: asks or foresees one model; what is told of it to programs, and its status.
-        reporter: says it.
+        handle: runs or forecasts one model; returns its JSON output and exit status.
+        reporter: prints the outcomes.
 
     Raises:
         Exit: always.
         MedrcubeError: the only model cannot be used.
-        Interrupted: a model was stopped by hand; with what was told of those before.
+        Interrupted: a model was stopped by hand; carries the output of the models before it.
     """
     if len(folders) == 1:
         row, status = handle(next(iter(folders)))

@@ -66,7 +66,7 @@ def tell_so_far(run: Path, reporter: Reporter) -> dict[str, Any]:
     from medrcube.evaluate.runner.question_states import states_of
     from medrcube.evaluate.scoring import read_by_rules
 
-    with suppress(WorkspaceError):  # nothing was begun yet
+    with suppress(WorkspaceError):  # the run has not started
         results = read_by_rules(run)
         standing = states_of(results)
         reporter.result(f"{counted(len(results), 'question')}: {standing}: {run}")

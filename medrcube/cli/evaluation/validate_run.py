@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from medrcube.cli.options.shared import Json
+from medrcube.console.counts import counted
 
 __all__ = ["validate_run"]
 
@@ -45,7 +46,7 @@ def validate_run(
     for note in validation.notes:
         reporter.result(f"note: {note}")
     if validation.problems:
-        reporter.result(f"NOT VALID: {len(validation.problems)} problem(s)")
+        reporter.result(f"NOT VALID: {counted(len(validation.problems), 'problem')}")
     else:
         reporter.result(f"VALID: {validation.summary}")
         if seal:

@@ -8,6 +8,7 @@ import typer
 
 from medrcube.cli.ontologies.index_file import IndexOption, find_index
 from medrcube.cli.options.shared import Json, Wide
+from medrcube.console.counts import counted
 
 __all__ = ["check"]
 
@@ -49,8 +50,8 @@ def check(
     broken = sum(finding.kind in BROKEN for finding in findings)
     judged = sum(finding.known for finding in findings)
     reporter.result(
-        f"{len(terms)} terms: {broken} ids missing or withdrawn, "
-        f"{len(findings) - broken - judged} other findings, {judged} covered by a note"
+        f"{counted(len(terms), 'term')}: {counted(broken, 'id')} missing or withdrawn, "
+        f"{counted(len(findings) - broken - judged, 'other finding')}, {judged:,} covered by a note"
     )
     reporter.data({"editions": editions, "findings": [asdict(finding) for finding in findings]})
     raise typer.Exit(1 if broken else 0)

@@ -46,10 +46,10 @@ def show(
 
 
 def state_text(*, obsolete: bool, residual: bool) -> str:
-    """The state of a concept behind its name; empty for a usual one."""
+    """The state of a concept, to follow its name; empty for an ordinary one."""
     if obsolete:
         return " (withdrawn)"
-    return " (rest class)" if residual else ""
+    return " (residual category)" if residual else ""
 
 
 def _show_page(page: dict[str, Any], reporter: Reporter) -> None:

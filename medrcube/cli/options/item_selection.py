@@ -109,7 +109,7 @@ def choice_of(
 
 
 def note_unknown_forms(benchmark: Benchmark, reporter: Reporter) -> None:
-    """Tell which items are neither asked nor checked, since their form is unknown."""
+    """Report items that are neither asked nor checked because their form is unknown."""
     for form, count in benchmark.unknown_forms.items():
         reporter.note(
             f"not asked, not checked: {counted(count, 'item')} of the answer form "
@@ -120,10 +120,10 @@ def note_unknown_forms(benchmark: Benchmark, reporter: Reporter) -> None:
 def leave_of(
     may_send: Sequence[str] | None, benchmark: Benchmark, model: Model, reporter: Reporter
 ) -> frozenset[str]:
-    """The sources under contract that ``--i-may-send`` names; their terms are shown once.
+    """The sources under an agreement that ``--i-may-send`` names; their terms are shown once.
 
     Raises:
-        WorkspaceError: it names a source that needs no leave or is not there.
+        WorkspaceError: it names a source that needs no permission or is not in the release.
     """
     from medrcube.evaluate.questions.data_agreements import (
         known_cards,

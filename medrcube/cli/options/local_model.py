@@ -87,8 +87,8 @@ def local_of(models: Iterable[str], **settings: Any) -> LocalSettings:
     """How the options run local models.
 
     Raises:
-        ModelError: a value is none of those that are known, or pixels are bounded for a model
-            that does not run here.
+        ModelError: a value is unknown, or pixel limits are given for a model that does not run
+            here.
     """
     from medrcube.evaluate.models.hf.settings import LocalSettings
 

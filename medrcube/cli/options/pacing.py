@@ -19,7 +19,7 @@ __all__ = [
 ]
 
 BATCH_PRICE = 0.5
-"""Part of the price that OpenAI and Anthropic charge for a reply in a batch:
+"""Fraction of the price that OpenAI and Anthropic charge for a reply in a batch:
 https://platform.openai.com/docs/guides/batch and
 https://platform.claude.com/docs/en/build-with-claude/batch-processing."""
 

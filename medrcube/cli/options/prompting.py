@@ -61,7 +61,7 @@ ImageDetail = Annotated[
 def asking_of(
     prompt: Path | None, shots: int | None, shots_seed: int, image_size: int | None
 ) -> QuestionSetup:
-    """How the options ask a question.
+    """The question setup that the options describe.
 
     Raises:
         WorkspaceError: the prompt is not a template, or a number is out of its range.

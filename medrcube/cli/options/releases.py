@@ -18,7 +18,7 @@ def read_release(path: Path) -> Benchmark:
     """Read a release; its words are known to the rest of the command.
 
     Raises:
-        ReleaseError: it is none, or breaks a rule.
+        ReleaseError: the folder is not a release, or breaks a rule.
     """
     from medrcube.evaluate.collection_pause import collection_paused
     from medrcube.evaluate.dataset import load_benchmark

@@ -42,8 +42,8 @@ def look_at_errata(
         The release and the runs as read for the check; ``None`` without a release.
 
     Raises:
-        WorkspaceError: a run leaves other items out than the errata of its release, or no run was
-            asked that release, or a folder holds no run.
+        WorkspaceError: the items that a run leaves out differ from the errata of its release, no
+            run was evaluated on that release, or a folder contains no run.
     """
     from medrcube.cli.options.releases import read_release
     from medrcube.evaluate.reporting.scored_runs import images_seen, load_runs, require_errata_of

@@ -66,7 +66,7 @@ def raw_roots(values: Sequence[str] | None) -> dict[str, Path]:
     """Raw roots by id, as ``--source ID=ROOT`` names them; absolute.
 
     Raises:
-        MedrcubeError: one has another form, or two name one source.
+        MedrcubeError: a value is malformed, or a source is named twice.
     """
     roots: dict[str, Path] = {}
     for value in values or ():

@@ -67,7 +67,7 @@ def again_of(value: str | None) -> list[AnswerOutcome]:
     """The outcomes that ``--again`` names.
 
     Raises:
-        ModelError: one is not known, or may not be asked again.
+        ModelError: an outcome is unknown, or may not be asked again.
     """
     from medrcube.evaluate.outcomes import AnswerOutcome
 
@@ -113,10 +113,10 @@ def run_folders(models: Sequence[str], out: Path) -> dict[str, Path]:
 def prices_of(
     tokens_in: float | None, tokens_out: float | None, in_batches: float
 ) -> Prices | None:
-    """Prices of what is sent and written, and the part that batches cost; or none.
+    """Prices of input and output tokens and of batches; ``None`` if no price is given.
 
     Raises:
-        ModelError: one is missing.
+        ModelError: one of the two prices is missing.
     """
     from medrcube.evaluate.cost.budget import Prices
 

@@ -15,8 +15,8 @@ __all__ = ["PASSWORD", "ask", "password_of"]
 
 
 PASSWORD = "MEDRCUBE_REVIEW_PASSWORD"  # noqa: S105  (the name of a variable)
-"""Environment variable for a password where no terminal is; never an option, which every process
-of the machine can read."""
+"""Environment variable with a password, if there is no terminal; never an option, since other
+processes can read the command line."""
 
 
 def password_of(email: str) -> str:
@@ -42,7 +42,7 @@ def password_of(email: str) -> str:
 
 
 def ask(name: str, check: Callable[[str], str], **prompt: Any) -> str:
-    """A text typed in the terminal; asked for again, with the reason, until ``check`` takes it."""
+    """Prompt for a text, again with the reason until ``check`` accepts it."""
     while True:
         try:
             return check(str(typer.prompt(name, **prompt)))

@@ -10,20 +10,20 @@ __all__ = ["open_queue", "prepare_queue"]
 
 
 def open_queue(directory: Path) -> Path:
-    """Open the queue of a workspace, which there must be; gives the folder of the workspace."""
+    """Open the existing queue of a workspace; return the folder of the workspace."""
     root = directory.resolve()
     prepare_queue(root, new=False)
     return root
 
 
 def prepare_queue(root: Path, *, new: bool, origin: str = "") -> Path | None:
-    """Start Django for a workspace and upgrade its tables; gives the copy of an older database."""
+    """Start Django for a workspace and upgrade its tables; return the copy of an older database."""
     from medrcube.review.server.bootstrap import configure, migrate, review_paths
     from medrcube.workspace import open_workspace
 
     paths = review_paths(root, origin=origin)
     if not new and "://" not in paths.database and not Path(paths.database).is_file():
-        open_workspace(root)  # a folder that is no workspace is refused as such
+        open_workspace(root)  # reports a folder that is not a workspace
         raise MedrcubeError(
             f"{paths.database}: there is no review queue yet; create one with  medrcube review "
             f"import {root}"

@@ -121,10 +121,10 @@ def _requested_files(
 
 
 def _accept(card: Card, licence: str | None, reporter: Reporter) -> None:
-    """Show the licence, and go on only when the user accepts it.
+    """Show the licence, and continue only if the user accepts it.
 
     Raises:
-        MedrcubeError: the user does not, or nobody can be asked.
+        MedrcubeError: the user does not accept it, or there is no terminal to ask in.
     """
     access = card.access
     reporter.note(

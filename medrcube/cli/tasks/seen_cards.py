@@ -27,8 +27,8 @@ def seen_cards(source_path: Iterable[Path] | None, workspace: Path | None) -> li
     """Cards of all sources, those of a workspace included where one is named.
 
     Raises:
-        MedrcubeError: a folder holds no source, or the workspace names a source that is not there.
-        WorkspaceError: the folder is no workspace.
+        MedrcubeError: a folder contains no source, or the workspace names an unknown source.
+        WorkspaceError: the folder is not a workspace.
     """
     if workspace is None:
         from medrcube.sources.registry import find_sources

@@ -163,7 +163,7 @@ def test_a_source_can_be_switched_on(read):
 
 
 def test_only_what_is_off_can_be_switched_on(read):
-    with pytest.raises(ProfileError, match=r"--switch-on busi.*off are: camus"):
+    with pytest.raises(ProfileError, match=r"--switch-on busi.*switched off: camus"):
         read(GOOD).switch_on(["busi"])
 
 

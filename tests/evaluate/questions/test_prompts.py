@@ -165,7 +165,7 @@ def test_a_run_goes_on_with_its_own_wording_alone(evaluate, server, tmp_path):
     assert evaluate(template).exit_code == 0
     assert len(server.requests) == 8
     message = str(evaluate(template + " Now.").exception)
-    assert "was begun with another prompt" in message
+    assert "was started with another prompt" in message
     assert "prompt.text: " in message
     assert len(server.requests) == 8
     prompt = json.loads((tmp_path / "run/manifest.json").read_text())["prompt"]

@@ -223,7 +223,7 @@ def test_runs_of_different_choices_are_not_compared_as_one(ask, tmp_path):
     ask("--task", "View Recognition", out="part")
     runs = [tmp_path / "run", tmp_path / "part"]
     assert len({run.benchmark for run in load_runs(runs)}) == 2
-    with pytest.raises(WorkspaceError, match="different benchmarks"):
+    with pytest.raises(WorkspaceError, match="different releases"):
         compare_two(*runs)
     assert compare_two(*runs, common=True)["items"]["common"] == 3
 

@@ -168,7 +168,7 @@ def test_a_folder_of_another_run_is_left_alone(benchmark, release, tmp_path, par
     model = scripted_model(identity="2" if part == "model" else "1")
     if part == "dataset":
         (release / "ALPHA/pictures/p0.png").unlink()
-    with pytest.raises(WorkspaceError, match=f"begun with another {part}"):
+    with pytest.raises(WorkspaceError, match=f"started with another {part}"):
         run_evaluation(load_benchmark(release), model, tmp_path / "run")
     assert {p.name: p.read_bytes() for p in (tmp_path / "run").iterdir()} == before
     assert model.requests == []

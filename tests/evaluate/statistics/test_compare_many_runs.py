@@ -155,7 +155,7 @@ def test_what_differs_between_the_runs_is_left_out_and_counted(scored_run):
         "withdrawn": 0,
     }
     assert comparison["same_dataset"] is False
-    with pytest.raises(WorkspaceError, match=r"different benchmarks.*--common"):
+    with pytest.raises(WorkspaceError, match=r"different releases.*--common"):
         compare_many([a, b, c])
 
 

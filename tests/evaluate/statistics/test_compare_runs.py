@@ -105,7 +105,7 @@ def test_items_without_a_reply_are_left_out_and_counted(scored_run):
 
 def test_other_data_are_refused(scored_run):
     a, b = scored_run("a", range(40)), scored_run("b", range(40), n=39, release="other")
-    with pytest.raises(WorkspaceError, match=r"different benchmarks.*--common"):
+    with pytest.raises(WorkspaceError, match=r"different releases.*--common"):
         compare_two(a, b)
 
 
@@ -232,5 +232,5 @@ def test_the_command_says_why_it_refuses(scored_run, compare_command):
     a, b = scored_run("a", range(40)), scored_run("b", range(40), n=39, release="other")
     process = compare_command(str(a), str(b))
     assert process.returncode == 2
-    assert "different benchmarks" in process.stderr
+    assert "different releases" in process.stderr
     assert "Traceback" not in process.stderr

@@ -9,7 +9,7 @@ HEAD = """\
 # Shapes of copies
 
 Copies of one dataset differ: archives unpack into folders of their own, operating systems add
-files, parts are missing, loaders and mirrors rename and re-sort. This table says what happens to
+files, parts are missing, loaders and mirrors rename and re-sort. This table states what happens to
 each shape, and where it was seen; a test checks every row. It is made from the tables in
 `tests/sources/copies` by `make reference`.
 
@@ -23,7 +23,7 @@ Extensions match in any case; `.jpeg` is `.jpg`, `.nii.gz` is `.nii`, `.csv.gz` 
 has: `.png` for `.jpg` and back, `.csv` for `.xlsx`. Columns of tables may be separated by `,`,
 `;`, `|` or tabs: the header decides.
 """
-SLIP = "a usual slip"
+SLIP = "common practice"
 """Where a shape was seen that follows from how people unpack, copy and name folders."""
 
 
@@ -58,7 +58,7 @@ def _outcome(row):
     if "refused" in row:
         return f"refused: “… {row['refused']} …”"
     part = {"cases", "keys"} & row.keys()
-    return "accepted, with the part that is there" if part else "accepted"
+    return "accepted; only the parts present are used" if part else "accepted"
 
 
 if __name__ == "__main__":

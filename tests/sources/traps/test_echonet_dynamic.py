@@ -260,7 +260,7 @@ def test_outline_goes_down_one_side_and_up_the_other(build_fixture):
         (lambda rows: [row for row in rows if row[-1] == "4"], "1 frames are traced"),
         (
             lambda rows: [[*row[:-1], f] for f in ("1", "4") for row in rows if row[-1] == "4"],
-            "the phases cannot be told",
+            "the phases cannot be distinguished",
         ),
     ],
     ids=["small", "outside", "self-crossing", "one-frame", "equal-areas"],

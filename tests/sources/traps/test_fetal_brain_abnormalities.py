@@ -112,7 +112,7 @@ def test_file_that_the_site_did_not_name_is_set_aside(edited_tree, scan_tree):
         path.rename(path.with_name("scan.jpg"))
 
     scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, rename))
-    assert scan.bad_rows("copies cannot be told") == {"train/normal/scan.jpg"}
+    assert scan.bad_rows("copies cannot be recognised") == {"train/normal/scan.jpg"}
 
 
 def test_folder_of_another_set_stops_the_source_and_is_not_quoted(edited_tree, scan_tree):
