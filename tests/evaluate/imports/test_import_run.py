@@ -189,7 +189,7 @@ def test_a_log_of_options_in_another_order_is_refused(benchmark, tmp_path):
     data = json.loads(log.read_text())
     data["samples"][1]["choices"].reverse()
     log.write_text(json.dumps(data))
-    with pytest.raises(WorkspaceError, match=r"ALPHA/q000 was asked with other options"):
+    with pytest.raises(WorkspaceError, match=r"ALPHA/q000 was asked with different options"):
         import_run(log, benchmark, tmp_path / "back")
     assert not (tmp_path / "back").exists()
 
