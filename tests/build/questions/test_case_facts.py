@@ -14,7 +14,12 @@ name = "finding"
 kind = "finding"
 absence = "silent"
 stated = "A"
-values = { edema = "Edema", nodule = "Nodule", devices = "Support Devices", none = "No Finding" }
+[field.values]
+edema = "Edema"
+nodule = "Nodule"
+devices = "Support Devices"
+none = "No Finding"
+unclear = ""
 
 [[field]]
 name = "second"
@@ -28,6 +33,12 @@ kind = "disease"
 scope = "patient"
 absence = "silent"
 values = { p = "Pneumonia" }
+
+[[field]]
+name = "structure"
+kind = "structure"
+absence = "silent"
+values = { h = "heart" }
 """
 PRESENT, ABSENT, UNKNOWN = LabelState.PRESENT, LabelState.ABSENT, LabelState.UNKNOWN
 NORMAL = ("finding", "none", PRESENT)
@@ -123,3 +134,20 @@ def test_no_finding_that_no_reader_stated_proves_no_more_than_silence(ground, st
     facts = ground(NORMAL, stated=stated)
     assert "No Finding" in facts.present
     assert {facts.absent[name].grade for name in ("Edema", "Nodule")} == {Grade.C}
+
+
+def test_a_value_without_a_concept_leaves_the_silence_of_its_field_open(ground):
+    facts = ground(("finding", "unclear", PRESENT))
+    assert not {"Nodule", "No Finding", "Support Devices"} & {*facts.present, *facts.absent}
+    assert "heart" in facts.absent
+
+
+def test_a_value_without_a_concept_beside_one_with_it_leaves_nothing_open(ground):
+    facts = ground(("finding", "unclear", PRESENT), ("finding", "edema", PRESENT))
+    assert facts.absent["Nodule"].grade is Grade.C
+
+
+def test_no_finding_denies_no_structure(ground):
+    facts = ground(NORMAL)
+    assert facts.absent["Nodule"].grade is Grade.B
+    assert facts.absent["heart"].grade is Grade.C

@@ -157,6 +157,13 @@ def test_rest_classes_and_unused_values_are_never_keys(card):
     )
 
 
+def test_a_concept_of_two_fields_is_asked_as_of_the_one_that_states_it(card):
+    source = card(FINDINGS + FINDINGS.replace('"finding"\nkind', '"second"\nkind'))
+    queries = derive_questions(source, case(("second", "edema", PRESENT)), [sample()])
+    fields = [query.field for query in queries if query.key == "Edema"]
+    assert set(fields) == {"second"}
+
+
 def test_what_is_uncertain_or_disputed_is_neither_key_nor_known(card):
     facts = case(
         ("finding", "edema", UNKNOWN),
