@@ -19,25 +19,27 @@ from medrcube.review.reviewing.state_machine import ReviewState
 
 _UNIQUE = {
     "review_adjudication": ("id = NEW.id",),
+    "review_adoption": ("id = NEW.id", "version_id = NEW.version_id"),
     "review_blindanswer": ("id = NEW.id", "claim_id = NEW.claim_id"),
     "review_event": ("number = NEW.number", "sha256 = NEW.sha256"),
     "review_itemversion": ("id = NEW.id", "item_id = NEW.item_id AND number = NEW.number"),
+    "review_proposal": ("id = NEW.id", "review_id = NEW.review_id"),
     "review_releaseitem": (
         "id = NEW.id",
         "release_id = NEW.release_id AND version_id = NEW.version_id",
     ),
     "review_releaserecord": ("id = NEW.id", "name = NEW.name"),
+    "review_remark": ("id = NEW.id", "item_id = NEW.item_id AND sha256 = NEW.sha256"),
     "review_review": ("id = NEW.id", "claim_id = NEW.claim_id"),
     "review_reviewreason": ("id = NEW.id",),
 }
 """Append-only table -> what can meet a row that is there: every unique key of the table."""
-_INSERT_ONLY = ("review_remark", "review_proposal", "review_adoption")
 _UNRELEASED = Q(("released_at__isnull", True))
 _LIVE = Q(("released_at__isnull", True), ("submitted_at__isnull", True))
 
 
 def _guard(_apps: Apps, schema: BaseDatabaseSchemaEditor) -> None:
-    guard(schema, (*_UNIQUE, *_INSERT_ONLY))
+    guard(schema, _UNIQUE)
     guard_against_replacing(schema, _UNIQUE)
 
 

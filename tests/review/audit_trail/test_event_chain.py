@@ -28,18 +28,19 @@ from medrcube.review.models import (
 from medrcube.review.reviewing.decisions import adjudicate, record_release
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
-NEVER_REPLACED = [
+TABLES = [
     "review_adjudication",
+    "review_adoption",
     "review_blindanswer",
     "review_event",
     "review_itemversion",
+    "review_proposal",
     "review_releaseitem",
     "review_releaserecord",
+    "review_remark",
     "review_review",
     "review_reviewreason",
 ]
-"""SQLite refuses INSERT OR REPLACE, whatever the connection."""
-TABLES = [*NEVER_REPLACED, "review_adoption", "review_proposal", "review_remark"]
 """All that are append-only."""
 
 
@@ -123,7 +124,7 @@ def test_insert_or_replace_rewrites_nothing_in_sqlite(database, fill, pragma):
     connection.close()
     with closing(sqlite3.connect(database.database, isolation_level=None)) as raw:
         raw.execute(f"PRAGMA recursive_triggers = {pragma}")
-        for table in NEVER_REPLACED:
+        for table in TABLES:
             before = raw.execute(f"SELECT * FROM {table}").fetchall()  # noqa: S608
             with pytest.raises(sqlite3.IntegrityError, match="append-only"):
                 raw.execute(f"INSERT OR REPLACE INTO {table} SELECT * FROM {table}")  # noqa: S608
@@ -134,7 +135,7 @@ def test_replacing_by_another_unique_key_rewrites_nothing_either(database, fill)
     fill()
     connection.close()
     with closing(sqlite3.connect(database.database, isolation_level=None)) as raw:
-        for table in NEVER_REPLACED:
+        for table in TABLES:
             unique = [row[3] for row in raw.execute(f"PRAGMA index_list({table})") if row[2]]
             if "u" not in unique:
                 continue

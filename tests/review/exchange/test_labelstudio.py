@@ -249,7 +249,7 @@ def test_an_annotation_of_an_unknown_version_is_refused(tasks, send, data):
 def test_an_annotation_of_an_old_version_is_refused(tasks, send, person):
     change = Edit(question="Which diagnosis fits this MRI image?", options=WORDS, key=0, note="n")
     edit("a", 1, person("manager"), change)
-    assert "does not wait for reviews of version 1" in why(send(tasks["a"], annotation()))
+    assert "no longer waits for reviews of version 1" in why(send(tasks["a"], annotation()))
 
 
 def test_nobody_reviews_their_own_wording(three, tasks, send, reviewers):
