@@ -83,6 +83,8 @@ def _source_folders(extra: Iterable[Path]) -> list[Path]:
 
 def _existing(parent: Path) -> Path:
     parent = parent.resolve()
+    if not parent.is_dir():
+        raise MedrcubeError(f"{parent}: no such folder; expected the folder of your source folders")
     if not any(parent.glob("*/card.toml")):
         raise MedrcubeError(
             f"{parent}: holds no source; expected folders with a card.toml, such as "

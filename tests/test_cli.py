@@ -160,6 +160,10 @@ def test_sources_are_listed_by_region_modality_task_and_access(run):
     assert ids("--anatomy", "Chest", "--anatomy", "Heart") == chest | ids("--anatomy", "Heart")
     assert "acdc" in ids("--task", "Disease Diagnosis", "--anatomy", "Heart")
     assert ids("--task", "Head Circumference") == {"hc18"}
+    assert "mmwhs" in ids("--modality", "MRI", "--anatomy", "Heart")  # most of its images are CT
+    lungs = ("--anatomy", "Lungs", "--modality", "CT")
+    assert "totalsegmentator" in ids(*lungs, "--task", "Organ Recognition")
+    assert "totalsegmentator" not in ids(*lungs, "--task", "ROI Grounding")  # asked of its chests
     status, out, _ = run("sources", "list", "--anatomy", "Breast", "--modality", "CT")
     assert (status, "no source matches" in out) == (0, True)
 
@@ -288,6 +292,15 @@ def test_a_fixture_is_never_written_over_something(run, tmp_path):
     (tmp_path / "mine.txt").touch()
     status, _, err = run("sources", "fixture", "busi", tmp_path)
     assert (status, "is not empty" in err) == (2, True)
+    status, _, err = run("sources", "fixture", "busi", tmp_path / "mine.txt")
+    assert (status, "mine.txt is a file" in err) == (2, True)
+
+
+def test_errata_are_listed_of_a_release_only(run, tmp_path):
+    status, out, err = run("errata", "list", tmp_path / "nothing")
+    assert (status, out, "expected the folder of a release" in err) == (2, "", True)
+    status, out, err = run("errata", "list", tmp_path)
+    assert (status, out, "no <SOURCE>/test.json" in err) == (2, "", True)
 
 
 def test_init_makes_a_workspace_once(run, tmp_path):

@@ -35,6 +35,11 @@ def read_replies(path: Path, model: str | None = None) -> ForeignRun:
         WorkspaceError: the file cannot be read, has no known format, contains no reply, or has
             several models and none is chosen.
     """
+    if path.suffix not in {".jsonl", ARCHIVE, *SUFFIXES, *_PLAIN}:
+        raise WorkspaceError(
+            f"{path}: expected rows of id and text (.jsonl, .csv, .tsv, .xlsx, .json), or a result "
+            "of another harness (.eval, .jsonl, .xlsx, .tsv, .json)"
+        )
     if (path.suffix == ".jsonl" and looks_plain(path)) or (
         path.suffix in _PLAIN and not _is_of_harness(path)
     ):

@@ -52,7 +52,10 @@ def read_inspect(path: Path) -> ForeignRun:
         model = str(header["eval"]["model"])
         samples_by_condition = [(_condition(sample), _reply(sample)) for sample in samples]
     except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise WorkspaceError(f"{path} is not a log of Inspect: {error!r}") from error
+        raise WorkspaceError(
+            f"{path} is not a log of Inspect: {_flaw(error)}; expected a file that "
+            "inspect eval wrote"
+        ) from error
     names = dict.fromkeys(name for name, _ in samples_by_condition)
     condition = _FULL if _FULL in names else next(iter(names), _FULL)
     if condition not in _CONDITIONS:
@@ -66,6 +69,12 @@ def read_inspect(path: Path) -> ForeignRun:
         replies=tuple(reply for name, reply in samples_by_condition if name == condition),
         condition=Condition(condition),
     )
+
+
+def _flaw(error: Exception) -> str:
+    if isinstance(error, KeyError):
+        return f"it has no {error}"
+    return "it has another structure"
 
 
 def _bytes(path: Path) -> bytes:

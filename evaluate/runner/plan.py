@@ -197,6 +197,8 @@ def _manifest(out: Path, parts: Mapping[str, Any]) -> dict[str, Any]:
         manifest = read_manifest(out)
         require_same_identity(out, manifest, identity)
         return manifest
+    if out.exists() and not out.is_dir():
+        raise WorkspaceError(f"{out} is a file; choose a folder")
     if _holds_something_else(out):
         raise WorkspaceError(f"{out} contains something that is not a run; choose another folder")
     return {"started": now(), "ended": None, **identity}

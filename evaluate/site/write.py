@@ -204,6 +204,8 @@ def _of_this_release(runs: Sequence[ScoredRun], benchmark: Benchmark) -> None:
 
 
 def _may_write(out: Path) -> None:
+    if out.exists() and not out.is_dir():
+        raise WorkspaceError(f"{out} is a file; choose a folder")
     if out.exists() and not (out.is_dir() and ((out / MARKER).exists() or not any(out.iterdir()))):
         raise WorkspaceError(f"{out} contains something that is not a site; choose another folder")
 

@@ -15,8 +15,8 @@ __all__ = ["SOURCE_COLUMNS", "list_sources"]
 SOURCE_COLUMNS = {
     "id": "name of the source, as ``medrcube.toml`` uses it",
     "title": "title of the dataset",
-    "anatomy": "anatomical region",
-    "modality": "imaging modality",
+    "anatomy": "anatomical region of most images",
+    "modality": "imaging modality of most images",
     "images": "number of images in the full dataset",
     "access": "how the data are obtained: open, form, account or credentialed",
     "licence": "SPDX identifier, or a ``LicenseRef``",

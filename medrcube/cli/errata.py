@@ -92,7 +92,9 @@ def list_errata(release: ReleaseDir, wide: Wide = False, json_output: Json = Fal
 
     from medrcube.console.progress import Reporter
     from medrcube.release_format.errata import read_errata
+    from medrcube.release_format.tree import find_tables
 
+    find_tables(release)  # refuses a folder that is not a release
     errata = read_errata(release)
     reporter = Reporter(json_output=json_output, wide=wide)
     if errata:

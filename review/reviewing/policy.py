@@ -99,7 +99,8 @@ class Policy:
         """
         unknown = sorted(set(data) - {field.name for field in fields(cls)})
         if unknown:
-            raise ReviewError(f"policy: unknown key {unknown[0]!r}")
+            names = ", ".join(field.name for field in fields(cls))
+            raise ReviewError(f"policy: no rule is called {unknown[0]!r}; expected one of {names}")
         return cls(**data)
 
 

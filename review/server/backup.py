@@ -112,6 +112,8 @@ def restore_backup(archive: Path, place: ReviewPaths) -> Backup:
 
 
 def _unpack(archive: Path, folder: Path) -> dict[str, Any]:
+    if not archive.is_file():
+        raise ReviewError(f"{archive}: no such file; expected a backup of a review queue")
     try:
         with tarfile.open(archive, "r:") as opened:
             _extract(opened, folder)

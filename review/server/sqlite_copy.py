@@ -20,7 +20,9 @@ def copy_database(source: Path, target: Path) -> None:
         ReviewError: the file does not exist, or the copy is incomplete.
     """
     if not source.is_file():
-        raise ReviewError(f"{source}: no such database")
+        raise ReviewError(
+            f"{source}: no such database; create a queue with  medrcube review import"
+        )
     try:
         with closing(sqlite3.connect(source)) as old, closing(sqlite3.connect(target)) as new:
             old.backup(new)

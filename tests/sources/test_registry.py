@@ -46,6 +46,8 @@ def test_a_folder_name_must_carry_the_id(toy_source):
 def test_a_folder_without_sources_is_an_error_that_shows_the_shape(tmp_path):
     with pytest.raises(MedrcubeError, match="holds no source"):
         find_sources([tmp_path])
+    with pytest.raises(MedrcubeError, match="gone: no such folder"):
+        find_sources([tmp_path / "gone"])
 
 
 def test_a_misspelt_id_names_the_nearest():

@@ -29,6 +29,8 @@ def fixture(
     names = [entry.name for entry in source.card.layouts]
     if layout is not None and layout not in names:
         raise MedrcubeError(f"{name} has no layout {layout!r}; expected one of: {', '.join(names)}")
+    if directory.exists() and not directory.is_dir():
+        raise MedrcubeError(f"{directory} is a file; choose a new folder")
     if directory.exists() and any(directory.iterdir()):
         raise MedrcubeError(f"{directory} is not empty; choose a new folder")
     source.build_fixture(directory, layout or names[0])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
@@ -13,6 +13,7 @@ from medrcube.errors import MedrcubeError
 
 if TYPE_CHECKING:
     from medrcube.sources._framework.card import Card
+    from medrcube.taxonomy import Anatomy, Modality, Task
 
 __all__ = ["list_sources"]
 
@@ -58,21 +59,18 @@ def list_sources(
     cards = [
         card
         for card in (source.card for source in find_sources(source_path or ()).values())
-        if (not anatomies or card.anatomy in anatomies)
-        and (not modalities or card.modality in modalities)
-        and (not modes or card.access.mode in modes)
+        if (not modes or card.access.mode in modes) and _cells(card, anatomies, modalities)
     ]
     if tasks:
-        asked_of = {name for kind in tasks for name in sources_of(kind, cards)}
-        cards = [card for card in cards if card.id in asked_of]
+        cards = _supporting(tasks, cards, anatomies, modalities)
     if cards:
         reporter.table(
             ("id", "anatomy", "modality", "images", "access", "redistribute", "tasks", "licence"),
             [
                 (
                     card.id,
-                    card.anatomy,
-                    card.modality,
+                    ", ".join(dict.fromkeys(anatomy for anatomy, _, _ in _all_cells(card))),
+                    ", ".join(dict.fromkeys(modality for _, modality, _ in _all_cells(card))),
                     card.images,
                     card.access.mode,
                     card.access.passed_on,
@@ -85,6 +83,41 @@ def list_sources(
     else:
         reporter.result("no source matches; use fewer filters")
     reporter.data([_summary(card) for card in cards])
+
+
+def _all_cells(card: Card) -> list[tuple[Anatomy, Modality, tuple[Task, ...]]]:
+    """Return the regions and modalities of a source with their tasks, the main ones first."""
+    return [
+        (card.anatomy, card.modality, card.tasks),
+        *((cell.anatomy, cell.modality, cell.tasks) for cell in card.also),
+    ]
+
+
+def _cells(
+    card: Card, anatomies: Collection[Anatomy], modalities: Collection[Modality]
+) -> list[tuple[Anatomy, Modality, tuple[Task, ...]]]:
+    """Return the cells that match the filters; an empty filter matches all."""
+    return [
+        (anatomy, modality, tasks)
+        for anatomy, modality, tasks in _all_cells(card)
+        if (not anatomies or anatomy in anatomies) and (not modalities or modality in modalities)
+    ]
+
+
+def _supporting(
+    tasks: Collection[Task],
+    cards: Sequence[Card],
+    anatomies: Collection[Anatomy],
+    modalities: Collection[Modality],
+) -> list[Card]:
+    """Return the cards that support one of the tasks in a matching region and modality."""
+    by_rule = {name for task in tasks if task.declaration.rule for name in sources_of(task, cards)}
+    return [
+        card
+        for card in cards
+        if card.id in by_rule
+        or any(not {*tasks}.isdisjoint(own) for _, _, own in _cells(card, anatomies, modalities))
+    ]
 
 
 def _parsed(names: Sequence[str] | None, parse: Callable[[str], _Name]) -> frozenset[_Name]:
@@ -107,6 +140,10 @@ def _summary(card: Card) -> dict[str, Any]:
         "title": card.title,
         "anatomy": card.anatomy,
         "modality": card.modality,
+        "also": [
+            {"anatomy": anatomy, "modality": modality}
+            for anatomy, modality, _ in _all_cells(card)[1:]
+        ],
         "images": card.images,
         "access": card.access.mode,
         "licence": card.access.licence,

@@ -240,6 +240,13 @@ def test_wrong_use_says_what_to_give(words):
     assert "--replies FILE" in str(ran.exception)
 
 
+def test_a_file_of_no_known_kind_is_answered_with_the_kinds_that_are_read(benchmark, tmp_path):
+    (tmp_path / "replies").touch()
+    ran = invoke("--replies", tmp_path / "replies", "--release", benchmark.root)
+    assert ran.exit_code != 0
+    assert "expected rows of id and text" in str(ran.exception)
+
+
 @pytest.mark.parametrize("suffix", ["jsonl", "csv", "tsv"])
 def test_replies_of_several_models_are_never_one_run(benchmark, tmp_path, suffix):
     results = [*rows(model="good"), *rows(("D",) * 6, model="poor")]

@@ -161,6 +161,12 @@ def test_an_unusable_model_stops_the_run_and_keeps_what_came(benchmark, tmp_path
     assert summary.reused == 3
 
 
+def test_a_file_is_never_taken_for_the_folder_of_a_run(benchmark, tmp_path, scripted_model):
+    (tmp_path / "run").write_text("precious")
+    with pytest.raises(WorkspaceError, match="is a file; choose a folder"):
+        run_evaluation(benchmark, scripted_model(), tmp_path / "run")
+
+
 @pytest.mark.parametrize("part", ["model", "dataset"])
 def test_a_folder_of_another_run_is_left_alone(benchmark, release, tmp_path, part, scripted_model):
     run_evaluation(benchmark, scripted_model(), tmp_path / "run")

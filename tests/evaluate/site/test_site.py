@@ -187,6 +187,12 @@ def test_a_folder_that_holds_something_else_is_left_alone(demo_site, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
 
 
+def test_a_file_is_never_taken_for_the_folder_of_a_site(demo_site, tmp_path):
+    (tmp_path / "site").write_text("precious")
+    with pytest.raises(WorkspaceError, match="is a file; choose a folder"):
+        write_site(demo_site.runs, demo_site.release, tmp_path / "site")
+
+
 def test_a_run_on_other_items_is_refused(demo_site, tmp_path, row, write_release):
     other = write_release(tmp_path / "other", [row(n, question="Another?") for n in range(48)])
     with pytest.raises(WorkspaceError, match="48 of its items are not in"):

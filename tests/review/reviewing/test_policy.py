@@ -82,6 +82,11 @@ def test_a_policy_that_makes_no_sense_is_refused_by_name(data):
         Policy.from_json(data)
 
 
+def test_a_rule_that_does_not_exist_is_answered_with_those_that_do():
+    with pytest.raises(ReviewError, match="no rule is called 'blind'; expected one of reviews, "):
+        Policy.from_json({"blind": True})
+
+
 def test_the_lot_depends_on_the_seed_and_fits_the_column():
     lots = [queue_lot(seed, item) for seed in (0, 1) for item in "abc"]
     assert len(set(lots)) == 6

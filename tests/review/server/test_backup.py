@@ -155,6 +155,11 @@ def test_a_link_in_the_folder_is_not_followed(queue, tmp_path):
     assert create_backup(queue, tmp_path / "b.tar").files == 1
 
 
+def test_a_missing_backup_is_called_missing(elsewhere, tmp_path):
+    with pytest.raises(ReviewError, match=r"gone\.tar: no such file"):
+        restore_backup(tmp_path / "gone.tar", elsewhere)
+
+
 def test_without_a_database_there_is_nothing_to_back_up(elsewhere, tmp_path):
     with pytest.raises(ReviewError, match="no such database"):
         create_backup(elsewhere, tmp_path / "b.tar")
