@@ -18,6 +18,7 @@ two.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from functools import cache
 from hashlib import sha256
@@ -102,6 +103,12 @@ class Wordings:
     def variants(self, task: Task) -> tuple[str, ...]:
         """Names of the wordings of a task, in file order."""
         return tuple(self._templates[task].blocks)
+
+    def text(self, task: Task, variant: str) -> str:
+        """Template of one wording as its file has it, on one line."""
+        block = rf"{{%-?\s*block\s+{re.escape(variant)}\s*-?%}}(.*?){{%-?\s*endblock"
+        match = re.search(block, self._texts[task], re.DOTALL)
+        return " ".join(match[1].split()) if match else ""
 
     def version(self, task: Task) -> str:
         """Short hash of the template file."""

@@ -110,6 +110,7 @@ def test_every_example_of_the_help_parses_and_stands_in_the_help_of_its_command(
                 command, words = command.commands[part], words[1:]
             command.make_context(name, words)
             assert line in command.epilog
+            assert len(line) <= 76, line  # indented by four, in 80 columns
 
 
 def test_the_reference_of_commands_is_current():
@@ -189,6 +190,12 @@ def test_sources_are_listed_for_people_and_programs(run):
     status, out, _ = run("sources", "list", "--json")
     entries = {entry["id"]: entry for entry in json.loads(out)}
     assert entries["vindr-cxr"]["access"] == "credentialed"
+
+
+def test_a_task_is_shown_with_the_text_of_its_wordings(run):
+    status, out, _ = run("tasks", "show", "LD")
+    assert status == 0
+    assert "  what: The scale bar below {{ shown }} is {{ bar }} long. What is the longest" in out
 
 
 def test_a_source_says_how_to_get_it(run):

@@ -18,8 +18,8 @@ EXAMPLES = {
         "medrcube reconstruct release --needed --out lists",
     ),
     "evaluate": (
-        "medrcube evaluate release --model openai/NAME --base-url http://host:8000/v1 --out runs/a",
-        "medrcube evaluate release --model hf/PATH --out runs/b --condition full --condition blind",
+        "medrcube evaluate release --model openai/NAME --base-url URL --out runs/a",
+        "medrcube evaluate release --model hf/PATH --out runs/b --condition blind",
         "medrcube evaluate release --model anthropic/NAME --out runs/c --dry-run",
     ),
     "score": (
@@ -32,12 +32,12 @@ EXAMPLES = {
         "medrcube export release --to vlmevalkit --out theirs",
         "medrcube export runs/a runs/b --to latex --out tables",
     ),
-    "errata add": ('medrcube errata add release BUSI/busi-000123 --why "the key is wrong"',),
+    "errata add": ('medrcube errata add release BUSI/busi-000123 --why "wrong key"',),
     "sources list": ("medrcube sources list --modality CT --access open",),
     "sources get": ("medrcube sources get busi --to /data/BUSI",),
     "ontologies index": ("medrcube ontologies index --hpo hp.obo --radlex RadLex.owl",),
     "review assign add": (
-        "medrcube review assign add bench only --anatomy Breast --specialty radiology:breast",
+        "medrcube review assign add bench only --source busi --specialty Breast",
     ),
 }
 """Command -> lines."""

@@ -81,7 +81,7 @@ def show(name: TaskName, source_path: SourcePath = None, workspace: OfWorkspace 
     reporter.result("\nWordings")
     wordings = package_wordings()
     for variant in wordings.variants(task):
-        reporter.result(f"  {variant}")
+        reporter.result(f"  {variant}: {wordings.text(task, variant)}")
     reporter.result(f"  values: {', '.join(declared.values) or 'none'}")
     reporter.result(f"\nFor reviewers\n  {declared.guideline.asks}")
     reporter.result(f"  accept if {declared.guideline.accept}")
