@@ -350,7 +350,7 @@ def _second_forms(
         if edition_digest is None:
             raise WorkspaceError(
                 "condition reworded needs another edition of the release; name it:  --edition "
-                "RELEASE"
+                "RELEASE  (in Python edition=)"
             )
         edition_items = read_reworded(out)
         return {item.name: edition_items[item.name] for item in items if item.name in edition_items}

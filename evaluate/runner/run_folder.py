@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import medrcube
-from medrcube.errors import UnknownNameError, WorkspaceError
+from medrcube.errors import UnknownNameError, WorkspaceError, failure_text
 from medrcube.evaluate.benchmark_item import BenchmarkItem, held_once, item_from_json
 from medrcube.evaluate.collection_pause import collection_paused
 from medrcube.evaluate.models.protocol import Json
@@ -129,7 +129,8 @@ def read_manifest(run: Path) -> dict[str, Any]:
         ) from None
     except (OSError, ValueError) as error:
         raise WorkspaceError(
-            f"{run} is not a run ({MANIFEST}: {error}); expected a folder that evaluate wrote"
+            f"{run} is not a run ({MANIFEST}: {failure_text(error)}); expected a folder that "
+            "evaluate wrote"
         ) from error
     if not isinstance(manifest, dict):
         raise WorkspaceError(f"{run / MANIFEST}: expected an object")

@@ -152,6 +152,7 @@ class Release:
         *,
         settings: ModelSettings | None = None,
         conditions: Iterable[str] = ("full",),
+        edition: Release | str | Path | None = None,
         epochs: int = 1,
         limit: int | None = None,
         tasks: Iterable[str] = (),
@@ -172,8 +173,10 @@ class Release:
             model: ``PROVIDER/NAME``, or an object with the methods of ``Model``.
             out: folder of the run.
             settings: endpoint and generation settings for a model given by name.
-            conditions: full, blind, circular or image-swap; one or more. This and every other list
-                of names may also be a single string.
+            conditions: full, blind, circular, image-swap, reworded, chain or
+                ``degraded:OPERATION=SIZE``; one or more. This and every other list of names may
+                also be a single string.
+            edition: edition of the release with other wordings, for the condition reworded.
             epochs: how often each question is asked.
             limit: number of items to ask, sampled evenly.
             tasks: only items of these tasks.
@@ -203,6 +206,7 @@ class Release:
                 path_of("out", out),
                 settings=settings,
                 conditions=texts_of("conditions", conditions),
+                edition=None if edition is None else _benchmark_of(edition),
                 epochs=number_of("epochs", epochs, 1),
                 limit=None if limit is None else number_of("limit", limit, 1),
                 choice=ItemFilter(
@@ -226,6 +230,7 @@ class Release:
         *,
         settings: ModelSettings | None,
         conditions: Iterable[str],
+        edition: Benchmark | None,
         epochs: int,
         limit: int | None,
         choice: ItemFilter,
@@ -251,6 +256,7 @@ class Release:
                     opened,
                     folder,
                     conditions=kinds,
+                    edition=edition,
                     asking=QuestionSetup(degradation=degradation),
                     epochs=epochs,
                     limit=limit,
@@ -363,6 +369,12 @@ def load_release(path: str | Path) -> Release:
     """
     folder = path_of("path", path)
     return Release(folder, load_benchmark(folder))
+
+
+def _benchmark_of(release: Release | str | Path) -> Benchmark:
+    if isinstance(release, Release):
+        return release._benchmark  # noqa: SLF001  (of the same class)
+    return load_benchmark(path_of("edition", release))
 
 
 def _open_row(item: BenchmarkItem) -> tuple[object, ...]:

@@ -112,6 +112,12 @@ def test_a_run_that_was_read_again_is_the_same(run):
     assert {"runs", "slices", "items"} <= again.tables().keys()
 
 
+def test_a_folder_that_is_a_file_is_no_run(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(WorkspaceError, match=r"is not a run \(manifest.json: Not a directory\)"):
+        medrcube.load_run(tmp_path / "file")
+
+
 def test_names_of_tasks_and_datasets_narrow_the_choice(release, tmp_path):
     run = release.evaluate(
         "baseline/first", tmp_path / "run", tasks=["roi grounding"], datasets=["busi"]

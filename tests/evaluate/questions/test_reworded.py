@@ -7,6 +7,7 @@ import json
 import pytest
 from begun import begin_run
 
+import medrcube
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate.dataset import load_benchmark
 from medrcube.evaluate.exports.inspect_run import export_inspect
@@ -63,6 +64,17 @@ def editions(tmp_path, row, write_release):
     write_release(tmp_path / "second", second)
     write_item_facts(tmp_path / "second", [facts_of(f"z{n:03}", n) for n in range(23)])
     return load_benchmark(first), load_benchmark(tmp_path / "second")
+
+
+def test_the_interface_asks_the_wordings_of_another_edition(editions, tmp_path):
+    first, second = (medrcube.load_release(edition.root) for edition in editions)
+    ways = {"conditions": ["full", "reworded"]}
+    run = first.evaluate("baseline/first", tmp_path / "run", edition=second, **ways)
+    assert run.metrics["contrasts"]["reworded"]["global"]["n"] == 23
+    again = first.evaluate("baseline/first", tmp_path / "by path", edition=second.path, **ways)
+    assert again.metrics["contrasts"] == run.metrics["contrasts"]
+    with pytest.raises(WorkspaceError, match="in Python edition="):
+        first.evaluate("baseline/first", tmp_path / "none", **ways)
 
 
 def test_items_are_paired_by_fact_and_keep_name_picture_and_unit(editions):
