@@ -106,7 +106,7 @@ class Concept:
         consider: ids that may replace it, subject to a human decision.
         alt_ids: other ids of this concept: those merged into it, and in ICD-11 the URI of the
             foundation entity.
-        residual: whether it is a residual class ("other specified", "unspecified").
+        residual: whether it is a residual category ("other specified", "unspecified").
         kind: ``chapter``, ``block`` or ``category`` (ICD-11), or empty.
         chapter: chapter it belongs to (ICD-11), or empty.
     """

@@ -125,8 +125,8 @@ class IndexKnowledge:
         """Return the labels of exact ids, unchanged, from the ontologies that name such terms.
 
         ICD-11 for diagnoses, HPO for findings, RadLex for imaging terms, then the rest of
-        ``NAMING``. Withdrawn concepts, residual classes, labels with corrupted characters and the
-        ICD-11 chapters without diagnoses are excluded.
+        ``NAMING``. Withdrawn concepts, residual categories, labels with corrupted characters and
+        the ICD-11 chapters without diagnoses are excluded.
         """
         names: list[ConceptName] = []
         for ontology in NAMING.get(term.kind, _IMAGING):
@@ -139,7 +139,7 @@ class IndexKnowledge:
     def find(self, text: str) -> tuple[ConceptName, ...]:
         """Return concepts with a label or EXACT synonym spelt like the text, labels first.
 
-        Withdrawn concepts, residual classes, abbreviations and the ICD-11 chapters without
+        Withdrawn concepts, residual categories, abbreviations and the ICD-11 chapters without
         diagnoses are excluded.
         """
         return tuple(

@@ -1,4 +1,4 @@
-"""Tokens of concept names: normalization, content words, residual classes."""
+"""Tokens of concept names: normalization, content words, residual categories."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def content_words(text: str) -> frozenset[str]:
 
 @_remembered
 def is_rest_class(text: str) -> bool:
-    """Whether a name is a residual class ("something else"), which may always be true."""
+    """Whether a name is a residual category ("something else"), which may always be true."""
     return not _REST.isdisjoint(tokens(text))
 
 

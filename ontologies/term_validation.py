@@ -28,8 +28,8 @@ TITLES = {HPO: "HPO", RADLEX: "RadLex", ICD11: "ICD-11"}
 OTHER_WORDING = "other wording in "
 """Prefix of the note part that lists ontologies whose different wording a person has accepted."""
 
-REST_CLASS = "rest class"
-"""Note of a term whose id is deliberately a residual class."""
+RESIDUAL_NOTE = "residual category"
+"""Note of a term whose id is deliberately a residual category."""
 
 _BRACKETS = re.compile(r"\([^)]*\)")
 
@@ -39,10 +39,10 @@ class IssueKind(StrEnum):
 
     MISSING = "missing"
     OBSOLETE = "obsolete"
-    TURNED = "turned round"
+    TURNED = "reversed"
     EXCLUDED = "excluded"
     SHARED = "shared id"
-    RESIDUAL = "rest class"
+    RESIDUAL = "residual category"
     WORDING = "reads differently"
     PROPOSED = "proposed"
     UNCHECKED = "unchecked"
@@ -141,7 +141,7 @@ def _check_id(
         detail = f"withdrawn without a successor, was {concept.label!r}{consider}"
         yield finding(IssueKind.OBSOLETE, detail)
     if concept.residual:
-        judged = match != EXACT and REST_CLASS in term.note
+        judged = match != EXACT and RESIDUAL_NOTE in term.note
         yield finding(
             IssueKind.RESIDUAL, f"{_name(concept)} holds what is left over", judged=judged
         )

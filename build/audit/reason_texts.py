@@ -34,7 +34,7 @@ _TEXTS: Mapping[str, str] = {
     "partial": "image shows only part of the structure",
     "regions-missing": "region mask missing",
     "repeated-picture": "image occurs more than once",
-    "rest class": "catch-all class",
+    "residual category": "residual category",
     "roi-size": "region too small or too large",
     "scope": "fact is about more than this image",
     "several-regions": "several regions",

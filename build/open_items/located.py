@@ -112,7 +112,7 @@ def _bar(view: CaseView, concept: str) -> str:
         return "key-not-true"
     # "Lung nodule 3 mm or larger" is one structure, and can be pointed at.
     rest = any(is_rest_class(text) for text in (view.terms[concept].name, concept))
-    return "rest class" if rest else ""
+    return "residual category" if rest else ""
 
 
 def _each_place_once(

@@ -285,7 +285,7 @@ _MAKERS = {"clean": _label_questions, "numbered": _panel_questions}
 
 
 def _keys(facts: _CaseContext, field: CardField, group: str | None) -> list[str]:
-    """Return a field's present concepts worth asking about: the most specific, no rest classes."""
+    """Return a field's present concepts worth asking about: the most specific, none residual."""
     stated = {
         concept_of(facts.card, label)
         for label in facts.case.labels
@@ -310,7 +310,7 @@ def _keys(facts: _CaseContext, field: CardField, group: str | None) -> list[str]
 
 
 def is_vague(terms: Terms, name: str) -> bool:
-    """Whether a concept is a rest class or combines two concepts."""
+    """Whether a concept is a residual category or combines two concepts."""
     words = (terms[name].name, name)
     return any(is_rest_class(text) or is_composite(text) for text in words)
 

@@ -67,8 +67,9 @@ def preferred_names(
     none. Each name has the head noun of our own name, in the same number, so that the set is
     uniform in form: "Irregular", "Gliomas of brain" and "Legionnaires disease" are not used.
     Returns ``None`` if no ontology qualifies, if two names read alike, or if one stands out among
-    the others: a rest class ("unspecified"), two concepts in one ("bronchus or lung"), British
-    spelling among American. All options start with a capital letter; no other letter is changed.
+    the others: a residual category ("unspecified"), two concepts in one ("bronchus or lung"),
+    British spelling among American. All options start with a capital letter; no other letter is
+    changed.
     Modalities, views and sequences keep our names, with the abbreviation that readers know.
     """
     labels = list(labels)

@@ -50,7 +50,7 @@ def safe_path(tree: Path, image: str) -> Path:
         folder /= part
         if folder.is_symlink():
             raise ReleaseError(
-                f"{folder}: is a symbolic link, which is never followed to write; expected a folder"
+                f"{folder}: is a link, which is never followed for writing; expected a folder"
             )
         if folder.exists() and not folder.is_dir():
             raise ReleaseError(f"{folder}: is a file; expected the folder of images")

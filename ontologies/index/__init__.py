@@ -212,7 +212,7 @@ class OntologyIndex:
         """Search concepts whose names contain every word of the text; the last may be a prefix.
 
         An id or code finds its concept. Exact name matches come first, then the best name of each
-        concept by BM25; withdrawn concepts and residual classes come last.
+        concept by BM25; withdrawn concepts and residual categories come last.
         """
         return search(self._file, text, limit, ontology)
 

@@ -47,7 +47,7 @@ class SearchHit:
         scope: ``LABEL`` or the scope of the synonym.
         type: the publisher's synonym type, or empty.
         obsolete: whether it is withdrawn without a replacement.
-        residual: whether it is a residual class.
+        residual: whether it is a residual category.
         exact: whether text and name have the same spelling.
     """
 

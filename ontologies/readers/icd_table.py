@@ -22,7 +22,7 @@ from medrcube.ontologies.readers.edition_metadata import first_few, make_edition
 __all__ = ["RELEASE", "RESIDUAL", "entity_of"]
 
 ENTITY = re.compile(r"/(\d+(?:/\w+)?)/?$")
-"""Entity at the end of every ICD-11 URI, with the suffix that marks a residual class."""
+"""Entity at the end of every ICD-11 URI, with the suffix that marks a residual category."""
 RESIDUAL = ("other", "unspecified")
 RELEASE = re.compile(r"/release/11/(\d{4}-\d{2})/")
 

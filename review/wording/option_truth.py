@@ -38,7 +38,7 @@ _WHY = {
     "accompanies": "it often occurs together with the key, and nothing rules it out",
     "not-visible": "an image of this kind does not show it",
     "also-shown": "an image of this kind shows it as well",
-    "rest-class": "it is a catch-all class",
+    "rest-class": "it is a residual category",
     "composite": "it names more than one thing",
     "words": "its words are part of the key's words, or the other way round",
     "no-finding": "the source did not look for everything that it denies",

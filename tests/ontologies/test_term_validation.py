@@ -103,9 +103,13 @@ def test_an_icd_code_is_found_by_its_code(check, concept):
 
 @pytest.mark.parametrize(
     ("match", "note", "is_known"),
-    [("exact", "", False), ("exact", "ICD: rest class", False), ("close", "ICD: rest class", True)],
+    [
+        ("exact", "", False),
+        ("exact", "ICD: residual category", False),
+        ("close", "ICD: residual category", True),
+    ],
 )
-def test_a_rest_class_is_known_when_a_note_says_so_of_an_id_that_is_not_exact(
+def test_a_residual_category_is_known_when_a_note_says_so_of_an_id_that_is_not_exact(
     check, concept, match, note, is_known
 ):
     (entry,) = check(

@@ -91,7 +91,7 @@ def write_private_hub(release: Path, out: Path) -> HubEdition:
         raise ReleaseError(f"{release / DATA}: has no Parquet file; expected a release of ours")
     if not restricted:
         raise ReleaseError(
-            f"{release}: contains no restricted image, so it can be uploaded to the hub as it is; "
+            f"{release}: has no restricted image, so it can be uploaded to the hub as it is; "
             "to add the restricted images, run  medrcube reconstruct"
         )
     try:

@@ -75,7 +75,7 @@ def test_a_picture_may_have_as_many_pixels_as_a_reader_takes_and_no_more(rows, c
     most = MOST_PIXELS // 4
     size = picture_size(volume((9.0, rows, columns)), POLICY, (1, most))
     assert math.prod(size) <= MOST_PIXELS
-    with pytest.raises(ReadError, match="one order of size"):
+    with pytest.raises(ReadError, match="one order of magnitude"):
         picture_size(volume((9.0, rows, columns)), POLICY, (1, most + 1))
 
 
