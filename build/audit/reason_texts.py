@@ -10,6 +10,7 @@ from collections.abc import Mapping
 __all__ = ["reason_text"]
 
 _TEXTS: Mapping[str, str] = {
+    "another image that denies it shows more": "a more informative image without it is asked about",
     "another-image-too": "another image shows it too",
     "both-sides": "on both sides of the body",
     "burnt-in": "graphics in the image reveal the answer",

@@ -31,7 +31,7 @@ from medrcube.build.viewer.case_copies import (
     plane_path,
 )
 from medrcube.build.viewer.table import TABLE, read_copies
-from medrcube.console.counts import counted
+from medrcube.console.counts import counted, in_bytes
 from medrcube.files.atomic import PRIVATE, private_folder, remove_partial_files, write_text
 from medrcube.workspace import WorkspaceFolder
 
@@ -61,7 +61,7 @@ class ViewerReport:
         if self.pictures:
             yield (
                 f"{counted(self.pictures, 'image')} with the original pixels for reviewers "
-                f"({self.made:,} new), {self.bytes / 2**20:,.1f} MiB in viewer/"
+                f"({self.made:,} new), {in_bytes(self.bytes)} in viewer/"
             )
         yield from self.failed
 

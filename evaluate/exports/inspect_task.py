@@ -92,10 +92,10 @@ def _sendable(loaded: Benchmark, names: Iterable[str]) -> Benchmark:
     """Return the release without items whose images must not leave this machine, if they would."""
     model = get_model()
     closed = sources_under_agreement(loaded.items, known_cards())
-    leave = permitted_sources(names, closed)
+    sendable = permitted_sources(names, closed)
     if str(model).startswith(_HERE) or stays_here(model.api.base_url):
         return loaded
-    items = tuple(item for item in loaded.items if item.dataset not in closed - leave)
+    items = tuple(item for item in loaded.items if item.dataset not in closed - sendable)
     if len(items) < len(loaded.items):
         left_out = Counter(item.dataset for item in loaded.items) - Counter(
             item.dataset for item in items

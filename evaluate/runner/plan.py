@@ -147,8 +147,8 @@ def plan_run(
     all_conditions = {*conditions, *map(Condition, manifest.get("conditions", ()))}
     epochs = max(epochs, manifest.get("epochs", epochs))
     items = _select(selection.items, limit)
-    if leave := sorted({*manifest.get("may_send", ()), *may_send}):
-        manifest["may_send"] = leave
+    if sendable := sorted({*manifest.get("may_send", ()), *may_send}):
+        manifest["may_send"] = sendable
     asking = _with_degradation(out, asking, all_conditions, manifest)
     chains = _chains(benchmark, items, all_conditions, model, asking)
     keys = QuestionKeys.of(benchmark, described, asking, examples, elsewhere=elsewhere)

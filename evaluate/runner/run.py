@@ -127,7 +127,7 @@ def run_evaluation(
         require_no_open_batches(out)
     started, began = now(), time.monotonic()
     budget = Budget(prices=prices, most=max_cost)
-    repeated_outcomes, leave = frozenset(again), frozenset(may_send)
+    repeated_outcomes, sendable = frozenset(again), frozenset(may_send)
     plan = plan_run(
         out,
         benchmark,
@@ -138,8 +138,8 @@ def run_evaluation(
         recheck=recheck,
         edition=edition,
         again=bool(repeated_outcomes),
-        choice=withhold_agreement_sources(choice or ItemFilter(), benchmark.items, model, leave),
-        may_send=leave,
+        choice=withhold_agreement_sources(choice or ItemFilter(), benchmark.items, model, sendable),
+        may_send=sendable,
         asking=asking,
     )
     _require_no_chains(plan, batches)

@@ -57,7 +57,7 @@ class EvaluationJob:
         name: of the model.
         item_filter: items that the options choose.
         sendable: the same without those that may not be sent to this model.
-        leave: sources under an agreement whose images may be sent.
+        may_send: sources under an agreement whose images may be sent.
         again: outcomes of questions to ask again.
         limit_of_reply: maximum tokens of a reply.
         selfcheck: whether to verify first that batching changes no answer.
@@ -71,7 +71,7 @@ class EvaluationJob:
     model: Model
     item_filter: ItemFilter
     sendable: ItemFilter
-    leave: frozenset[str]
+    may_send: frozenset[str]
     asking: QuestionSetup
     conditions: Sequence[Condition]
     epochs: int
@@ -96,7 +96,7 @@ class EvaluationJob:
             recheck=self.reread_images,
             edition=self.edition,
             choice=self.sendable,
-            may_send=self.leave,
+            may_send=self.may_send,
             asking=self.asking,
         )
 
@@ -165,7 +165,7 @@ def _run(job: EvaluationJob, reporter: Reporter, first: int | None = None) -> Ru
                 again=job.again,
                 first=first,
                 choice=job.item_filter,
-                may_send=job.leave,
+                may_send=job.may_send,
                 asking=job.asking,
                 selfcheck=selfcheck,
                 batches=Polling() if pacing.batch else None,

@@ -29,7 +29,7 @@ from medrcube.cli.options.item_selection import (
     Tasks,
     Where,
     choice_of,
-    leave_of,
+    may_send_of,
     note_unknown_forms,
 )
 from medrcube.cli.options.local_model import (
@@ -210,7 +210,7 @@ def evaluate(
 
     def job_of(name: str) -> EvaluationJob:
         opened = open_model(name, settings)
-        leave = leave_of(i_may_send, benchmark, opened, reporter)
+        may_send = may_send_of(i_may_send, benchmark, opened, reporter)
         return EvaluationJob(
             release=directory,
             out=folders[name],
@@ -219,8 +219,8 @@ def evaluate(
             edition=other,
             model=opened,
             item_filter=item_filter,
-            sendable=withhold_agreement_sources(item_filter, benchmark.items, opened, leave),
-            leave=leave,
+            sendable=withhold_agreement_sources(item_filter, benchmark.items, opened, may_send),
+            may_send=may_send,
             asking=asking,
             conditions=conditions,
             epochs=epochs,

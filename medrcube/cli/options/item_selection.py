@@ -28,7 +28,7 @@ __all__ = [
     "Tasks",
     "Where",
     "choice_of",
-    "leave_of",
+    "may_send_of",
     "note_unknown_forms",
 ]
 
@@ -117,7 +117,7 @@ def note_unknown_forms(benchmark: Benchmark, reporter: Reporter) -> None:
         )
 
 
-def leave_of(
+def may_send_of(
     may_send: Sequence[str] | None, benchmark: Benchmark, model: Model, reporter: Reporter
 ) -> frozenset[str]:
     """The sources under an agreement that ``--i-may-send`` names; their terms are shown once.

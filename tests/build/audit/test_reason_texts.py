@@ -10,6 +10,10 @@ from medrcube.build.audit.reason_texts import reason_text
     [
         ("undiagnosed", "case without a usable diagnosis"),
         ("evidence-C", "evidence of grade C only"),
+        (
+            "another image that denies it shows more",
+            "a more informative image without it is asked about",
+        ),
         ("no-distractor (identity)", "no safe distractor (identity)"),
         (
             "not-proved (one slice of a patient)",
