@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -62,6 +62,8 @@ class ReleaseReport:
         items: number of items.
         pictures: number of images in it.
         withheld: number of images left out because they may not be redistributed.
+        under_agreement: sources of these images that are obtained under an agreement; their
+            answers and file names are in the release.
         unreviewed: number of items that no clinician has accepted.
         held: number of items left out because a clinician has objected to them.
         changed: number of items that were rebuilt after their review, so that it no longer applies.
@@ -77,6 +79,7 @@ class ReleaseReport:
     items: int
     pictures: int
     withheld: int
+    under_agreement: tuple[str, ...]
     unreviewed: int
     held: int
     changed: int
@@ -153,6 +156,7 @@ def release(
         items=len(selected_items),
         pictures=len(included),
         withheld=len(pictures) - len(included),
+        under_agreement=_under_agreement(sources, pictures, included),
         unreviewed=sum(item.state not in LET_THROUGH for item in selected_items),
         held=selection.held_back,
         changed=selection.changed,
@@ -195,6 +199,13 @@ def release(
     except OSError as error:
         raise WorkspaceError(f"{out}: cannot be written ({error.strerror})") from error
     return report
+
+
+def _under_agreement(
+    sources: Mapping[str, Source], pictures: Mapping[str, Sample], included: Collection[str]
+) -> tuple[str, ...]:
+    withheld = {sample.source for key, sample in pictures.items() if key not in included}
+    return tuple(sorted(name for name in withheld if sources[name].card.access.mode != "open"))
 
 
 def _why_none(selection: ReleaseSelection, items: int, *, allow_unreviewed: bool) -> str:

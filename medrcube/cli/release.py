@@ -80,6 +80,12 @@ def release(
         f"{counted(report.open_items, 'open item')}, {counted(report.pictures, 'image')}, "
         f"{report.withheld:,} withheld: {report.out}"
     )
+    if report.under_agreement:
+        reporter.result(
+            f"answers and file names of {', '.join(report.under_agreement)} are in the release "
+            "though images are withheld: check what their agreements say about labels before you "
+            "publish it"
+        )
     for stratum in report.failing_strata:
         if stratum.reasons:
             reporter.result(f"NOT AGREED {stratum}")

@@ -52,3 +52,11 @@ def test_the_licences_say_of_each_source_what_is_known_and_claim_no_terms_for_it
     (entry,) = (line for line in text.splitlines() if line.startswith("- `VINDR-CXR`"))
     assert "No licence text or statement by the owner has been seen. Not known: " in entry
     assert "stated on the page" not in text
+
+
+def test_answers_of_a_source_under_an_agreement_are_said_to_derive_from_its_labels(
+    editions, release_all
+):
+    text = (editions[0] / "LICENSE.md").read_text()
+    assert "which may cover them too: VINDR-CXR.\n" in text
+    assert "may cover them too" not in (release_all(barred=False) / "LICENSE.md").read_text()

@@ -126,6 +126,24 @@ def test_restricted_pictures_are_withheld_and_their_recipes_stay(
     assert not (report.out / "PRIVATE.md").exists()
 
 
+@pytest.mark.parametrize("mode", ["open", "credentialed"])
+def test_a_public_release_names_the_agreements_that_withheld_images_are_under(
+    toy, built_workspace, quiet, tmp_path, mode
+):
+    _restrict(toy, built_workspace, quiet)
+    card = toy.folder / "card.toml"
+    card.write_text(card.read_text().replace('mode = "open"', f'mode = "{mode}"'))
+    sources = {"toy": load_source(toy.folder)}
+    agreements = [
+        release(
+            built_workspace, sources, tmp_path / str(private), name="test", allow_unreviewed=True,
+            private=private,
+        ).under_agreement
+        for private in (False, True)
+    ]  # fmt: skip
+    assert agreements == [() if mode == "open" else ("toy",), ()]
+
+
 def test_a_private_release_keeps_them_and_says_so(write, toy, built_workspace, quiet):
     _restrict(toy, built_workspace, quiet)
     report = write(private=True)
