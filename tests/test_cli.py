@@ -310,6 +310,16 @@ def test_errata_are_listed_of_a_release_only(run, tmp_path):
     assert (status, out, "no <SOURCE>/test.json" in err) == (2, "", True)
 
 
+def test_a_folder_that_may_not_be_entered_is_named_without_a_traceback(run, monkeypatch, tmp_path):
+    def closed(_self):
+        raise PermissionError(13, "Permission denied", str(tmp_path / "closed/w"))
+
+    monkeypatch.setattr(Path, "exists", closed)
+    status, out, err = run("init", tmp_path / "closed/w")
+    assert (status, out) == (2, "")
+    assert err.startswith(f"medrcube: {tmp_path / 'closed/w'}: Permission denied; check the perm")
+
+
 def test_init_makes_a_workspace_once(run, tmp_path):
     assert run("init", tmp_path / "w")[0] == 0
     status, _, err = run("init", tmp_path / "w")

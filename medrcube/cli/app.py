@@ -122,6 +122,11 @@ def main() -> None:
         _part(next((word for word in sys.argv[1:] if not word.startswith("-")), ""))()
     except MedrcubeError as error:
         end_in_error(escape_controls(str(error)), error.exit_code)
+    except PermissionError as error:
+        if error.filename is None:
+            raise
+        reason = f"{error.filename}: {error.strerror}; check the permissions of it and its folders"
+        end_in_error(escape_controls(reason), MedrcubeError.exit_code)
     except ModuleNotFoundError as error:
         missing = missing_extra(error)
         if missing is None:

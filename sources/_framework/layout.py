@@ -138,7 +138,7 @@ def compare_layouts(card: Card, tree: RawTree) -> LayoutReport:
 
 
 def check_root(card: Card, root: Path) -> None:
-    """Reject a raw root that is not a folder.
+    """Reject a raw root that is not a readable folder.
 
     Raises:
         SourceError: states what was expected.
@@ -153,6 +153,11 @@ def check_root(card: Card, root: Path) -> None:
         raise SourceError(
             f"{card.id}: raw root {root} is a file; expected the folder that holds "
             f"{next(iter(card.layouts[0].expect))} (unpack archives first{command})"
+        )
+    if not os.access(root, os.R_OK | os.X_OK):
+        raise SourceError(
+            f"{card.id}: raw root {root} cannot be read (Permission denied); check the permissions "
+            "of the folder"
         )
 
 

@@ -80,6 +80,13 @@ def test_a_file_as_root_is_refused_with_what_was_expected(card, tree):
         inspect_copy(card, root / "archive.zip")
 
 
+def test_a_root_that_may_not_be_read_is_refused_as_such(card, tree, monkeypatch):
+    root = tree("images/a (1).png")
+    monkeypatch.setattr("os.access", lambda *_: False)
+    with pytest.raises(SourceError, match=r"cannot be read \(Permission denied\)"):
+        inspect_copy(card, root)
+
+
 def test_a_missing_root_is_refused(card, tmp_path):
     with pytest.raises(SourceError, match="does not exist"):
         inspect_copy(card, tmp_path / "nowhere")
