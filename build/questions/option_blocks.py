@@ -73,7 +73,8 @@ class BlockBuilder:
             if question.compatible is not None:
                 mask = self._mask(question.compatible.labels)
                 self._mask((question.answer,))
-                self._stacks.setdefault(question.answer, _AnswerStack()).add(mask, question)
+                stack = _AnswerStack(question.compatible.request)
+                self._stacks.setdefault(question.answer, stack).add(mask, question)
                 self._stuck.clear()
 
     def take(self) -> tuple[BlockMember, ...]:
@@ -175,25 +176,17 @@ class _AnswerStack:
     """The questions with one answer, by the names that are safe wrong options.
 
     ``masks`` are sorted by number of names, fewest first, so that a block is filled with the
-    questions that have the fewest alternatives.
+    questions that have the fewest alternatives. ``request`` is that of any of the questions: all
+    have the same answer and group.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, request: DistractorRequest) -> None:
+        self.request = request
         self.masks: list[int] = []
         self.count = 0
         self._waiting: dict[int, deque[EligibleQuestion]] = {}
-        self._request: DistractorRequest | None = None
-
-    @property
-    def request(self) -> DistractorRequest:
-        """Request of the first question: all have the same answer and group."""
-        if self._request is None:
-            raise ValueError("an empty stack has no request")
-        return self._request
 
     def add(self, mask: int, question: EligibleQuestion) -> None:
-        if self._request is None and question.compatible is not None:
-            self._request = question.compatible.request
         if mask not in self._waiting:
             self._waiting[mask] = deque()
             insort(self.masks, mask, key=lambda known_mask: (known_mask.bit_count(), known_mask))

@@ -712,3 +712,53 @@ def test_samples_survive_their_table(tmp_path):
 def test_a_table_without_a_column_is_refused(read, write):
     with pytest.raises(WorkspaceError, match="'source' is missing"):
         read(write([]).drop(columns="source"))
+
+
+def test_independent_options_make_an_item_of_a_question_whose_options_are_no_keys():
+    plain = query("Hernia", absent=FINDINGS, pool=FINDINGS)
+    assert run([plain]).items == ()
+    outcome = run([plain, boxes(1)], even_keys=False)
+    item, numbered = sorted(outcome.items, key=lambda entry: entry.task)
+    assert item.concept == "Hernia"
+    assert len(concepts_of(item)) == 4
+    assert concepts_of(item) < set(FINDINGS)
+    assert numbered.ordered
+    assert outcome.dropped == {}
+
+
+def test_independent_options_are_safe_and_used_evenly():
+    candidates = [query("Hernia", n, absent=FINDINGS[:5], pool=FINDINGS) for n in range(40)]
+    items = run(candidates, even_keys=False, options=2).items
+    wrong = Counter(label for item in items for label in concepts_of(item) - {"Hernia"})
+    assert len(items) == 40
+    assert wrong == dict.fromkeys(set(FINDINGS[:5]) - {"Hernia"}, 10)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_independent_options_keep_the_answers_that_a_quota_balances(seed):
+    items = run(chest_views(AP=40, PA=20, LATERAL=10), even_keys=False, per_cell=9, seed=seed).items
+    assert Counter(item.concept for item in items) == {"AP": 3, "PA": 3, "LATERAL": 3}
+
+
+@pytest.mark.parametrize(
+    ("counts", "keys_and_places"),
+    [
+        ({"AP": 6, "PA": 6, "LATERAL": 6}, "P0P1P2A0L2L0A2A2P0P0A1L1L1A0A2P1"),
+        ({"AP": 9, "PA": 9}, "A0A0A1A0A0P1P1P1A1P1A0P1A1P0P0A0"),
+    ],
+)
+def test_a_seed_draws_the_keys_and_places_that_it_drew_in_earlier_versions(counts, keys_and_places):
+    items = run(chest_views(**counts), seed=3).items
+    assert "".join(f"{item.concept[0]}{item.key}" for item in items) == keys_and_places
+
+
+def test_a_source_none_of_whose_questions_can_be_written_has_only_those_reasons():
+    table = load_terms()
+    words = {"Hernia": "chest hernia", "Fracture": "radiograph fracture"}
+    named = {key: replace(table[key], name=name) for key, name in words.items()}
+    candidates = [
+        query(key, n, absent=tuple(named), pool=tuple(named)) for n, key in enumerate(named)
+    ]
+    outcome = compose(candidates, Terms({**table, **named}.values()), load_relations())
+    assert outcome.items == ()
+    assert outcome.dropped == {"Abnormality Diagnosis: lint word-repeats": 2}

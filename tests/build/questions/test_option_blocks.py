@@ -72,3 +72,41 @@ def test_the_name_met_first_is_safe_only_where_the_question_says_so(builder, uns
     block_builder = builder(3, *((answer, names[answer]) for answer in order))
     for block in blocks(block_builder):
         assert {unsafe, "x"} - block.keys()
+
+
+def test_a_question_allows_the_names_of_its_block_and_need_allow_no_other(builder):
+    block_builder = builder(2, ("a", ("z", "b")), ("b", ("a",)))
+    assert blocks(block_builder) == [{"a": {"b"}, "b": {"a"}}]
+
+
+def with_unfit(count):
+    """A block of three, each of whose questions is tried after some that fit no such block."""
+    unfit = [("b", "c", f"never {number}") for number in range(count)]
+    fit = {"a": ("d", "e"), "d": ("a", "e"), "e": ("a", "d")}
+    never = ("never asked", "never either", "nor this")
+    questions = [(answer, names) for answer in fit for names in unfit]
+    questions += [(answer, (*names, *never)) for answer, names in fit.items()]
+    return [*questions, ("b", ("a",)), ("c", ("a",))]
+
+
+@pytest.mark.parametrize(("unfit", "size"), [(0, 3), (1, 3), (63, 3), (64, 2)])
+def test_a_smaller_block_is_built_once_64_questions_with_an_answer_fit_no_larger_one(
+    builder, unfit, size
+):
+    block = builder(3, *with_unfit(unfit)).take()
+    assert len(block) == size
+    if size == 3:
+        assert {member.ready.answer: set(member.wrong) for member in block} == {
+            "a": {"d", "e"},
+            "d": {"a", "e"},
+            "e": {"a", "d"},
+        }
+
+
+def test_names_that_fit_no_third_question_together_make_a_pair(builder, monkeypatch):
+    monkeypatch.setattr(option_blocks, "option_conflict", lambda *_: "look-alike")
+    three = (("a", ("b", "c")), ("b", ("a", "c")), ("c", ("a", "b")))
+    block_builder = builder(3, *three)
+    (pair,) = blocks(block_builder)
+    assert len(pair) == 2
+    assert len(block_builder.rest()) == 1
