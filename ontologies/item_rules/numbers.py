@@ -126,12 +126,14 @@ NUMBER_RULES = (
         id="numbers",
         level=ERROR,
         asks="Numbers have one unit and one precision, and ranges do not overlap.",
+        flaw="Numbers differ in unit or precision, or ranges overlap.",
         check=_numbers,
     ),
     ItemRule(
         id="order",
         level=WARNING,
         asks="Numbers are in ascending order, grades in the order of their scale.",
+        flaw="Numbers are not in ascending order, or grades not in the order of their scale.",
         check=_order,
     ),
 )

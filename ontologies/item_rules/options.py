@@ -178,6 +178,7 @@ COUNT_RULE = ItemRule(
     id="option-count",
     level=ERROR,
     asks="At least two options, one of which is the key.",
+    flaw="There are fewer than two options, or none of them is the key.",
     check=_option_count,
 )
 OPTION_RULES = (
@@ -185,30 +186,35 @@ OPTION_RULES = (
         id="duplicate-options",
         level=ERROR,
         asks="No two options have the same text or concept.",
+        flaw="Two options have the same text or concept.",
         check=_duplicates,
     ),
     ItemRule(
         id="combined-options",
         level=ERROR,
         asks='No "all", "none", "both", "any of the above" and no "A and C".',
+        flaw='An option combines others, such as "all of the above".',
         check=_combined_options,
     ),
     ItemRule(
         id="mixed-kinds",
         level=ERROR,
         asks='All options are of one kind; "no abnormality" fits any kind.',
+        flaw="The options are of several kinds.",
         check=_mixed_kinds,
     ),
     ItemRule(
         id="mixed-slots",
         level=ERROR,
         asks="All options have one form: numbered, name or sentence.",
+        flaw="The options differ in form: numbered, name or sentence.",
         check=_mixed_slots,
     ),
     ItemRule(
         id="content-depth",
         level=WARNING,
         asks=f"Information content of every option within {DEPTH} of the key's.",
+        flaw=f"An option is more general or more special than the key by over {DEPTH} of 1.",
         check=_depth,
     ),
     ItemRule(
@@ -216,30 +222,35 @@ OPTION_RULES = (
         level=WARNING,
         asks="Longest option at most 1.5 times the median length and two words longer than the "
         "next.",
+        flaw="One option is much longer than the others, in letters or in words.",
         check=_length,
     ),
     ItemRule(
         id="specificity",
         level=WARNING,
         asks="The number of modifiers (acute, left, mild ...) differs by at most one.",
+        flaw="One option has at least two modifiers (acute, left, mild ...) more than another.",
         check=_specificity,
     ),
     ItemRule(
         id="exhaustive-subset",
         level=WARNING,
         asks="No two complementary options among several.",
+        flaw="Two options are complementary, so no other option can be right.",
         check=_exhaustive_subset,
     ),
     ItemRule(
         id="abbreviations",
         level=WARNING,
         asks="Abbreviations in all, several or no options, but not in only one.",
+        flaw="One option alone contains an abbreviation.",
         check=_abbreviations,
     ),
     ItemRule(
         id="convergence",
         level=WARNING,
         asks="The key does not share more words with the others than each of them does.",
+        flaw="The key shares more words with the other options than any of them does.",
         check=_convergence,
     ),
 )

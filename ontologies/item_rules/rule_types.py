@@ -65,10 +65,12 @@ class ItemRule:
         id: stored with every item that violates the rule.
         level: an error blocks the item, a warning goes to the reviewer.
         asks: the rule in one line.
+        flaw: what is wrong with an item that violates it, in one line.
         check: yields a message for each flaw.
     """
 
     id: str
     level: RuleLevel
     asks: str
+    flaw: str
     check: Callable[[ItemText], Iterator[str]]

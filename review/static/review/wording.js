@@ -81,7 +81,7 @@ function tell({ changed, error, flaws }) {
   for (const flaw of flaws) {
     const line = document.createElement("li");
     const level = document.createElement("b");
-    level.textContent = flaw.level === "error" ? "Broken: " : "Warning: ";
+    level.textContent = flaw.level === "error" ? "Error: " : "Warning: ";
     line.append(level, `${flaw.message} (${flaw.rule})`);
     list.append(line);
   }

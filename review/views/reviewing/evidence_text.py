@@ -57,7 +57,7 @@ _NAMES = {
 }
 _FOR_PROGRAMS = frozenset({"fingerprint"})
 """Fields that are used only to detect changes at a later import."""
-_RULES = {rule.id: rule.asks for rule in RULES}
+_FLAWS = {rule.id: rule.flaw for rule in RULES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +90,8 @@ def passed_conditions(option: Mapping[str, Any]) -> list[str]:
 
 
 def warning_lines(version: ItemVersion) -> list[EvidenceLine]:
-    """Return the item rules with a warning: name and description."""
-    return [EvidenceLine(str(name), _RULES.get(str(name), "")) for name in version.warnings]
+    """Return the warnings of the item rules: name of the rule, and what is wrong with the item."""
+    return [EvidenceLine(str(name), _FLAWS.get(str(name), "")) for name in version.warnings]
 
 
 def _iter_option_lines(option: Mapping[str, Any]) -> Iterator[EvidenceLine]:

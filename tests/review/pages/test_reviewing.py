@@ -8,11 +8,13 @@ from django.core.cache import cache
 from django.test import Client
 from django.utils import timezone
 
-from medrcube.review.models import BlindAnswer, Claim, Draft, Event, Item, Review
+from medrcube.ontologies.item_rules import RULES
+from medrcube.review.models import BlindAnswer, Claim, Draft, Event, Item, ItemVersion, Review
 from medrcube.review.reviewing.claims import claim_next
 from medrcube.review.reviewing.questionnaire import CHECKLIST, Reason
 from medrcube.review.reviewing.steps import submit_review
 from medrcube.review.reviewing.submissions import ReviewSubmission
+from medrcube.review.views.reviewing.evidence_text import warning_lines
 
 BLIND = {"option": "0", "confidence": "2", "needs_image": "yes", "image_adequate": "yes"}
 GOOD = {
@@ -116,6 +118,15 @@ def test_a_mark_that_is_asked_about_is_shown_at_once(take_claim):
     assert 'data-action="overlay" aria-pressed="true"' in text
 
 
+def test_a_warning_says_what_is_wrong_with_the_item_and_does_not_repeat_its_rule():
+    for rule, line in zip(
+        RULES, warning_lines(ItemVersion(warnings=[rule.id for rule in RULES])), strict=True
+    ):
+        assert (line.name, line.value) == (rule.id, rule.flaw)
+        assert line.value not in ("", rule.asks)
+        assert not line.value.startswith("No ")
+
+
 def test_the_second_step_shows_everything(answered):
     client, _, claim = answered()
     reply = client.get(url(claim))
@@ -128,7 +139,7 @@ def test_the_second_step_shows_everything(answered):
         "largest area of the mask",
         "train.csv:123 Oedema=1",
         "CC-BY-4.0",
-        "The key is not the single longest option.",
+        "The key is the single longest option.",
         "ZZWARNING",
         "radlex:RID28493, hpo:HP:0002202",
         "0.43 of 1",
