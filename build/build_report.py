@@ -12,6 +12,7 @@ from medrcube.build.llm_proposals.proposing import LlmReport
 from medrcube.build.open_items.table import OpenItem
 from medrcube.build.profile.distance_report import ProfileReport
 from medrcube.build.questions.item_table import ChoiceItem
+from medrcube.build.stages.reasons import reason_lines
 from medrcube.build.stages.source_result import SourceBuild, SourceFacts
 from medrcube.build.viewer.copies import ViewerReport
 from medrcube.sources._formats.tables.rows import OLDER_EDITION
@@ -41,6 +42,8 @@ class SourceReport:
         pictures: number of images.
         items: number of items.
         open_items: number of items beyond the cube.
+        reasons: for the most frequent codes of what was set aside or failed, the number, the code
+            and the most frequent message.
     """
 
     source: str
@@ -55,6 +58,12 @@ class SourceReport:
     pictures: int
     items: int
     open_items: int = 0
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def is_poor(self) -> bool:
+        """Whether more was set aside or failed than became an image, though some did."""
+        return 0 < self.cases - self.failed < self.set_aside + self.failed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,6 +125,7 @@ def source_reports(
             pictures=len(part.samples),
             items=item_counts[part.facts.source],
             open_items=open_counts[part.facts.source],
+            reasons=reason_lines((*part.facts.set_aside, *part.facts.problems)),
         )
         for source_state, part in zip(source_states, parts, strict=True)
     )

@@ -222,6 +222,16 @@ def test_validate_reads_the_tables_and_says_when_no_case_has_its_files(run, tmp_
         path.rename(path.with_name("bus_9999-x.png"))
     status, out, _ = run("sources", "validate", "bus-bra", root)
     assert (status, "\n0 cases with all files" in out) == (1, True)
+    assert "unclaimed: no case of layout" in out
+    _, out, _ = run("sources", "validate", "bus-bra", root, "--json")
+    assert any(" unclaimed: no case of layout" in line for line in json.loads(out)["reasons"])
+
+
+def test_a_build_that_sets_most_aside_shows_the_reasons(run, busi, tmp_path):
+    for number in range(40):
+        (busi / "benign" / f"copy {number}.png").write_bytes(b"")
+    _, out, _ = run("build", tmp_path / "w", "--source", f"busi={busi}", "--workers", 1)
+    assert "busi: set aside or failed: " in out
 
 
 def test_validate_says_which_folder_it_took(run, busi):

@@ -9,6 +9,7 @@ __all__ = [
     "ontology_editions",
     "plan",
     "raw_files",
+    "reasons",
     "sample_codes",
     "samples",
     "scan",

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from medrcube.build.build_report import SourceReport
+from medrcube.build.stages.reasons import reason_lines
 from medrcube.build.stages.source_result import SourceBuild
 from medrcube.facts import BAD_ROW, QuarantineRow
 from medrcube.sources._framework.card import Card
@@ -47,7 +48,11 @@ def gate_failures(
             codes = Counter(problem.code for problem in (*facts.set_aside, *facts.problems))
             codes["absent"] = facts.absent
             why = ", ".join(f"{count:,} {code}" for code, count in codes.most_common() if count)
-            yield f"{facts.source}: no image was made ({why or 'no case was found'})"
+            reasons = "; ".join(reason_lines((*facts.set_aside, *facts.problems)))
+            yield (
+                f"{facts.source}: no image was made ({why or 'no case was found'})"
+                f"{f'; {reasons}' if reasons else ''}"
+            )
     problems = {part.facts.source: part.facts.problems for part in parts}
     for report in reports:
         share, limit = gates[report.source]

@@ -166,6 +166,7 @@ def _show(report: BuildReport, root: Path, reporter: Reporter) -> None:
         f"{report.seconds:.1f} s; reasons for everything set aside or failed: "
         f"{root / 'quarantine.parquet'}"
     )
+    _show_reasons(report, reporter)
     for pair in report.shared:
         reporter.note(f"not independent: {pair}")
     if report.profile is not None:
@@ -183,6 +184,12 @@ def _show(report: BuildReport, root: Path, reporter: Reporter) -> None:
         reporter.result(f"WARNING {warning}")
     for failure in report.failures:
         reporter.result(f"FAILED {failure}")
+
+
+def _show_reasons(report: BuildReport, reporter: Reporter) -> None:
+    for entry in filter(lambda entry: entry.is_poor, report.sources):
+        for reason in entry.reasons:
+            reporter.result(f"{entry.source}: set aside or failed: {reason}")
 
 
 def _show_missing_files(report: BuildReport, root: Path, reporter: Reporter) -> None:

@@ -26,6 +26,7 @@ def validate(
     """
     from collections import Counter
 
+    from medrcube.build.stages.reasons import reason_lines
     from medrcube.build.stages.scan import inspect_tree, scan
     from medrcube.console.progress import Reporter
     from medrcube.facts import BAD_ROW
@@ -38,9 +39,10 @@ def validate(
     with reporter.stage("files", None) as advance:
         tree = inspect_tree(source, root, advance)
     report = compare_layouts(source.card, tree.visible_tree)
-    sentences = (f"{report.describe()} ({report.seconds:.2f} s)", describe_root(root, report.root))
+    sentences = (report.describe(), describe_root(root, report.root))
     reporter.result("; ".join(filter(None, sentences)))
     cases, codes = 0, Counter[str]()
+    reasons: tuple[str, ...] = ()
     if report.fits:
         scanned = scan(source, tree.root, b"", tree=tree)
         cases = len(scanned.cases)
@@ -52,6 +54,9 @@ def validate(
         )
         if not cases:
             reporter.result("no case can be built from this copy")
+        reasons = reason_lines(scanned.problems)
+        for reason in reasons if len(scanned.problems) > cases else ():
+            reporter.result(reason)
         first = next((row.message for row in scanned.problems if row.code == BAD_ROW), None)
         if first is not None:
             reporter.result(f"first unusable row: {first}")
@@ -70,6 +75,7 @@ def validate(
             "expected": dict(report.expected),
             "cases": cases,
             "set_aside": dict(codes),
+            "reasons": list(reasons),
         }
     )
     raise typer.Exit(0 if cases else 1)
