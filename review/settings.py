@@ -11,7 +11,7 @@ import secrets
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from medrcube.review.server.database_settings import database_settings
+from medrcube.review.server.database_settings import DATABASE_FILE, database_settings
 from medrcube.review_settings import ReviewSettings
 from medrcube.workspace import CONFIG, open_workspace
 
@@ -29,7 +29,11 @@ SECRET_KEY = (
     _KEY_FILE.read_text(encoding="ascii") if _KEY_FILE.is_file() else secrets.token_urlsafe(64)
 )
 DEBUG = False
-DATABASES = {"default": database_settings(os.environ.get("MEDRCUBE_REVIEW_DATABASE", ":memory:"))}
+# Without a folder (type checkers), nothing is written.
+_DATABASE = (
+    str(FOLDER.parent / DATABASE_FILE) if "MEDRCUBE_REVIEW_FOLDER" in os.environ else ":memory:"
+)
+DATABASES = {"default": database_settings(os.environ.get("MEDRCUBE_REVIEW_DATABASE") or _DATABASE)}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 AUTH_USER_MODEL = "review.User"
 USE_TZ = True

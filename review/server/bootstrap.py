@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from medrcube.files.atomic import private_file, private_folder
 from medrcube.review.errors import ReviewError
-from medrcube.review.server.database_settings import unreachable
+from medrcube.review.server.database_settings import DATABASE_FILE, unreachable
 from medrcube.review.server.sqlite_copy import copy_beside
 from medrcube.sources.registry import vocabulary_of
 from medrcube.vocabulary.layers import activate_in_all_threads
@@ -24,7 +24,15 @@ from medrcube.workspace import CONFIG, open_workspace
 if TYPE_CHECKING:
     from django.db.migrations.loader import MigrationLoader
 
-__all__ = ["KEY_FILE", "LOCK_FILE", "ReviewPaths", "configure", "migrate", "review_paths"]
+__all__ = [
+    "KEY_FILE",
+    "LOCK_FILE",
+    "ReviewPaths",
+    "activate_vocabulary_of",
+    "configure",
+    "migrate",
+    "review_paths",
+]
 
 KEY_FILE = "secret.key"
 LOCK_FILE = "update.lock"
@@ -54,7 +62,7 @@ def review_paths(workspace: Path, *, origin: str = "") -> ReviewPaths:
     database = os.environ.get("MEDRCUBE_REVIEW_DATABASE", "")
     return ReviewPaths(
         folder=workspace / "review",
-        database=database or str(workspace / "review.sqlite3"),
+        database=database or str(workspace / DATABASE_FILE),
         origin=origin,
     )
 
@@ -77,13 +85,13 @@ def configure(place: ReviewPaths) -> None:
     os.environ["MEDRCUBE_REVIEW_DATABASE"] = place.database
     os.environ["MEDRCUBE_REVIEW_ORIGIN"] = place.origin
     os.environ["DJANGO_SETTINGS_MODULE"] = "medrcube.review.settings"
-    _activate_vocabulary(place.folder.parent)
+    activate_vocabulary_of(place.folder.parent)
     import django  # noqa: PLC0415  (reads the environment that was just set)
 
     django.setup()
 
 
-def _activate_vocabulary(workspace: Path) -> None:
+def activate_vocabulary_of(workspace: Path) -> None:
     """Activate the workspace's vocabulary in every thread that handles requests."""
     if (workspace / CONFIG).is_file():
         opened = open_workspace(workspace)

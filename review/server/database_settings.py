@@ -8,7 +8,10 @@ from urllib.parse import urlsplit
 
 from medrcube.review.errors import ReviewError
 
-__all__ = ["database_settings", "unreachable"]
+__all__ = ["DATABASE_FILE", "database_settings", "unreachable"]
+
+DATABASE_FILE = "review.sqlite3"
+"""File in the workspace with the queue, unless another database is named."""
 
 _SQLITE = {
     # Write transactions take the lock immediately. Deferred ones fail with "database is locked"
