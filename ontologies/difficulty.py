@@ -29,6 +29,7 @@ from enum import StrEnum
 from medrcube.facts import Grade
 from medrcube.ontologies.distractor_safety import DistractorRequest, SafetyRules
 from medrcube.ontologies.relations import Relations
+from medrcube.taxonomy import Task
 
 __all__ = ["Difficulty", "hardest", "is_scale", "level_distance", "rate_difficulty"]
 
@@ -95,10 +96,12 @@ def level_distance(a: Difficulty, b: Difficulty) -> int:
 def is_scale(request: DistractorRequest, relations: Relations) -> bool:
     """Whether the options are ordered: severity grades, or groups that are scales."""
     group = request.group
-    return group is not None and (
-        (request.task is not None and request.task.declaration.ordered)
-        or relations.scale(group).ordered
-    )
+    return group is not None and keeps_order(group, request.task, relations)
+
+
+def keeps_order(group: str, task: Task | None, relations: Relations) -> bool:
+    """Whether the labels of a group are ordered where a task asks for one of them."""
+    return (task is not None and task.declaration.ordered) or relations.scale(group).ordered
 
 
 def similarity(label: str, request: DistractorRequest, rules: SafetyRules) -> float | None:

@@ -23,7 +23,18 @@ from medrcube.ontologies.item_rules.rule_types import (
 )
 from medrcube.ontologies.item_rules.stem import STEM_RULES
 
-__all__ = ["ERROR", "RULES", "WARNING", "Flaw", "ItemRule", "ItemText", "RuleLevel", "lint", "stem"]
+__all__ = [
+    "ERROR",
+    "RULES",
+    "STEM_RULES",
+    "WARNING",
+    "Flaw",
+    "ItemRule",
+    "ItemText",
+    "RuleLevel",
+    "lint",
+    "stem",
+]
 
 RULES: tuple[ItemRule, ...] = tuple(
     sorted(

@@ -12,6 +12,7 @@ from medrcube.build.questions.item_table import ChoiceItem
 from medrcube.review.errors import InvalidAnswerError
 from medrcube.review.exchange.open_rows import OpenRow
 from medrcube.review.reviewing.edits import Edit, check_edit
+from medrcube.review.wording.lint_facts import facts_of_row
 
 __all__ = ["LONGEST_TEXT", "UNFIT", "item_fault", "printable"]
 
@@ -70,7 +71,7 @@ def _broken_rule(item: ChoiceItem, _: Container[str]) -> str:
     texts = tuple(option.text for option in item.options)
     change = Edit(question=item.question, options=texts, key=item.key, note="")
     try:
-        check_edit(change, [{} for _ in texts])
+        check_edit(change, facts_of_row(item))
     except InvalidAnswerError as error:
         return f"breaks an item rule: {error}"
     return ""

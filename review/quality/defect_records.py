@@ -14,7 +14,7 @@ from typing import Any
 from medrcube.ontologies.terms import load_terms
 from medrcube.review.models import ItemVersion
 from medrcube.review.quality.real_items import RealItems
-from medrcube.review.wording.proposals import concept_named
+from medrcube.review.wording.lint_facts import concept_of_text
 
 __all__ = ["DefectRecord", "move_key", "option_naming", "record_of_edit"]
 
@@ -84,7 +84,7 @@ def record_of_edit(
     real = RealItems(version.item.source, version.item.task)
     changed = [dict(option) for option in options]
     for option, old in zip(changed, version.options, strict=True):
-        concept = concept_named(str(option["text"])) if option["text"] != old["text"] else ""
+        concept = concept_of_text(str(option["text"])) if option["text"] != old["text"] else ""
         if concept:
             option.update(
                 option_naming(option, concept, real, anyhow=True) or {}, text=option["text"]

@@ -9,7 +9,7 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from medrcube.ontologies.item_rules import ERROR, ItemText, lint
+from medrcube.ontologies.item_rules import ERROR
 from medrcube.review.audit_trail.event_chain import record_events
 from medrcube.review.errors import ConflictError, InvalidAnswerError
 from medrcube.review.models import (
@@ -26,6 +26,7 @@ from medrcube.review.reviewing.item_versions import (
 )
 from medrcube.review.reviewing.state_machine import ReviewState, Transition
 from medrcube.review.visibility import disclosure
+from medrcube.review.wording.lint_facts import LintFacts, facts_of_version
 
 __all__ = ["Edit", "check_edit", "edit", "new_options"]
 
@@ -79,7 +80,9 @@ def edit(
             raise InvalidAnswerError("the item has no options: only its question can be edited")
         if (change.question, options, change.key) == (old.question, old.options, old.key):
             raise InvalidAnswerError("nothing was changed; edit the text, or cancel")
-        warnings = check_edit(change, options) if old.target is None else _check_stem(change)
+        warnings = (
+            check_edit(change, facts_of_version(old)) if old.target is None else _check_stem(change)
+        )
         adopted = None if proposal is None else _proposal(proposal, old)
         entries = []
         if item.state != ReviewState.NEEDS_REVISION:
@@ -119,20 +122,17 @@ def edit(
     return new
 
 
-def check_edit(change: Edit, options: list[dict[str, Any]]) -> list[str]:
+def check_edit(change: Edit, facts: LintFacts) -> list[str]:
     """Return the names of the item rules for which a wording gets a warning.
+
+    Args:
+        change: the wording.
+        facts: of the item that gets it.
 
     Raises:
         InvalidAnswerError: the wording violates a rule.
     """
-    draft = ItemText(
-        question=change.question,
-        options=change.options,
-        key=change.key,
-        kinds=tuple("" for _ in options),
-        grouped=True,
-    )
-    flaws = lint(draft)
+    flaws = facts.flaws(change.question, change.options, change.key)
     broken = [flaw for flaw in flaws if flaw.level == ERROR]
     if broken:
         raise InvalidAnswerError(f"{broken[0].rule}: {broken[0].message}")

@@ -1,3 +1,3 @@
 """Proposed wordings, guidelines and comments."""
 
-__all__ = ["comments", "guidelines", "option_letters", "proposals"]
+__all__ = ["comments", "guidelines", "lint_facts", "option_letters", "proposals"]

@@ -6,18 +6,14 @@ it is shown while the reviewer types, stored with the proposal, and shown to the
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from functools import cache
 from typing import Any
 
-from medrcube.build.questions.item_text import item_text
-from medrcube.facts import Grade
-from medrcube.ontologies.distractor_safety import SafetyRules
 from medrcube.ontologies.item_rules import ERROR, Flaw, ItemText, lint
-from medrcube.ontologies.label_words import normalise
 from medrcube.review.errors import InvalidAnswerError
 from medrcube.review.models import ItemVersion
+from medrcube.review.wording.lint_facts import facts_of_version, safety_rules
 from medrcube.review.wording.option_letters import option_letter
 from medrcube.review.wording.option_truth import TRUTH, OptionChange, truth_flaws
 
@@ -26,7 +22,6 @@ __all__ = [
     "LONGEST_QUESTION",
     "Wording",
     "check_wording",
-    "concept_named",
     "draft_as",
     "flaws_of",
     "flaws_to_json",
@@ -88,22 +83,12 @@ def draft_as(version: ItemVersion, wording: Wording, concepts: Sequence[str]) ->
     """Return a wording of a version in the form that the item rules check.
 
     Args:
-        version: supplies the exclusive group, and the concepts named in its question.
+        version: supplies everything that the rules need besides.
         wording: question, options and key.
         concepts: label in the term table of each option, or empty.
     """
-    rules = _rules()
-    group = str(version.provenance.get("group") or "")
-    about = str(version.provenance.get("concept") or "")
-    return item_text(
-        wording.question,
-        wording.options,
-        concepts,
-        wording.key,
-        rules,
-        group=group if group in rules.relations.groups() else "",
-        target=rules.terms[about].name if about in rules.terms and not any(concepts) else "",
-    )
+    facts = facts_of_version(version)
+    return facts.draft(wording.question, wording.options, wording.key, concepts)
 
 
 def flaws_of(version: ItemVersion, wording: Wording) -> tuple[Flaw, ...]:
@@ -112,13 +97,10 @@ def flaws_of(version: ItemVersion, wording: Wording) -> tuple[Flaw, ...]:
     Errors that the version already has are omitted: a built item has none, so they would reveal a
     gold item whose defect is two right options.
     """
-    before, rules = wording_of(version), _rules()
-    own = [_known_label(str(option.get("concept") or "")) for option in version.options]
-    there = [flaw for flaw in lint(draft_as(version, before, own)) if flaw.level == ERROR]
-    concepts = [
-        concept if text == old else concept_named(text)
-        for concept, text, old in zip(own, wording.options, before.options, strict=True)
-    ]
+    before, facts = wording_of(version), facts_of_version(version)
+    built = draft_as(version, before, facts.concepts)
+    there = [flaw for flaw in lint(built) if flaw.level == ERROR]
+    concepts = facts.concepts_of(wording.options)
     flaws = [flaw for flaw in lint(draft_as(version, wording, concepts)) if flaw not in there]
     if wording.key == before.key:
         changed = [
@@ -126,7 +108,7 @@ def flaws_of(version: ItemVersion, wording: Wording) -> tuple[Flaw, ...]:
             for place, text in enumerate(wording.options)
             if text != before.options[place]
         ]
-        flaws += truth_flaws(version, changed, concepts, rules)
+        flaws += truth_flaws(version, changed, concepts, safety_rules())
     else:
         answer = before.options[before.key]
         message = f"the key is moved, but according to the source {answer!r} is right"
@@ -137,27 +119,3 @@ def flaws_of(version: ItemVersion, wording: Wording) -> tuple[Flaw, ...]:
 def flaws_to_json(flaws: Sequence[Flaw]) -> list[dict[str, str]]:
     """Return the flaws as stored: rule, level and message of each."""
     return [asdict(flaw) for flaw in flaws]
-
-
-def concept_named(text: str) -> str:
-    """Return the term-table label that a text names, or empty."""
-    return _by_name().get(normalise(text), "")
-
-
-@cache
-def _rules() -> SafetyRules:
-    return SafetyRules(evidence=Grade.C)
-
-
-@cache
-def _by_name() -> Mapping[str, str]:
-    """Map each name in the term table to its label; the first of equal names is kept."""
-    labels: dict[str, str] = {}
-    for label, term in _rules().terms.items():
-        for name in (term.name, label):
-            labels.setdefault(normalise(name), label)
-    return labels
-
-
-def _known_label(concept: str) -> str:
-    return concept if concept in _rules().terms else ""
