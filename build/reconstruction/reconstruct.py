@@ -42,6 +42,7 @@ from medrcube.build.reconstruction.safe_writes import (
     safe_path,
     stored_hash,
 )
+from medrcube.build.reconstruction.scan_causes import other_causes, problem_of
 from medrcube.build.release.editions.private_edition import mark_private
 from medrcube.build.stages.plan import RenderJob
 from medrcube.build.stages.rendering.rendered_picture import RenderedPicture, RenderResult
@@ -281,21 +282,17 @@ def _absent(recipe: Recipe, case: str, order: _SourceOrder) -> PictureOutcome:
     if order.source_scan is None:
         missing = _missing(recipe, order)
         status = Status.RAW_FILE_MISSING if missing else Status.RAW_TREE_REFUSED
-        return _outcome(recipe, status, order.refused, missing)
+        return _outcome(recipe, status, _named(missing) or order.refused, missing)
     changed = changes_of(recipe, order.origin)
-    problem = next(
-        (scan_problem for scan_problem in order.source_scan.problems if scan_problem.case == case),
-        None,
-    )
+    problems = order.source_scan.problems
+    problem = problem_of(case, problems)
     if problem is not None and problem.code not in ("mask-missing", "outside-root"):
         detail = f"{problem.message} ({problem.code})"
         return _outcome(recipe, Status.CASE_MISSING, "; ".join((detail, *changed)))
     same = same_layout(recipe, order.source_scan.layout.layout)
     missing = _missing(recipe, order) if same else ()
     if missing or problem is not None or case in order.source_scan.absent:
-        detail = problem.message if problem else "a raw file of the case is not in this copy"
-        names = ", ".join(file.name for file in missing[:3])
-        detail = f"{names}: {detail}" if names and problem is None else detail
+        detail = problem.message if problem else _named(missing) or _NOT_HERE
         return _outcome(recipe, Status.RAW_FILE_MISSING, "; ".join((detail, *changed)), missing)
     detail = "no case of this copy has that key, though its raw files are there"
     detail = (
@@ -303,7 +300,16 @@ def _absent(recipe: Recipe, case: str, order: _SourceOrder) -> PictureOutcome:
         if same
         else f"layout {order.source_scan.layout.layout!r} of this copy has no such case"
     )
-    return _outcome(recipe, Status.CASE_MISSING, "; ".join((detail, *changed)))
+    detail = "; ".join((detail, *other_causes(problems), *changed))
+    return _outcome(recipe, Status.CASE_MISSING, detail)
+
+
+_NOT_HERE = "a raw file of the case is not in this copy"
+
+
+def _named(missing: Sequence[RawFileDifference]) -> str:
+    """Return which raw files are missing, in words; empty if none is."""
+    return f"{', '.join(file.name for file in missing[:3])}: {_NOT_HERE}" if missing else ""
 
 
 def _missing(recipe: Recipe, order: _SourceOrder) -> tuple[RawFileDifference, ...]:
@@ -354,8 +360,10 @@ def _notes(
     order: _SourceOrder | None,
     sources: Mapping[str, Source],
 ) -> Iterator[str]:
-    if order is not None:
-        yield order.source_scan.layout.describe() if order.source_scan else order.refused
+    if order is not None and order.source_scan is not None:
+        yield order.source_scan.layout.describe()
+    elif order is not None and all(outcome.detail != order.refused for outcome in pictures):
+        yield order.refused
     if any(outcome.status is Status.SOURCE_NOT_GIVEN for outcome in pictures):
         access = sources[name].card.access
         yield f"{name}: how to get the data ({access.mode}, {access.licence}):"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -108,10 +109,15 @@ def reconstruct(
         from medrcube.build.reconstruction.reconstruct import reconstruct as reconstruct_pictures
 
         reconstruction = reconstruct_pictures(release, roots, sources, engine, reporter)
+    unused = sorted(roots.keys() - {source.source for source in reconstruction.sources})
     content = {"release": str(release), **reconstruction.as_dict()}
+    if unused:
+        content["unused"] = unused
     if report is not None:
         write_text(report, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
     _show(reconstruction, reporter)
+    if unused:
+        reporter.result(_unused_line(unused, reconstruction))
     reporter.data(content)
     raise typer.Exit(1 if reconstruction.short else 0)
 
@@ -135,6 +141,14 @@ def _show(reconstruction: Reconstruction, reporter: Reporter) -> None:
         reporter.result(_shards_line(reconstruction.shards))
     total = sum(len(source.pictures) for source in reconstruction.sources)
     reporter.result(f"present: {total - reconstruction.short:,} of {counted(total, 'image')}")
+
+
+def _unused_line(unused: Sequence[str], reconstruction: Reconstruction) -> str:
+    present = ", ".join(source.source for source in reconstruction.sources) or "none"
+    return (
+        f"not used: --source {', '.join(unused)}: the release has no image of it; it has images "
+        f"of: {present}"
+    )
 
 
 def _shards_line(shards: CompletedShards) -> str:

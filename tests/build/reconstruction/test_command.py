@@ -70,6 +70,23 @@ def test_status_0_says_that_all_pictures_are_there(run, public, tmp_path):
     assert _files(public) == _files(tmp_path / "private")
 
 
+def test_a_copy_of_another_source_is_named_as_not_used(run, public, tmp_path):
+    (tmp_path / "films").mkdir()
+    arguments = ("reconstruct", public, "--source", f"vindr-cxr={tmp_path / 'films'}")
+    _, out, _ = run(*arguments)
+    assert "not used: --source vindr-cxr: the release has no image of it" in out
+    assert json.loads(run(*arguments, "--json")[1])["unused"] == ["vindr-cxr"]
+
+
+@pytest.mark.thorough
+def test_a_damaged_table_is_named_as_the_cause(run, public, tmp_path):
+    for table in (tmp_path / "camus").rglob("Info_4CH.cfg"):
+        table.write_text("garbage\n")
+    _, out, _ = run("reconstruct", public, "--source", f"camus={tmp_path / 'camus'}")
+    assert "Info_4CH.cfg: " in out
+    assert "(bad-row)" in out
+
+
 def test_status_1_says_what_is_short_and_how_to_get_it(run, public):
     before = _files(public)
     status, out, _ = run("reconstruct", public)

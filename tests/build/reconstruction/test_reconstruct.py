@@ -21,11 +21,12 @@ from medrcube.build.reconstruction.outcomes import Status
 from medrcube.build.reconstruction.reconstruct import reconstruct
 from medrcube.build.reconstruction.recorded_jobs import _frames
 from medrcube.build.reconstruction.safe_writes import place_picture
+from medrcube.build.reconstruction.scan_causes import other_causes, problem_of
 from medrcube.build.release.write import release
 from medrcube.build.stages.rendering.recipe import EPOCH
 from medrcube.build_settings import BuildSettings
 from medrcube.errors import MedrcubeError, SourceError, WorkspaceError
-from medrcube.facts import ImageRef
+from medrcube.facts import BAD_ROW, ImageRef, QuarantineRow
 from medrcube.release_format.images import FolderImages
 from medrcube.sources._framework.contract import load_source
 from medrcube.sources.registry import find_sources
@@ -278,7 +279,29 @@ def test_a_copy_that_fits_no_layout_is_told_by_the_files_that_it_lacks(again, ra
         path.unlink()
     outcomes = again()
     assert {outcome.status for outcome in outcomes.values()} == {Status.RAW_FILE_MISSING}
-    assert all("fits no layout" in outcome.detail for outcome in outcomes.values())
+    assert all(outcome.raw[0].name in outcome.detail for outcome in outcomes.values())
+
+
+def test_why_a_copy_is_refused_is_said_once(released, withheld, raw, quiet):
+    for path in raw.glob("*.png"):
+        path.unlink()
+    result = reconstruct(released, {"toy": raw}, {"toy": withheld}, LocalEngine(1), quiet)
+    lines = [*result.sources[0].notes, *result.reasons(5)]
+    assert sum("fits no layout" in line for line in lines) == 1
+
+
+def test_a_row_that_several_cases_share_is_the_cause_of_each():
+    rows = [
+        QuarantineRow(source="x", case=case, stage="scan", code=BAD_ROW, message=f"row of {case}")
+        for case in ("p1", "p1-4CH", "p2")
+    ]
+    assert problem_of("p1-4CH-ED", rows).case == "p1-4CH"
+    assert problem_of("p1-4CHAMBER", rows).case == "p1"
+    assert problem_of("p1-4CH", rows).case == "p1-4CH"
+    assert problem_of("p22", rows) is None
+    assert list(other_causes(rows)) == [
+        "the scan set rows aside: 3 bad-row: row of p1 (so in 1 of 3)"
+    ]
 
 
 def test_a_case_that_a_bad_row_sets_aside_comes_back_by_its_recipes(again, withheld):
