@@ -1,3 +1,3 @@
 """Execution of render jobs: local processes, Dask clusters, lean imports."""
 
-__all__ = ["dask", "lean_imports", "local", "progress"]
+__all__ = ["dask", "lean_imports", "local", "main_guard", "progress"]

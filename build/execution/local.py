@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from medrcube.build.execution.main_guard import require_main_guard
 from medrcube.build.stages.plan import RenderJob
 from medrcube.build.stages.rendering.render import render_job
 from medrcube.build.stages.rendering.rendered_picture import RenderResult
@@ -91,6 +92,7 @@ class LocalEngine:
 
     def pool(self) -> ProcessPoolExecutor:
         """The workers; each is started when a job arrives and no other worker is idle."""
+        require_main_guard()
         # Forking a process that has threads (ITK, Arrow) can hang; spawning never does.
         return ProcessPoolExecutor(self.workers, mp_context=multiprocessing.get_context("spawn"))
 

@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from medrcube.build.execution.main_guard import require_main_guard
 from medrcube.errors import ReleaseError
 from medrcube.perceptual_hash import SIDE, Thumbnail, thumbnail
 
@@ -104,6 +105,7 @@ def map_in_processes(work: Callable[[T], R], jobs: Iterable[T], workers: int) ->
     # Forking a process that has threads can hang; spawning never does.
     fresh = multiprocessing.get_context("spawn")
     try:
+        require_main_guard()
         with ProcessPoolExecutor(workers, mp_context=fresh) as pool:
             return list(pool.map(work, waiting, chunksize=16))
     except BrokenProcessPool:

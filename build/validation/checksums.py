@@ -12,6 +12,7 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from pathlib import Path
 
+from medrcube.build.execution.main_guard import require_main_guard
 from medrcube.build.execution.progress import Stages
 from medrcube.build.release.editions.private_edition import PRIVATE, RESTRICTED_SUMS, SUMS
 from medrcube.build.validation.findings import FaultLog
@@ -183,6 +184,7 @@ def _in_processes(root: Path, batches: Sequence[_Batch], workers: int) -> Iterat
         for batch in batches:
             yield _check(root, batch)
         return
+    require_main_guard()
     spawn = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(workers, mp_context=spawn) as pool:
         try:
