@@ -1,4 +1,5 @@
 import json
+import re
 
 import pytest
 from rich.console import Console
@@ -219,3 +220,38 @@ def test_without_a_terminal_every_cell_is_whole(capsys):
     Reporter().table(("id", "why"), [("BUSI/busi-000123", "word " * 60 + "end")])
     _, row = capsys.readouterr().out.rstrip().splitlines()
     assert row.endswith("end")
+
+
+@pytest.mark.parametrize("width", [None, 80])
+def test_a_table_without_rows_is_one_sentence_and_no_titles(width, capsys):
+    reporter = Reporter() if width is None else columns_of(width)
+    reporter.table(("no.", "items"), [], empty="no assignments yet")
+    reporter.table(("no.", "items"), [])
+    output = capsys.readouterr().out if width is None else reporter._out.export_text()
+    assert output == "no assignments yet\nnothing to list\n"
+
+
+def test_a_program_gets_no_sentence_for_a_table_without_rows(capsys):
+    Reporter(json_output=True).table(("no.", "items"), [], empty="no assignments yet")
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("colour", [False, True])
+def test_no_line_of_a_table_in_a_pipe_ends_in_blanks(colour, monkeypatch, capsys):
+    if colour:
+        monkeypatch.setenv("FORCE_COLOR", "1")
+    rows = [("busi", "a long text", ""), ("vindr-cxr", "short", "")]
+    Reporter().table(("id", "licence", "a title"), rows)
+    out = capsys.readouterr().out
+    lines = re.sub("\x1b\\[[0-9;]*m", "", out).splitlines()
+    assert lines == [line.rstrip() for line in lines]
+    assert lines[2] == "vindr-cxr  short"
+
+
+def test_no_line_of_a_table_on_a_terminal_ends_in_blanks():
+    for wide in (False, True):
+        reporter = columns_of(40, wide=wide)
+        reporter.table(("id", "why"), [("busi", "seventeen words " * 4), ("acdc", "few")])
+        lines = reporter._out.export_text().splitlines()
+        assert lines == [line.rstrip() for line in lines]
+        assert "acdc" in "".join(lines)

@@ -134,6 +134,7 @@ def _show(reconstruction: Reconstruction, reporter: Reporter) -> None:
             for source in reconstruction.sources
             for status, count in source.counts.items()
         ],
+        empty="no images to reconstruct",
     )
     for reason in reconstruction.reasons(_LIST_LIMIT):
         reporter.result(reason)

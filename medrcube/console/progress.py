@@ -24,7 +24,7 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from medrcube.console.tables import layout_of, record_table, rich_table
+from medrcube.console.tables import LinesOfTable, layout_of, record_table, rich_table
 from medrcube.console.verbosity import Verbosity, verbosity
 from medrcube.names import escape_controls
 
@@ -116,7 +116,13 @@ class Reporter:
         if not self.json_output:
             self._out.print(escape_controls(text), markup=False)
 
-    def table(self, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    def table(
+        self,
+        columns: Sequence[str],
+        rows: Sequence[Sequence[object]],
+        *,
+        empty: str = "nothing to list",
+    ) -> None:
         """Print a table of the result; numbers are right-aligned.
 
         Off a terminal every cell is printed in full. On a terminal every row takes one line: text
@@ -127,8 +133,12 @@ class Reporter:
         Args:
             columns: column titles.
             rows: cells of each row.
+            empty: sentence printed instead of a table without rows.
         """
         if self.json_output:
+            return
+        if not rows:
+            self.result(empty)
             return
         out = self._out
         if out.is_interactive:
@@ -139,7 +149,8 @@ class Reporter:
             out = Console(
                 file=out.file, highlight=False, soft_wrap=True, width=max(layout.width, 1)
             )
-        out.print(record_table(layout) if records else rich_table(layout), markup=False)
+        table = record_table(layout) if records else rich_table(layout)
+        out.print(LinesOfTable(table), markup=False)
         if layout.cut:
             whole = "a pipe shows" if self._wide is None else "--wide shows"
             self.note(f"cut to {out.width} columns: {', '.join(layout.cut)}; {whole} all")

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.table import Table
 
 from medrcube.names import escape_controls
 
-__all__ = ["TableLayout", "column_widths", "layout_of", "record_table", "rich_table"]
+__all__ = [
+    "LinesOfTable",
+    "TableLayout",
+    "column_widths",
+    "layout_of",
+    "record_table",
+    "rich_table",
+]
 
 GAP = 2
 """Characters between two columns."""
@@ -152,6 +161,26 @@ def record_table(layout: TableLayout) -> Table:
             table.add_row(title, text)
         table.add_row("", "")
     return table
+
+
+@dataclass(frozen=True, slots=True)
+class LinesOfTable:
+    """The lines of a table without blanks at their ends, for rich to print."""
+
+    table: RenderableType
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
+        """Yield the segments of each line, then its end."""
+        for line in Segment.split_lines(console.render(self.table, options)):
+            yield from _without_last_blanks(line)
+            yield Segment.line()
+
+
+def _without_last_blanks(line: Sequence[Segment]) -> list[Segment]:
+    for place in range(len(line) - 1, -1, -1):
+        if text := line[place].text.rstrip(" "):
+            return [*line[:place], Segment(text, line[place].style, line[place].control)]
+    return []
 
 
 def _line(widths: Sequence[int]) -> int:

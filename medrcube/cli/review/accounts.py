@@ -80,6 +80,7 @@ def add_users(
     reporter.table(
         ("e-mail address", "role", "name in exports"),
         [(user.email, str(user.role), user.pseudonym) for user in users],
+        empty="no rows in the table",
     )
     reporter.result(f"{counted(len(users), 'account')}; initial passwords: {passwords}")
     reporter.data([{"pseudonym": user.pseudonym, "role": str(user.role)} for user in users])

@@ -10,7 +10,7 @@ import typer
 
 from medrcube.cli.examples import examples
 from medrcube.cli.options.shared import Directory, Here, Json, Wide
-from medrcube.cli.review.queue import open_queue
+from medrcube.cli.review.queue import NO_REVIEWERS, open_queue
 from medrcube.console.counts import counted
 
 if TYPE_CHECKING:
@@ -47,13 +47,17 @@ def show(directory: Here = Path(), wide: Wide = False, json_output: Json = False
             (row["assignment"], row["items"], row["mode"], ", ".join(row["to"]))
             for row in assignments
         ],
+        empty="no assignments yet; make one with  medrcube review assign add",
     )
     reporter.table(
-        ("reviewer", "specialties"), [(who, ", ".join(names)) for who, names in people.items()]
+        ("reviewer", "specialties"),
+        [(who, ", ".join(names)) for who, names in people.items()],
+        empty=NO_REVIEWERS,
     )
     reporter.table(
         ("anatomy", "modality", "wait for a specialist", "specialists"),
         [(row.anatomy, row.modality, row.items, ", ".join(row.reviewers)) for row in waiting],
+        empty="no items wait for a specialist",
     )
     for gap in gaps:
         items = counted(gap.items, "item")

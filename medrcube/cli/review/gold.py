@@ -41,7 +41,9 @@ def gold(
 
     reporter = Reporter(json_output=json_output, wide=wide)
     gold_draw = draw_gold(from_defects, console_user().pseudonym, seed=seed, clean=sound)
-    reporter.table(("kind", "gold items"), list(gold_draw.counts.items()))
+    reporter.table(
+        ("kind", "gold items"), list(gold_draw.counts.items()), empty="no gold items drawn"
+    )
     reporter.result(f"{counted(gold_draw.defective, 'gold item')} with a defect")
     for target, drawn_items, words in (
         (gold_draw.target, gold_draw.defective, "suitable items: one per case, not copied yet"),

@@ -6,7 +6,10 @@ from pathlib import Path
 
 from medrcube.errors import MedrcubeError
 
-__all__ = ["open_queue", "prepare_queue"]
+__all__ = ["NO_REVIEWERS", "open_queue", "prepare_queue"]
+
+NO_REVIEWERS = "no reviewers yet; create an account with  medrcube review adduser"
+"""Sentence instead of a table of reviewers."""
 
 
 def open_queue(directory: Path) -> Path:

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from medrcube.cli.options.shared import Here, Json, Wide
-from medrcube.cli.review.queue import open_queue
+from medrcube.cli.review.queue import NO_REVIEWERS, open_queue
 
 __all__ = ["reviewers"]
 
@@ -43,6 +43,7 @@ def reviewers(directory: Here = Path(), wide: Wide = False, json_output: Json = 
             )
             for row in table.reviewers
         ],
+        empty=NO_REVIEWERS,
     )
     reporter.result(f"fast: reviews under {table.fast_seconds} s; few: fewer than {FEW}")
     reporter.data({**asdict(table), "at": now.isoformat(), "few": FEW})

@@ -88,6 +88,16 @@ def test_the_list_says_what_waits_and_what_nobody_can_finish(
     assert "CANNOT BE FINISHED: 1 item of Brain, MRI: no specialist for them" in ran.stderr
 
 
+def test_an_empty_list_says_how_to_make_an_assignment_and_an_account(run, project):
+    project()
+    ran = CliRunner().invoke(app, ["review", "assign", "list"])
+    assert ran.stdout.splitlines()[1:] == [
+        "no assignments yet; make one with  medrcube review assign add",
+        "no reviewers yet; create an account with  medrcube review adduser",
+        "no items wait for a specialist",
+    ]
+
+
 @pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("words", "nearest"),
