@@ -61,15 +61,33 @@ def _line(row: Row, figures: Mapping[str, Any]) -> dict[str, Any]:
         "name": row.name,
         "peer": row.peer.name,
         **figures,
+        "best_text": _ratio_text(figures["best"], row.best),
+        "least_text": _percent_text(figures["least"], row.limit),
+        "decoder_text": _percent_text(figures["decoder"], row.decoder),
         "misses": list(_misses(row, figures)),
     }
+
+
+def _ratio_text(ratio: float, bar: float) -> str:
+    return _figure_text(ratio, bar, 2) if ratio else ""
+
+
+def _percent_text(share: float, bar: float) -> str:
+    return f"{_figure_text(100 * share, 100 * bar, 0)} %" if share else ""
+
+
+def _figure_text(figure: float, bar: float, digits: int) -> str:
+    """The figure with ``digits`` decimals, or as many as show that it is below ``bar``."""
+    while figure < bar <= float(f"{figure:.{digits}f}"):
+        digits += 1
+    return f"{figure:.{digits}f}"
 
 
 def _misses(row: Row, figures: Mapping[str, Any]) -> Iterator[str]:
     """What was wanted and is not there."""
     for name, bar in (("best", row.best), ("least", row.limit), ("decoder", row.decoder)):
         if figures[name] and figures[name] < bar:
-            yield f"{_WORDS[name]} {figures[name]:.2f}, wanted {bar:.2f}"
+            yield f"{_WORDS[name]} {_figure_text(figures[name], bar, 2)}, wanted {bar:.2f}"
 
 
 _WORDS = {

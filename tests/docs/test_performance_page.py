@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -50,6 +51,34 @@ def test_what_was_missed_is_named(benchmarks: dict[str, ModuleType], name: str) 
     page = benchmarks["page"].page_of(record(rows_on_record), rows)
     assert page.count("**missed**") == 1
     assert "0.50, wanted" in page
+
+
+@pytest.mark.parametrize(
+    ("name", "figure", "cell", "miss"),
+    [
+        ("best", 1.798, "| 1.798 |", "at its best 1.798, wanted 1.80"),
+        ("best", 1.79996, "| 1.79996 |", "at its best 1.79996, wanted 1.80"),
+        ("least", 0.846, "| 84.6 % |", "of the least work 0.846, wanted 0.85"),
+        ("decoder", 0.8996, "| 89.96 % |", "of the bare decoder 0.8996, wanted 0.90"),
+    ],
+)
+def test_a_figure_just_below_the_wanted_one_is_not_rounded_up_to_it(
+    benchmarks: dict[str, ModuleType], name: str, figure: float, cell: str, miss: str
+) -> None:
+    row = replace(benchmarks["rows"].ROWS[0], best=1.8, limit=0.85, decoder=0.9)
+    page = benchmarks["page"].page_of(record({row.key: [figures(**{name: figure})]}), [row])
+    assert cell in page
+    assert miss in page
+
+
+def test_a_figure_that_equals_the_wanted_one_is_not_missed(
+    benchmarks: dict[str, ModuleType],
+) -> None:
+    row = replace(benchmarks["rows"].ROWS[0], best=1.8, limit=0.85, decoder=0.9)
+    reached = figures(best=1.8, least=0.85, decoder=0.9)
+    page = benchmarks["page"].page_of(record({row.key: [reached]}), [row])
+    assert "| 1.80 | 85 % | 90 % |" in page
+    assert "missed" not in page.casefold()
 
 
 def test_a_second_run_says_how_far_it_differs(benchmarks: dict[str, ModuleType]) -> None:
