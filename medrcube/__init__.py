@@ -6,6 +6,7 @@ The names below are the public interface (``medrcube.api``). Each is imported on
 
 from importlib import import_module
 from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -32,6 +33,11 @@ __all__ = [
 ]
 
 __version__ = version("medrcube")
+
+_checkout = Path(__file__).resolve().parent.parent
+if (_checkout / "pyproject.toml").is_file():
+    # In a checkout this folder hides an installed package; its other parts lie beside it.
+    __path__.append(str(_checkout))
 
 _MODULES = {
     "BuildReport": "api.workspace",

@@ -10,7 +10,16 @@ from typing import NoReturn
 
 from medrcube.errors import MedrcubeError
 
-__all__ = ["listed", "number_of", "path_of", "paths_by_name", "refuse", "text_of", "texts_of"]
+__all__ = [
+    "flag_of",
+    "listed",
+    "number_of",
+    "path_of",
+    "paths_by_name",
+    "refuse",
+    "text_of",
+    "texts_of",
+]
 
 
 def listed(argument: str, value: object, expected: str) -> tuple[object, ...]:
@@ -98,6 +107,17 @@ def number_of(
     if isinstance(value, bool) or too_small or too_large:
         refuse(argument, value, expected)
     return number
+
+
+def flag_of(argument: str, value: object) -> bool:
+    """Return a flag; the string ``"no"`` is none, though Python takes it for true.
+
+    Raises:
+        MedrcubeError: the value is anything but ``True`` or ``False``.
+    """
+    if not isinstance(value, bool):
+        refuse(argument, value, "True or False")
+    return value
 
 
 def refuse(argument: str, value: object, expected: str) -> NoReturn:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pandas as pd
 from PIL import Image
 
-from medrcube.api.arguments import number_of, path_of, refuse, text_of, texts_of
+from medrcube.api.arguments import flag_of, number_of, path_of, refuse, text_of, texts_of
 from medrcube.api.event_loop import Interruption, run_beside_loop
 from medrcube.api.notebook import MOST_THUMBNAILS, Thumbnail, summary_html, thumbnail_of
 from medrcube.api.run import Run, load_run
@@ -220,7 +220,7 @@ class Release:
                 max_connections=None
                 if max_connections is None
                 else number_of("max_connections", max_connections, 1, _MOST_CONNECTIONS),
-                progress=progress,
+                progress=flag_of("progress", progress),
             )
 
     def _evaluate(

@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 from PIL import Image
 
-from medrcube.api.arguments import number_of, path_of, paths_by_name, text_of
+from medrcube.api.arguments import flag_of, number_of, path_of, paths_by_name, text_of
 from medrcube.api.notebook import MOST_THUMBNAILS, Thumbnail, summary_html, thumbnail_of
 from medrcube.api.release import Release, load_release
 from medrcube.build.build_report import BuildReport
@@ -82,7 +82,7 @@ class Workspace:
             replace(self._folder, settings=settings),
             workspace_sources(self._folder),
             LocalEngine(processes),
-            Reporter(quiet=not progress),
+            Reporter(quiet=not flag_of("progress", progress)),
         )
         if report.failures:
             failures = "\n".join(f"  {failure}" for failure in report.failures)
@@ -180,9 +180,9 @@ class Workspace:
             workspace_sources(self._folder),
             path_of("out", out),
             name=text_of("name", name),
-            allow_unreviewed=allow_unreviewed,
-            private=private,
-            require_agreement=require_agreement,
+            allow_unreviewed=flag_of("allow_unreviewed", allow_unreviewed),
+            private=flag_of("private", private),
+            require_agreement=flag_of("require_agreement", require_agreement),
             since=None if since is None else path_of("since", since),
             shard_size=parse_shard_size(
                 None if shard_size is None else text_of("shard_size", shard_size)

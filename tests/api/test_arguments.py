@@ -62,6 +62,7 @@ def test_a_single_folder_of_sources_is_a_list_of_one(tmp_path):
         ({"epochs": 1.5}, "epochs is 1.5; expected a whole number of at least 1"),
         ({"limit": "3"}, "limit is '3'; expected a whole number of at least 1"),
         ({"max_connections": True}, "max_connections is True; expected a whole number from 1 to"),
+        ({"progress": 1}, "progress is 1; expected True or False"),
         ({"model": None}, "model is None; expected PROVIDER/NAME, or an object"),
         ({"settings": {"seed": 1}}, r"settings is {'seed': 1}; expected medrcube\.ModelSettings"),
     ],
@@ -78,11 +79,20 @@ def test_an_evaluation_refuses_a_wrong_argument(release, tmp_path, arguments, me
         ({"workers": "2"}, "workers is '2'; expected a whole number of at least 0"),
         ({"seed": "x"}, "seed is 'x'; expected a whole number$"),
         ({"profile": 1}, "profile is 1; expected a path"),
+        ({"progress": "no"}, "progress is 'no'; expected True or False"),
     ],
 )
 def test_a_build_refuses_a_wrong_argument(workspace, arguments, message):
     with pytest.raises(MedrcubeError, match=message):
         workspace.build(**arguments)
+
+
+@pytest.mark.parametrize("flag", ["allow_unreviewed", "require_agreement", "private"])
+@pytest.mark.parametrize("value", ["no", 0, None])
+def test_what_leaves_the_house_is_decided_by_true_or_false_alone(workspace, tmp_path, flag, value):
+    with pytest.raises(MedrcubeError, match=f"{flag} is {value!r}; expected True or False"):
+        workspace.release(tmp_path / "release", **{flag: value})
+    assert not (tmp_path / "release").exists()
 
 
 @pytest.mark.parametrize(

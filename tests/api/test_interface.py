@@ -4,6 +4,7 @@ import doctest
 import importlib
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -20,6 +21,23 @@ def test_importing_the_package_loads_no_library():
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     assert process.stdout.strip() == "[]"
+
+
+def test_a_checkout_hides_no_part_of_a_package_that_is_not_editable():
+    """As after ``pip install .``: no finder of an editable install maps the other folders."""
+    script = (
+        "import sys\n"
+        "sys.meta_path[:] = [each for each in sys.meta_path if 'editable' not in repr(each)]\n"
+        "import medrcube\n"
+        "print(len(medrcube.list_sources()), medrcube.sources.registry.__file__)\n"
+    )
+    checkout = Path(__file__).parents[2]
+    process = subprocess.run(
+        [sys.executable, "-c", script], cwd=checkout, capture_output=True, text=True, check=True
+    )
+    count, file = process.stdout.split()
+    assert int(count) > 50
+    assert file == str(checkout / "sources/registry.py")
 
 
 @pytest.mark.parametrize("name", [name for name in medrcube.__all__ if name != "__version__"])
