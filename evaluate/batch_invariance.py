@@ -25,6 +25,7 @@ from medrcube.evaluate.models.protocol import (
     RejectedError,
     Reply,
 )
+from medrcube.evaluate.models.single_request import send_request
 from medrcube.evaluate.questions.question_setup import QuestionSetup
 
 __all__ = [
@@ -194,7 +195,7 @@ async def _ask_twice(
 
 async def _ask(model: Model, request: ModelRequest) -> Reply | RejectedError:
     try:
-        return await model.answer(request)
+        return await send_request(model, request)
     except RejectedError as error:
         return error
     except AnswerError as error:

@@ -16,6 +16,7 @@ from medrcube.evaluate.models.protocol import (
     Reply,
     TransientError,
 )
+from medrcube.evaluate.models.single_request import send_request
 from medrcube.evaluate.outcomes import Result
 from medrcube.evaluate.questions.prompts import prompt_version
 from medrcube.evaluate.runner.attempt_log import AttemptLog, open_log
@@ -73,7 +74,8 @@ async def _ask_all(
             for _ in range(workers):
                 group.create_task(_work(model, rest, log, verdicts, retry))
     except ExceptionGroup as errors:
-        raise _innermost(errors) from None
+        error = _innermost(errors)
+        raise error from error.__cause__
     finally:
         await model.close()
     return verdicts
@@ -118,7 +120,7 @@ async def _ask(model: Model, question: JudgeQuestion, retry: RetryPolicy) -> Rep
     refusals = errors = 0
     while True:
         try:
-            return await model.answer(request)
+            return await send_request(model, request)
         except RejectedError:
             return None
         except TransientError as error:

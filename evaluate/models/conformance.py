@@ -14,15 +14,21 @@ import json
 import math
 import os
 import re
-import struct
 import time
-import zlib
 from collections.abc import Awaitable, Iterator, Mapping
 from dataclasses import replace
 
 from medrcube.errors import MedrcubeError
 from medrcube.evaluate.image_files import ImageFile
-from medrcube.evaluate.models.protocol import AnswerError, Exchange, Model, ModelRequest, Reply
+from medrcube.evaluate.models.protocol import (
+    AnswerError,
+    Exchange,
+    Model,
+    ModelRequest,
+    RejectedError,
+    Reply,
+)
+from medrcube.evaluate.models.sample_requests import open_requests, sample_requests
 
 __all__ = ["LATEST", "PATIENCE", "REASONS", "check_model", "sample_requests"]
 
@@ -37,21 +43,20 @@ LATEST = 2.0
 
 _SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.IGNORECASE)
 _SHORTEST_SECRET = 8
-_AT_ONCE = 9
 
 
 def check_model(model: Model, *, repeats: bool = True) -> list[str]:
     """Ask a model a few questions about generated images and list violations of the protocol.
 
     Args:
-        model: the model; it gets about forty short questions.
+        model: the model; it gets about fifty short questions, of every answer form.
         repeats: whether the same question always gets the same answer; false for a model that
             samples.
 
     Returns:
         Violations, in words; empty for a conforming model.
     """
-    findings = [*_identity(model)]
+    findings = [*_identity(model), *_place(model)]
     for check in (_answers, _company, _second_session):
         try:
             findings += asyncio.run(_limited(check(model, repeats=repeats)))
@@ -59,24 +64,12 @@ def check_model(model: Model, *, repeats: bool = True) -> list[str]:
             findings.append(f"{check.__doc__} no end after {PATIENCE:g} s")
         except (MedrcubeError, AnswerError) as error:
             findings.append(f"{check.__doc__} {type(error).__name__}: {error}")
+        except Exception as error:  # noqa: BLE001 - this is what the check looks for
+            findings.append(
+                f"{check.__doc__} an exception that the protocol does not allow: "
+                f"{type(error).__name__}: {error}"
+            )
     return findings
-
-
-def sample_requests() -> list[ModelRequest]:
-    """Return requests of several lengths with images of several sizes and two to four options."""
-    texts = ("Normal", "Mass", "Edema of both lungs", "Fracture")
-    return [
-        ModelRequest(
-            item=f"check/{number}",
-            prompt=f"Question: {'please ' * (3 * number)}what does the picture show?\nOptions:\n"
-            + "\n".join(f"{letter}. {text}" for letter, text in options)
-            + "\nAnswer with the letter of the one best option.",
-            options=options,
-            picture=None if number == _AT_ONCE - 1 else _picture(32 + 16 * number, 32 + 8 * number),
-        )
-        for number in range(_AT_ONCE)
-        for options in [tuple(zip("ABCD", texts, strict=True))[: 2 + number % 3]]
-    ]
 
 
 def _identity(model: Model) -> Iterator[str]:
@@ -103,12 +96,19 @@ def _identity(model: Model) -> Iterator[str]:
                 yield f"repr holds the value of the environment variable {variable}"
 
 
+def _place(model: Model) -> Iterator[str]:
+    if not isinstance(here := getattr(model, "runs_here", False), bool):
+        yield f"runs_here is {here!r}; expected True if no image leaves this machine, or False"
+
+
 async def _answers(model: Model, *, repeats: bool) -> list[str]:
     """One question at a time."""
     findings = []
     try:
         for request in sample_requests():
             findings += _reply(request, await model.answer(request))
+        for request in open_requests():
+            findings += await _open_question(model, request)
         findings += await _odd_picture(model)
         findings += await _conversation(model)
         request = sample_requests()[0]
@@ -188,6 +188,22 @@ async def _conversation(model: Model) -> list[str]:
     return _reply(request, await model.answer(request))
 
 
+async def _open_question(model: Model, request: ModelRequest) -> list[str]:
+    """Check a question without options; the model may refuse it, but not fail."""
+    try:
+        return _reply(request, await model.answer(request))
+    except RejectedError:
+        return []
+    except (AnswerError, MedrcubeError):
+        raise
+    except Exception as error:  # noqa: BLE001 - this is what the check looks for
+        finding = (
+            f"{request.item}: a question without options raised {type(error).__name__}: {error}; "
+            "expected a reply to what request.ask asks for, or RejectedError"
+        )
+        return [finding]
+
+
 async def _odd_picture(model: Model) -> list[str]:
     request = sample_requests()[0]
     data = b"\x89PNG\r\n\x1a\n" + b"this is no picture"
@@ -232,20 +248,3 @@ def _are_counts(usage: Mapping[str, int]) -> bool:
 async def _limited(check: Awaitable[list[str]]) -> list[str]:
     async with asyncio.timeout(PATIENCE):
         return await check
-
-
-def _picture(width: int, height: int) -> ImageFile:
-    """Return a grey PNG with a gradient, so that no two images are equal."""
-
-    def chunk(kind: bytes, data: bytes) -> bytes:
-        check = zlib.crc32(kind + data)
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", check)
-
-    row = bytes(x * 255 // (width - 1) for x in range(width))
-    data = (
-        b"\x89PNG\r\n\x1a\n"
-        + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0))
-        + chunk(b"IDAT", zlib.compress((b"\0" + row) * height))
-        + chunk(b"IEND", b"")
-    )
-    return ImageFile(data=data, media_type="image/png", sha256=hashlib.sha256(data).hexdigest())

@@ -112,7 +112,13 @@ class Reply:
 
 
 class Model(Protocol):
-    """A model that answers one question per call, and supports concurrent calls."""
+    """A model that answers one question per call, and supports concurrent calls.
+
+    Optional attributes: ``runs_here``, true if nothing of a request leaves this machine, so that
+    images under a data agreement may be asked; ``takes_shots`` and ``takes_history``, true if it
+    sends ``ModelRequest.shots`` and ``history``; ``suggested_connections``, the number of requests
+    kept in flight; and ``batch_size``.
+    """
 
     @property
     def name(self) -> str:

@@ -25,8 +25,10 @@ __all__ = [
     "known_cards",
     "permitted_sources",
     "rights_text",
+    "sending_text",
     "sends_outside",
     "sources_under_agreement",
+    "states_place",
     "stays_here",
     "withhold_agreement_sources",
 ]
@@ -37,16 +39,23 @@ _HERE = ("hf/", "baseline/")
 def sends_outside(model: Model) -> bool:
     """Whether images leave this machine; assumed for third-party models that do not state it.
 
+    They state it by a true attribute ``runs_here``, or by an ``endpoint`` in their identity.
+
     A URL counts as local only if the host is ``localhost`` or a loopback address, since the
     resolution of other names may change between two questions. A local server that forwards
     questions (LiteLLM's proxy, Ollama for its cloud models) counts as external.
     """
-    if model.name.startswith(_HERE):
+    if model.name.startswith(_HERE) or getattr(model, "runs_here", False) is True:
         return False
     if model.identity.get("forwards"):
         return True
     endpoint = model.identity.get("endpoint")
     return not stays_here(endpoint if isinstance(endpoint, str) else None)
+
+
+def states_place(model: Model) -> bool:
+    """Whether a model that may send images states where to."""
+    return bool(model.identity.get("endpoint") or model.identity.get("forwards"))
 
 
 def stays_here(endpoint: str | None) -> bool:
@@ -125,6 +134,16 @@ def permitted_sources(names: Iterable[str], folders: Collection[str]) -> frozens
             f"release that needs permission; these do: {needed}"
         )
     return frozenset(folder for folder in folder_by_name.values() if folder is not None)
+
+
+def sending_text(model: Model) -> str:
+    """Describe where the images of permitted sources go."""
+    if states_place(model):
+        return "sent to another machine, as you stated you may"
+    return (
+        f"given to {model.name}, which does not declare that it runs on this machine (runs_here), "
+        "as you stated you may"
+    )
 
 
 def rights_text(folder: str, cards: Mapping[str, Card]) -> str:

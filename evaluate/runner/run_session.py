@@ -21,6 +21,7 @@ from medrcube.evaluate.models.protocol import (
     Reply,
     TransientError,
 )
+from medrcube.evaluate.models.single_request import send_request
 from medrcube.evaluate.runner.attempt import error_record, reply_record
 from medrcube.evaluate.runner.attempt_log import AttemptLog
 from medrcube.evaluate.runner.conversations import history_digest
@@ -105,7 +106,10 @@ class RunSession:
                 watch.cancel()
         except BaseExceptionGroup as errors:
             ours = errors.subgroup(MedrcubeError)
-            raise (_first(ours) if ours else errors) from None
+            if ours is None:
+                raise errors from None
+            error = _first(ours)
+            raise error from error.__cause__
         finally:
             await self.model.close()
 
@@ -181,15 +185,12 @@ class RunSession:
 
     async def _answer(self, question: AskedQuestion) -> Reply:
         request = await self.requests.build(question)
-        if self.cut_after is None:
-            return await self.model.answer(request)
         try:
             async with asyncio.timeout(self.cut_after):
-                return await self.model.answer(request)
+                return await send_request(self.model, request)
         except TimeoutError:
-            raise TransientError(
-                f"no complete reply within {self.cut_after:g} s", code="timeout"
-            ) from None
+            limit = "its own timeout" if self.cut_after is None else f"{self.cut_after:g} s"
+            raise TransientError(f"no complete reply within {limit}", code="timeout") from None
 
     def _repeat(
         self, error: AnswerError, turn: QueuedQuestion, agenda: QuestionQueue

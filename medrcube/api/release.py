@@ -275,11 +275,12 @@ class Release:
 
     def _may_send(self, sources: Iterable[str], model: Model) -> frozenset[str]:
         names = list(sources)
-        if not (names and sends_outside(model)):
+        if not names:
             return frozenset()
-        return permitted_sources(
+        folders = permitted_sources(
             names, sources_under_agreement(self._benchmark.items, known_cards())
         )
+        return folders if sends_outside(model) else frozenset()
 
     @cached_property
     def _by_name(self) -> Mapping[str, BenchmarkItem]:

@@ -19,6 +19,12 @@ QUESTION = """\
 "task": "Disease Diagnosis", "modality": "X-ray", "parts": "Chest", "original_task": "x",
 "restricted": false}]
 """
+OPEN_QUESTION = """\
+[{"id": "q1", "dataset": "A", "image_path": "pictures/p.png", "question": "Where is the mass?",
+"form": "point", "ask": {}, "truth": {"size": [1, 1], "region": {"mask": {"size": [1, 1],
+"counts": [0, 1]}}, "margin": 0}, "chance": 0.5, "task": "Disease Diagnosis", "modality": "X-ray",
+"parts": "Chest", "original_task": "x", "restricted": true}]
+"""
 PIXEL = bytes.fromhex(
     "89504e470d0a1a0a0000000d4948445200000001000000010800000000"
     "3a7e9b550000000a49444154789c6368000000820081775fad040000000049454e44ae426082"
@@ -31,6 +37,7 @@ def followed(tmp_path_factory):
     here = tmp_path_factory.mktemp("reader")
     (here / "release/A/pictures").mkdir(parents=True)
     (here / "release/A/test.json").write_text(QUESTION, encoding="utf-8")
+    (here / "release/A/open.json").write_text(OPEN_QUESTION, encoding="utf-8")
     (here / "release/A/pictures/p.png").write_bytes(PIXEL)
     tools = Path(sys.executable).parent
     environment = {
@@ -79,7 +86,16 @@ def test_the_page_makes_a_model_that_runs(followed):
     here, outputs = followed
     assert "1 passed" in outputs[0]
     assert '"lab/brightness"' in (here / "runs/brightness/manifest.json").read_text()
-    assert (here / "runs/brightness/results.jsonl").read_text().count("\n") == 1
+    assert (here / "runs/brightness/results.jsonl").read_text().count("\n") == 2
+    assert "not-asked" not in (here / "runs/brightness/outcomes.jsonl").read_text()
+    compared = subprocess.run(
+        [Path(sys.executable).parent / "medrcube", "compare", "runs/brightness", "runs/random"],
+        cwd=here,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert compared.returncode == 0, compared.stderr
     assert "lab/brightness" in (here / "report.html").read_text()
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
+from traceback import format_exception
 from typing import TYPE_CHECKING, Any
 
 from medrcube.cli.endings import Interrupted
@@ -17,6 +18,8 @@ from medrcube.cli.evaluation.dry_run import (
 )
 from medrcube.cli.evaluation.run_end import tell, tell_so_far
 from medrcube.cli.evaluation.selfcheck import selfchecked
+from medrcube.console.verbosity import Verbosity, verbosity
+from medrcube.errors import ModelError
 
 if TYPE_CHECKING:
     from medrcube.console.progress import Reporter
@@ -141,11 +144,11 @@ def _run(job: EvaluationJob, reporter: Reporter, first: int | None = None) -> Ru
     pacing = job.pacing
     suggested: int | None = getattr(job.model, "suggested_connections", None)
     selfcheck = None
-    if job.selfcheck:
-        selfcheck = selfchecked(
-            job.benchmark, job.model, reporter, job.sendable, job.asking, job.conditions
-        )
     try:
+        if job.selfcheck:
+            selfcheck = selfchecked(
+                job.benchmark, job.model, reporter, job.sendable, job.asking, job.conditions
+            )
         with report_progress(reporter, timed=not pacing.batch) as on_progress:
             return run_evaluation(
                 job.benchmark,
@@ -174,6 +177,10 @@ def _run(job: EvaluationJob, reporter: Reporter, first: int | None = None) -> Ru
     except KeyboardInterrupt:
         so_far = tell_so_far(job.out, reporter)
         raise Interrupted({"model": job.name, **so_far, "out": str(job.out)}) from None
+    except ModelError as error:
+        if verbosity() is Verbosity.VERBOSE and error.__cause__ is not None:
+            reporter.note("".join(format_exception(error.__cause__)))
+        raise
 
 
 def _tell_too_large(job: EvaluationJob, reporter: Reporter) -> None:

@@ -30,6 +30,7 @@ from medrcube.cli.options.item_selection import (
     Where,
     choice_of,
     may_send_of,
+    note_undeclared_place,
     note_unknown_forms,
 )
 from medrcube.cli.options.local_model import (
@@ -211,6 +212,8 @@ def evaluate(
     def job_of(name: str) -> EvaluationJob:
         opened = open_model(name, settings)
         may_send = may_send_of(i_may_send, benchmark, opened, reporter)
+        sendable = withhold_agreement_sources(item_filter, benchmark.items, opened, may_send)
+        note_undeclared_place(opened, sendable, reporter)
         return EvaluationJob(
             release=directory,
             out=folders[name],
@@ -219,7 +222,7 @@ def evaluate(
             edition=other,
             model=opened,
             item_filter=item_filter,
-            sendable=withhold_agreement_sources(item_filter, benchmark.items, opened, may_send),
+            sendable=sendable,
             may_send=may_send,
             asking=asking,
             conditions=conditions,

@@ -29,6 +29,7 @@ __all__ = [
     "Where",
     "choice_of",
     "may_send_of",
+    "note_undeclared_place",
     "note_unknown_forms",
 ]
 
@@ -129,17 +130,29 @@ def may_send_of(
         known_cards,
         permitted_sources,
         rights_text,
+        sending_text,
         sends_outside,
         sources_under_agreement,
     )
 
     names = [name.strip() for value in may_send or () for name in value.split(",") if name.strip()]
-    if not (names and sends_outside(model)):
+    if not names:
         return frozenset()
     cards = known_cards()
     folders = permitted_sources(names, sources_under_agreement(benchmark.items, cards))
+    if not sends_outside(model):
+        return frozenset()
     for folder in sorted(folders):
-        reporter.note(
-            f"sent to another machine, as you stated you may: {rights_text(folder, cards)}"
-        )
+        reporter.note(f"{sending_text(model)}: {rights_text(folder, cards)}")
     return folders
+
+
+def note_undeclared_place(model: Model, sendable: ItemFilter, reporter: Reporter) -> None:
+    """Report that items are left out because a third-party model does not state where it runs."""
+    from medrcube.evaluate.questions.data_agreements import states_place
+
+    if sendable.withheld and not states_place(model):
+        reporter.note(
+            f"{model.name} does not declare where it runs, so items under a data use agreement are "
+            "left out; a model that runs on this machine has the attribute runs_here = True"
+        )

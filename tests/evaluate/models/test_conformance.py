@@ -13,7 +13,7 @@ from medrcube.errors import ModelError
 from medrcube.evaluate.models import conformance
 from medrcube.evaluate.models.baselines import open_baseline
 from medrcube.evaluate.models.conformance import check_model, sample_requests
-from medrcube.evaluate.models.protocol import Reply
+from medrcube.evaluate.models.protocol import RejectedError, Reply
 from medrcube.evaluate.models.registry import open_model
 from medrcube.evaluate.models.settings import ModelSettings
 
@@ -78,9 +78,22 @@ def on_broken_picture(request, _number, _together):
         raise OSError("cannot identify image file")
 
 
+def on_open_question(request, _number, _together):
+    if not request.options:
+        raise IndexError("list index out of range")
+
+
+def refuse_open_question(request, _number, _together):
+    if not request.options:
+        raise RejectedError("letters only", code="form")
+
+
 @pytest.mark.parametrize(
     ("changes", "finding"),
     [
+        ({"act": on_open_question}, "check/point: a question without options raised IndexError"),
+        ({"act": on_open_question}, "check/blind: a question without options raised IndexError"),
+        ({"act": fail(KeyError("x"))}, "that the protocol does not allow: KeyError"),
         ({"name": "nobody"}, "expected PROVIDER/NAME"),
         ({"identity": {"adapter": "x", "name": "other/1"}}, "expected the model's name"),
         ({"identity": {"name": "broken/1"}}, "has no 'adapter'"),
@@ -104,6 +117,18 @@ def test_a_broken_promise_is_named(changes, finding):
 
 def test_a_sound_model_of_a_third_party_passes():
     assert check_model(Broken()) == []
+
+
+def test_a_model_may_refuse_questions_without_options():
+    assert check_model(Broken(act=refuse_open_question)) == []
+
+
+def test_where_a_model_runs_is_declared_by_true_or_false():
+    model = Broken()
+    model.runs_here = "yes"
+    assert check_model(model) == [
+        "runs_here is 'yes'; expected True if no image leaves this machine, or False"
+    ]
 
 
 def test_a_model_that_draws_need_not_repeat_itself():

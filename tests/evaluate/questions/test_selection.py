@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from medrcube.api.release import load_release
 from medrcube.cli.app import app
 from medrcube.errors import MedrcubeError, WorkspaceError
 from medrcube.evaluate.dataset import load_benchmark
@@ -160,6 +161,50 @@ def test_an_address_is_this_machine_only_where_it_is_written_so(url, outside):
 
 def test_a_model_of_another_package_that_tells_no_address_is_elsewhere(scripted_model):
     assert sends_outside(scripted_model())
+
+
+@pytest.fixture
+def ask_scripted(mixed, tmp_path, monkeypatch, scripted_model):
+    """Run the command on a model of another package."""
+
+    def run(*options, here):
+        model = scripted_model()
+        if here:
+            model.runs_here = True
+        monkeypatch.setattr("medrcube.evaluate.models.registry.open_model", lambda *_: model)
+        command = ["evaluate", str(mixed), "--model", "lab/x", "--out", str(tmp_path / "run")]
+        outcome = CliRunner().invoke(app, [*command, *options])
+        if outcome.exception and not isinstance(outcome.exception, SystemExit):
+            raise outcome.exception
+        return len(model.requests), " ".join(outcome.output.split())
+
+    return run
+
+
+def test_a_model_of_another_package_may_declare_that_it_runs_here(ask_scripted):
+    count, output = ask_scripted("--i-may-send", "vindr-cxr", here=True)
+    assert count == 6
+    assert "left out" not in output
+    assert "sent to" not in output
+
+
+def test_without_that_the_output_names_the_declaration_and_claims_no_other_machine(ask_scripted):
+    count, output = ask_scripted("--i-may-send", "vindr-cxr", here=False)
+    assert count == 4
+    assert "scripted/1 does not declare where it runs" in output
+    assert "runs_here = True" in output
+    assert "sent to another machine" not in output
+    assert "given to scripted/1, which does not declare that it runs on this machine" in output
+
+
+@pytest.mark.parametrize("name", ["nope", "busi"])
+def test_leave_for_an_unknown_source_is_a_mistake_with_a_local_model_too(
+    ask, mixed, tmp_path, name
+):
+    with pytest.raises(WorkspaceError, match=f"{name} is not a source of this release that needs"):
+        ask("--i-may-send", name)
+    with pytest.raises(WorkspaceError, match=f"{name} is not a source of this release that needs"):
+        load_release(mixed).evaluate("baseline/first", tmp_path / "run", may_send=[name])
 
 
 @pytest.mark.parametrize(

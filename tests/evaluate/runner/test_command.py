@@ -412,3 +412,20 @@ def test_a_system_prompt_is_sent_and_is_part_of_the_identity(evaluate, server, t
 def test_a_system_prompt_that_cannot_be_sent_is_refused(model, text):
     with pytest.raises(ModelError, match="system prompt"):
         open_model(model, ModelSettings(system=text, base_url="http://127.0.0.1:9/v1"))
+
+
+@pytest.mark.parametrize("verbose", [False, True])
+def test_the_traceback_of_a_models_fault_is_shown_to_those_who_ask(
+    release, tmp_path, monkeypatch, scripted_model, verbose
+):
+    def fail(_request):
+        raise IndexError("list index out of range")
+
+    monkeypatch.setattr(
+        "medrcube.evaluate.models.registry.open_model", lambda *_: scripted_model(fail)
+    )
+    command = ["evaluate", str(release), "--model", "lab/x", "--out", str(tmp_path / "run")]
+    result = CliRunner().invoke(app, [*(["-v"] if verbose else []), *command])
+    assert isinstance(result.exception, ModelError)
+    assert "scripted/1 failed at ALPHA/" in str(result.exception)
+    assert ("Traceback" in result.output) is verbose

@@ -16,6 +16,7 @@ from medrcube.evaluate.models.registry import open_model
 from medrcube.evaluate.models.settings import ModelSettings
 from medrcube.evaluate.questions.conditions import Condition
 from medrcube.evaluate.runner import request_builder, run_session
+from medrcube.evaluate.runner.attempt_log import FILE as ATTEMPTS
 from medrcube.evaluate.runner.attempt_log import AttemptLog, read_attempts
 from medrcube.evaluate.runner.run import Prices, run_evaluation
 from medrcube.evaluate.runner.run_state import Rate
@@ -395,3 +396,20 @@ def test_the_rate_is_that_of_the_last_half_minute():
     for second in range(11, 200):
         outcome = rate.at(float(second), 100 + second)
     assert outcome == pytest.approx(1.0)
+
+
+def test_an_exception_of_a_model_is_one_line_with_model_item_and_error(
+    benchmark, scripted_model, tmp_path
+):
+    def script(request):
+        if request.item.endswith("q003"):
+            raise IndexError("list index out of range")
+        return "A"
+
+    with pytest.raises(ModelError) as error_info:
+        run_evaluation(benchmark, scripted_model(script), tmp_path / "run", max_connections=1)
+    words = str(error_info.value)
+    assert words.startswith("scripted/1 failed at ALPHA/q003: IndexError: list index out of range;")
+    assert "\n" not in words
+    assert isinstance(error_info.value.__cause__, IndexError)
+    assert any(record["status"] == "reply" for record in read_attempts(tmp_path / "run" / ATTEMPTS))
