@@ -131,6 +131,7 @@ def page_values(runs: Sequence[ScoredRun], benchmark: Benchmark | None) -> dict[
         "runs": runs,
         "one": runs[0] if len(runs) == 1 else None,
         "one_dataset": len({run.benchmark for run in runs}) == 1,
+        "one_release": len({run.manifest["dataset"]["digest"] for run in runs}) == 1,
         "samples": _samples(runs),
         "withdrawn": withdrawn_groups(runs),
         "outcomes": list(AnswerOutcome),

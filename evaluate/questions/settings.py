@@ -7,7 +7,7 @@ from typing import Any
 
 from medrcube.evaluate.questions.degradation import Degradation
 
-__all__ = ["prompt_words", "settings_text", "side_by_side"]
+__all__ = ["prompt_words", "selection_text", "settings_text", "side_by_side"]
 
 _ENDED = {"truncated": "cut"}
 """Names of outcomes before version 5 of the metrics."""
@@ -90,6 +90,16 @@ def _items(manifest: Mapping[str, Any]) -> str:
         for why, count in selection["left_out"].items()
     )
     return f"{selection['items']:,} chosen of {whole:,}{reasons}"
+
+
+def selection_text(manifest: Mapping[str, Any]) -> str:
+    """Describe the selection of a run: how many items, and what was left out and why."""
+    selection, whole = manifest.get("selection"), manifest["dataset"]["items"]
+    if selection is None:
+        return f"all {whole:,} items"
+    sources = ", ".join(selection.get("by_source", ()))
+    text = _items(manifest)
+    return f"{text} (of {sources}; see --i-may-send)" if sources else text
 
 
 def _again(once: Mapping[str, Any]) -> str:

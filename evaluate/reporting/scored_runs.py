@@ -16,7 +16,7 @@ from medrcube.evaluate.errata import require_current
 from medrcube.evaluate.outcomes import AnswerOutcome, Result, is_incomplete, lost, main_results
 from medrcube.evaluate.questions.conditions import Condition
 from medrcube.evaluate.questions.degradation import Degradation
-from medrcube.evaluate.questions.settings import settings_text
+from medrcube.evaluate.questions.settings import selection_text, settings_text
 from medrcube.evaluate.runner.image_digests import FILE as IMAGE_DIGESTS
 from medrcube.evaluate.runner.image_digests import ImageDigest, read_lock
 from medrcube.evaluate.runner.run_folder import attempts_path, question_set_digest, read_manifest
@@ -90,6 +90,11 @@ class ScoredRun:
         """Selection of the items; ``None`` for all."""
         selection: Mapping[str, Any] | None = self.manifest.get("selection")
         return selection
+
+    @property
+    def selection_text(self) -> str:
+        """How many items it was asked, and what was left out, in words."""
+        return selection_text(self.manifest)
 
     @property
     def withdrawn(self) -> Sequence[str]:

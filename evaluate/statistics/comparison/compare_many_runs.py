@@ -35,6 +35,7 @@ from medrcube.evaluate.statistics.comparison.compared_runs import (
     incomplete_sentences,
     labels_of,
     load_compared,
+    refuse_other_questions,
     require_same_items,
     same_item,
     shown_alike,
@@ -65,7 +66,7 @@ def compare_many(
     Args:
         folders: run folders.
         by: axis of the groups.
-        common: compare runs of different benchmarks on their identical items.
+        common: compare runs of different releases or selections on their identical items.
 
     Returns:
         ``runs`` with ``label``, ``folder``, ``model``, ``dataset``, ``items``, ``incomplete`` and
@@ -77,7 +78,7 @@ def compare_many(
 
     Raises:
         WorkspaceError: a folder is not a scored run, the runs were evaluated on different releases
-            (without ``common``) or under different conditions, or they share no item.
+            or selections (without ``common``) or under different conditions, or they share no item.
     """
     everyone = load_compared(folders)
     labels_of_all = labels_of(everyone)
@@ -89,12 +90,7 @@ def compare_many(
     loaded = [everyone[place] for place in whole]
     same = len({run.dataset for run in loaded}) == 1
     if not (same or common):
-        raise WorkspaceError(
-            "the runs were evaluated on different releases ("
-            + ", ".join(f"{run.folder} {run.dataset[:12]}" for run in loaded)
-            + "); compare runs of one release, or add  --common  to compare on the items that "
-            "are the same in all"
-        )
+        refuse_other_questions(loaded)
     condition, results = shown_alike(loaded)
     if not common:
         require_same_items(loaded, results)

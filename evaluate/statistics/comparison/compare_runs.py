@@ -18,6 +18,7 @@ from medrcube.evaluate.statistics.comparison.compared_runs import (
     incomplete_sentences,
     labels_of,
     load_compared,
+    refuse_other_questions,
     require_same_items,
     same_item,
     shown_alike,
@@ -48,8 +49,8 @@ def compare_two(
         first: run folder.
         second: folder of the run to compare with.
         by: axis of the slices; tasks are always compared.
-        common: compare runs of different benchmarks on their identical items: same name,
-            question, options, key and image bytes.
+        common: compare runs of different releases or selections on their identical items: same
+            name, question, options, key and image bytes.
 
     Returns:
         ``runs``, two objects with ``label``, ``folder``, ``model``, ``dataset``, ``items``,
@@ -70,17 +71,13 @@ def compare_two(
         below 5 %, else ``unclear``.
 
     Raises:
-        WorkspaceError: a folder is not a scored run, the runs asked different benchmarks (without
-            ``common``) or different conditions, or they share no item.
+        WorkspaceError: a folder is not a scored run, the runs asked different releases or
+            selections (without ``common``) or different conditions, or they share no item.
     """
     first_run, second_run = load_compared([first, second])
     same = first_run.dataset == second_run.dataset
     if not (same or common):
-        raise WorkspaceError(
-            f"{first} and {second} were evaluated on different releases "
-            f"({first_run.dataset[:12]} and {second_run.dataset[:12]}); compare runs of one "
-            "release, or add  --common  to compare on the items that are the same in both"
-        )
+        refuse_other_questions([first_run, second_run])
     condition, (left, right) = shown_alike([first_run, second_run])
     if not common:
         require_same_items([first_run, second_run], [left, right])

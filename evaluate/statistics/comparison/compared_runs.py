@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from medrcube.console.counts import counted
 from medrcube.errors import WorkspaceError
@@ -19,7 +19,7 @@ from medrcube.evaluate.outcomes import (
 )
 from medrcube.evaluate.questions.conditions import Condition
 from medrcube.evaluate.questions.degradation import Degradation
-from medrcube.evaluate.questions.settings import side_by_side
+from medrcube.evaluate.questions.settings import selection_text, side_by_side
 from medrcube.evaluate.runner.run_folder import question_set_digest, read_manifest
 from medrcube.evaluate.statistics.comparison.verdict_text import points
 from medrcube.evaluate.stored_scores import read_results, withdrawn_items
@@ -31,6 +31,7 @@ __all__ = [
     "incomplete_sentences",
     "labels_of",
     "load_compared",
+    "refuse_other_questions",
     "require_same_items",
     "same_item",
     "shown_alike",
@@ -166,6 +167,30 @@ def uncompared_conditions(runs: Sequence[ComparedRun], compared: Condition) -> l
     """Return the conditions of each run that are not compared."""
     alike = next(set(kinds) for kinds in _COMPARABLE if compared in kinds)
     return [[name for name in run.manifest["conditions"] if name not in alike] for run in runs]
+
+
+def refuse_other_questions(runs: Sequence[ComparedRun]) -> NoReturn:
+    """Refuse runs of different releases, or of different selections of one release.
+
+    Raises:
+        WorkspaceError: always; names the releases, or what each run was asked and left out.
+    """
+    releases = [str(run.manifest["dataset"]["digest"]) for run in runs]
+    everyone = _all_of(runs)
+    if len(set(releases)) > 1:
+        digests = ", ".join(
+            f"{run.folder} {digest[:12]}" for run, digest in zip(runs, releases, strict=True)
+        )
+        raise WorkspaceError(
+            f"the runs were evaluated on different releases ({digests}); compare runs of one "
+            f"release, or add  --common  to compare on the items that are the same in {everyone}"
+        )
+    selections = "; ".join(f"{run.folder}: {selection_text(run.manifest)}" for run in runs)
+    raise WorkspaceError(
+        f"the runs were asked different selections of one release ({selections}); add  --common  "
+        f"(in Python common=True) to compare on the items that {everyone} were asked, or evaluate "
+        "again with the same selection"
+    )
 
 
 def require_same_items(

@@ -7,6 +7,7 @@ from typing import Any
 
 from medrcube.console.counts import counted
 from medrcube.evaluate.statistics.grouping import COLUMNS, Axis
+from medrcube.evaluate.statistics.intervals import SMALL
 from medrcube.evaluate.statistics.power import FEWEST_FOR_POWER
 from medrcube.evaluate.statistics.units import units_text
 from medrcube.taxonomy import Task
@@ -68,10 +69,10 @@ def short_name(axis: Axis, row: Mapping[str, Any]) -> str:
 
 
 def _verdict(row: Mapping[str, Any], first: str, second: str) -> str:
-    interval = points_span(row["interval"])
+    row = _winner_first(row)
     numbers = (
         f"{points(row['first'])} % against {points(row['second'])} %, "
-        f"{points(row['difference'], sign=True)} points (95 % interval {interval}, "
+        f"{points(row['difference'], sign=True)} points ({_interval(row)}, "
         f"exact McNemar p {_equals(row['mcnemar_p'])}, {row['n']:,} questions on "
         f"{units_text(row['unit_kinds'])})"
     )
@@ -117,10 +118,11 @@ def _power(row: Mapping[str, Any]) -> str:
 
 def _wholes(noun: str, part: str, row: Mapping[str, Any], first: str, second: str) -> str:
     """Return sentences on items that are scored together: sets, or chains."""
+    row = _winner_first(row)
     numbers = (
         f"{points(row['first'])} % against {points(row['second'])} % of "
-        f"{counted(row['n'], noun)}, {points(row['difference'], sign=True)} points (95 % interval "
-        f"{points_span(row['interval'])}, McNemar p {_equals(row['mcnemar_p'])})"
+        f"{counted(row['n'], noun)}, {points(row['difference'], sign=True)} points ("
+        f"{_interval(row)}, McNemar p {_equals(row['mcnemar_p'])})"
     )
     if row["verdict"] == "unclear":
         return (
@@ -136,12 +138,14 @@ def _family(axis: Axis, rows: list[Mapping[str, Any]], first: str, second: str) 
     clear = [row for row in tested if row["verdict"] != "unclear"]
     small = len(rows) - len(tested)
     noun = "group" if axis == "parts" else axis
+    if not tested:
+        return f"By {axis}: no {noun} has the {SMALL} pairs needed for a test."
     text = f"By {axis}: of {counted(len(tested), noun)} tested together (Holm), "
     if clear:
         largest = sorted(clear, key=lambda row: -abs(row["difference"]))
         groups = "; ".join(
             f"{name_of(axis, row)} for {first if row['verdict'] == 'first' else second} "
-            f"({points(row['difference'], sign=True)})"
+            f"({points(abs(row['difference']), sign=True)})"
             for row in largest[:LIST_LIMIT]
         )
         text += f"{len(clear)} {'differs' if len(clear) == 1 else 'differ'}"
@@ -151,8 +155,26 @@ def _family(axis: Axis, rows: list[Mapping[str, Any]], first: str, second: str) 
     if clear and len(clear) < len(tested):
         text += " For the others no difference is shown, which does not prove that there is none."
     if small:
-        text += f" {counted(small, noun)} of fewer than 10 pairs left untested."
+        text += f" {counted(small, noun)} of fewer than {SMALL} pairs left untested."
     return text
+
+
+def _winner_first(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the row with the figures of the better run first, if one is shown to be better."""
+    if row["verdict"] != "second":
+        return row
+    low, high = row["interval"]
+    return {
+        **row,
+        "first": row["second"],
+        "second": row["first"],
+        "difference": -row["difference"],
+        "interval": [-high, -low],
+    }
+
+
+def _interval(row: Mapping[str, Any]) -> str:
+    return f"95 % interval {points_span(row['interval'])}" if row["interval"] else "no interval"
 
 
 def _equals(p: float | None) -> str:

@@ -23,6 +23,7 @@ from medrcube.evaluate.questions.data_agreements import sends_outside
 from medrcube.evaluate.questions.selection import ItemFilter, select_items
 from medrcube.evaluate.reporting.scored_runs import load_runs
 from medrcube.evaluate.runner.run import run_evaluation
+from medrcube.evaluate.statistics.comparison.compare_many_runs import compare_many
 from medrcube.evaluate.statistics.comparison.compare_runs import compare_two
 
 ELSEWHERE = "models.example.org"
@@ -135,6 +136,17 @@ def test_leave_for_one_source_is_for_that_source_and_on_record(
 def test_on_this_machine_everything_is_asked(ask, server, mixed):
     assert "left out" not in ask()
     assert len(server.requests) == 6
+
+
+def test_a_comparison_says_what_an_agreement_left_out(ask, elsewhere, tmp_path):
+    ask()
+    ask(url=elsewhere, out="remote")
+    words = (
+        r"remote: 2 chosen of 6; left out 4 that may not be sent "
+        r"\(of UNHEARD-OF, VINDR-CXR; see --i-may-send\)"
+    )
+    with pytest.raises(WorkspaceError, match=words):
+        compare_two(tmp_path / "run", tmp_path / "remote")
 
 
 def test_leave_for_a_source_that_needs_none_is_a_mistake(ask, elsewhere):
@@ -268,8 +280,20 @@ def test_runs_of_different_choices_are_not_compared_as_one(ask, tmp_path):
     ask("--task", "View Recognition", out="part")
     runs = [tmp_path / "run", tmp_path / "part"]
     assert len({run.benchmark for run in load_runs(runs)}) == 2
-    with pytest.raises(WorkspaceError, match="different releases"):
+    words = (
+        r"different selections of one release \(.*run: all 6 items; .*part: 3 chosen of 6\); "
+        r"add  --common .* on the items that both were asked"
+    )
+    with pytest.raises(WorkspaceError, match=words):
         compare_two(*runs)
+    with pytest.raises(WorkspaceError, match=r"different selections.*that all were asked"):
+        compare_many([*runs, runs[0]])
+    write_report(runs, tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text()
+    assert "These runs were asked different selections of one release." in page
+    assert "different releases" not in page
+    assert "all 6 items" in page
+    assert "3 chosen of 6" in page
     assert compare_two(*runs, common=True)["items"]["common"] == 3
 
 

@@ -162,7 +162,7 @@ def test_runs_of_different_benchmarks_are_not_compared_silently(row, write_relea
         run_evaluation(load_benchmark(root), open_model("baseline/first"), tmp_path / f"run-{name}")
     write_report([tmp_path / "run-a", tmp_path / "run-b"], tmp_path / "x.html")
     text = (tmp_path / "x.html").read_text()
-    assert "different benchmarks" in text
+    assert "different releases" in text
     assert "baseline/first (run-a)" in text
 
 

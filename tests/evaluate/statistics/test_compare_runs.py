@@ -28,7 +28,20 @@ def test_exchanging_the_runs_turns_everything_round(scored_run):
     comparison = compare_two(b, a)
     assert comparison["overall"]["verdict"] == "second"
     assert comparison["overall"]["difference"] == -0.5
-    assert comparison["conclusions"][0].startswith("a is right more often than b")
+    sentence = comparison["conclusions"][0]
+    assert sentence.startswith("a is right more often than b on these questions: ")
+    assert "100.0 % against 50.0 %, +50.0 points" in sentence
+    assert "-50" not in " ".join(comparison["conclusions"])
+    assert sentence == compare_two(a, b)["conclusions"][0]
+
+
+def test_without_a_group_of_enough_pairs_nothing_is_tested(scored_run):
+    comparison = compare_two(scored_run("a", range(8), n=8), scored_run("b", [], n=8))
+    assert "By task: no task has the 10 pairs needed for a test." in comparison["conclusions"]
+    single = compare_two(
+        scored_run("c", range(2), n=2, release="s"), scored_run("d", [], n=2, release="s")
+    )
+    assert "(no interval, exact McNemar p" in single["conclusions"][0]
 
 
 def test_a_difference_on_every_picture_is_found_too(scored_run):
@@ -187,7 +200,7 @@ def test_a_slice_that_is_too_small_has_no_verdict(scored_run):
     comparison = compare_two(scored_run("a", range(8), n=8), scored_run("b", [], n=8))
     (row,) = comparison["families"]["task"]
     assert (row["mcnemar_p_holm"], row["verdict"]) == (None, "unclear")
-    assert "fewer than 10 pairs left untested" in comparison["conclusions"][2]
+    assert "no task has the 10 pairs needed" in comparison["conclusions"][2]
 
 
 def test_two_runs_of_one_model_are_told_apart(scored_run, tmp_path):
