@@ -20,10 +20,12 @@ stopwatch?.form.addEventListener("submit", () => {
 // Reasons are asked of those who do not accept.
 const reasons = document.querySelector("#reasons");
 const decisions = document.querySelectorAll('input[name="decision"]');
+const checklist = document.querySelector("[data-checklist]");
 
 function askReasons() {
   const decision = document.querySelector('input[name="decision"]:checked')?.value ?? "accept";
   document.querySelector(".attested")?.toggleAttribute("hidden", decision !== "accept");
+  checklist.open = decision === "accept" || checklist.querySelector(":checked") !== null;
   reasons.hidden = decision === "accept" && !reasons.querySelector(":checked");
 }
 
@@ -32,6 +34,36 @@ if (reasons) {
   reasons.addEventListener("change", askReasons);
   document.addEventListener("draft-restored", askReasons);
   askReasons();
+}
+
+// Nobody confirms what was never on their screen: whoever accepts is first shown the rest of it,
+// once.
+const unread = document.querySelector("[data-unread]");
+const unseen = new Set(unread ? document.querySelectorAll("[data-attested]") : []);
+
+function isOnScreen(element) {
+  const { top, bottom, left, width, height } = element.getBoundingClientRect();
+  const front = document.elementFromPoint(left + width / 2, top + height / 2);
+  return height > 0 && top >= 0 && bottom <= window.innerHeight && element.contains(front);
+}
+
+function lookAgain() {
+  for (const element of unseen) if (isOnScreen(element)) unseen.delete(element);
+}
+
+if (unread) {
+  addEventListener("scroll", lookAgain, { passive: true, capture: true });
+  unread.closest("form").addEventListener("submit", (event) => {
+    lookAgain();
+    const accepts = document.querySelector('input[name="decision"]:checked')?.value === "accept";
+    if (!accepts || !unseen.size) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    checklist.open = true;
+    unread.hidden = false;
+    [...unseen].at(0).scrollIntoView({ block: "center" });
+    unseen.clear();
+  });
 }
 
 // What acts at once for everybody is asked once more.

@@ -188,7 +188,7 @@ def open_sheet(claim: Claim, values: DraftValues) -> dict[str, object]:
         "warnings": evidence_text.warning_lines(version),
         "remarks": remarks_of(version.item_id),
         "checklist": [_group(values, f"check.{line.name}", line.text, _SAID) for line in CHECKLIST],
-        "checklist_open": any(values.get(f"check.{line.name}") for line in CHECKLIST),
+        "checklist_open": True,
         "decisions": [
             ChoiceInput("decision", value, text, _is_chosen(values, "decision", value), value, hint)
             for value, text, hint in _DECISIONS

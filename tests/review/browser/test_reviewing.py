@@ -7,6 +7,7 @@ from django.contrib.sessions.models import Session
 from playwright.sync_api import expect
 
 from medrcube.review.models import BlindAnswer, Draft, Review
+from medrcube.review.reviewing.questionnaire import CHECKLIST
 
 pytestmark = pytest.mark.untraced
 PASSWORD = "correct horse battery staple"  # noqa: S105
@@ -67,6 +68,9 @@ def test_an_item_is_accepted_by_two_keys_after_the_blind_answer(opened):
     page, _ = opened()
     blind_by_keys(page)
     page.keyboard.press("a")
+    for line in CHECKLIST:  # what accepting confirms
+        expect(page.get_by_text(line.text)).to_be_in_viewport(ratio=1)
+    expect(page.get_by_text("The key is the single longest option.")).to_be_in_viewport(ratio=1)
     page.keyboard.press("Enter")
     page.get_by_text("Your review is stored.").wait_for()
     review = Review.objects.get()
@@ -74,6 +78,42 @@ def test_an_item_is_accepted_by_two_keys_after_the_blind_answer(opened):
     answer = BlindAnswer.objects.get()
     assert (answer.option, answer.confidence, answer.needs_image) == (0, 3, "yes")
     assert answer.milliseconds > 0
+
+
+@pytest.mark.parametrize("how", ["Enter", "click"])
+def test_nobody_confirms_what_was_not_on_their_screen(opened, how):
+    page, _ = opened()
+    page.set_viewport_size({"width": 1440, "height": 240})
+
+    def submit():
+        if how == "Enter":
+            page.keyboard.press("Enter")
+        else:
+            page.get_by_role("button", name="Submit and stop").evaluate("it => it.click()")
+
+    blind_by_keys(page)
+    warning = page.get_by_text("The key is the single longest option.")
+    page.keyboard.press("a")
+    expect(warning).not_to_be_in_viewport()
+    submit()
+    expect(warning).to_be_in_viewport(ratio=1)
+    expect(page.get_by_role("alert")).to_contain_text("Read what you confirm by accepting")
+    assert not Review.objects.exists()
+    submit()
+    page.get_by_text("Your review is stored.").wait_for()
+    assert set(Review.objects.get().checklist.values()) == {True}
+
+
+@pytest.mark.thorough
+def test_a_folded_checklist_opens_before_it_is_confirmed(opened):
+    page, _ = opened()
+    blind_by_keys(page)
+    page.locator("summary", has_text="Checklist").click()
+    page.locator(".stage").focus()
+    page.keyboard.press("r")
+    expect(page.get_by_text(CHECKLIST[0].text)).to_be_hidden()  # a rejection confirms none of it
+    page.keyboard.press("a")
+    expect(page.get_by_text(CHECKLIST[0].text)).to_be_in_viewport(ratio=1)
 
 
 def test_an_item_is_rejected_for_two_reasons_by_four_keys(opened):

@@ -253,6 +253,16 @@ def test_the_next_item_follows_at_once_when_asked_for(answered, add_shown):
     assert (own_claim.version, reply["Location"]) == (other, url(own_claim))
 
 
+def test_what_accepting_confirms_and_the_warnings_are_not_folded_away(answered):
+    client, _, claim = answered()
+    text = body(client.get(url(claim)))
+    folded = re.sub(r"<details[^>]*\bopen>.*?</details>", "", text, flags=re.DOTALL)
+    assert not any(line.text in folded for line in CHECKLIST)
+    hidden = "".join(re.findall(r"<details.*?</details>", text, flags=re.DOTALL))
+    assert "The key is the single longest option." in text
+    assert "The key is the single longest option." not in hidden
+
+
 def test_to_accept_is_to_say_that_nothing_is_wrong(answered):
     client, _, claim = answered()
     client.post(url(claim, "submit/"), {"decision": "accept", "verdict.3": "implausible"})
