@@ -479,3 +479,18 @@ def test_numbers_of_a_recipe_give_its_greys_whatever_the_file_is_now_said_to_mea
 )
 def test_numbers_that_describe_no_greys_by_themselves_give_none(numbers):
     assert recorded_transform(Volume(slices=np.ones((1, 2, 2), np.int16)), numbers) is None
+
+
+@pytest.mark.parametrize("width", [0.5, 1])
+def test_a_recipe_may_record_a_window_of_one_grey_or_less(width):
+    volume = Volume(slices=np.arange(8, dtype=np.int16).reshape(1, 2, 4))
+    numbers = {"window": "linear_exact", "centre": 3.5, "width": width}
+    black, white = [0] * 4, [255] * 4
+    assert recorded_transform(volume, numbers).apply(volume.slices[0]).tolist() == [black, white]
+
+
+def test_a_recipe_gives_the_greys_of_no_colour_picture():
+    numbers = {"window": "bits", "low": 0, "high": 255}
+    colour = Volume(slices=np.zeros((1, 2, 2, 3), np.uint8))
+    assert recorded_transform(colour, numbers) is None
+    assert recorded_transform(Volume(slices=np.zeros((1, 2, 2), np.uint8)), numbers) is not None

@@ -19,6 +19,7 @@ from medrcube.facts import (
     Scope,
     Visibility,
 )
+from medrcube.ontologies.relations import Relations
 from medrcube.ontologies.terms import load_terms
 from medrcube.sources.registry import find_sources
 from medrcube.taxonomy import Anatomy, Modality, Task
@@ -545,3 +546,15 @@ def test_words_of_one_name_in_two_workspaces_are_never_mixed_up(tmp_path):
             projections += [question.query.ground.modality.projection]
             projections += [cell_of(question).modality.projection]
     assert projections == [True, True, False, False]
+
+
+def test_the_given_relations_decide_which_of_two_findings_is_the_more_specific(card):
+    both = case(("finding", "nodule", PRESENT), ("finding", "opacity", PRESENT))
+    no_relations = Relations((), load_terms())
+
+    def keys(relations):
+        queries = derive_questions(card(FINDINGS), both, [sample()], relations=relations)
+        return sorted(bars_by_key(queries, Task("Abnormality Diagnosis")))
+
+    assert keys(None) == ["Nodule"]
+    assert keys(no_relations) == ["Lung Opacity", "Nodule"]

@@ -8,6 +8,7 @@ import pytest
 from scipy.stats import binomtest
 
 from medrcube.errors import WorkspaceError
+from medrcube.evaluate.statistics.comparison import compare_runs
 from medrcube.evaluate.statistics.comparison.compare_many_runs import compare_many
 from medrcube.evaluate.statistics.comparison.compare_runs import compare_two
 
@@ -247,3 +248,21 @@ def test_the_command_says_why_it_refuses(scored_run, compare_command):
     assert process.returncode == 2
     assert "different releases" in process.stderr
     assert "Traceback" not in process.stderr
+
+
+@pytest.mark.parametrize(
+    ("p", "interval", "verdict"),
+    [
+        (0.01, (0.1, 0.3), "first"),
+        (0.01, (-0.3, -0.1), "second"),
+        (0.01, (-0.1, 0.3), "unclear"),
+        (0.01, (0.0, 0.3), "unclear"),
+        (0.01, (-0.3, 0.0), "unclear"),
+        (0.01, None, "unclear"),
+        (0.05, (0.1, 0.3), "unclear"),
+        (None, (0.1, 0.3), "unclear"),
+    ],
+)
+def test_a_verdict_needs_an_interval_on_one_side_of_zero(p, interval, verdict):
+    row = compare_runs._with_verdict({"p": p, "interval": interval}, "p")
+    assert row == {"p": p, "interval": interval, "verdict": verdict}

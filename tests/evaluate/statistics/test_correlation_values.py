@@ -293,3 +293,10 @@ def test_a_run_is_a_point_where_it_has_both_figures():
     )
     ignored = shortcut_reliance(runs, reading="view_ignored")["published"]
     assert ignored["r"] == pytest.approx(-published[0])
+
+
+def test_no_correlation_is_beyond_one_by_rounding():
+    values = np.random.default_rng(1).normal(size=(200, 1, 7))
+    r = correlate(np.concatenate([values, 3 * values, -values], axis=1), "pearson")
+    assert r.max() == 1
+    assert r.min() == -1
