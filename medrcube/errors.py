@@ -6,6 +6,7 @@ exits with its ``exit_code`` (0 done, 1 a check failed, 2 wrong use or bad input
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "VocabularyError",
     "WorkspaceError",
     "failure_text",
+    "install_command",
 ]
 
 
@@ -119,8 +121,20 @@ class MissingExtraError(MedrcubeError):
     def __init__(self, module: str, extra: str) -> None:
         super().__init__(
             f"this needs the package that provides {module!r}, which is not installed: "
-            f"run  pip install 'medrcube[{extra}]'"
+            f"run  {install_command(extra)}"
         )
+
+
+def install_command(extra: str) -> str:
+    """Return the command that installs an extra: from the folder of a checkout, else by name."""
+    checkout = Path(__file__).resolve().parents[1]
+    command = f"pip install 'medrcube[{extra}]'"
+    if not (checkout / "pyproject.toml").is_file():
+        return command
+    return (
+        f"{command}; this is a checkout, so in {checkout} run  {sys.executable} -m pip install "
+        f"--editable '.[{extra}]'"
+    )
 
 
 def _rebuild(kind: type[ReadError], message: str, code: str) -> ReadError:

@@ -205,6 +205,13 @@ def test_a_source_says_how_to_get_it(run):
     assert "@article" in out
 
 
+def test_known_issues_of_a_source_are_shown_in_words(run):
+    _, out, _ = run("sources", "show", "brain-tumor-classification")
+    issues = out.partition("Known issues\n")[2].partition("\nCitation")[0].splitlines()
+    assert issues
+    assert all(line.startswith("  ") and line[2].isupper() for line in issues if line)
+
+
 def test_validate_tells_the_layout_and_its_status_says_whether_it_fits(run, busi, tmp_path):
     status, out, _ = run("sources", "validate", "busi", busi)
     assert (status, "partial copy" in out) == (0, True)
@@ -257,7 +264,7 @@ def test_build_release_evaluate_and_report_from_the_command_line(run, tmp_path):
     status, text, _ = run("build", workspace, "--workers", 1, "--json", "--seed", 3)
     assert json.loads(text)["rendered"] == 0
     status, text, _ = run("release", workspace, out, "--allow-unreviewed")
-    assert (status, "unreviewed" in text) == (0, True)
+    assert (status, "of them open; " in text, "of the others unreviewed" in text) == (0, True, True)
     arguments = ("evaluate", out, "--model", "baseline/first", "--out", tmp_path / "run")
     status, text, _ = run(*arguments)
     assert status == 0

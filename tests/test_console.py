@@ -51,6 +51,13 @@ def test_long_waiting_for_the_first_unit_is_told_without_a_time_left(monkeypatch
     assert capsys.readouterr().err == "evaluate: 0 of 4, 1 of 1 under way\n"
 
 
+def test_a_long_line_without_a_terminal_stays_one_line(monkeypatch, capsys):
+    monkeypatch.setattr(progress, "PLAIN_INTERVAL", 0.0)
+    with Reporter().stage("evaluate", 4, lambda: "x" * 70 + " under way") as advance:
+        advance(0)
+    assert capsys.readouterr().err == f"evaluate: 0 of 4, {'x' * 70} under way\n"
+
+
 def test_short_work_without_a_terminal_is_silent(capsys):
     with Reporter().stage("render", 4) as advance:
         advance(4)

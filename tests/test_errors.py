@@ -1,6 +1,9 @@
+from pathlib import Path
+
 import pytest
 
-from medrcube.errors import failure_text
+from medrcube import errors
+from medrcube.errors import failure_text, install_command
 
 
 def failure(call, *arguments):
@@ -21,3 +24,10 @@ def test_text_in_another_encoding_is_told_by_its_line():
 def test_any_other_failure_keeps_its_words():
     assert failure(int, "x") == "invalid literal for int() with base 10: 'x'"
     assert failure_text(OSError("the disk is gone")) == "the disk is gone"
+
+
+def test_in_a_checkout_the_extra_is_installed_from_its_folder(monkeypatch, tmp_path):
+    assert "pip install --editable '.[review]'" in install_command("review")
+    assert str(Path(errors.__file__).resolve().parents[1]) in install_command("review")
+    monkeypatch.setattr(errors, "__file__", str(tmp_path / "medrcube" / "errors.py"))
+    assert install_command("review") == "pip install 'medrcube[review]'"

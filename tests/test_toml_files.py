@@ -4,7 +4,7 @@ import pytest
 
 from medrcube.build.profile.profile import load_profile
 from medrcube.errors import MedrcubeError
-from medrcube.files.toml_reader import read_toml
+from medrcube.files.toml_reader import TomlTable, read_toml
 from medrcube.sources._framework.card import load_card
 from medrcube.tasks.declaration import load_task
 from medrcube.vocabulary.layers import using_vocabulary
@@ -50,3 +50,10 @@ def test_a_file_saved_in_another_encoding_is_refused_by_every_reader(tmp_path, n
     (tmp_path / name).write_bytes(LATIN_1)
     with pytest.raises(MedrcubeError, match=rf"{name} is not valid TOML: line 1 is not UTF-8"):
         READERS[name](tmp_path)
+
+
+def test_a_key_of_another_table_is_told_where_it_belongs(tmp_path):
+    table = TomlTable(tmp_path / "m.toml", {"even_keys": True, "build": {}})
+    table.table("build").flag("even_keys", default=True)
+    with pytest.raises(MedrcubeError, match=r"'even_keys'; it belongs in \[build\]"):
+        table.finish()

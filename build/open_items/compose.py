@@ -38,8 +38,8 @@ from medrcube.templates import Wordings
 
 __all__ = ["OpenResult", "compose_open_items"]
 
-BLIND = "a constant answer is right too often"
-ALWAYS = "a constant answer is always right"
+BLIND = "one fixed answer is right too often"
+ALWAYS = "one fixed answer is always right"
 PATIENT_FULL = "enough of its patient are asked"
 ANOTHER = "another question of its patient is asked"
 CLASS_FULL = "enough of its class of size are asked"
@@ -217,15 +217,16 @@ def _warnings(task: Task, cells: Mapping[tuple[str, ...], BlindChance]) -> Itera
     for chance in often:
         if chance.patients >= FEW:
             yield (
-                f"{', '.join(chance.cell)}: a constant answer passes {100 * chance.share:.0f} % of "
-                f"{chance.questions} questions; recorded as their chance level"
+                f"{', '.join(chance.cell)}: one fixed answer would pass {100 * chance.share:.0f} % "
+                f"of {chance.questions} questions; recorded as their chance level"
             )
     if few := [chance for chance in often if chance.patients < FEW]:
         yield (
-            f"{task}: a constant answer passes up to "
+            f"{task}: one fixed answer would pass up to "
             f"{100 * max(chance.share for chance in few):.0f} % of "
             f"the questions of {', '.join(sorted({chance.cell[1] for chance in few}))}; "
-            f"recorded as their chance level and kept, since {FEW} patients are needed to judge"
+            f"they are kept with that chance level, because fewer than {FEW} patients cannot show "
+            "whether this is accidental"
         )
 
 
@@ -235,7 +236,7 @@ def _informative_bundles(
     cells: Mapping[tuple[str, ...], BlindChance],
     dropped: Counter[str],
 ) -> list[Bundle]:
-    """Return the bundles for which a constant answer is not right too often."""
+    """Return the bundles for which one fixed answer is not right too often."""
     bar = task.declaration.blind.drop
     remaining = []
     for bundle in bundles:

@@ -155,7 +155,8 @@ def _require_sound(question: object, view: CaseView) -> None:
 def _fault(question: object, view: CaseView) -> str:
     """Return how a question violates the declaration of its task; empty if it does not."""
     if not isinstance(question, OpenQuestion):
-        return f"a {type(question).__name__}; expected an OpenQuestion"
+        name = type(question).__name__
+        return f"{'an' if name[0] in 'aeiouAEIO' else 'a'} {name}; expected an OpenQuestion"
     if question.task != view.task:
         return f"a question of {question.task.value!r}; expected {view.task.value!r}, its own"
     target = question.target

@@ -282,7 +282,7 @@ def _absent(recipe: Recipe, case: str, order: _SourceOrder) -> PictureOutcome:
     if order.source_scan is None:
         missing = _missing(recipe, order)
         status = Status.RAW_FILE_MISSING if missing else Status.RAW_TREE_REFUSED
-        return _outcome(recipe, status, _named(missing) or order.refused, missing)
+        return _outcome(recipe, status, _missing_text(missing) or order.refused, missing)
     changed = changes_of(recipe, order.origin)
     problems = order.source_scan.problems
     problem = problem_of(case, problems)
@@ -292,7 +292,7 @@ def _absent(recipe: Recipe, case: str, order: _SourceOrder) -> PictureOutcome:
     same = same_layout(recipe, order.source_scan.layout.layout)
     missing = _missing(recipe, order) if same else ()
     if missing or problem is not None or case in order.source_scan.absent:
-        detail = problem.message if problem else _named(missing) or _NOT_HERE
+        detail = problem.message if problem else _missing_text(missing) or _NOT_HERE
         return _outcome(recipe, Status.RAW_FILE_MISSING, "; ".join((detail, *changed)), missing)
     detail = "no case of this copy has that key, though its raw files are there"
     detail = (
@@ -307,7 +307,7 @@ def _absent(recipe: Recipe, case: str, order: _SourceOrder) -> PictureOutcome:
 _NOT_HERE = "a raw file of the case is not in this copy"
 
 
-def _named(missing: Sequence[RawFileDifference]) -> str:
+def _missing_text(missing: Sequence[RawFileDifference]) -> str:
     """Return which raw files are missing, in words; empty if none is."""
     return f"{', '.join(file.name for file in missing[:3])}: {_NOT_HERE}" if missing else ""
 

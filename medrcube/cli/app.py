@@ -55,7 +55,7 @@ Exit status:
 \b
 Environment:
 - NO_COLOR, FORCE_COLOR: colours off, on
-- COLUMNS: width of tables and help
+- COLUMNS: width of help and of tables on a terminal; tables in a pipe are whole
 """
 
 app = typer.Typer(

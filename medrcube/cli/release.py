@@ -76,9 +76,9 @@ def release(
         shard_size=parse_shard_size(shard_size),
     )
     reporter.result(
-        f"{counted(report.items, 'item')} ({report.unreviewed:,} unreviewed), "
-        f"{counted(report.open_items, 'open item')}, {counted(report.pictures, 'image')}, "
-        f"{report.withheld:,} withheld: {report.out}"
+        f"{counted(report.items + report.open_items, 'item')} ({report.open_items:,} of them "
+        f"open; {report.unreviewed:,} of the others unreviewed), "
+        f"{counted(report.pictures, 'image')}, {report.withheld:,} withheld: {report.out}"
     )
     if report.under_agreement:
         reporter.result(

@@ -46,10 +46,12 @@ def validate(
 
 
 def _format_line(number: int) -> str:
-    from medrcube.release_format.format_version import CURRENT
+    from medrcube.release_format.format_version import CURRENT, SHARDED
 
     line = f"checked against release format {number}"
-    return line if number >= CURRENT.number else f"{line}; the present one is {CURRENT.number}"
+    if number >= CURRENT.number:
+        return line
+    return f"{line}; new releases have {CURRENT.number}, or {SHARDED.number} with image shards"
 
 
 def _show(validation: Validation, reporter: Reporter) -> None:

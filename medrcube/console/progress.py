@@ -225,7 +225,8 @@ class _PlainLines:
             self._last_update = now
             line = f"{self._name}: {self._count:,} of {self._total:,}"
             self._console.print(
-                ", ".join(filter(None, (line, self._time_left(now), self._detail())))
+                ", ".join(filter(None, (line, self._time_left(now), self._detail()))),
+                soft_wrap=True,
             )
 
     def _time_left(self, now: float) -> str:

@@ -273,12 +273,17 @@ class TomlTable:
             if key not in self._keys:
                 near = difflib.get_close_matches(key, self._keys, n=1)
                 hint = f"; did you mean {near[0]!r}?" if near else ""
+                hint = next(filter(None, (child.claim(key) for child in self._children)), hint)
                 expected = ", ".join(sorted(set(self._keys)))
                 raise self._error(
                     f"{self._file}: unknown key {self._path(key)!r}{hint} (known here: {expected})"
                 )
         for child in self._children:
             child.finish()
+
+    def claim(self, key: str) -> str:
+        """Return that a key belongs in this table, in words, or empty if it is unknown here too."""
+        return f"; it belongs in [{self._where}]" if key in self._keys else ""
 
     def fail(self, key: str, expected: str, value: object, hint: str = "") -> NoReturn:
         """Raise the error that names the file, the key and the value found."""

@@ -188,8 +188,9 @@ def _require_reasons(path: Path, data: Mapping[str, Any]) -> None:
             if lacks
         ]
         raise CardError(
-            f"{path}: every field must state the basis of its truth, whether one image "
-            "shows it, and why (docs/how-to/add-a-source.md); add\n" + "".join(lines)
+            f"{path}: every field must state what its truth rests on and whether a single "
+            "image shows it, each with a reason (docs/how-to/add-a-source.md); add\n"
+            + "".join(lines)
         )
 
 

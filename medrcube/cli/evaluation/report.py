@@ -9,6 +9,7 @@ import typer
 
 from medrcube.cli.options.runs import each_once, look_at_errata
 from medrcube.cli.options.shared import Json, Wide
+from medrcube.errors import install_command
 
 if TYPE_CHECKING:
     from medrcube.console.progress import Reporter
@@ -51,7 +52,7 @@ def report(
     if data is not None:
         reporter.result(f"wrote {len(tables)} table files to {data}")
     if tables and not any(table.suffix == ".parquet" for table in tables):
-        reporter.note("no Parquet: pyarrow is not installed; run  pip install 'medrcube[evaluate]'")
+        reporter.note(f"no Parquet: pyarrow is not installed; run  {install_command('evaluate')}")
     reporter.data(
         {
             "page": str(out),

@@ -40,5 +40,6 @@ def show(name: SourceId, source_path: SourcePath = None) -> None:
     if card.quirks:
         reporter.result("\nKnown issues")
         for quirk in card.quirks:
-            reporter.result(f"  {quirk.action}: {quirk.reason}")
+            kind = "Left out" if quirk.action == "drop" else quirk.action.capitalize()
+            reporter.result(f"  {kind}: {quirk.reason}")
     reporter.result(f"\nCitation\n{card.citation.strip()}")

@@ -326,8 +326,10 @@ def read_key_values(path: Path, *, keys: Iterable[str], encoding: str = "utf-8-s
     missing = [key for key in keys if key not in values]
     if missing:
         raise RowError(
-            f"{place}: {' and '.join(map(repr, missing))} is missing (keys: "
-            f"{', '.join(redact_cell(name, keys) for name in values)}); get the file again"
+            f"{place}: {' and '.join(map(repr, missing))} "
+            f"{'is' if len(missing) == 1 else 'are'} missing; the file has "
+            f"{', '.join(redact_cell(name, keys) for name in values) or 'no keys'}; "
+            "get the file again"
         )
     return TableRow(values, place, 1, lines)
 

@@ -91,7 +91,7 @@ def test_a_box_that_always_lies_in_one_place_is_not_asked(boxed):
     questions = [at(boxed, n, (100, 100, 200, 200)) for n in range(10)]
     result = compose(questions)
     assert result.items == ()
-    assert result.dropped == {"Lesion Box: a constant answer is right too often": 10}
+    assert result.dropped == {"Lesion Box: one fixed answer is right too often": 10}
 
 
 @pytest.mark.parametrize("patients", [2, 3, FEW - 2])
@@ -114,7 +114,7 @@ def test_a_place_that_a_third_of_the_patients_share_is_warned_of_and_stored_as_c
     result = compose([*scattered(boxed, 20), *shared])
     assert {item.chance for item in result.items} == {0.3333}
     assert len(result.warnings) == 1
-    assert "passes 33 % of 30 questions" in result.warnings[0]
+    assert "would pass 33 % of 30 questions" in result.warnings[0]
 
 
 def of_patients(boxed, count):
