@@ -20,11 +20,15 @@ from medrcube.build.stages.scan import holds_pixels, scan
 from medrcube.errors import MedrcubeError
 from medrcube.sources._formats.tables.delimited import delimiter_of, records_of
 from medrcube.sources._framework.contract import Source
+from medrcube.sources._synthetic.images import CANARY
 
 __all__ = ["damage_reports", "scans_ended_by_a_row"]
 
+_WORD = CANARY.partition("^")[0].title()
 _TABLES = frozenset({".csv", ".tsv", ".txt"})
 _ROW_TABLES = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
+_STRAYS = (f"{_WORD}_19310704", f"MRN7731942, {_WORD}", CANARY)
+_STRAY_SUFFIXES = (".txt", ".zip", f".{_WORD}")
 _GZIP = b"\x1f\x8b"
 _UNUSABLE = ("???", "")
 _Rows = list[list[str]]
@@ -138,6 +142,20 @@ def _without_pictures(copy: Path) -> None:
         path.unlink()
 
 
+def _with_strays(copy: Path) -> None:
+    """Put files named after a patient into every folder, of other kinds and of one in use there."""
+    for folder in (copy, *sorted(path for path in copy.rglob("*") if path.is_dir())):
+        files = sorted(path for path in folder.iterdir() if path.is_file())
+        kinds = [path.suffix for path in files if path.suffix not in _TABLES]
+        for suffix in kinds[:1]:  # may become a case, whose name is shown
+            (folder / f"{CANARY}{suffix}").touch()
+        for name in _STRAYS:
+            for suffix in _STRAY_SUFFIXES:
+                (folder / f"{name}{suffix}").touch()
+            (folder / name).mkdir()
+            (folder / name / "1.png").touch()
+
+
 def _on_tables(change: Callable[[_Rows], _Rows]) -> Callable[[Path], None]:
     def damage(copy: Path) -> None:
         for path in sorted(copy.rglob("*")):
@@ -202,6 +220,7 @@ def _rotate(row: Sequence[str], by: int) -> list[str]:
 
 _DAMAGES: dict[str, Callable[[Path], None]] = {
     "a copy that lacks images": _without_pictures,
+    "files named after a patient in every folder": _with_strays,
     "cells shifted to the right": _on_tables(_shift_cells(1)),
     "cells shifted to the left": _on_tables(_shift_cells(-1)),
     "tables without their headers": _on_tables(lambda rows: rows[1:]),

@@ -32,6 +32,7 @@ from medrcube.sources._framework.layout import (
     compare_layouts,
     require_fit,
 )
+from medrcube.sources._framework.raw_tree.public_names import PublicNames
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 from medrcube.sources._framework.raw_tree.roots import find_root
 from medrcube.sources._framework.settled_cases import without_regions
@@ -150,6 +151,7 @@ def iter_cases(source: Source, tree: TreeSnapshot, key: bytes, notes: ScanNotes)
     root, blocked_files, raw_tree = tree.root, tree.blocked_files, tree.visible_tree
     there = raw_tree.files_below - blocked_files.keys() if blocked_files else raw_tree.files_below
     unclaimed = set(raw_tree.files_below)
+    set_aside: dict[int, list[str]] = {}
     layout, problems = notes.layout.layout, notes.problems
     familiar = _familiar_words(source, layout, raw_tree)
     terms = load_terms()
@@ -166,6 +168,7 @@ def iter_cases(source: Source, tree: TreeSnapshot, key: bytes, notes: ScanNotes)
                 notes.absent_files.append(redact_name(files[0], familiar))
             else:
                 reason = entry.reason.replace(entry.key, name)
+                set_aside[len(problems)] = files
                 problems.append(_problem(source, name, entry.code, reason))
             continue
         files = _relative(entry.files(), root)
@@ -195,11 +198,12 @@ def iter_cases(source: Source, tree: TreeSnapshot, key: bytes, notes: ScanNotes)
             notes.absent_files.append(redact_name(lacking, familiar))
         else:
             problems.append(problem)
+    public = _public_names(source, layout, raw_tree, unclaimed.union(*set_aside.values()))
+    _hide_names(problems, public, set_aside)
     problems += [
-        _problem(source, name, "outside-root", blocked_files[name])
-        for name in sorted(filter(holds_pixels, blocked_files.keys() & unclaimed))
+        *_outside_root(source, blocked_files, unclaimed, public),
+        *_unclaimed(source.card, layout, raw_tree, unclaimed - blocked_files.keys(), public),
     ]
-    problems += _unclaimed(source.card, layout, raw_tree, unclaimed - blocked_files.keys())
 
 
 def inspect_tree(source: Source, root: Path, tell: OnFiles = no_progress) -> TreeSnapshot:
@@ -260,6 +264,44 @@ def _familiar_words(source: Source, layout: str, raw_tree: RawTree) -> frozenset
     return words_in((*raw_tree.names, *source.card.layout(layout).globs, code))
 
 
+def _public_names(
+    source: Source, layout: str, raw_tree: RawTree, unused: Collection[str]
+) -> PublicNames:
+    """Return the names that the files of cases, the layout and the adapter make public."""
+    code = (source.folder / "adapter.py").read_text(encoding="utf-8")
+    used = raw_tree.files_below - frozenset(unused)
+    return PublicNames(raw_tree.names, used, source.card.layout(layout).globs, (code,))
+
+
+def _hide_names(
+    problems: list[QuarantineRow], public: PublicNames, set_aside: Mapping[int, Sequence[str]]
+) -> None:
+    """Replace names in the problems of files that an adapter set aside.
+
+    Args:
+        problems: problems of a scan.
+        public: names that may be shown.
+        set_aside: position in ``problems`` -> files.
+    """
+    for number, files in set_aside.items():
+        case, message = problems[number].case, problems[number].message
+        if files and public.replace_names(case, files) != case:
+            case = escape_bytes(public.describe_file(files[0]))
+        message = escape_bytes(public.replace_names(message, files))
+        problems[number] = replace(problems[number], case=case, message=message)
+
+
+def _outside_root(
+    source: Source,
+    blocked_files: Mapping[str, str],
+    unclaimed: Collection[str],
+    public: PublicNames,
+) -> Iterator[QuarantineRow]:
+    """Yield files that must not be read and that no case names."""
+    for name in sorted(filter(holds_pixels, blocked_files.keys() & unclaimed)):
+        yield _problem(source, public.describe_file(name), "outside-root", blocked_files[name])
+
+
 def _bar(
     source: Source, key: str, files: Sequence[str], blocked_files: Mapping[str, str]
 ) -> QuarantineRow | None:
@@ -305,7 +347,7 @@ def _reject(source: Source, case: Case, missing: set[str], root: Path) -> Quaran
 
 
 def _unclaimed(
-    card: Card, layout: str, tree: RawTree, names: Collection[str]
+    card: Card, layout: str, tree: RawTree, names: Collection[str], public: PublicNames
 ) -> list[QuarantineRow]:
     """Report files that no case uses, with the card's reason if it states one."""
     ignored: dict[str, str] = {}
@@ -317,16 +359,21 @@ def _unclaimed(
         reason = ignored.get(name, "")
         place = name.rpartition("/")[0] if is_slice(name) else name
         groups.setdefault((place, reason), []).append(name)
-    problems = [_unused(card.id, layout, reason, own) for (_, reason), own in groups.items()]
-    problems += _unknown_files(card, layout, tree, names)
+    problems = [
+        _unused(card.id, layout, reason, own, public) for (_, reason), own in groups.items()
+    ]
+    problems += _unknown_files(card, layout, tree, names, public)
     return problems
 
 
-def _unused(source: str, layout: str, reason: str, names: Sequence[str]) -> QuarantineRow:
+def _unused(
+    source: str, layout: str, reason: str, names: Sequence[str], public: PublicNames
+) -> QuarantineRow:
     """Return one row for a file, or for all slices of a folder."""
-    case, what = names[0], "this file"
+    case, what = public.describe_file(names[0]), "this file"
     if len(names) > 1:
-        case, what = names[0].rpartition("/")[0] or ".", f"its {len(names):,} DICOM files"
+        case = public.describe_folder(names[0].rpartition("/")[0]) or "."
+        what = f"its {len(names):,} DICOM files"
     code = "ignored-by-card" if reason else "unclaimed"
     message = reason or (
         f"no case of layout {layout!r} uses {what}; the tables and masks of this copy do not name "
@@ -338,7 +385,7 @@ def _unused(source: str, layout: str, reason: str, names: Sequence[str]) -> Quar
 
 
 def _unknown_files(
-    card: Card, layout: str, tree: RawTree, names: Collection[str]
+    card: Card, layout: str, tree: RawTree, names: Collection[str], public: PublicNames
 ) -> Iterator[QuarantineRow]:
     """Report files without pixels that neither the card nor a case names: one row per kind."""
     own = card.layout(layout)
@@ -357,7 +404,7 @@ def _unknown_files(
         )
         yield QuarantineRow(
             source=card.id,
-            case=escape_bytes(files[0]),
+            case=escape_bytes(public.describe_file(files[0])),
             stage="scan",
             code="other-file",
             message=message,

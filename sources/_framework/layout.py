@@ -15,6 +15,7 @@ from medrcube.errors import SourceError
 from medrcube.sources._framework.card import Card
 from medrcube.sources._framework.card_parts.layout import Layout
 from medrcube.sources._framework.raw_tree.globs import compile_glob, extension
+from medrcube.sources._framework.raw_tree.public_names import PublicNames
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 from medrcube.sources._framework.raw_tree.roots import find_root, folders_below
 
@@ -131,7 +132,7 @@ def compare_layouts(card: Card, tree: RawTree) -> LayoutReport:
     """Return the report of the best matching layout, with hints for repair; opens no file."""
     started = time.monotonic()
     report = _best(card, tree)
-    hints = [*_packed(tree, report)] if not report.complete else []
+    hints = [*_packed(card, tree, report)] if not report.complete else []
     if not report.fits:
         hints += [*_unfit(card, tree), *_nearby(card, tree, report), *_kinds(tree, report)]
     return replace(report, hints=tuple(hints), seconds=time.monotonic() - started)
@@ -193,7 +194,7 @@ def _compare(card: Card, layout: Layout, tree: RawTree) -> LayoutReport:
     )
 
 
-def _packed(tree: RawTree, report: LayoutReport) -> Iterator[str]:
+def _packed(card: Card, tree: RawTree, report: LayoutReport) -> Iterator[str]:
     """Yield hints about archives that were not unpacked, with the command that unpacks them."""
     patterns = [compile_glob(glob) for glob in report.expected]
     packed = [
@@ -203,16 +204,34 @@ def _packed(tree: RawTree, report: LayoutReport) -> Iterator[str]:
     ]
     if packed:
         others = f" and {len(packed) - 1:,} more" if len(packed) > 1 else ""
+        name = _public_names(card, tree).describe_file(packed[0])
+        is_public = name == packed[0]
         yield (
-            f"{packed[0]}{others} {'are' if others else 'is'} still packed: unpack with  "
-            f"{_command(tree.path / packed[0])}"
+            f"{name}{others} {'are' if others else 'is'} still packed: unpack with  "
+            f"{_command(tree.path / packed[0], file=None if is_public else 'FILE')}"
         )
 
 
-def _command(file: Path) -> str:
-    suffix = file.suffix.lower()
-    command = _UNPACK.get(suffix, "tar -xf {file} -C {folder}")
-    return command.format(file=shlex.quote(str(file)), folder=shlex.quote(str(file.parent)))
+def _public_names(card: Card, tree: RawTree) -> PublicNames:
+    """Return the names in a tree that the card makes public."""
+    globs = [glob for layout in card.layouts for glob in (*layout.globs, *card.unfit)]
+    files = [file.name for file in card.home.files] if card.home else []
+    texts = (card.id, card.title, *files)
+    return PublicNames(tree.names, (), globs, texts)
+
+
+def _command(path: Path, file: str | None = None) -> str:
+    """Return the command that unpacks an archive.
+
+    Args:
+        path: the archive.
+        file: word that stands for it, if its name is not shown.
+    """
+    command = _UNPACK.get(path.suffix.lower(), "tar -xf {file} -C {folder}")
+    return command.format(
+        file=file or shlex.quote(str(path)),
+        folder="FOLDER" if file else shlex.quote(str(path.parent)),
+    )
 
 
 def _unfit(card: Card, tree: RawTree) -> Iterator[str]:
@@ -220,7 +239,7 @@ def _unfit(card: Card, tree: RawTree) -> Iterator[str]:
     for glob, reason in card.unfit.items():
         first = next(iter(tree.match(glob)), None)
         if first is not None:
-            yield f"it holds {first}: {reason}"
+            yield f"it holds {_public_names(card, tree).describe_file(first)}: {reason}"
 
 
 def _nearby(card: Card, tree: RawTree, report: LayoutReport) -> Iterator[str]:

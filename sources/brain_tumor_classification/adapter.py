@@ -51,8 +51,9 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
 
 
 def _distrust(renamed: list[str]) -> str:
+    folder = renamed[0].rpartition("/")[0]
     return (
-        f"this copy holds {len(renamed)} renamed files ({renamed[0]} is not a name of the "
+        f"this copy holds {len(renamed)} renamed files (one in {folder} has no name of the "
         "release), so the list of wrongly filed pictures cannot be applied to it; get the release "
         "from its home page"
     )

@@ -44,8 +44,9 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
             yield from cases_or_skip(make, key=key, paths=files)
         except ReadError as error:  # one damaged header must not affect other scans
             yield Skip(key=key, reason=str(error), paths=files)
+    reason = "the scan of this file of marks is not there"
     for number in sorted(marks.keys() - scans.keys()):
-        yield Skip(key=f"patient-{number}", reason="the scan of this file of marks is not there")
+        yield Skip(key=f"patient-{number}", reason=reason, paths=(marks[number],))
 
 
 def frames(case: Case, volume: Any) -> list[int]:

@@ -38,7 +38,7 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     films = root.stems("films")
     for path in sorted(root.part("reports"), key=natural_key):
         make = partial(_report, root, path, films, by_hand or {})
-        yield from cases_or_skip(make, key=f"report {path.stem}")
+        yield from cases_or_skip(make, key=f"report {path.stem}", paths=(path,))
 
 
 def _report(
@@ -52,7 +52,7 @@ def _report(
     codes = list(dict.fromkeys(map(_meaning, report.codes)))
     if not names or not _UNFIT.isdisjoint(codes):
         reason = "its readers call the films unfit" if names else "the report has no film"
-        yield Skip(key=f"report {path.stem}", reason=reason, paths=tuple(places.values()))
+        yield Skip(key=f"report {path.stem}", reason=reason, paths=(*places.values(),) or (path,))
         return
     labels = tuple(_labels(codes, f"{path.name} MeSH/major"))
     views = _views(places, by_hand, report.captions)

@@ -25,7 +25,7 @@ def _out_by_link(raw, elsewhere):
 def _out_by_folder(raw, elsewhere):
     shutil.move(raw / "g (0).png", elsewhere / "g (0).png")
     shutil.move(raw / "g (0)_mask.png", elsewhere / "g (0)_mask.png")
-    (raw / "linked").symlink_to(elsewhere)
+    (raw / "copy").symlink_to(elsewhere)
 
 
 def _out_by_mask(raw, elsewhere):
@@ -49,7 +49,7 @@ def _to_nothing(raw, _elsewhere):
         (_out_by_link, {"g (0)": "outside-root"}),
         (
             _out_by_folder,
-            {"linked/g (0).png": "outside-root", "linked/g (0)_mask.png": "outside-root"},
+            {"copy/g (0).png": "outside-root", "copy/g (0)_mask.png": "outside-root"},
         ),
         (_out_by_mask, {"g (0)": "outside-root"}),
         (_pipe, {"g (0)": "outside-root"}),

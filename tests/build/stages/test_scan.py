@@ -53,7 +53,10 @@ def test_an_adapter_can_set_a_file_aside_with_a_reason(toy, raw, write_case):
 def test_a_picture_that_no_case_uses_is_reported(toy, raw, write_case):
     write_case(raw, "stray")
     (raw / "._hidden.png").touch()
-    assert _codes(scan(toy, raw, KEY)) == {"stray.png": "unclaimed", "stray_mask.png": "unclaimed"}
+    assert _codes(scan(toy, raw, KEY)) == {
+        "(like xxxxx, no. 13 of 14).png": "unclaimed",
+        "(like xxxxx_xxxx, no. 14 of 14).png": "unclaimed",
+    }
 
 
 def test_files_of_other_kinds_are_listed_once_a_folder_and_kind(toy, raw):
@@ -68,9 +71,9 @@ def test_an_unused_series_is_one_row(toy, raw):
     for number in range(3):
         (raw / "ct/1.2").mkdir(parents=True, exist_ok=True)
         (raw / f"ct/1.2/{number}.dcm").touch()
-    (raw / "ct/lone.dcm").touch()
+    (raw / "ct/4.dcm").touch()
     source_scan = scan(toy, raw, KEY)
-    assert _codes(source_scan) == {"ct/1.2": "unclaimed", "ct/lone.dcm": "unclaimed"}
+    assert _codes(source_scan) == {"ct/1.2": "unclaimed", "ct/4.dcm": "unclaimed"}
     assert any("its 3 DICOM files" in problem.message for problem in source_scan.problems)
 
 

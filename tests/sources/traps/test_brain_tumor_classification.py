@@ -91,7 +91,8 @@ def test_copy_with_renamed_files_is_refused_whole(edited_tree, scan_tree, name):
 
     scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, rename))
     assert scan.cases == {}
-    assert name in scan.skips["Training-glioma_tumor-gg (1)"]
+    reason = scan.skips["Training-glioma_tumor-gg (1)"]
+    assert "1 renamed files (one in Training/glioma_tumor has no name of the release)" in reason
 
 
 def test_merge_of_other_folders_fits_no_layout(tmp_path):
