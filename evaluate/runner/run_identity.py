@@ -9,6 +9,8 @@ from typing import Any
 
 from medrcube.errors import WorkspaceError
 from medrcube.evaluate.models.protocol import Json
+from medrcube.evaluate.questions.selection import NOT_THERE
+from medrcube.evaluate.questions.settings import selection_text
 
 __all__ = ["differing_values", "require_same_identity", "restore_reply_limit"]
 
@@ -37,8 +39,11 @@ def require_same_identity(
     lines = [
         f"  {name}: {_value_text(old)} in the run, {_value_text(new)} now"
         for part in parts
+        if part != "selection"
         for name, old, new in differing_values(there[part], expected[part], part)
     ]
+    if "selection" in parts:
+        lines = [*_selection_lines(manifest, expected), *lines]
     more = [f"  and {len(lines) - _TOLD} more"] if len(lines) > _TOLD else []
     told_parts = " and ".join(_WORDS.get(part, f"another {part}") for part in parts)
     listed = "\n".join([*lines[:_TOLD], *more])
@@ -56,6 +61,24 @@ def differing_values(old: Any, new: Any, name: str) -> Iterator[tuple[str, Any, 
                 yield from differing_values(old.get(key), new.get(key), f"{name}.{key}")
     else:
         yield name, old, new
+
+
+def _selection_lines(manifest: Mapping[str, Any], identity: Mapping[str, Any]) -> list[str]:
+    """Describe both selections of items, and the options by which they may differ."""
+    whole = {"wanted": identity["dataset"]["items"], "left_out": {}, "by_source": {}}
+    old, new = manifest.get("selection") or whole, identity["selection"] or whole
+    options = {
+        "--i-may-send (in Python may_send), or where the model runs": (
+            old["by_source"] != new["by_source"]
+        ),
+        "--present-only": old["left_out"].get(NOT_THERE) != new["left_out"].get(NOT_THERE),
+        "--task, --anatomy, --modality, --source, --where or --ids": old["wanted"] != new["wanted"],
+    }
+    names = [name for name, differs in options.items() if differs] or [list(options)[-1]]
+    return [
+        f"  items: {selection_text(manifest)} in the run, {selection_text(identity)} now",
+        f"  options that differ: {'; '.join(names)}",
+    ]
 
 
 def restore_reply_limit(described: dict[str, Json], manifest: Mapping[str, Any]) -> dict[str, Json]:

@@ -11,10 +11,13 @@ import pandas as pd
 
 from medrcube.api.arguments import listed, path_of
 from medrcube.api.notebook import summary_html
+from medrcube.errors import WorkspaceError
+from medrcube.evaluate.dataset import load_benchmark
 from medrcube.evaluate.html_report import write_report as write_page
 from medrcube.evaluate.reporting.data_tables import tables
 from medrcube.evaluate.reporting.interval_text import accuracy_line, accuracy_text
-from medrcube.evaluate.reporting.scored_runs import ScoredRun, load_runs
+from medrcube.evaluate.reporting.scored_runs import ScoredRun, images_seen, load_runs
+from medrcube.evaluate.runner.run_folder import read_manifest
 from medrcube.release_format.vocabulary_file import release_vocabulary
 from medrcube.vocabulary.layers import Vocabulary, active_vocabulary, using
 
@@ -129,15 +132,35 @@ def load_run(path: str | Path, release: str | Path | None = None) -> Run:
         release: folder of the release the run was asked about; needed if it defines its own tasks.
 
     Raises:
-        WorkspaceError: the folder contains no scored run.
-        ReleaseError: the release declares an invalid vocabulary.
+        WorkspaceError: the folder contains no scored run, or the run was asked about another
+            release.
+        ReleaseError: the release is invalid.
     """
     folder = path_of("path", path)
-    vocabulary = (
-        active_vocabulary() if release is None else release_vocabulary(path_of("release", release))
-    )
+    if release is None:
+        vocabulary = active_vocabulary()
+    else:
+        root = path_of("release", release)
+        vocabulary = release_vocabulary(root)
+        _require_release_of(folder, root)
     with using(vocabulary):
         return Run(folder, load_runs([folder])[0], vocabulary)
+
+
+def _require_release_of(folder: Path, root: Path) -> None:
+    """Refuse a release that the run was not asked about.
+
+    Raises:
+        WorkspaceError: the folder is not a run, or one of another release.
+        ReleaseError: the release is invalid.
+    """
+    digest = str(read_manifest(folder)["dataset"]["digest"])
+    benchmark = load_benchmark(root).knowing(images_seen([folder]))
+    if benchmark.digest != digest:
+        raise WorkspaceError(
+            f"{folder} was asked about another release ({digest[:12]}) than {root} "
+            f"({benchmark.digest[:12]}); name the release it was asked about"
+        )
 
 
 def write_report(

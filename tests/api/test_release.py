@@ -1,4 +1,5 @@
 import asyncio
+import json
 import shutil
 import signal
 import threading
@@ -110,6 +111,21 @@ def test_a_run_that_was_read_again_is_the_same(run):
     again = medrcube.load_run(str(run.path))
     assert again.metrics == run.metrics
     assert {"runs", "slices", "items"} <= again.tables().keys()
+
+
+def test_a_run_is_not_read_with_another_release(run, release, tmp_path):
+    assert medrcube.load_run(run.path, release.path).metrics == run.metrics
+    shutil.copytree(release.path, tmp_path / "other")
+    table = next((tmp_path / "other").glob("*/test.json"))
+    rows = json.loads(table.read_text())
+    table.write_text(
+        json.dumps([{**row, "question": f"{row['question']} Please."} for row in rows])
+    )
+    with pytest.raises(WorkspaceError, match="was asked about another release"):
+        medrcube.load_run(run.path, tmp_path / "other")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ReleaseError):
+        medrcube.load_run(run.path, tmp_path / "empty")
 
 
 def test_a_folder_that_is_a_file_is_no_run(tmp_path):

@@ -25,7 +25,9 @@ def compare(
     by: Annotated[By, typer.Option(help="Axis that groups the table.")] = "task",
     common: Annotated[
         bool,
-        typer.Option("--common", help="Compare runs of different releases on their shared items."),
+        typer.Option(
+            "--common", help="Compare runs of different releases or selections on shared items."
+        ),
     ] = False,
     release: Annotated[
         Path | None,

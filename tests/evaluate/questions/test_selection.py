@@ -147,6 +147,11 @@ def test_a_comparison_says_what_an_agreement_left_out(ask, elsewhere, tmp_path):
     )
     with pytest.raises(WorkspaceError, match=words):
         compare_two(tmp_path / "run", tmp_path / "remote")
+    write_report([tmp_path / "run", tmp_path / "remote"], tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text()
+    assert "no reply</span>" not in page
+    assert "not asked</span>" in page
+    assert "Not counted here: openai/stub (remote), 2 chosen of 6; left out 4 that may" in page
 
 
 def test_leave_for_a_source_that_needs_none_is_a_mistake(ask, elsewhere):
@@ -264,10 +269,28 @@ def test_only_pictures_that_are_there_are_asked_and_the_report_says_so(ask, mixe
 
 def test_a_run_of_another_choice_is_another_run(ask, tmp_path):
     ask("--task", "View Recognition")
-    with pytest.raises(WorkspaceError, match="another selection"):
+    with pytest.raises(WorkspaceError, match="another selection") as error_info:
         ask()
+    words = str(error_info.value)
+    assert "items: 3 chosen of 6 in the run, all 6 items now" in words
+    assert "options that differ: --task, --anatomy, --modality" in words
+    assert "digest" not in words
     with pytest.raises(WorkspaceError, match="another selection"):
         ask("--modality", "CT")
+
+
+def test_an_error_on_resuming_names_the_option_that_differs(ask, mixed, elsewhere):
+    ask("--i-may-send", "vindr-cxr", url=elsewhere)
+    with pytest.raises(WorkspaceError, match="another selection") as error_info:
+        ask(url=elsewhere)
+    words = str(error_info.value)
+    assert "4 chosen of 6; left out 2 that may not be sent (of UNHEARD-OF" in words
+    assert words.count("options that differ: --i-may-send") == 1
+    assert "--task" not in words
+    (mixed / "BUSI/pictures/BUSI0.png").unlink()
+    ask(out="other")
+    with pytest.raises(WorkspaceError, match="options that differ: --present-only\n"):
+        ask("--present-only", out="other")
 
 
 def test_the_same_items_chosen_in_two_ways_are_one_choice(ask):
