@@ -34,7 +34,7 @@ class QuestionStates:
         if unasked := self.ends[AnswerOutcome.NOT_ASKED]:
             return f"{counted(unasked, 'question')} not asked yet"
         if sum(self.ends[end] for end in _WITHOUT_ANSWER) > FAILURE_GATE * sum(self.ends.values()):
-            return "too many questions have no reply or a cut one"
+            return "too many questions have no reply or one that was cut off"
         return None
 
     def __str__(self) -> str:

@@ -269,7 +269,7 @@ class Release:
 
         summary = run_beside_loop(ask)
         if summary.exit_code:
-            why = summary.stopped or "too many questions have no reply or a cut one"
+            why = summary.stopped or "too many questions have no reply or one that was cut off"
             warnings.warn(f"{folder}: incomplete: {why}", RuntimeWarning, stacklevel=3)
         return load_run(folder)
 

@@ -45,7 +45,7 @@ def import_run(
     The run can then be scored, compared and reported like any other.
 
     Exit status: 0 imported; 2 usage error, or the file is not from this release; 3 incomplete: over
-    5 % of the questions have no reply or a cut one, or some were asked with other text.
+    5 % of the questions have no reply or one that was cut off, or some were asked with other text.
     """
     from medrcube.cli.options.releases import read_release
     from medrcube.console.progress import Reporter

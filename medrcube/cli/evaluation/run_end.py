@@ -44,7 +44,7 @@ def tell(
     if summary.stopped:
         reporter.result(f"INCOMPLETE {summary.stopped}, {counted(summary.left, 'question')} left")
     elif summary.exit_code:
-        reporter.result("INCOMPLETE too many questions have no reply or a cut one")
+        reporter.result("INCOMPLETE too many questions have no reply or one that was cut off")
     if summary.again:
         longer = f" --max-tokens {4 * int(limit_of_reply or 4096)}" if summary.cut else ""
         reporter.result(

@@ -52,8 +52,8 @@ def score(
     items withdrawn by the errata of that release are left out.
 
     Exit status: 0 scored; 2 usage error, or nothing could be scored; 3 incomplete: some questions
-    were not asked yet, over 5 % have no reply or a cut one, the run lacks questions that its
-    manifest lists, or part of the file could not be used.
+    were not asked yet, over 5 % have no reply or one that was cut off, the run lacks questions that
+    its manifest lists, or part of the file could not be used.
     """
     from medrcube.console.progress import Reporter
 

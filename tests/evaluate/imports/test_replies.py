@@ -289,7 +289,7 @@ def test_replies_that_were_cut_end_a_file_as_they_end_a_run(benchmark, tmp_path,
     ran = invoke("--replies", tmp_path / "r.jsonl", "--release", benchmark.root, "--out", run)
     again = invoke(run)
     assert (ran.exit_code, again.exit_code) == (3, 3), ran.output
-    text = "INCOMPLETE too many questions have no reply or a cut one"
+    text = "INCOMPLETE too many questions have no reply or one that was cut off"
     assert text in ran.output
     assert text in again.output
 
