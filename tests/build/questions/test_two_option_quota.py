@@ -6,8 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from medrcube.build.questions import compose
 from medrcube.build.questions.item_table import ChoiceItem, Option
-from medrcube.build.questions.sampling.two_option_quota import limit_two_option_items
+from medrcube.build.questions.sampling.two_option_quota import (
+    TWO_OPTIONS,
+    limit_two_option_items,
+)
 
 BLANK = dict.fromkeys(ChoiceItem.__dataclass_fields__, "")
 LABELS = ("edema", "hernia", "nodule", "goiter")
@@ -96,3 +100,15 @@ def test_sets_of_a_cell_take_turns():
     items += [item(40 + n, key=n % 2, first=2) for n in range(2)]
     remaining = two(limit_two_option_items(items, 0.5, 0))
     assert {entry.concept for entry in remaining} == set(LABELS)
+
+
+def test_the_share_holds_after_larger_items_are_dropped_for_their_keys():
+    larger = [item(n, 3, first=1) for n in range(10)]
+    pairs = [item(20 + n, key=n % 2) for n in range(10)]
+    batch = compose._Batch(writer=None)
+    assert len(limit_two_option_items([*larger, *pairs], 0.5, 0)) == 20
+    assert compose._apply_batch_rules(batch, [*larger, *pairs], 0.5, 0) == ()
+    assert batch.dropped == {
+        f"Abnormality Diagnosis: {compose.UNEVEN}": 10,
+        f"Abnormality Diagnosis: {TWO_OPTIONS}": 10,
+    }

@@ -74,6 +74,7 @@ def attack(released, toy, raw, tmp_path, quiet):
         ("images", [{"files": ["b"], "frame": 0}], "expected names out of files"),
         ("images", [{"files": [["g (0).png"]], "frame": 0}], "expected names out of files"),
         ("images", [{"files": ["g (0).png"], "frame": True}], "expected a number"),
+        ("images", [{"files": {"g (0).png": 0}, "frame": 0}], "expected names out of files"),
         ("images", ["a"], "expected names out of files"),
         ("mark", {"kind": "exec"}, "expected a kind out of"),
         ("mark", {"kind": ["clean"]}, "expected a kind out of"),

@@ -99,6 +99,8 @@ def test_answers_are_nested_at_most_three_times(depth, letter):
         ("Answer: (A) Mass", (None, "left-open")),
         ("The best option: A Normal, since all is clear.", ("A", "declared")),
         ("I choose a normal.", ("A", "declared")),
+        ("The view is odd.\ne.g. B", (None, "no-answer-found")),
+        ("Seen from above. B", ("B", "last-sentence")),
         ("Answer: B may be edema", ("B", "declared")),
         ("The image suggests B may be present", (None, "no-answer-found")),
     ],
@@ -134,3 +136,7 @@ def test_the_later_or_firmer_statement_decides(reply, reading):
 )
 def test_text_outside_all_thinking_is_read(reply, reading):
     assert parsed(reply) == reading
+
+
+def test_an_article_before_the_first_text_may_be_its_letter():
+    assert parsed("A mass is seen.", ("Mass", "Edema")) == ("A", "leading-letter")
