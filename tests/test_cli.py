@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 import typer.main
 from PIL import Image
+from typer._completion_shared import Shells
 from typer.main import get_command
 
 from medrcube.cli import app
@@ -149,6 +150,16 @@ def test_a_shell_completes_commands_and_ids_of_sources():
 
     assert completed("sou") == ["sources"]
     assert "busi" in completed("sources", "show", "bu")
+
+
+def test_help_and_tutorial_name_the_shells_that_have_completion(run):
+    shells = [shell.value for shell in Shells]
+    assert f"- shells: {', '.join(shells)}\n" in run("--help")[1]
+    tutorial = (Path(__file__).parents[1] / "docs/tutorial/index.md").read_text("utf-8")
+    named = " ".join(
+        tutorial.partition("`medrcube --install-completion`")[2].partition("\n\n")[0].split()
+    )
+    assert all(shell in named for shell in shells)
 
 
 def test_sources_are_listed_by_region_modality_task_and_access(run):

@@ -56,6 +56,10 @@ Exit status:
 Environment:
 - NO_COLOR, FORCE_COLOR: colours off, on
 - COLUMNS: width of help and of tables on a terminal; tables in a pipe are whole
+
+\b
+Completion:
+- shells: bash, zsh, fish, powershell, pwsh
 """
 
 app = typer.Typer(
