@@ -24,7 +24,7 @@ from medrcube.tasks.declaration import TaskError
 from medrcube.taxonomy import Task
 from medrcube.templates import TemplateError, Wordings
 
-__all__ = ["WORDINGS", "asking_sources", "check_open_task", "too_few_wordings"]
+__all__ = ["WORDINGS", "asking_sources", "check_open_task", "sources_of", "too_few_wordings"]
 
 WORDINGS = 3
 """Fewest wordings of a task."""
@@ -85,6 +85,13 @@ def asking_sources(task: Task, cards: Sequence[Card]) -> list[Card]:
             for question in open_questions(view, rule)
         )
     ]
+
+
+def sources_of(task: Task, cards: Sequence[Card]) -> list[str]:
+    """Return the ids of the sources that support a task: by their cards, or by its rule."""
+    if task.declaration.rule:
+        return [card.id for card in asking_sources(task, cards)]
+    return [card.id for card in cards if any(voxel.task == task for voxel in card.voxels)]
 
 
 def too_few_wordings(task: Task) -> Iterator[str]:

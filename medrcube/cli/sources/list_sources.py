@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from medrcube.cli.options.shared import Json, SourcePath, Wide
-from medrcube.cli.tasks.list_tasks import sources_of
 from medrcube.errors import MedrcubeError
 
 if TYPE_CHECKING:
@@ -111,6 +110,8 @@ def _supporting(
     modalities: Collection[Modality],
 ) -> list[Card]:
     """Return the cards that support one of the tasks in a matching region and modality."""
+    from medrcube.build.open_items.authoring.task_check import sources_of
+
     by_rule = {name for task in tasks if task.declaration.rule for name in sources_of(task, cards)}
     return [
         card

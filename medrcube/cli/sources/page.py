@@ -23,6 +23,7 @@ def page(
     """
     from medrcube.build.reference.audit_rules import rules_page
     from medrcube.build.reference.formats import formats_page
+    from medrcube.build.reference.task_by_task import task_by_task_page
     from medrcube.build.reference.tasks import tasks_page
     from medrcube.build.reference.wordings import wordings_page
     from medrcube.build.reference.yields import yields_of
@@ -40,6 +41,7 @@ def page(
     write_text(directory / "reference" / "formats.md", formats_page(sources))
     write_text(directory / "images" / "cube.svg", cube_picture(cards))
     write_text(directory / "reference" / "tasks.md", tasks_page(cards))
+    write_text(directory / "reference" / "task-by-task.md", task_by_task_page(cards))
     write_text(directory / "reference" / "item-rules.md", rules_page())
     write_text(directory / "reference" / "terms.md", terms_page())
     write_text(directory / "reference" / "wordings.md", wordings_page(cards))

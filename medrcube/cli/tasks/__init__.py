@@ -1,3 +1,3 @@
 """Commands of ``medrcube tasks``."""
 
-__all__ = ["app", "list_tasks"]
+__all__ = ["app"]

@@ -8,12 +8,9 @@ from medrcube.cli.options.shared import Json, SourcePath, Wide
 from medrcube.cli.tasks.seen_cards import OfWorkspace, seen_cards
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from medrcube.sources._framework.card import Card
     from medrcube.taxonomy import Task
 
-__all__ = ["list_tasks", "sources_of"]
+__all__ = ["list_tasks"]
 
 
 def list_tasks(
@@ -26,6 +23,7 @@ def list_tasks(
 
     Shows for each its level, the facts and images it asks about, and the sources that support it.
     """
+    from medrcube.build.open_items.authoring.task_check import sources_of
     from medrcube.console.progress import Reporter
     from medrcube.taxonomy import Task
 
@@ -63,12 +61,3 @@ def list_tasks(
 def _asks(task: Task) -> list[str]:
     declared = task.declaration
     return [declared.axis] if declared.axis else list(map(str, declared.kinds))
-
-
-def sources_of(task: Task, cards: Sequence[Card]) -> list[str]:
-    """Ids of the sources that support a task, by their cards or by what its rule finds."""
-    from medrcube.build.open_items.authoring.task_check import asking_sources
-
-    if task.declaration.rule:
-        return [card.id for card in asking_sources(task, cards)]
-    return [card.id for card in cards if any(voxel.task == task for voxel in card.voxels)]

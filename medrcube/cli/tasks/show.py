@@ -11,15 +11,6 @@ from medrcube.cli.tasks.seen_cards import OfWorkspace, seen_cards
 
 __all__ = ["TaskName", "show", "task_names"]
 
-_SCORED = {
-    "option": "passes if the right option is chosen",
-    "number": "passes if the number is within the bounds of the item; credit by relative accuracy",
-    "point": "passes if the point is on the region or within its margin",
-    "box": "passes if the box overlaps enough; credit by overlap",
-    "order": "passes if the order is exact; credit by pairs in the right order",
-    "pair": "passes if both answers are right; credit by right answers",
-}
-
 
 def task_names(incomplete: str) -> list[str]:
     """Names of tasks with this prefix, for shell completion."""
@@ -41,7 +32,8 @@ def show(name: TaskName, source_path: SourcePath = None, workspace: OfWorkspace 
 
     Prints what it asks, its wordings, and the sources that support it.
     """
-    from medrcube.cli.tasks.list_tasks import sources_of
+    from medrcube.build.open_items.authoring.task_check import sources_of
+    from medrcube.build.reference.task_by_task import PASS_CRITERIA
     from medrcube.console.progress import Reporter
     from medrcube.taxonomy import Task
     from medrcube.templates import package_wordings
@@ -55,7 +47,8 @@ def show(name: TaskName, source_path: SourcePath = None, workspace: OfWorkspace 
     )
     reporter.result(f"asks {declared.measures}")
     reporter.result(
-        f"replies are parsed and scored by the form {declared.form}: {_SCORED[declared.form]}"
+        f"replies are parsed and scored by the form {declared.form}: passes if "
+        f"{PASS_CRITERIA[declared.form]}"
     )
     reporter.result(
         "in a report: "
