@@ -13,7 +13,8 @@ import pytest
 from PIL import Image
 
 from medrcube.build.audit.batch_rules import BATCH_RULES
-from medrcube.build.audit.html_page import audit_page
+from medrcube.build.audit.html_page import _environment, audit_page
+from medrcube.build.audit.open_rules import OPEN_RULES
 from medrcube.build.audit.release_audit import release_audit
 from medrcube.build.open_items.table import OpenItem
 from medrcube.build.questions.item_table import items_from_frame
@@ -281,6 +282,26 @@ def test_a_rule_that_does_not_hold_stands_at_the_head_of_the_page(draw, build_au
     gallery = make_gallery([], {}, (), None)
     page = Page(audit_page(result, gallery))
     assert f"1 of {len(BATCH_RULES)} batch rules failed: the longest" in page.text
+
+
+def test_rules_that_were_not_measured_are_named_beside_those_that_failed(draw):
+    _, result = draw()
+    for rule in result["batch_rules"].values():
+        rule["holds"] = True
+    result["batch_rules"]["longest-option"]["holds"] = False
+    result["open_rules"] = {}
+    for name in ("image-size", "first-option"):
+        result["batch_rules"][name]["holds"] = None
+    page = Page(audit_page(result, make_gallery([], {}, (), None)))
+    assert "2 were not measured: " in page.text
+    assert "a reader who sees only the size of the image" in page.text
+    assert f"of {len(BATCH_RULES)}, 2 not measured" in page.text
+
+
+def test_every_rule_has_a_name():
+    template = _environment().loader.get_source(_environment(), "audit.html.j2")[0]
+    titles = set(re.findall(r'"([a-z-]+)": "[A-Z]', template.partition("%}")[0]))
+    assert {rule.id for rule in (*BATCH_RULES, *OPEN_RULES)} - titles == set()
 
 
 def test_every_rule_of_a_batch_has_its_panel(public):
