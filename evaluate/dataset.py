@@ -22,6 +22,7 @@ from medrcube.evaluate.item_encoding import encode_item
 from medrcube.evaluate.runner.image_digests import ImageDigest, digest_image, is_unchanged
 from medrcube.release_format.errata import FILE as ERRATA
 from medrcube.release_format.errata import Erratum, read_errata
+from medrcube.release_format.format_version import states_synthetic
 from medrcube.release_format.images import DamagedShardError, ReleaseImages, open_images
 from medrcube.release_format.item_facts import each_item_row, read_case_units, read_pixel_hashes
 from medrcube.release_format.item_sets import SETS, fault_of_set, read_item_sets
@@ -63,6 +64,7 @@ class Benchmark:
             declares. Code that needs more than the items themselves, such as a report that lists
             all tasks, runs under ``using(benchmark.vocabulary)``.
         known_digests: image digests of an earlier session; unchanged files are not read again.
+        is_synthetic: whether the release states that all its images are generated.
     """
 
     root: Path
@@ -73,6 +75,7 @@ class Benchmark:
     unknown_forms: Mapping[str, int] = field(default_factory=dict)
     vocabulary: Vocabulary = field(default_factory=Vocabulary, compare=False, repr=False)
     known_digests: Mapping[str, ImageDigest] = field(default_factory=dict)
+    is_synthetic: bool = False
 
     @property
     def standing(self) -> tuple[BenchmarkItem, ...]:
@@ -176,6 +179,7 @@ def load_benchmark(root: Path, *, pictures: bool = True) -> Benchmark:
         errata=errata,
         unknown_forms=dict(sorted(loader.unknown_forms.items())),
         vocabulary=vocabulary,
+        is_synthetic=states_synthetic(root),
     )
 
 

@@ -27,7 +27,7 @@ from medrcube.evaluate.reporting.correlation import STEPS, correlation_section
 from medrcube.evaluate.reporting.credibility import credibility_section
 from medrcube.evaluate.reporting.data_tables import write_tables
 from medrcube.evaluate.reporting.failures import SHOWN_OUTCOMES, failure_section, filter_rules
-from medrcube.evaluate.reporting.form_panels import form_panels
+from medrcube.evaluate.reporting.form_panels import FormPanel, form_panels
 from medrcube.evaluate.reporting.heat_maps import accuracy_map, axis_tables, signed, signed_span
 from medrcube.evaluate.reporting.interval_text import (
     accuracy_text,
@@ -141,7 +141,8 @@ def page_values(runs: Sequence[ScoredRun], benchmark: Benchmark | None) -> dict[
         "maps": [(run, accuracy_map(run)) for run in runs],
         "radar": radar(runs),
         "slices": axis_tables(runs),
-        "form_panels": form_panels(runs),
+        "form_panels": (panels := form_panels(runs)),
+        "asked_for": _asked_text(runs, panels),
         "sets": [(run, sets) for run in runs if (sets := run.metrics["sets"])],
         "contrasts": [(run, sections) for run in runs if (sections := contrast_sections(run))],
         "contrast_rows": (rows := summaries(runs)),
@@ -174,6 +175,17 @@ def withdrawn_groups(runs: Sequence[ScoredRun]) -> list[tuple[int, str]]:
         if run.withdrawn:
             groups.setdefault(len(run.withdrawn), []).append(run.label)
     return [(count, ", ".join(names)) for count, names in sorted(groups.items(), reverse=True)]
+
+
+def _asked_text(runs: Sequence[ScoredRun], panels: Sequence[FormPanel]) -> str:
+    """Return what the questions ask for, such as ``multiple-choice questions``."""
+    without_options = sum(row["n"] for panel in panels for _, row, *_ in panel.rows)
+    total = sum(run.total["n"] for run in runs)
+    names = ", ".join(panel.name for panel in panels)
+    items = f"questions that are answered without options ({names})"
+    if not panels:
+        return "multiple-choice questions"
+    return items if without_options >= total else f"multiple-choice questions and {items}"
 
 
 def _samples(runs: Sequence[ScoredRun]) -> list[tuple[str, int, str]]:

@@ -1,7 +1,8 @@
 """Demo on generated raw data: build, release, evaluation of the baselines, report.
 
 The images are synthetic, so none is restricted and items need no clinical review; the figures show
-only that the pipeline works.
+only that the pipeline works. The workspace is marked (``workspace.DEMO_MARK``), and what is
+made from it says so.
 """
 
 from __future__ import annotations
@@ -24,7 +25,14 @@ from medrcube.evaluate.questions.chains import make_chains, scenes_of
 from medrcube.evaluate.questions.conditions import OF_ONE_EDITION, Condition
 from medrcube.evaluate.runner.run import run_evaluation
 from medrcube.sources.registry import find_sources, get_source
-from medrcube.workspace import CONFIG, add_sources, init_workspace, open_workspace
+from medrcube.workspace import (
+    CONFIG,
+    DEMO_MARK,
+    DEMO_RAW,
+    add_sources,
+    init_workspace,
+    open_workspace,
+)
 
 __all__ = ["BASELINES", "run_demo"]
 
@@ -34,8 +42,6 @@ BASELINES = {
     "baseline/longest": (Condition.FULL,),
 }
 """Baseline -> conditions. One of them runs every condition that needs no other edition."""
-
-_MARK = ".medrcube-demo"
 
 
 def run_demo(
@@ -48,13 +54,13 @@ def run_demo(
     Raises:
         MedrcubeError: the folder contains something else, or the build fails.
     """
-    if directory.exists() and any(directory.iterdir()) and not (directory / _MARK).exists():
+    if directory.exists() and any(directory.iterdir()) and not (directory / DEMO_MARK).exists():
         raise MedrcubeError(f"{directory}: contains other files; choose a new folder")
     sources = find_sources()
     names = list(only or sources)
-    roots = {name: directory.resolve() / "raw" / name for name in names}
+    roots = {name: directory.resolve() / DEMO_RAW / name for name in names}
     directory.mkdir(parents=True, exist_ok=True)
-    (directory / _MARK).touch()
+    (directory / DEMO_MARK).touch()
     with reporter.stage("generate", len(names)) as advance:
         for name, root in roots.items():
             source = get_source(sources, name)
@@ -66,7 +72,7 @@ def run_demo(
             advance()
     if not (directory / CONFIG).exists():
         init_workspace(directory)
-    add_sources(directory, {name: Path("raw") / name for name in names})
+    add_sources(directory, {name: Path(DEMO_RAW) / name for name in names})
     workspace = replace(open_workspace(directory), sources=roots)
     result = build(workspace, sources, LocalEngine(workers or usable_cores()), reporter)
     if result.failures:

@@ -13,7 +13,7 @@ from medrcube.demo import BASELINES, run_demo
 from medrcube.errors import MedrcubeError
 from medrcube.sources.registry import find_sources
 from medrcube.taxonomy import Task
-from medrcube.workspace import open_workspace
+from medrcube.workspace import init_workspace, open_workspace
 
 QUIET = Reporter(quiet=True)
 ONLY = ("camus", "mmwhs", "vindr-mammo")
@@ -28,6 +28,30 @@ def test_the_demo_builds_evaluates_and_reports(small_demo):
     metrics = json.loads((demo / "runs/random/metrics.json").read_text())
     assert metrics["global"]["n"] > 20
     assert set(metrics["contrasts"]) == {"image_gain", "image_swap", "position"}
+
+
+@pytest.mark.parametrize(
+    "name", ["README.md", "LICENSE.md", "croissant.json", "audit.html", "../report.html"]
+)
+def test_what_is_made_from_the_demo_says_that_its_images_are_synthetic(small_demo, name):
+    text = (small_demo / "demo" / "release" / name).read_text(encoding="utf-8")
+    assert "ynthetic" in text
+    assert "in the layout of the" in " ".join(text.split())
+
+
+def test_a_demo_is_synthetic_until_a_source_of_a_user_is_added(small_demo, tmp_path):
+    demo = open_workspace(small_demo / "demo")
+    assert demo.is_synthetic
+    assert not demo.with_sources({"camus": tmp_path}).is_synthetic
+    assert not init_workspace(tmp_path / "own").is_synthetic
+
+
+def test_the_report_says_what_its_questions_ask_for(small_demo):
+    page = (small_demo / "demo" / "report.html").read_text(encoding="utf-8")
+    purpose = (
+        "multiple-choice questions and questions that are answered without options (point, box)"
+    )
+    assert f"This measures answers to {purpose}, each about one image" in page
 
 
 @pytest.mark.thorough

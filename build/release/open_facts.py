@@ -15,7 +15,17 @@ from medrcube.forms.pair import PairTarget
 from medrcube.forms.point import PointTarget
 from medrcube.forms.protocol import Target
 
-__all__ = ["OpenTask", "open_tasks"]
+__all__ = ["OpenTask", "asked_text", "open_tasks"]
+
+_ANSWERS = {
+    "box": "a box",
+    "point": "a point",
+    "number": "a number",
+    "order": "an order",
+    "pair": "two judgements",
+    "option": "one option of a set",
+}
+"""What items of a form ask for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +63,13 @@ class OpenTask:
         return f"an answer passes {self.bar}; by chance {self.chance}; {accepted}"
 
 
+def asked_text(tasks: Iterable[OpenTask]) -> str:
+    """Return what the items of some tasks ask for, such as ``a box, a point or a number``."""
+    forms = {task.form for task in tasks}
+    phrases = [text for form, text in _ANSWERS.items() if form in forms]
+    return " or ".join(filter(None, (", ".join(phrases[:-1]), *phrases[-1:])))
+
+
 def open_tasks(items: Iterable[OpenItem]) -> tuple[OpenTask, ...]:
     """Return the tasks of items beyond the cube, by name."""
     by_task: dict[str, list[OpenItem]] = {}
@@ -85,13 +102,34 @@ def _bar(targets: Sequence[Target | OptionTarget]) -> str:
         margins = [each.margin for each in targets if isinstance(each, PointTarget)]
         return f"on the region or within {_span(margins)} px of it"
     if isinstance(first, NumberTarget):
-        off = [
-            round(100 * max(each.high / each.value - 1, 1 - each.low / each.value))
-            for each in targets
-            if isinstance(each, NumberTarget)
-        ]
-        return f"within a tolerance of at most {_span(off)} % of the true value"
+        numbers = [each for each in targets if isinstance(each, NumberTarget)]
+        return f"within {_tolerance(numbers)} of the true value"
     return "if both parts are right" if isinstance(first, PairTarget) else "in the exact order"
+
+
+def _tolerance(targets: Sequence[NumberTarget]) -> str:
+    """Return the tolerance in the unit or as a share, whichever differs less between targets.
+
+    A card states either (``Tolerance``), and pixels widen both. Targets that do not tell them apart
+    have a share, unless the unit is itself per cent or none.
+    """
+    unit = targets[0].ask.unit
+    points = [max(each.high - each.value, each.value - each.low) for each in targets]
+    shares = [point / each.value for point, each in zip(points, targets, strict=True)]
+    by_points, by_share = (_ratio(values) for values in (points, shares))
+    if by_points < by_share or (by_points == by_share and unit in _DIMENSIONLESS):
+        return (
+            f"{_span([float(f'{point:.2g}') for point in points])}{_POINTS.get(unit, f' {unit}')}"
+        )
+    return f"{_span([round(100 * share) for share in shares])} %"
+
+
+def _ratio(values: Sequence[float]) -> float:
+    return round(max(values) / min(values), 6) if min(values) else float("inf")
+
+
+_DIMENSIONLESS = ("", "%")
+_POINTS = {"": "", "%": " percentage points"}
 
 
 def _span(values: Sequence[float]) -> str:

@@ -45,7 +45,7 @@ from medrcube.build.release.review_verdicts import (
 from medrcube.build.release.validation_record import write_validation_record
 from medrcube.build.stages.samples import Sample, samples_from_frame
 from medrcube.errors import ReleaseError, WorkspaceError
-from medrcube.release_format.format_version import FORMAT_KEY
+from medrcube.release_format.format_version import FORMAT_KEY, SYNTHETIC_KEY
 from medrcube.release_format.item_sets import write_item_sets
 from medrcube.sources._framework.contract import Source
 from medrcube.workspace import WorkspaceFolder
@@ -170,6 +170,7 @@ def release(
         **audit,
         "release": name,
         FORMAT_KEY: writer.release_format.number,
+        **({SYNTHETIC_KEY: True} if workspace.is_synthetic else {}),
         "review": _review(reviewed, report),
     }
     try:

@@ -17,7 +17,7 @@ from medrcube.build.release.review_verdicts import LET_THROUGH
 from medrcube.build.validation.bounded_parquet import read_table
 from medrcube.build.validation.findings import FaultLog
 from medrcube.errors import ReleaseError
-from medrcube.release_format.format_version import AUDIT, LARGEST_AUDIT
+from medrcube.release_format.format_version import AUDIT, LARGEST_AUDIT, SYNTHETIC_KEY
 from medrcube.release_format.rows import LETTERS, ReleaseRow
 from medrcube.release_format.strict_json import BadJsonError, read_document
 from medrcube.release_format.tree import OPEN_TABLE, TABLE, open_file, safe_repr
@@ -172,6 +172,9 @@ def check_audit(
         return {}
     for failure in failures:
         findings.add("audit-failed", safe_repr(failure))
+    if audit.get(SYNTHETIC_KEY, True) is not True:
+        stated = safe_repr(audit[SYNTHETIC_KEY])
+        findings.add("audit", f"{AUDIT}: {SYNTHETIC_KEY} is {stated}, expected true or no such key")
     review = audit.get("review")
     if not isinstance(review, dict):
         findings.add("audit", f"{AUDIT}: does not say what was reviewed")

@@ -66,6 +66,11 @@ class ScoredRun:
         return question_set_digest(self.manifest)
 
     @property
+    def is_synthetic(self) -> bool:
+        """Whether its release states that all images are generated."""
+        return self.manifest["dataset"].get("synthetic") is True
+
+    @property
     def incomplete(self) -> bool:
         """Whether too many questions have no reply."""
         return is_incomplete(self.total)

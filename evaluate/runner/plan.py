@@ -138,7 +138,11 @@ def plan_run(
     manifest = _manifest(
         out,
         {
-            "dataset": {"digest": benchmark.digest, "items": len(benchmark.items)},
+            "dataset": {
+                "digest": benchmark.digest,
+                "items": len(benchmark.items),
+                **({"synthetic": True} if benchmark.is_synthetic else {}),
+            },
             "model": {"name": model.name, **described},
             **asking.identity(examples),
             **({} if selection.identity is None else {"selection": selection.identity}),

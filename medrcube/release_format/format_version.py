@@ -26,13 +26,17 @@ __all__ = [
     "FORMAT_KEY",
     "LARGEST_AUDIT",
     "SHARDED",
+    "SYNTHETIC_KEY",
     "ReleaseFormat",
     "stated_format",
+    "states_synthetic",
 ]
 
 AUDIT = "audit.json"
 FORMAT_KEY = "format"
 """Key of ``audit.json`` that states the format."""
+SYNTHETIC_KEY = "synthetic"
+"""Key of ``audit.json`` that is true if all images are generated, and absent otherwise."""
 
 LARGEST_AUDIT = 2**26
 """Maximum size of ``audit.json`` in bytes."""
@@ -110,7 +114,7 @@ def stated_format(root: Path) -> ReleaseFormat | None:
     Raises:
         ReleaseError: the stated format is unknown to this version of medrcube.
     """
-    stated = _stated(root)
+    stated = _stated(root, FORMAT_KEY)
     if stated is None:
         return None
     formats = {
@@ -127,7 +131,12 @@ def stated_format(root: Path) -> ReleaseFormat | None:
     return formats[stated]
 
 
-def _stated(root: Path) -> Any:
+def states_synthetic(root: Path) -> bool:
+    """Return whether a release states that all its images are generated."""
+    return _stated(root, SYNTHETIC_KEY) is True
+
+
+def _stated(root: Path, key: str) -> Any:
     try:
         if stat_file(root, root / AUDIT) is None:
             return None
@@ -135,4 +144,4 @@ def _stated(root: Path) -> Any:
             audit = read_document(file.read())
     except (ReleaseError, BadJsonError):
         return None
-    return audit.get(FORMAT_KEY) if isinstance(audit, dict) else None
+    return audit.get(key) if isinstance(audit, dict) else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from medrcube.build.release.metadata.release_facts import ReleaseFacts
+from medrcube.console.counts import counted
 from medrcube.sources._framework.card import Card
 
 __all__ = ["faults_of", "limits_of"]
@@ -48,6 +49,15 @@ def limits_of(facts: ReleaseFacts) -> list[str]:
             "errors; with few patients, an answer given without the image often passes."
         )
         limits += [f"{task.task}, {_items(task.items)}: {task.words}." for task in facts.open_tasks]
+    mirrored = sum(sample.artefact == "mirrored" for sample in facts.places.values())
+    if mirrored:
+        limits.append(
+            f"{counted(mirrored, 'image')} {'is' if mirrored == 1 else 'are'} shown with left and "
+            "right exchanged, on purpose: the questions ask where a structure lies in the image as "
+            "displayed, so that anatomy alone does not tell."
+        )
+    if facts.is_synthetic:
+        limits.insert(0, "All images are synthetic: no figure says anything about a model.")
     if facts.unreviewed:
         limits.insert(
             1, f"{facts.unreviewed} of {facts.items} items have not been accepted by a clinician."

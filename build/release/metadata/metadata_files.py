@@ -10,6 +10,7 @@ from medrcube.build.release.metadata.croissant import write_croissant
 from medrcube.build.release.metadata.limitations import faults_of, limits_of
 from medrcube.build.release.metadata.provenance import write_provenance
 from medrcube.build.release.metadata.release_facts import ReleaseFacts
+from medrcube.build.release.open_facts import asked_text
 from medrcube.release_format.shards import read_shards
 from medrcube.release_format.tree import OPEN_TABLE
 from medrcube.templates import render_card
@@ -42,6 +43,7 @@ def write_metadata_files(tree: Path, facts: ReleaseFacts, report: object) -> Non
     card = render_card(
         "dataset.md",
         front=front_matter(facts, with_open=any(tree.glob(f"*/{OPEN_TABLE}"))),
+        facts=facts,
         name=facts.name,
         version=facts.software,
         report=report,
@@ -54,6 +56,7 @@ def write_metadata_files(tree: Path, facts: ReleaseFacts, report: object) -> Non
         citations=citations,
         limits=limits_of(facts),
         open_tasks=facts.open_tasks,
+        asked=asked_text(facts.open_tasks),
         faults={source.card.id: faults_of(source.card) for source in facts.sources},
     )
     (tree / CARD).write_text(card, encoding="utf-8")

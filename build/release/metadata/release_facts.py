@@ -14,9 +14,11 @@ from typing import Any
 from medrcube import __version__
 from medrcube.build.open_items.table import OpenItem
 from medrcube.build.questions.item_table import ChoiceItem
-from medrcube.build.release.open_facts import OpenTask, open_tasks
+from medrcube.build.release.open_facts import OpenTask, asked_text, open_tasks
 from medrcube.build.stages.samples import Sample
+from medrcube.console.counts import counted
 from medrcube.errors import ReleaseError
+from medrcube.release_format.format_version import SYNTHETIC_KEY
 from medrcube.sources._framework.card import Card
 from medrcube.sources._framework.contract import Source
 
@@ -72,6 +74,8 @@ class ReleaseFacts:
         editions: ontologies that the items depend on, as in ``audit.json``.
         review: results of the review, as in ``audit.json``.
         open_tasks: metadata of the items beyond the cube, by task.
+        choice_pictures: number of images of the items of the cube.
+        is_synthetic: whether all images are generated.
         software: version of medrcube.
     """
 
@@ -84,12 +88,32 @@ class ReleaseFacts:
     editions: tuple[Mapping[str, Any], ...]
     review: Mapping[str, Any]
     open_tasks: tuple[OpenTask, ...] = ()
+    choice_pictures: int = 0
+    is_synthetic: bool = False
     software: str = __version__
 
     @property
     def items(self) -> int:
         """Number of items."""
         return sum(source.items for source in self.sources)
+
+    @property
+    def open_items(self) -> int:
+        """Number of items beyond the cube."""
+        return sum(task.items for task in self.open_tasks)
+
+    @property
+    def counts(self) -> str:
+        """The numbers of items and images in words, each kind of item with its own images."""
+        questions = counted(self.items - self.open_items, "multiple-choice question")
+        text = f"{questions} about {counted(self.choice_pictures, 'image')}"
+        if not self.open_items:
+            return text
+        further = counted(self.open_items, "further item")
+        return (
+            f"{text}, and {further} that ask for {asked_text(self.open_tasks)}, which the "
+            f"published evaluator does not read; {counted(len(self.places), 'image')} in all"
+        )
 
     @property
     def withheld(self) -> int:
@@ -142,6 +166,8 @@ def collect_facts(
         editions=tuple(audit["ontologies"]["editions"]),
         review=audit["review"],
         open_tasks=open_tasks(item for item in items if isinstance(item, OpenItem)),
+        choice_pictures=len({item.sample for item in items if isinstance(item, ChoiceItem)}),
+        is_synthetic=audit.get(SYNTHETIC_KEY) is True,
     )
 
 

@@ -226,6 +226,7 @@ def test_a_recipe_about_no_item_is_found(public, edit, faults):
     [
         (lambda audit: audit["failures"].append("item x: two options are one"), "audit-failed"),
         (lambda audit: audit["review"].update(items=1), "audit-count"),
+        (lambda audit: audit.update(synthetic="yes"), "audit"),
         (lambda audit: audit["review"].update(unreviewed=0), "audit-count"),
         (lambda audit: audit.pop("failures"), "audit"),
     ],
