@@ -21,6 +21,7 @@ from medrcube.facts import (
 )
 from medrcube.ontologies.relations import Relations
 from medrcube.ontologies.terms import load_terms
+from medrcube.regions import Runs
 from medrcube.sources.registry import find_sources
 from medrcube.taxonomy import Anatomy, Modality, Task
 from medrcube.vocabulary.layers import using_vocabulary
@@ -558,3 +559,21 @@ def test_the_given_relations_decide_which_of_two_findings_is_the_more_specific(c
 
     assert keys(None) == ["Nodule"]
     assert keys(no_relations) == ["Lung Opacity", "Nodule"]
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_only_boxes_are_compared_for_a_common_spot(card, place):
+    source = card(STRUCTURES)
+    facts = case(regions=(REGIONS[0], ("structure", "left", (4, 4, 9, 9))))
+    regions = list(facts.regions)
+    regions[place] = replace(regions[place], shape=Runs(runs=((0, 9),), size=(9, 9)))
+    facts = replace(facts, regions=tuple(regions))
+    ground = facts_of_region(source, facts, facts_of_case(source, facts, load_terms()), "heart")
+    assert ground.unknown == frozenset()
+
+
+def test_a_box_without_a_concept_makes_nothing_unknown(card):
+    source = card(STRUCTURES.replace('right = "right lung"', 'right = "right lung", other = ""'))
+    facts = case(regions=(REGIONS[0], ("structure", "other", (4, 4, 9, 9))))
+    ground = facts_of_region(source, facts, facts_of_case(source, facts, load_terms()), "heart")
+    assert ground.unknown == frozenset()
