@@ -47,6 +47,7 @@ INSTALLED_APPS = [
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
+    "django.contrib.humanize",
     "medrcube.review.apps.ReviewConfig",
 ]
 # No tables for Django's permissions and groups: what a person may do depends on ``User.role``.

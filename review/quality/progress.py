@@ -40,6 +40,7 @@ __all__ = [
 
 PACE_DAYS = 7
 """Number of recent days on which the forecast is based."""
+_YEAR = 365
 SecondsTaken = Mapping[int, Counter[int]]
 """Reviewer -> duration in seconds -> number of valid reviews of that duration."""
 _BINS = (15, 30, 60, 90, 120, 180, 300, 600)
@@ -109,13 +110,25 @@ class QueueForecast:
     hours: float | None
 
     @property
+    def time_left(self) -> str:
+        """Return the days in words, in years from two on; empty if unknown."""
+        if self.days is None:
+            return ""
+        if self.days >= 2 * _YEAR:
+            return counted(round(self.days / _YEAR), "year")
+        days = round(self.days, 1)
+        if days < 1:
+            return "less than a day"
+        return f"{days} days" if days < 10 and days % 1 else counted(round(days), "day")
+
+    @property
     def work(self) -> str:
         """Return the hours of work in words, rounded up below an hour; empty if unknown."""
         if self.hours is None:
             return ""
         if self.hours < 1:
             return counted(math.ceil(self.hours * 60), "minute")
-        return f"{self.hours:.1f} hours"
+        return f"{self.hours:,.1f} hours"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

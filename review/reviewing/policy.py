@@ -14,7 +14,25 @@ from django.db import connection
 from medrcube.review.errors import ReviewError
 from medrcube.review.reviewing.sql.cursor import fetch_one
 
-__all__ = ["Policy", "current_policy", "queue_lot"]
+__all__ = ["MEANINGS", "Policy", "current_policy", "queue_lot"]
+
+MEANINGS = {
+    "reviews": "independent reviews of each version of an item",
+    "unblinded_reviews": "how many of them may come from reviewers who have seen the answer",
+    "specialists": "how many of them must come from specialists",
+    "undo_minutes": "minutes in which a review can be retracted",
+    "lease_minutes": "minutes for which an item is reserved",
+    "gold_rate": "share of gold items among the items handed out",
+    "gold_share": "gold items that an import draws, as a share of the items",
+    "gold_pass": "share of known defects below which a reviewer is paused; 0: never",
+    "gold_window": "latest gold items that count for gold_pass",
+    "fast_seconds": "seconds below which a review is reported as fast",
+    "ac1_lower": "release gate: minimum lower bound of AC1",
+    "reject_agreement": "release gate: minimum agreement on rejects",
+    "blind_accuracy": "release gate: minimum share of blind answers that equal the key",
+    "seed": "seed of the order of items of equal priority",
+}
+"""Rule -> its meaning in a few words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -158,7 +158,7 @@ def looked_at(claim):
     from stage.servers import serving  # noqa: PLC0415  (needs Django to be ready)
 
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"  # Playwright keeps an event loop in this thread
-    names = ("chromium", "chromium-browser", "google-chrome")
+    names = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
     program = next(filter(None, map(shutil.which, names)))
     with serving() as site, sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
@@ -174,7 +174,7 @@ def looked_deeper(claim):
     from stage.servers import serving  # noqa: PLC0415  (needs Django to be ready)
 
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
-    names = ("chromium", "chromium-browser", "google-chrome")
+    names = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
     program = next(filter(None, map(shutil.which, names)))
     with serving() as site, sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])

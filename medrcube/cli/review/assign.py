@@ -40,7 +40,13 @@ def show(directory: Here = Path(), wide: Wide = False, json_output: Json = False
     waiting, gaps = outstanding.specialist_backlog(queued), outstanding.staffing_gaps(queued, rules)
     assignments, people = _assignments(), _people()
     reporter = Reporter(json_output=json_output, wide=wide)
-    reporter.result(f"{rules.specialists} of {rules.reviews} reviews come from specialists")
+    if rules.specialists:
+        reviews = counted(rules.reviews, "review")
+        reporter.result(
+            f"at least {rules.specialists} of {reviews} of an item must come from a specialist"
+        )
+    else:
+        reporter.result("no review of an item has to come from a specialist")
     reporter.table(
         ("no.", "items", "go", "to"),
         [
@@ -117,7 +123,8 @@ def add(
     row = next(entry for entry in _assignments() if entry["assignment"] == assignment.pk)
     reporter = Reporter(json_output=json_output)
     to = ", ".join(row["to"])
-    reporter.result(f"assignment {assignment.pk}: {row['items']} {mode} to {to}")
+    scope = row["items"].removesuffix(" items")
+    reporter.result(f"assignment {assignment.pk}: {scope} items go {mode} to {to}")
     reporter.data(row)
 
 
@@ -148,13 +155,16 @@ def specialist(
     who: Annotated[str, typer.Argument(metavar="WHO", help="E-mail address or pseudonym.")],
     specialty: Annotated[
         list[str] | None,
-        typer.Argument(metavar="SPECIALTY", help="All specialties of the reviewer; default: none."),
+        typer.Argument(metavar="SPECIALTY", help="Specialties of the reviewer; default: none."),
     ] = None,
+    extend: Annotated[
+        bool, typer.Option("--add", help="Keep the specialties that the reviewer has.")
+    ] = False,
     json_output: Json = False,
 ) -> None:
     """Set the specialties of a reviewer.
 
-    They replace the previous ones.
+    They replace the previous ones, also those of adduser, unless --add is given.
     """
     from medrcube.console.progress import Reporter
 
@@ -162,10 +172,14 @@ def specialist(
     from medrcube.review.assigning.assignment import set_specialties
     from medrcube.review.server.serve import console_user
 
-    user = set_specialties(console_user(), _person(who).pk, specialty or ())
+    person = _person(who)
+    base = person.specialties if extend else []
+    user = set_specialties(console_user(), person.pk, [*base, *(specialty or ())])
+    losses = [name for name in person.specialties if name not in user.specialties]
     reporter = Reporter(json_output=json_output)
-    reporter.result(f"{user.pseudonym}: {', '.join(user.specialties) or 'no specialty'}")
-    reporter.data({"reviewer": user.pseudonym, "specialties": user.specialties})
+    note = f" (removed: {', '.join(losses)})" if losses else ""
+    reporter.result(f"{user.pseudonym}: {', '.join(user.specialties) or 'no specialty'}{note}")
+    reporter.data({"reviewer": user.pseudonym, "specialties": user.specialties, "removed": losses})
 
 
 @assign_app.command("specialty")
@@ -217,7 +231,7 @@ def _assignments() -> list[dict[str, Any]]:
             "mode": row.mode,
             "specialty": row.specialty,
             "reviewers": reviewers,
-            "to": [*([f"everybody in {row.specialty}"] if row.specialty else []), *reviewers],
+            "to": [*([f"specialists in {row.specialty}"] if row.specialty else []), *reviewers],
         }
         for row, reviewers in active_assignments()
     ]

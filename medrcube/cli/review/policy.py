@@ -29,12 +29,15 @@ def policy(
     from medrcube.console.progress import Reporter
 
     open_queue(directory)
-    from medrcube.review.reviewing.policy import current_policy
+    from medrcube.review.reviewing.policy import MEANINGS, current_policy
     from medrcube.review.reviewing.policy_change import change_policy, parse_changes
     from medrcube.review.server.serve import console_user
 
     changes = parse_changes(change or [])
     rules = change_policy(console_user().pseudonym, changes) if changes else current_policy()
     reporter = Reporter(json_output=json_output, wide=wide)
-    reporter.table(("rule", "value"), list(rules.to_json().items()))
+    reporter.table(
+        ("rule", "value", "meaning"),
+        [(name, value, MEANINGS[name]) for name, value in rules.to_json().items()],
+    )
     reporter.data(rules.to_json())

@@ -53,11 +53,12 @@ def test_an_assignment_is_made_listed_and_ended(run, run_json, person, add_items
 def test_people_read_what_was_done_in_words(run, person):
     reviewer = person()
     result = run("add", "first", "--specialty", "radiology:neuro")
-    assert result == "assignment 1: all items first to everybody in radiology:neuro\n"
+    assert result == "assignment 1: all items go first to specialists in radiology:neuro\n"
     assert run("end", 1) == "assignment 1 has ended\n"
     result = run("specialist", reviewer.pseudonym, "MRI", "radiology:neuro")
     assert result == f"{reviewer.pseudonym}: MRI, radiology:neuro\n"
-    assert run("specialist", reviewer.pseudonym) == f"{reviewer.pseudonym}: no specialty\n"
+    result = run("specialist", reviewer.pseudonym)
+    assert result == f"{reviewer.pseudonym}: no specialty (removed: MRI, radiology:neuro)\n"
     result = run("specialty", "radiology:hand", "--modality", "x-ray")
     assert result == "radiology:hand can now be assigned to reviewers\n"
 
@@ -67,10 +68,37 @@ def test_a_specialty_of_the_project_can_be_given_to_reviewers(run_json, person):
     result = run_json("specialty", "radiology:hand", "--modality", "x-ray")
     assert result == {"specialty": "radiology:hand", "anatomies": [], "modalities": ["X-ray"]}
     people = run_json("specialist", reviewer.email, "radiology:hand")
-    assert people == {"reviewer": reviewer.pseudonym, "specialties": ["radiology:hand"]}
+    row = {"reviewer": reviewer.pseudonym, "specialties": ["radiology:hand"], "removed": []}
+    assert people == row
     data = run_json("list")
     assert data["reviewers"] == {reviewer.pseudonym: ["radiology:hand"]}
     assert "radiology:hand" in data["specialties"]
+
+
+def test_specialties_of_the_account_are_replaced_by_name_or_kept(run, run_json, person):
+    reviewer = person(specialties=["Breast"])
+    data = run_json("specialist", reviewer.email, "radiology:breast", "--add")
+    assert (set(data["specialties"]), data["removed"]) == ({"Breast", "radiology:breast"}, [])
+    result = run("specialist", reviewer.email, "radiology:breast")
+    assert result == f"{reviewer.pseudonym}: radiology:breast (removed: Breast)\n"
+
+
+@pytest.mark.parametrize(
+    ("specialists", "sentence"),
+    [
+        (0, "no review of an item has to come from a specialist"),
+        (1, "at least 1 of 2 reviews of an item must come from a specialist"),
+    ],
+)
+def test_the_list_states_the_rule_of_specialists(run, project, specialists, sentence):
+    project(gold_rate=0.0, specialists=specialists)
+    assert run("list").splitlines()[0] == sentence
+
+
+def test_the_items_of_an_assignment_are_named_in_a_sentence(run, add_items):
+    add_items(1)
+    result = run("add", "only", "--anatomy", "Brain", "--specialty", "radiology:neuro")
+    assert result == "assignment 1: Brain items go only to specialists in radiology:neuro\n"
 
 
 def test_the_list_says_what_waits_and_what_nobody_can_finish(

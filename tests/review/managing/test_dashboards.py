@@ -1,4 +1,5 @@
 import re
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -7,6 +8,7 @@ from django.utils import timezone
 
 from medrcube.review.models import Claim, Event
 from medrcube.review.quality import progress
+from medrcube.review.quality.progress import QueueForecast
 from medrcube.review.reviewing.claims import claim_next
 from medrcube.review.reviewing.policy import current_policy
 
@@ -131,6 +133,39 @@ def test_the_forecast_is_what_is_missing_over_the_pace(add_items, person, review
     assert forecast.missing == 16
     assert forecast.lately == 3
     assert forecast.days == pytest.approx(16 / (3 / 7))
+
+
+@pytest.mark.parametrize(
+    ("days", "sentence"),
+    [
+        (None, ""),
+        (0.04, "less than a day"),
+        (1.0, "1 day"),
+        (4.25, "4.2 days"),
+        (31.4, "31 days"),
+        (700, "700 days"),
+        (30751.0, "84 years"),
+        (730_000.0, "2,000 years"),
+    ],
+)
+def test_the_time_that_is_left_is_told_in_words(days, sentence):
+    forecast = QueueForecast(missing=1, lately=1, days=days, hours=None)
+    assert forecast.time_left == sentence
+
+
+def test_counts_of_the_progress_page_are_grouped_and_agree_with_their_nouns(
+    signed_in, add_items, person, review, monkeypatch
+):
+    add_items(3)
+    review(person())
+    few = progress.queue_forecast
+    monkeypatch.setattr(
+        progress, "queue_forecast", lambda *facts: replace(few(*facts), missing=30_751)
+    )
+    client, _ = signed_in("manager")
+    text = client.get("/dashboard/").content.decode()
+    assert "30,751" in text
+    assert "1 review in the last 7 days" in text
 
 
 def test_without_reviews_there_is_no_forecast(add_items):

@@ -5,7 +5,7 @@ import pytest
 from medrcube.review.audit_trail.event_chain import verify_chain
 from medrcube.review.errors import ReviewError
 from medrcube.review.models import Event
-from medrcube.review.reviewing.policy import Policy, current_policy, queue_lot
+from medrcube.review.reviewing.policy import MEANINGS, Policy, current_policy, queue_lot
 from medrcube.review.reviewing.policy_change import change_policy, parse_changes
 
 
@@ -32,6 +32,11 @@ def test_a_project_that_states_no_rules_has_two_blind_reviews_and_pauses_nobody(
         "blind_accuracy": 0.8,
         "seed": 0,
     }
+
+
+def test_every_rule_has_a_meaning():
+    assert list(MEANINGS) == list(Policy().to_json())
+    assert all(MEANINGS.values())
 
 
 SHARES = ("gold_rate", "gold_share", "gold_pass", "ac1_lower", "reject_agreement")
