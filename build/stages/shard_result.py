@@ -26,6 +26,7 @@ from medrcube.build.stages.rendering.rendered_picture import RenderedPicture, Re
 from medrcube.build.stages.samples import SAMPLES, Sample
 from medrcube.build.stages.scan import holds_pixels
 from medrcube.facts import Case, QuarantineRow
+from medrcube.sources._formats.licences import licence_id
 from medrcube.sources._framework.card import Card
 from medrcube.sources._framework.contract import Source
 
@@ -236,7 +237,7 @@ def _sample(card: Card, case: Case, picture: RenderedPicture) -> Sample:
         patient=case.patient or "",
         split=case.split or "",
         scope=(case.shows or card.shows).name.lower(),
-        licence=case.licence or card.access.licence,
+        licence=licence_id(case.licence) if case.licence else card.access.licence,
         redistribute=_may_pass_on(card, case),
         frames=picture.frames,
         reason=picture.reason,

@@ -21,6 +21,7 @@ from medrcube.release_format.format_version import AUDIT, LARGEST_AUDIT, SYNTHET
 from medrcube.release_format.rows import LETTERS, ReleaseRow
 from medrcube.release_format.strict_json import BadJsonError, read_document
 from medrcube.release_format.tree import OPEN_TABLE, TABLE, open_file, safe_repr
+from medrcube.sources._formats.licences import is_licence_id
 from medrcube.taxonomy import Task
 
 __all__ = [
@@ -132,6 +133,12 @@ def check_licences(tree: Path, rows: Sequence[ItemRow], findings: FaultLog) -> N
                 findings.add("licence-table", f"{safe_repr(licence.id)}: twice, or no item")
             elif not licence.licence.strip():
                 findings.add("licence-table", f"{licence.id}: has no licence")
+            elif not is_licence_id(licence.licence):
+                findings.add(
+                    "licence-table",
+                    f"{licence.id}: {safe_repr(licence.licence)} is no SPDX id and no "
+                    "LicenseRef-...",
+                )
             elif licence.redistribute == flag:
                 passed_on = "yes" if licence.redistribute else "no"
                 findings.add(

@@ -130,3 +130,8 @@ def test_header_that_may_be_a_row_of_a_person_is_told_by_its_shape(tmp_path):
     (tmp_path / "t.csv").write_text("film,other\n1,2\n")
     with pytest.raises(TableError, match=r"columns: film, other"):
         read_csv(tmp_path / "t.csv", columns=("film", "age"))
+
+
+def test_a_shape_in_a_reason_is_not_replaced_by_its_shape():
+    reason = f"zones {redact_cell('123456')} do not add up"
+    assert redact_reason(Skip(key="a", reason=reason), []).reason == reason

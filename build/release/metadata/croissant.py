@@ -24,6 +24,7 @@ from medrcube.build.release.metadata.release_facts import (
 from medrcube.files.atomic import sha256_of, write_text
 from medrcube.release_format.shards import FOLDER, Shard, read_shards
 from medrcube.release_format.tree import OPEN_TABLE, PICTURES
+from medrcube.sources._formats.licences import is_spdx_id
 
 __all__ = ["CONTEXT", "write_croissant"]
 
@@ -157,7 +158,7 @@ def _about(facts: ReleaseFacts) -> dict[str, Any]:
 
 
 def _licence(name: str) -> str | dict[str, str]:
-    if not name.startswith("LicenseRef-"):
+    if is_spdx_id(name):
         return f"https://spdx.org/licenses/{name}"
     return {
         "@type": "sc:CreativeWork",

@@ -164,5 +164,7 @@ def _is_suspect(word: re.Match[str], reason: str, public: str) -> bool:
     text = word[0].rstrip(".")
     if sum(map(str.isdigit, text)) <= _MOST_DIGITS and "^" not in text:
         return False
+    if set(re.sub(r"[\W_]", "", text)) <= {"X", "x", "9"}:  # a shape already
+        return False
     is_line = text.isdigit() and reason[: word.start()].endswith(":")
     return not (is_line or _COUNTED.match(reason, word.end()) or text in public)

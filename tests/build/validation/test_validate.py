@@ -250,7 +250,11 @@ def _other_columns(rows):
     rows[0][0] = "name"
 
 
-@pytest.mark.parametrize("change", [list.pop, _without_licence, _twice, _other_columns])
+def _in_words(rows):
+    rows[-1][rows[0].index("licence")] = "listed as authorized for everyone"
+
+
+@pytest.mark.parametrize("change", [list.pop, _without_licence, _in_words, _twice, _other_columns])
 def test_a_table_of_licences_that_is_not_complete_is_found(change, public, faults):
     path = public / "licences.csv"
     with path.open(newline="") as file:
