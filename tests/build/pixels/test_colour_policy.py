@@ -65,3 +65,14 @@ def test_colour_that_is_made_grey_is_not_refused():
     picture = np.zeros((20, 20, 3), np.uint8)
     picture[..., 0] = 200
     assert (apply_colour_policy(picture, "grey") == 60).all()
+
+
+@pytest.mark.parametrize(("tint", "coloured"), [(40, False), (41, True)])
+def test_a_tint_of_40_counts_as_grey_and_one_of_41_as_colour(tint, coloured):
+    picture = np.full((4, 4, 3), 100, np.uint8)
+    picture[..., 2] += tint
+    if coloured:
+        with pytest.raises(ReadError, match="100 % of the pixels"):
+            apply_colour_policy(picture, "refuse")
+    else:
+        assert np.array_equal(apply_colour_policy(picture, "refuse"), luma(picture))

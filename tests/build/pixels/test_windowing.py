@@ -494,3 +494,11 @@ def test_a_recipe_gives_the_greys_of_no_colour_picture():
     colour = Volume(slices=np.zeros((1, 2, 2, 3), np.uint8))
     assert recorded_transform(colour, numbers) is None
     assert recorded_transform(Volume(slices=np.zeros((1, 2, 2), np.uint8)), numbers) is not None
+
+
+def test_a_recipe_that_names_no_modality_table_uses_none():
+    table = LookupTable(first=0, entries=np.array([255, 0], np.uint16), bits=8)
+    greys = PixelSemantics(modality_table=table)
+    volume = Volume(slices=np.array([[[0, 1]]], np.int16), greys=greys)
+    numbers = {"window": "range", "low": 0, "high": 1}
+    assert recorded_transform(volume, numbers).apply(volume.slices[0]).tolist() == [[0, 255]]

@@ -761,3 +761,8 @@ def test_a_source_none_of_whose_questions_can_be_written_has_only_those_reasons(
     outcome = compose(candidates, Terms({**table, **named}.values()), load_relations())
     assert outcome.items == ()
     assert outcome.dropped == {"Abnormality Diagnosis: lint word-repeats": 2}
+
+
+def test_the_seed_is_0_unless_another_is_given():
+    assert run(views()) == run(views(), seed=0)
+    assert run(views()) != run(views(), seed=1)

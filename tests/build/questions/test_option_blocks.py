@@ -79,9 +79,9 @@ def test_a_question_allows_the_names_of_its_block_and_need_allow_no_other(builde
     assert blocks(block_builder) == [{"a": {"b"}, "b": {"a"}}]
 
 
-def with_unfit(count):
+def with_unfit(count, waiting=("b", "c")):
     """A block of three, each of whose questions is tried after some that fit no such block."""
-    unfit = [("b", "c", f"never {number}") for number in range(count)]
+    unfit = [(*waiting, f"never {number}") for number in range(count)]
     fit = {"a": ("d", "e"), "d": ("a", "e"), "e": ("a", "d")}
     never = ("never asked", "never either", "nor this")
     questions = [(answer, names) for answer in fit for names in unfit]
@@ -110,3 +110,7 @@ def test_names_that_fit_no_third_question_together_make_a_pair(builder, monkeypa
     (pair,) = blocks(block_builder)
     assert len(pair) == 2
     assert len(block_builder.rest()) == 1
+
+
+def test_questions_that_allow_too_few_waiting_names_count_as_no_try(builder):
+    assert len(builder(3, *with_unfit(70, waiting=("b",))).take()) == 3
