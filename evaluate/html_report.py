@@ -260,4 +260,4 @@ def _decimal(value: float | None) -> str:
 
 
 def _decimal_span(interval: Sequence[float] | None) -> str:
-    return "\u2013" if interval is None else "\u2013".join(map(_decimal, interval))
+    return "\u2013" if interval is None else " to ".join(map(_decimal, interval))

@@ -26,6 +26,8 @@ __all__ = [
 
 TOO_FEW = "too few to tell"
 _SURE = 0.995
+_TO = " to "
+"""Between the ends of an interval: a dash would look like a sign before a negative end."""
 
 
 def is_too_few(row: Mapping[str, Any]) -> bool:
@@ -45,7 +47,7 @@ def interval_or_few(row: Mapping[str, Any]) -> str:
 def interval_text(row: Mapping[str, Any]) -> str:
     """Return an interval in words, or why there is none.
 
-    Such as ``95 % interval 40.1-60.2, 31 patients`` or ``no interval: fewer than 5 units``.
+    Such as ``95 % interval 40.1 to 60.2, 31 patients`` or ``no interval: fewer than 5 units``.
     """
     units = units_text(row["unit_kinds"])
     few = f"; {TOO_FEW}" if is_too_few(row) else ""
@@ -59,14 +61,14 @@ def accuracy_text(row: Mapping[str, Any], digits: int = 1) -> str:
     if row["accuracy"] is not None:
         return f"{100 * row['accuracy']:.{digits}f}"
     low, high = (f"{100 * bound:.{digits}f}" for bound in row["bounds"])
-    return low if low == high else f"{low}\u2013{high}"
+    return low if low == high else f"{low}{_TO}{high}"
 
 
 def accuracy_words(row: Mapping[str, Any], digits: int = 1) -> str:
     """Return the accuracy with its unit, in words: ``30.0 %`` or ``between 2.1 and 95.8 %``."""
     text = accuracy_text(row, digits)
-    low, dash, high = text.partition("\u2013")
-    return f"between {low} and {high} %" if dash else f"{text} %"
+    low, to, high = text.partition(_TO)
+    return f"between {low} and {high} %" if to else f"{text} %"
 
 
 def accuracy_line(row: Mapping[str, Any]) -> str:
@@ -85,4 +87,4 @@ def span(interval: Sequence[float] | None) -> str:
     """Return the interval of a proportion in per cent; a dash without one."""
     if interval is None:
         return "\u2013"
-    return f"{100 * interval[0]:.1f}\u2013{100 * interval[1]:.1f}"
+    return f"{100 * interval[0]:.1f}{_TO}{100 * interval[1]:.1f}"

@@ -92,7 +92,7 @@ def _leaderboard(blocks: Sequence[RankingBlock]) -> str:
                 escape(run.label) + (r"\textsuperscript{*}" if run.incomplete else ""),
                 f"{total['n']:,}",
                 units_text(total["unit_kinds"]),
-                _accuracy(total),
+                accuracy_text(total),
                 _span(total["interval"]),
                 _percent(total["chance"]),
             ]
@@ -173,7 +173,7 @@ def _pair(name: str, groups: Sequence[Row | None]) -> list[list[str]]:
 def _cell(row: Row | None) -> tuple[str, str]:
     if row is None:
         return _NONE, ""
-    value = _NONE if lost(row) == row["n"] else _accuracy(row)
+    value = _NONE if lost(row) == row["n"] else accuracy_text(row)
     text = rf"\textit{{{value}}}" if row["small"] else value
     return text, rf"{{\scriptsize {_span(row['interval'])}, {row['n']:,}}}"
 
@@ -241,16 +241,12 @@ def _narrow(name: str) -> str:
     return r"\shortstack[r]{" + r"\\".join(escape(word) for word in name.split()) + "}"
 
 
-def _accuracy(row: Row) -> str:
-    return accuracy_text(row).replace("\u2013", "--")
-
-
 def _percent(value: float | None) -> str:
     return _NONE if value is None else f"{100 * value:.1f}"
 
 
 def _span(interval: Sequence[float] | None) -> str:
-    return _NONE if interval is None else f"{100 * interval[0]:.1f}--{100 * interval[1]:.1f}"
+    return _NONE if interval is None else f"{100 * interval[0]:.1f} to {100 * interval[1]:.1f}"
 
 
 _SMALL = (

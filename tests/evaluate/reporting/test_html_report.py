@@ -82,7 +82,7 @@ def test_hostile_text_stays_text(report, row):
 def test_the_headline_has_accuracy_interval_and_chance(report, row):
     text = Page(report([row(n) for n in range(16)])).text
     assert "25.0" in text
-    assert re.search(r"95 % interval \d+\.\d–\d+\.\d, 8 images; chance 25\.0 %", text)  # noqa: RUF001
+    assert re.search(r"95 % interval \d+\.\d to \d+\.\d, 8 images; chance 25\.0 %", text)
 
 
 def test_a_headline_without_an_interval_says_why(report, row):

@@ -71,7 +71,7 @@ def test_the_leaderboard_has_every_run_with_its_interval(runs, tmp_path):
         low, high = run.total["interval"]
         assert row[3:5] == [
             f"{100 * run.total['accuracy']:.1f}",
-            f"{100 * low:.1f}--{100 * high:.1f}",
+            f"{100 * low:.1f} to {100 * high:.1f}",
         ]
     assert sorted(row[0] for row in rows) == ["baseline/first", "baseline/random"]
 
@@ -90,7 +90,7 @@ def test_small_groups_and_runs_without_replies_are_marked(runs, tmp_path):
     write_latex([broken, runs[1]], tmp_path / "out")
     text = (tmp_path / "out/leaderboard.tex").read_text("utf-8")
     assert r"baseline/first\textsuperscript{*}" in text
-    assert "10.0--60.0" in text
+    assert "10.0 to 60.0" in text
     assert "not the accuracy but the bounds" in text
     assert r"\textit{" in (tmp_path / "out/cube-1.tex").read_text("utf-8")
 
