@@ -101,7 +101,7 @@ def test_of_few_patients_all_are_asked_with_their_chance_and_a_warning(placehold
     result = compose([*few, fraction(placeholder, 4, 30.0)])
     assert [item.chance for item in result.items] == [0.8] * 5
     [warning] = result.warnings
-    assert "10 patients are needed to judge" in warning
+    assert "fewer than 10 patients cannot show" in warning
 
 
 def test_the_audit_finds_a_chance_that_is_stated_too_low(clinic):
