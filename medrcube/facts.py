@@ -241,6 +241,8 @@ class Case:
         key: unique within the source, stable and readable; names the image.
         images: one image, or several shown side by side, left to right.
         patient: the source's patient identifier, or ``None`` if the source provides none.
+        unit: study, breast or lesion whose labels all its images share, for the fields of the card
+            with ``per_unit``; the scan drops it once they have been compared.
         labels: every statement about the case, with its state.
         panels: one label per image, all of one field, for facts that differ between the images,
             such as the cardiac phase; or empty.
@@ -270,11 +272,14 @@ class Case:
         series: all files of the series that the image is a slice of, in any order, if the adapter
             knows them. Reviewers see the neighbouring slices; no image depends on them. The case
             accounts for these files.
+        remarks: what is wrong with the case although it becomes an image; reported by the scan,
+            which drops them. Not set by an adapter.
     """
 
     key: str
     images: tuple[ImageRef, ...]
     patient: str | None = None
+    unit: str | None = None
     labels: tuple[Label, ...] = ()
     panels: tuple[Label, ...] = ()
     compared: bool = False
@@ -294,6 +299,7 @@ class Case:
     words: tuple[Words, ...] = ()
     sidecars: tuple[Path, ...] = ()
     series: tuple[Path, ...] = ()
+    remarks: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         # An adapter may give the region or modality as plain text.

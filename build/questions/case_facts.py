@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from medrcube.build.questions.fact_conflicts import ConceptStatement, conflicting_concepts
 from medrcube.facts import Absence, Case, Grade, Label, LabelState, Rectangle, Region
 from medrcube.ontologies.distractor_safety import CaseFacts, Evidence
+from medrcube.ontologies.relations import Relations, load_relations
 from medrcube.ontologies.terms import DEVICE, NORMALITY, Terms
 from medrcube.sources._framework.card import Card
 from medrcube.sources._framework.card_lookup import concept_of, field_of
@@ -18,14 +20,23 @@ SILENCE = {Absence.READER: Grade.A, Absence.IMPLIED: Grade.B, Absence.SILENT: Gr
 """Evidence grade of "not mentioned" under each promise that a card makes for a field."""
 
 
-def facts_of_case(card: Card, case: Case, terms: Terms) -> CaseFacts:
+def facts_of_case(
+    card: Card, case: Case, terms: Terms, relations: Relations | None = None
+) -> CaseFacts:
     """Return all facts of a case, three-valued.
 
     A concept is unknown if any statement leaves it open or if statements contradict each other: two
-    readers, or "no finding" together with a finding that is named or left open. A concept that a
-    field does not mention is absent with the grade of its silence, or implied absent by the "no
-    finding" of a field whose denials a reader made (grade A). A field of mutually exclusive values
-    that states none says nothing about any of them.
+    readers, "no finding" together with a finding that is named or left open, or statements that
+    exclude each other by what they imply; see ``conflicting_concepts``. A concept that a field does
+    not mention is absent with the grade of its silence, or implied absent by the "no finding" of a
+    field whose denials a reader made (grade A). A field of mutually exclusive values that states
+    none, or a contradicted one, says nothing about any of them.
+
+    Args:
+        card: card of the source.
+        case: the case.
+        terms: term table.
+        relations: relation table; the package's own by default.
 
     Raises:
         SourceError: a label or region names a field or value that the card lacks.
@@ -34,9 +45,12 @@ def facts_of_case(card: Card, case: Case, terms: Terms) -> CaseFacts:
     present: dict[str, Evidence] = {}
     absent: dict[str, Evidence] = {}
     unknown: set[str] = set()
+    affirmed: list[ConceptStatement] = []
+    denied: list[ConceptStatement] = []
     for field in card.fields.values():
         if field.constant:
             present[field.constant] = _mark(field, SILENCE[field.absence])
+            affirmed.append(_statement(field, field.constant))
     statements: Iterable[Label | Region] = (*case.labels, *case.regions)
     for statement in statements:
         concept, field = concept_of(card, statement), field_of(card, statement)
@@ -45,11 +59,14 @@ def facts_of_case(card: Card, case: Case, terms: Terms) -> CaseFacts:
         state = statement.state if isinstance(statement, Label) else LabelState.PRESENT
         if state is LabelState.PRESENT:
             present[concept] = _mark(field, SILENCE[field.absence])
+            affirmed.append(_statement(field, concept, statement))
         elif state is LabelState.ABSENT:
             _keep_worst(absent, concept, _mark(field, field.stated))
+            denied.append(_statement(field, concept))
         else:
             unknown.add(concept)
     unknown |= present.keys() & absent.keys()
+    unknown |= conflicting_concepts(affirmed, denied, terms, relations or load_relations())
     normals = [
         label
         for label, mark in present.items()
@@ -65,7 +82,7 @@ def facts_of_case(card: Card, case: Case, terms: Terms) -> CaseFacts:
     grades = [card.fields[present[label].field].stated for label in normals if label not in unknown]
     normal = Grade.A in grades  # one mined from a report proves no more than silence
     stated = {*present, *absent, *unknown}
-    for concept, field in _unmentioned_concepts(card, case, stated):
+    for concept, field in _unmentioned_concepts(card, case, stated, unknown):
         grade = SILENCE[field.absence]
         if normal and _covered_by_no_finding(concept, field, terms):
             grade = min(grade, Grade.B)
@@ -103,6 +120,17 @@ def _mark(field: CardField, grade: Grade) -> Evidence:
     return Evidence(field=field.name, scope=field.scope, grade=grade)
 
 
+def _statement(
+    field: CardField, concept: str, statement: Label | Region | None = None
+) -> ConceptStatement:
+    return ConceptStatement(
+        concept=concept,
+        scope=field.scope,
+        marked=isinstance(statement, Region),
+        compound=field.name if field.compound else "",
+    )
+
+
 def _keep_worst(marks: dict[str, Evidence], concept: str, mark: Evidence) -> None:
     """Of several statements of absence, keep the one with the weakest evidence."""
     previous = marks.get(concept)
@@ -116,15 +144,21 @@ def _without(marks: dict[str, Evidence], unknown: Iterable[str]) -> dict[str, Ev
 
 
 def _unmentioned_concepts(
-    card: Card, case: Case, stated: set[str]
+    card: Card, case: Case, stated: set[str], unknown: set[str]
 ) -> Iterator[tuple[str, CardField]]:
     present_labels = [label for label in case.labels if label.state is LabelState.PRESENT]
     speaks = {label.field for label in present_labels}
     usable = {label.field for label in present_labels if concept_of(card, label) is not None}
+    disputed = {
+        label.field
+        for label in present_labels
+        if card.fields[label.field].group is not None and concept_of(card, label) in unknown
+    }
     for field in card.fields.values():
         # "Unknown", or a number between two bands, says nothing about the other values either.
         unusable = field.name in speaks - usable
-        if unusable or (field.group is not None and field.name not in speaks):
+        silent = field.group is not None and field.name not in speaks
+        if unusable or silent or field.name in disputed:
             continue
         for concept in field.concepts():
             if concept not in stated:

@@ -186,12 +186,15 @@ def iter_cases(source: Source, tree: TreeSnapshot, key: bytes, notes: ScanNotes)
         if problem is None:
             checked_case = check_labels(source.card, entry, terms)
             notes.remarks += checked_case.problems
+            notes.remarks += [
+                _problem(source, entry.key, "images-disagree", text) for text in entry.remarks
+            ]
             if missing := missing_regions(source.card, entry):
                 notes.remarks.append(_problem(source, entry.key, "regions-missing", missing))
                 checked_case = replace(checked_case, case=without_regions(checked_case.case))
             notes.outcomes.update(checked_case.outcomes)
             patient = hash_patient(source.id, entry.patient, key)
-            yield replace(checked_case.case, patient=patient)
+            yield replace(checked_case.case, patient=patient, unit=None, remarks=())
         elif problem.code == "absent":
             lacking = next(name for name in files if name not in there)
             notes.absent.append(redact_name(entry.key, familiar))

@@ -56,6 +56,7 @@ from medrcube.sources._framework.packed_entries import PackedEntries
 from medrcube.sources._framework.raw_tree.opened_files import files_opened
 from medrcube.sources._framework.raw_tree.raw_tree import RawTree, newest_edition
 from medrcube.sources._framework.settled_cases import collect_doubts, merge_by_key, with_doubts
+from medrcube.sources._framework.unit_labels import UnitLabels
 from medrcube.vocabulary.layers import adding_vocabulary, tables_digest
 
 __all__ = [
@@ -98,7 +99,8 @@ class Source:
             yield redact_reason(entry, copy.names)
 
     def _scan(self, copy: RawTree, layout: str) -> Iterator[Case | Skip]:
-        tree, whole = self._whole(copy, self.card.layout(layout))
+        units = UnitLabels(self.card)
+        tree, whole = self._whole(copy, self.card.layout(layout), units)
         doubts = collect_doubts(whole)
         shared = functools.cache(functools.partial(shared_values, self.card, whole))
         for entry in whole:
@@ -116,13 +118,16 @@ class Source:
                 continue
             case = with_frame(self.card.drawn_in, entry) if self.card.drawn_in else entry
             case = with_doubts(self.card, case, doubts) if doubts else case
+            case = units.settle(case)
             yield from cases_or_skip(
                 functools.partial(check_values, self.card, case, shared),
                 key=case.key,
                 paths=case.files(),
             )
 
-    def _whole(self, copy: RawTree, layout: Layout) -> tuple[RawTree, PackedEntries]:
+    def _whole(
+        self, copy: RawTree, layout: Layout, units: UnitLabels
+    ) -> tuple[RawTree, PackedEntries]:
         """Return the tree that was scanned and the entries of the adapter.
 
         An unusable optional table is reported as a ``Skip``, and the copy is scanned again without
@@ -137,7 +142,7 @@ class Source:
             try:
                 cases = (entry.moved(tree.resolve) for entry in self._cases(tree, layout.name))
                 with collect_notices() as notices:
-                    whole = merge_by_key(cases)
+                    whole = merge_by_key(units.watch(cases))
             except TableError as error:
                 rest = copy.without(error.path)
                 older = _older(tree, layout, error.path)

@@ -21,6 +21,7 @@ from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 COLUMNS = ("ID", "Case", "Histology", "Pathology", "BIRADS", "Device")
 CARD = own_card(__file__)
 STRAY = CARD.names("stray_masks")
+CANCERS = CARD.names("cancers")
 
 
 def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
@@ -61,6 +62,7 @@ def _case(
         key=key,
         images=(ImageRef(paths=(image,)),),
         patient=row.name("Case"),
+        unit=row.name("Case"),
         labels=_labels(row, agreed=agreed),
         regions=(lesion,) if outlined else (),
         split=None if fold is None else f"fold {fold['kFold']}",
@@ -85,10 +87,12 @@ def _cell(row: TableRow, column: str) -> str:
 
 
 def _labels(row: TableRow, *, agreed: bool) -> tuple[Label, ...]:
+    doubted = row["Histology"] in CANCERS and row["Pathology"] == "benign"
+    proven = LabelState.UNKNOWN if doubted else LabelState.PRESENT
     return (
         Label(field="lesion", value="lesion", evidence=row.cite("ID")),
-        row.label("Pathology", field="pathology"),
-        row.label("Histology", field="histology"),
+        row.label("Pathology", field="pathology", state=proven),
+        row.label("Histology", field="histology", state=proven),
         row.label(
             "BIRADS", field="birads", state=LabelState.PRESENT if agreed else LabelState.UNKNOWN
         ),

@@ -101,6 +101,7 @@ def _film(
         key=key,
         images=(ImageRef(paths=(path,)),),
         patient=key.split("/")[1],
+        unit=key.rpartition("/")[0],
         labels=(*_view(row, side), *case_labels(reading)),
         regions=regions,
         split=split,

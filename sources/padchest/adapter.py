@@ -57,6 +57,7 @@ def _film(row: TableRow, key: str, path: Path) -> tuple[Case | Skip]:
         key=key,
         images=(ImageRef(paths=(path,)),),
         patient=row.name("PatientID"),
+        unit=row.get("StudyID"),
         labels=(row.label("Projection", field="view", state=state), *_labels(row, names)),
         shows=Scope.IMAGE if row["Projection"] == "L" else Scope.STUDY,
         facts=row.facts(sex="PatientSex_DICOM"),

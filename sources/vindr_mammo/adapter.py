@@ -43,9 +43,14 @@ def cases(root: RawTree, layout: str) -> Iterator[Case | Skip]:
     rows_of_all = read_csv(find_table(root, "table"), columns=COLUMNS)
     pictures, nameless = group_by_name(rows_of_all, "image_id", opens=("lesion", "sign"))
     yield from nameless
+    grades: dict[str, set[str]] = {}
+    for row in rows_of_all:
+        grades.setdefault(_breast(row), set()).add(_cell(row, "breast_birads"))
     for image, rows in pictures.items():
         path = films.get(image) or _place(root, image, rows[0])
-        yield from cases_or_skip(partial(_picture, image, path, rows), key=image, paths=(path,))
+        agreed = all(len(grades[_breast(row)]) == 1 for row in rows)
+        make = partial(_picture, image, path, rows, agreed=agreed)
+        yield from cases_or_skip(make, key=image, paths=(path,))
 
 
 def _place(root: RawTree, image: str, row: TableRow) -> Path:
@@ -56,17 +61,30 @@ def _place(root: RawTree, image: str, row: TableRow) -> Path:
         return root.path / "images" / f"{image}.dicom"
 
 
-def _picture(image: str, path: Path, rows: Sequence[TableRow]) -> Iterator[Case]:
+def _breast(row: TableRow) -> str:
+    return f"{_cell(row, 'study_id')}/{_cell(row, 'laterality') or _cell(row, 'image_id')}"
+
+
+def _cell(row: TableRow, column: str) -> str:
+    """Return a cell; empty if there is none or it is not text."""
+    try:
+        return row.get(column) or ""
+    except RowError:
+        return ""
+
+
+def _picture(image: str, path: Path, rows: Sequence[TableRow], *, agreed: bool) -> Iterator[Case]:
     first = rows[0]
     yield Case(
         key=image,
         images=(ImageRef(paths=(path,)),),
         patient=first.name("study_id"),
+        unit=_breast(first),
         labels=(
             first.label("view_position", field="view"),
             first.label("breast_density", field="density"),
             *_grades(rows),
-            *_findings(rows),
+            *_findings(rows, normal=agreed and first["breast_birads"] == NEGATIVE),
         ),
         regions=tuple(region for row in rows for region in _regions(row)),
         split=first["split"],
@@ -137,9 +155,11 @@ def _grades(rows: Sequence[TableRow]) -> Iterator[Label]:
         yield first.label("breast_birads", field="birads", value=BENIGN, state=LabelState.UNKNOWN)
 
 
-def _findings(rows: Sequence[TableRow]) -> Iterator[Label]:
-    """Yield boxed findings, ungraded lesions as unknown; in BI-RADS 1 all findings are absent."""
-    normal = rows[0]["breast_birads"] == NEGATIVE
+def _findings(rows: Sequence[TableRow], *, normal: bool) -> Iterator[Label]:
+    """Yield boxed findings, ungraded lesions as unknown; in BI-RADS 1 all findings are absent.
+
+    The category is that of the breast, so no finding is absent if its views state several.
+    """
     for row in rows:
         for name in _categories(row):
             clear = name == NONE and not normal

@@ -88,6 +88,10 @@ class CardField:
         group: exclusive group of the relation table, whose members are the options.
         sole: concepts of the group that an image does not show at all if another one is stated,
             so that the other one excludes them. A group alone only states the main value.
+        compound: whether several members of the group may be stated, all of them true: a margin
+            that is in part ill-defined and in part spiculated.
+        per_unit: whether all images of a unit (``Case.unit``) state the same; where they do not,
+            what they state is unknown on all of them.
         values: raw value -> concept; an empty concept marks a known value that is not used. In
             the file, ``same`` lists raw values that are themselves concepts.
         bands: ranges of a numeric raw value.
@@ -106,6 +110,8 @@ class CardField:
     whole: bool
     group: str | None
     sole: tuple[str, ...]
+    compound: bool
+    per_unit: bool
     values: Mapping[str, str]
     bands: tuple[ValueBand, ...]
     constant: str | None
@@ -196,6 +202,8 @@ def parse_field(table: TomlTable) -> CardField:
         whole=table.flag("whole", default=absence is not Absence.SILENT),
         group=table.text("group", default="") or None,
         sole=_sole(table, concepts),
+        compound=table.flag("compound", default=False),
+        per_unit=table.flag("per_unit", default=False),
         values=values,
         bands=bands,
         constant=constant,

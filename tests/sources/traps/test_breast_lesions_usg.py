@@ -1,6 +1,7 @@
 """Traps of the evidence card `breast-lesions-usg`."""
 
 import numpy as np
+import openpyxl
 import pytest
 from PIL import Image
 
@@ -109,3 +110,29 @@ def test_further_mask_that_the_table_does_not_name_sets_its_scan_aside(edited_tr
         (root / FOLDER / "case001_other1.png").write_bytes(mask.read_bytes())
 
     assert scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, add)).bad_rows("all further masks")
+
+
+def _classify(key, value):
+    """An edit that changes the classification of one scan."""
+
+    def edit(root):
+        path = next(root.rglob("*clinical-data*.xlsx"))
+        book = openpyxl.load_workbook(path)
+        header, *rows = book.worksheets[0].iter_rows()
+        columns = {cell.value: place for place, cell in enumerate(header)}
+        row = next(row for row in rows if row[columns["Image_filename"]].value == f"{key}.png")
+        row[columns["Classification"]].value = value
+        book.save(path)
+
+    return edit
+
+
+@pytest.mark.parametrize("cancer", ["invasive ductal carcinoma", ""])
+def test_cancer_that_is_filed_as_benign_is_neither(edited_tree, scan_fixture, build_tree, cancer):
+    names = CARD.names["cancers"]
+    value = next(n for n in names if CARD.fields["histology"].values[n] == cancer)
+    scan = scan_fixture(SOURCE, LAYOUT)
+    key = next(k for k in scan.cases if value in scan.states(k, "histology"))
+    build = build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, _classify(key, "benign")))
+    assert build.right_of(key, DISEASE) == set()
+    assert not {"BENIGN", "MALIGNANT", cancer} & build.right_of(key, FINDING)

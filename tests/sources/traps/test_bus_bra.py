@@ -170,3 +170,19 @@ def test_histology_that_the_card_does_not_know_sets_its_case_aside(
     scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, edit))
 
     assert scan.bad_rows("lobular hypertrophy")
+
+
+def test_halves_with_two_results_leave_the_result_open(edited_tree, build_tree, replacing):
+    old = "bus_0001-l,1,invasive ductal carcinoma,malignant"
+    edit = replacing("bus_data.csv", old, old.replace("malignant", "benign"))
+    build = build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, edit))
+    for half in (LEFT, RIGHT):
+        assert build.right_of(half, "Disease Diagnosis") == set()
+        assert build.codes()[half] == "images-disagree"
+
+
+@pytest.mark.parametrize("cancer", ["invasive lobular carcinoma", "invasive ductal carcinoma"])
+def test_cancer_that_is_filed_as_benign_is_neither(edited_tree, build_tree, replacing, cancer):
+    edit = replacing("bus_data.csv", "invasive lobular carcinoma,malignant", f"{cancer},benign")
+    build = build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, edit))
+    assert build.right_of("bus_0002-s", "Disease Diagnosis") == set()

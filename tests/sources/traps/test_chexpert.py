@@ -31,14 +31,18 @@ LATERAL = "valid/patient64542/study1/view2_lateral"
 FINDINGS, DISEASES = "Abnormality Diagnosis", "Disease Diagnosis"
 
 
-def _row(**states):
-    """An edit: the frontal film of patient 64542 has these labels, all others are uncertain."""
+NORMAL = {"No_Finding": "1.0"}
+
+
+def _row(film="view", **states):
+    """An edit: the films of patient 64542 have these labels, all others are uncertain."""
     cells = [states.get(name.replace(" ", "_"), "-1.0") for name in NAMES]
 
     def edit(root):
         lines = (root / TABLE).read_text().splitlines()
-        place = next(n for n, line in enumerate(lines) if "64542/study1/view1" in line)
-        lines[place] = ",".join((lines[place].partition(",")[0], *cells))
+        for place, line in enumerate(lines):
+            if f"64542/study1/{film}" in line:
+                lines[place] = ",".join((line.partition(",")[0], *cells))
         (root / TABLE).write_text("\n".join(lines) + "\n")
 
     return edit
@@ -60,13 +64,30 @@ def test_label_of_a_study_is_not_asked_of_its_lateral_film(build_fixture):
         ("Atelectasis", "Lung Opacity"),
     ],
 )
-def test_parent_that_the_table_denies_is_no_wrong_option_of_its_child(
+def test_child_and_the_parent_that_the_table_denies_are_neither_right_nor_wrong(
     edited_tree, build_tree, child, parent
 ):
     states = {child.replace(" ", "_"): "1.0", parent.replace(" ", "_"): "0.0", "Fracture": "0.0"}
-    build = build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, _row(**states)))
-    assert build.right_of(FRONTAL, FINDINGS) == {child}
+    edit = _row(**states, Pleural_Effusion="1.0")
+    build = build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, edit))
+    assert build.right_of(FRONTAL, FINDINGS) == {"Pleural Effusion"}
     assert build.wrong_of(FRONTAL, FINDINGS) == {"Fracture"}
+
+
+def test_films_of_one_study_with_two_rows_leave_open_what_differs(edited_tree, build_tree):
+    normal = _row(**dict.fromkeys((name.replace(" ", "_") for name in NAMES), "0.0") | NORMAL)
+    other = {"No_Finding": "0.0", "Consolidation": "1.0", "Lung_Opacity": "1.0"}
+    lateral = _row("view2", **dict.fromkeys((n.replace(" ", "_") for n in NAMES), "0.0") | other)
+
+    def both(root):
+        normal(root)
+        lateral(root)
+
+    build = build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, both))
+    assert {FRONTAL, LATERAL} <= build.codes().keys()
+    assert build.codes()[FRONTAL] == "images-disagree"
+    asked = {FINDINGS, DISEASES} & build.tasks_of(FRONTAL)
+    assert not asked
 
 
 def test_opacity_that_the_table_denies_is_no_wrong_option_beside_pneumonia(edited_tree, build_tree):

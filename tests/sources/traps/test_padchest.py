@@ -299,3 +299,17 @@ def test_collection_of_the_same_hospitals_is_named_and_nothing_may_be_passed_on(
 def test_healed_disease_is_left_open(edited_tree, scan_tree, label, field):
     scan = _after(edited_tree, scan_tree, NORMAL, Labels=f"['{label}']")
     assert scan.states(_key(scan, NORMAL), field) == {label: LabelState.UNKNOWN}
+
+
+def test_films_of_one_study_with_two_reports_leave_open_what_differs(edited_tree, scan_tree):
+    one = {"StudyID": "s1", "MethodLabel": "Physician"}
+
+    def edit(root):
+        _set(NORMAL, **one, Labels="['normal']")(root)
+        _set(FIBROSIS, **one, Labels="['pulmonary fibrosis']")(root)
+
+    scan = scan_tree(SOURCE, LAYOUT, edited_tree(SOURCE, LAYOUT, edit))
+    for number in (NORMAL, FIBROSIS):
+        states = scan.states(_key(scan, number), "finding")
+        assert set(states.values()) == {LabelState.UNKNOWN}
+        assert {"normal", "pulmonary fibrosis"} <= states.keys()

@@ -328,3 +328,12 @@ def test_header_that_states_nothing_contradicts_nothing(edited_tree, build_tree,
         data.save_as(path)
 
     assert key not in build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, edit)).codes()
+
+
+def test_views_of_one_breast_with_two_grades_deny_nothing(edited_tree, build_tree, image):
+    cc, mlo = image(0, "L", "CC"), image(0, "L", "MLO")
+    edit = _set(cc, breast_birads="BI-RADS 5", breast_density="DENSITY D")
+    build = build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, edit))
+    for view in (cc, mlo):
+        assert {"Abnormality Diagnosis", "Severity Grading"}.isdisjoint(build.tasks_of(view))
+        assert build.codes()[view] == "images-disagree"
