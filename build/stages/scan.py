@@ -185,10 +185,10 @@ def iter_cases(source: Source, tree: TreeSnapshot, key: bytes, notes: ScanNotes)
         )
         if problem is None:
             checked_case = check_labels(source.card, entry, terms)
-            notes.remarks += checked_case.problems
-            notes.remarks += [
-                _problem(source, entry.key, "images-disagree", text) for text in entry.remarks
-            ]
+            notes.remarks += (
+                *checked_case.problems,
+                *(_problem(source, entry.key, "images-disagree", text) for text in entry.remarks),
+            )
             if missing := missing_regions(source.card, entry):
                 notes.remarks.append(_problem(source, entry.key, "regions-missing", missing))
                 checked_case = replace(checked_case, case=without_regions(checked_case.case))

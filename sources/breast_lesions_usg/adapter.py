@@ -17,7 +17,6 @@ from medrcube.sources._framework.raw_tree.raw_tree import RawTree
 
 CARD = own_card(__file__)
 DISPUTED = CARD.names("disputed")
-CANCERS = frozenset(CARD.names("cancers"))
 COLUMNS = (
     *("CaseID", "Image_filename", "Mask_tumor_filename", "Mask_other_filename", "Echogenicity"),
     *("Posterior_features", "Halo", "Calcifications", "Skin_thickening", "BIRADS", "Verification"),
@@ -92,19 +91,15 @@ def _case(row: TableRow, path: Path, masks: Mapping[str, Path]) -> Iterator[Case
 def _described(row: TableRow, *, alone: bool, disputed: bool) -> Iterator[Label]:
     """Yield the descriptors of a lesion; unknown if the image shows several lesions."""
     state_if_alone = YES if alone else OPEN
-    diagnoses = row["Diagnosis"].split("&")
-    doubted = row["Classification"] == "benign" and not CANCERS.isdisjoint(diagnoses)
-    state_if_agreed = OPEN if doubted else state_if_alone
     yield row.label("BIRADS", field="birads", state=state_if_alone)
-    yield row.label(
-        "Classification", field="pathology", state=OPEN if disputed else state_if_agreed
-    )
+    yield row.label("Classification", field="pathology", state=OPEN if disputed else state_if_alone)
     for sign, (column, states) in SIGNS.items():
         state = row.state(column, states)
         yield row.label(column, field="sign", value=sign, state=state if alone else OPEN)
     if row["Echogenicity"] != "not applicable":
         yield row.label("Echogenicity", field="echogenicity", state=state_if_alone)
     if row["Diagnosis"] != "not applicable":
+        diagnoses = row["Diagnosis"].split("&")
         for diagnosis in diagnoses:
-            state = state_if_agreed if len(diagnoses) == 1 else OPEN
+            state = state_if_alone if len(diagnoses) == 1 else OPEN
             yield row.label("Diagnosis", field="histology", value=diagnosis, state=state)

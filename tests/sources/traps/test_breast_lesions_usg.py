@@ -127,12 +127,9 @@ def _classify(key, value):
     return edit
 
 
-@pytest.mark.parametrize("cancer", ["invasive ductal carcinoma", ""])
-def test_cancer_that_is_filed_as_benign_is_neither(edited_tree, scan_fixture, build_tree, cancer):
-    names = CARD.names["cancers"]
-    value = next(n for n in names if CARD.fields["histology"].values[n] == cancer)
+def test_cancer_that_is_filed_as_benign_is_neither(edited_tree, scan_fixture, build_tree):
+    value = CARD.fields["histology"].raw_value("invasive ductal carcinoma")
     scan = scan_fixture(SOURCE, LAYOUT)
     key = next(k for k in scan.cases if value in scan.states(k, "histology"))
     build = build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, _classify(key, "benign")))
     assert build.right_of(key, DISEASE) == set()
-    assert not {"BENIGN", "MALIGNANT", cancer} & build.right_of(key, FINDING)
