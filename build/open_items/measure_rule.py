@@ -20,10 +20,10 @@ from medrcube.build.open_items.measured_values import (
 )
 from medrcube.build.open_items.question import CaseView, OpenQuestion
 from medrcube.build.pixels.scale_bar import ScaleBar, scale_bar_of
-from medrcube.build.questions.fact_rules import OUT_OF_SCOPE
+from medrcube.build.questions.fact_rules import OUT_OF_SCOPE, visible_of
 from medrcube.build.stages.geometry_table import AREA, Geometry, view_of_case
 from medrcube.build.stages.samples import Sample
-from medrcube.facts import Scope
+from medrcube.facts import Scope, Visibility
 from medrcube.forms.number import NumberAsk, NumberTarget
 from medrcube.ontologies.target_phrases import is_paired
 from medrcube.sources._framework.card_lookup import concept_of, quirk_of
@@ -112,9 +112,17 @@ def _questions(
         lot=size_lot(measure, settings.tolerance, target.value),
         visible_values=visible_values,
         grade=settings.grade,
-        visible=settings.visible,
+        visible=_visible(view, measure, settings),
         bar_reason=_objection(view, measure, sample) or bar_reason,
     )
+
+
+def _visible(view: CaseView, measure: Measure, settings: MeasureTask) -> Visibility:
+    """Return how far an image shows a measure: no further than the structure that is measured."""
+    field = view.card.fields.get(measure.of)
+    if field is None:
+        return settings.visible
+    return min(settings.visible, visible_of(view.card, view.case, field))
 
 
 def _stated(view: CaseView, measure: Measure, settings: MeasureTask) -> _Found:

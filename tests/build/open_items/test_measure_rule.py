@@ -11,7 +11,17 @@ from medrcube.build.questions.case_facts import facts_of_case
 from medrcube.build.stages.geometry_table import Geometry
 from medrcube.build.stages.plan import Artefact, artefacts_of
 from medrcube.build.stages.samples import Sample
-from medrcube.facts import Case, Grade, ImageRef, Label, MaskFile, Quantity, Region, Scope
+from medrcube.facts import (
+    Case,
+    Grade,
+    ImageRef,
+    Label,
+    MaskFile,
+    Quantity,
+    Region,
+    Scope,
+    Visibility,
+)
 from medrcube.forms import form_of
 from medrcube.ontologies.relations import load_relations
 from medrcube.ontologies.terms import load_terms
@@ -76,8 +86,8 @@ def ask(task, source, case, samples, rows):
     return list(open_questions(view))
 
 
-def case_of(**columns):
-    return Case(key="a", images=(ImageRef(paths=()),), **columns)
+def case_of(key="a", **columns):
+    return Case(key=key, images=(ImageRef(paths=()),), **columns)
 
 
 NODULE = "lung nodule >= 3 mm"
@@ -162,6 +172,19 @@ def test_a_bar_is_named_by_the_width_of_the_image_and_never_by_the_region():
     assert bars == {"50 mm"}
     [question] = ask_nodule(mm_per_pixel=0.2)
     assert question.values == {"bar": "20 mm"}
+
+
+@pytest.mark.parametrize(
+    ("examination", "visible"), [("010_HC", Visibility.NO), ("155_HC", Visibility.YES)]
+)
+def test_a_structure_that_an_image_does_not_show_is_not_measured_on_it(examination, visible):
+    """The outline of an early fetus may be its head or its trunk."""
+    head = {"field": "head", "marked": "fetal head", "height": 530}
+    row = row_of(field="head", concept="fetal head", circumference=200.0)
+    case = case_of(f"training_set/{examination}")
+    samples = [sample_of(), sample_of("scale-bar", **head)]
+    [question] = ask("Head Circumference", "hc18", case, samples, [row])
+    assert question.visible is visible
 
 
 def test_the_source_must_trust_its_spacing_for_an_image_with_a_bar():
