@@ -37,7 +37,7 @@ class UnitLabels:
     def settle(self, case: Case) -> Case:
         """Return the case with unknown labels where another image of its unit states others.
 
-        What implies a disputed concept, or excludes it, is unknown as well.
+        A present concept that implies a disputed one, or excludes it, is unknown as well.
         """
         disputed = self._disputed.get(case.unit or "", set())
         fields = {field.name: field for field in self._fields}
@@ -45,7 +45,9 @@ class UnitLabels:
         labels: list[Label] = []
         for label in case.labels if disputed else ():
             name = _name(fields[label.field], label.value) if label.field in fields else ""
-            doubted = bool(name) and _rests_on(name, disputed)
+            doubted = name in disputed or (
+                bool(name) and label.state is LabelState.PRESENT and _rests_on(name, disputed)
+            )
             if doubted:
                 doubts.setdefault(label.field, []).append(name)
             labels.append(replace(label, state=LabelState.UNKNOWN) if doubted else label)
@@ -124,9 +126,9 @@ def _parted(before: States, states: States) -> bool:
 
 
 def _rests_on(name: str, disputed: set[str]) -> bool:
-    """Whether a concept is disputed, implies one that is, or excludes one."""
+    """Whether a concept implies one that is disputed, or excludes it."""
     terms, relations = load_terms(), load_relations()
-    return name in disputed or any(
+    return any(
         other in relations.closure(name) or relations.excludes(name, other)
         for other in disputed
         if name in terms and other in terms

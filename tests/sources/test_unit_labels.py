@@ -51,6 +51,12 @@ def test_what_implies_a_disputed_concept_is_unknown_and_so_is_what_excludes_it()
     assert _states(first) == {"Edema": UNKNOWN, "No Finding": UNKNOWN}
 
 
+def test_what_all_images_deny_is_absent_beside_a_disputed_concept():
+    none, fracture = ("finding", "No Finding", PRESENT), ("finding", "Fracture", ABSENT)
+    first, _ = _settled("chexpert", [none, fracture], [(*none[:2], ABSENT), fracture])
+    assert _states(first) == {"No Finding": UNKNOWN, "Fracture": ABSENT}
+
+
 @pytest.mark.parametrize("state", [PRESENT, UNKNOWN])
 def test_two_values_of_a_group_are_both_unknown(state):
     films = [("birads", "BI-RADS 1", PRESENT)], [("birads", "BI-RADS 5", state)]
