@@ -39,11 +39,14 @@ def conflicting_concepts(
 ) -> set[str]:
     """Return all concepts that take part in a contradiction; which of them is wrong is unknown.
 
-    A present concept contradicts the absence of whatever it implies, unless that absence is about
-    something narrower: a disease of the patient may be absent from a slice. Two present concepts
-    contradict each other if they, or what they imply, are exclusive and both are about one thing.
-    Two marked regions are two things, and so are a slice and its patient; a statement of normality,
-    however, denies whatever lies within its scope.
+    Two present concepts contradict each other if they, or what they imply, are exclusive and both
+    are about one thing. Two marked regions are two things, and so are a slice and its patient; a
+    statement of normality, however, denies whatever lies within its scope.
+
+    A concept that is denied although a present one implies it is unknown, unless the denial is
+    about something narrower: a disease of the patient may be absent from a slice. The present one
+    stays true: tables deny a general name where they use a specific one, as reports call the
+    mediastinum normal beside an enlarged heart.
 
     Raises:
         TermError: a concept is in no table.
@@ -53,7 +56,7 @@ def conflicting_concepts(
     for statement, denial in product(stated, dict.fromkeys(absent)):
         implied = denial.concept in relations.closure(statement.concept)
         if implied and statement.scope <= denial.scope:
-            disputed |= {statement.concept, denial.concept}
+            disputed.add(denial.concept)
     for first, second in combinations(stated, 2):
         if _about_one_thing(first, second, terms) and relations.excludes(
             first.concept, second.concept

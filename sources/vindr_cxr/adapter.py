@@ -41,9 +41,6 @@ _OPACITIES = (
     *("Consolidation", "ILD", "Infiltration", "Lung Opacity", "Nodule/Mass"),
     "Pulmonary fibrosis",
 )
-_LUNG_OPACITY = "Lung Opacity"
-# Each is an opacity by definition, but readers used that name for opacities without another one.
-_KINDS_OF_OPACITY = ("Atelectasis", "Edema", "Lung tumor", "Pneumonia")
 
 
 @dataclass(slots=True)
@@ -213,9 +210,6 @@ def _cases(
         if LabelState.PRESENT in {states[name] for name in _OPACITIES}:
             doubtful = (name for name in _OPACITIES if states[name] is LabelState.ABSENT)
             states |= dict.fromkeys(doubtful, LabelState.UNKNOWN)
-        kinds = {states.get(name) for name in _KINDS_OF_OPACITY}
-        if LabelState.PRESENT in kinds and states[_LUNG_OPACITY] is LabelState.ABSENT:
-            states[_LUNG_OPACITY] = LabelState.UNKNOWN
         yield Case(
             key=image,
             images=(ImageRef(paths=(path,)),),

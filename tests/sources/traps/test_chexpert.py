@@ -64,13 +64,12 @@ def test_label_of_a_study_is_not_asked_of_its_lateral_film(build_fixture):
         ("Atelectasis", "Lung Opacity"),
     ],
 )
-def test_child_and_the_parent_that_the_table_denies_are_neither_right_nor_wrong(
+def test_parent_that_the_table_denies_is_no_wrong_option_of_its_child(
     edited_tree, build_tree, child, parent
 ):
     states = {child.replace(" ", "_"): "1.0", parent.replace(" ", "_"): "0.0", "Fracture": "0.0"}
-    edit = _row(**states, Pleural_Effusion="1.0")
-    build = build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, edit))
-    assert build.right_of(FRONTAL, FINDINGS) == {"Pleural Effusion"}
+    build = build_tree(SOURCE, edited_tree(SOURCE, LAYOUT, _row(**states)))
+    assert build.right_of(FRONTAL, FINDINGS) == {child}
     assert build.wrong_of(FRONTAL, FINDINGS) == {"Fracture"}
 
 

@@ -6,9 +6,7 @@ import shutil
 import pydicom
 import pytest
 
-from medrcube.build.questions.case_facts import facts_of_case
 from medrcube.facts import LabelState
-from medrcube.ontologies.terms import load_terms
 from medrcube.sources._framework.layout import inspect_copy
 from medrcube.sources.registry import find_sources
 
@@ -269,9 +267,8 @@ def test_copy_as_png_fits_no_layout(tmp_path):
     assert not inspect_copy(CARD, tmp_path).fits
 
 
-def _with_only(name):
-    """An edit after which all readers of one film state one label and no box."""
-
+@pytest.mark.parametrize("name", sorted(OPACITIES))
+def test_opacity_leaves_open_whether_another_word_for_it_is_true(edited_tree, scan_tree, name):
     def only(rows, ids):
         for row in rows:
             if row["image_id"] == ids[HEART]:
@@ -284,21 +281,7 @@ def _with_only(name):
         _edit("image_labels_train.csv", only)(root)
         _edit("annotations_train.csv", no_boxes)(root)
 
-    return both
-
-
-@pytest.mark.parametrize("name", ["Atelectasis", "Edema", "Lung tumor", "Pneumonia"])
-def test_a_kind_of_opacity_leaves_open_whether_it_was_also_called_one(edited_tree, scan_tree, name):
-    root = edited_tree(SOURCE, "physionet", _with_only(name))
-    case = _case(scan_tree(SOURCE, "physionet", root), HEART)
-    states = _states(case)
-    assert (states[name], states["Lung Opacity"]) == (LabelState.PRESENT, LabelState.UNKNOWN)
-    assert name in facts_of_case(CARD, case, load_terms()).present
-
-
-@pytest.mark.parametrize("name", sorted(OPACITIES))
-def test_opacity_leaves_open_whether_another_word_for_it_is_true(edited_tree, scan_tree, name):
-    root = edited_tree(SOURCE, "physionet", _with_only(name))
+    root = edited_tree(SOURCE, "physionet", both)
     states = _states(_case(scan_tree(SOURCE, "physionet", root), HEART))
     assert {other for other in OPACITIES if states[other] is LabelState.UNKNOWN} == OPACITIES - {
         name
