@@ -20,6 +20,8 @@ ROWS = (
     ("392_HC", 0.7, False),
     ("392_2HC", 0.7, False),
     ("426_4HC", 0.75, False),
+    ("640_HC", 0.8, False),
+    ("701_HC", 0.85, False),
 )
 TESTS = ("000_HC", "001_HC")
 """Numbering starts again: the name of a training image is that of another woman here."""

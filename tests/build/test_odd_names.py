@@ -87,7 +87,11 @@ def test_odd_names_of_a_source_travel_from_raw_tree_to_reconstruction(
     assert report.sources[0].pictures > 0
     assert report.sources[0].failed == 0
     problems = pd.read_parquet(workspace.quarantine)
-    assert "caf\\xe9/stray.png" in set(problems["case"])
+    stray_names = [
+        case for case in problems["case"] if case.endswith("/(like xxxxx, no. 1 of 1).png")
+    ]
+    assert len(stray_names) == 1
+    assert stray_names[0].startswith("(like xxx?, no. ")
     assert build(workspace, {name: source}, ONE, quiet).rendered == 0
     audit = json.loads(workspace.audit.read_text())
     workspace.audit.write_text(json.dumps({**audit, "failures": []}))
