@@ -24,6 +24,7 @@ class UnitLabels:
         self._card = card
         self._fields = [field for field in card.fields.values() if field.per_unit]
         self._states: dict[tuple[str, str], States] = {}
+        self._shared: dict[frozenset[tuple[str, LabelState]], States] = {}
         self._disputed: dict[str, set[str]] = {}
 
     def watch(self, entries: Iterable[Case | Skip]) -> Iterator[Case | Skip]:
@@ -31,7 +32,10 @@ class UnitLabels:
         for entry in entries:
             if isinstance(entry, Case) and entry.unit:
                 for field in self._fields:
-                    self._compare(entry.unit, field, _states(field, entry.labels))
+                    states = _states(field, entry.labels)
+                    # Many units state the same; a hundred thousand share a few hundred records.
+                    states = self._shared.setdefault(frozenset(states.items()), states)
+                    self._compare(entry.unit, field, states)
             yield entry
 
     def settle(self, case: Case) -> Case:
