@@ -64,8 +64,9 @@ def main():
             shutil.copytree(sys.argv[1], here / "busi")
         else:
             find_sources()["busi"].build_fixture(here / "busi", "original")
+        programs = map(shutil.which, ("chromium-headless-shell", "chromium"))
         browser = driver.chromium.launch(
-            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
+            executable_path=next(filter(None, programs)), args=["--no-sandbox"]
         )
         page = browser.new_page(viewport={"width": 940, "height": 900}, color_scheme="light")
         for block in blocks:
