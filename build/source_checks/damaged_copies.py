@@ -152,8 +152,9 @@ def _with_strays(copy: Path) -> None:
         for name in _STRAYS:
             for suffix in _STRAY_SUFFIXES:
                 (folder / f"{name}{suffix}").touch()
-            (folder / name).mkdir()
-            (folder / name / "1.png").touch()
+            if not (folder / name).exists():  # a file without suffix, as those in use there
+                (folder / name).mkdir()
+                (folder / name / "1.png").touch()
 
 
 def _on_tables(change: Callable[[_Rows], _Rows]) -> Callable[[Path], None]:
