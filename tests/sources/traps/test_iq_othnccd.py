@@ -88,7 +88,7 @@ def test_picture_that_is_misnamed_or_misfiled_is_set_aside(edited_tree, scan_tre
 
 def test_unlabelled_test_pictures_are_ignored(build_fixture):
     codes = build_fixture(SOURCE, "original").codes()
-    assert codes["Test cases/000019_01_01_519.jpg"] == "ignored-by-card"
+    assert codes["Test cases/(like 999999_99_99_999, no. 1 of 1).jpg"] == "ignored-by-card"
 
 
 @pytest.mark.parametrize("size", [(623, 512), (801, 512), (511, 404), (331, 506), (64, 64)])

@@ -111,7 +111,7 @@ def test_folder_of_uncertain_labels_is_never_used(scan_fixture):
 
 def test_pictures_with_arrows_are_no_cases(build_fixture):
     codes = build_fixture(SOURCE, LAYOUT).codes()
-    assert codes["data/data_with_artifacts/Cov_marked.png"] == "ignored-by-card"
+    assert codes["data/data_with_artifacts/(like Xxx_xxxxxx, no. 1 of 1).png"] == "ignored-by-card"
 
 
 def test_folders_with_capitals_are_the_older_commits(fixture_tree, scan_fixture):

@@ -279,7 +279,7 @@ def test_both_names_of_the_folder_and_no_top_folder_are_found(
 
 def test_test_part_without_labels_is_ignored_by_name(build_fixture):
     codes = build_fixture(SOURCE, LAYOUT).codes()
-    assert codes[f"{TOP}/stage_2_test/ID_000000000.dcm"] == "ignored-by-card"
+    assert codes[f"{TOP}/stage_2_test/(like XX_999999999, no. 1 of 1).dcm"] == "ignored-by-card"
 
 
 def test_file_without_rows_is_set_aside(edited_tree, scan_tree):

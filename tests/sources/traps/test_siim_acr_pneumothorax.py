@@ -104,7 +104,7 @@ def test_film_of_the_first_test_part_is_labelled_by_the_later_table_alone(scan_f
 
 def test_films_of_the_second_test_part_are_ignored_by_name(build_fixture):
     codes = build_fixture(SOURCE, LAYOUT).codes()
-    assert codes["stage_2_images/ID_0011fe81e.dcm"] == "ignored-by-card"
+    assert codes["stage_2_images/(like XX_9999xx99x, no. 1 of 1).dcm"] == "ignored-by-card"
 
 
 def test_stage_2_alone_without_the_films_of_stage_1_fits_no_layout(edited_tree):
