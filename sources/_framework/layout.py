@@ -22,6 +22,7 @@ from medrcube.sources._framework.raw_tree.roots import find_root, folders_below
 __all__ = ["LayoutReport", "check_root", "compare_layouts", "inspect_copy", "require_fit"]
 
 _PACKED = re.compile(r"(?<!\.csv)(?<!\.txt)(?<!\.json)\.(?:zip|tar|tgz|tar\.(?:gz|bz2|xz)|rar|7z)$")
+_FILE_NAME = re.compile(r"[\w-]*(?:_[\w-]+|[\w-]\.[a-z0-9]{2,4}\b)")
 _UNPACK = {".zip": "unzip -q {file} -d {folder}", ".rar": "unar -o {folder} {file}"}
 _UNPACK |= {".7z": "7z x {file} -o{folder}"}
 
@@ -216,7 +217,9 @@ def _public_names(card: Card, tree: RawTree) -> PublicNames:
     """Return the names in a tree that the card makes public."""
     globs = [glob for layout in card.layouts for glob in (*layout.globs, *card.unfit)]
     files = [file.name for file in card.home.files] if card.home else []
-    texts = (card.id, card.title, *files)
+    then = card.home.then if card.home else ()
+    stated = _FILE_NAME.findall("\n".join((card.release, *card.access.steps, *then)))
+    texts = (card.id, card.title, *files, *stated)
     return PublicNames(tree.names, (), globs, texts)
 
 

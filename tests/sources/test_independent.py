@@ -457,9 +457,15 @@ def test_what_is_left_out_is_named_in_the_quarantine(name, reading):
 
 
 def _is_named(result, file):
-    stem = file.rsplit("/", 1)[-1].split(".")[0].lower()
+    """Whether a row has the name of a file, or its folder, number and suffix beside a shape."""
+    path = result.root / file
+    stem = path.name.split(".")[0].lower()
+    beside = sorted(other.name for other in path.parent.glob(f"*{path.suffix}"))
+    number = beside.index(path.name) + 1 if path.name in beside else 0  # 0: a case, no file
+    place = f", no. {number:,} of {len(beside):,}){path.suffix}"
     return any(
         stem in f"{case} {text}".lower()
+        or (case.startswith(f"{file.rpartition('/')[0]}/(like ") and case.endswith(place))
         for case, text in zip(result.quarantine["case"], result.quarantine["message"], strict=True)
     )
 
